@@ -1,0 +1,52 @@
+"""The `tidemark` command: one subcommand per module of `tidemark_conformance.commands`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from tidemark_conformance.errors import Unusable
+
+COMMANDS = {
+    "check": "run TLC on the models of spec/manifest.json",
+    "simulate": "run the implementation in the simulator and write its traces",
+    "audit": "check traces against a specification, on Spark",
+    "explain": "say why a trace failed",
+    "zoo": "the kill matrix: every known flaw against TLC and against the audit",
+    "agree": "compare every backend of the compiler with TLC, state by state and edge by edge",
+    "rule": "one safety rule side by side: specification, Python, zoo row, counterexample, flagged step",
+    "bench": "rates and ratios of audit and simulator, in one run",
+    "schema": "print the trace header that an emitter for a specification needs",
+    "convert": "convert traces between NDJSON and Parquet without loss",
+    "doctor": "what is here (Java, TLC, Spark, versions), what is missing, what to do",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit code (0 holds, 1 violation, 2 unusable input or environment, 3 undecided)."""
+    parser = argparse.ArgumentParser(prog="tidemark", description=__doc__)
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: tidemark COMMAND [options]   (tidemark COMMAND --help says more)\n")
+        for name, summary in COMMANDS.items():
+            print(f"  {name:10} {summary}")
+        return 0 if arguments else 2
+    name = parser.parse_args(arguments[:1]).command
+    module = importlib.import_module(f"tidemark_conformance.commands.{name}")
+    sub = argparse.ArgumentParser(prog=f"tidemark {name}", description=COMMANDS[name])
+    module.add_arguments(sub)
+    try:
+        return int(module.run(sub.parse_args(arguments[1:])))
+    except Unusable as problem:
+        print(f"tidemark {name}: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"tidemark {name}: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

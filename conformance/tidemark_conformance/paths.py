@@ -1,0 +1,28 @@
+"""Where things are: the specifications of this installation and the cache of derived files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def spec_root() -> Path:
+    """The folder that holds the specifications: the checkout's `spec/`, or the copy inside an installed wheel."""
+    checkout = PACKAGE.parent.parent / "spec"
+    return checkout if checkout.is_dir() else PACKAGE / "_spec"
+
+
+def cache_root() -> Path:
+    """The folder of derived files (parsed specifications, kernels, TLC verdicts); safe to delete at any time.
+
+    `TIDEMARK_CACHE` overrides it; a checkout keeps its own `.cache/`, an installed wheel uses the user's cache folder.
+    """
+    override = os.environ.get("TIDEMARK_CACHE")
+    if override:
+        return Path(override)
+    checkout = PACKAGE.parent.parent
+    if (checkout / "spec").is_dir():
+        return checkout / ".cache"
+    return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "tidemark"

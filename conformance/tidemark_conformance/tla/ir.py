@@ -1,0 +1,294 @@
+"""The compiler's only intermediate form: closed, inlined TLA+ expressions.
+
+Closed: every operator that is not a builtin is inlined (a `Mark` keeps its name and place), constants of the cfg are
+`Const` nodes, bound identifiers carry a unique `uid`, and a prime stands only on a variable (`Var.primed`).
+Nodes are immutable and compared structurally; `Mark.loc` does not take part in a specification's hash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """A place in a module: file name without folder, 1-based line and column."""
+
+    module: str
+    line: int
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.module}.tla:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Base of all expressions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lit(Expr):
+    """An integer, boolean or string literal. `kind` is "int", "bool" or "str" (so that TRUE is never 1)."""
+
+    value: int | bool | str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Expr):
+    """A CONSTANT of the specification, or a model value named in the text; its value comes from the cfg."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Var(Expr):
+    """A state variable, in the state (`primed` False) or the next state."""
+
+    name: str
+    primed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Local(Expr):
+    """A bound identifier: of a quantifier, CHOOSE, function or set constructor, LET, EXCEPT's @, or action parameter."""
+
+    uid: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """`uid`/`name` ranges over the set `domain` (the domain may mention earlier locals, not this one)."""
+
+    uid: int
+    name: str
+    domain: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Let(Expr):
+    """A parameterless LET definition, evaluated at most once and only if needed (LET operators with parameters are inlined)."""
+
+    uid: int
+    name: str
+    value: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Op(Expr):
+    """A builtin operator. `name` is one of OPERATORS; `and`/`or` are n-ary and evaluate in order."""
+
+    name: str
+    args: tuple[Expr, ...]
+
+
+OPERATORS = frozenset(
+    # logic
+    "and or not implies iff eq ne "
+    # integers
+    "add sub mul div mod neg lt le gt ge range "
+    # sets
+    "in notin subseteq union intersect setminus powerset bigunion cardinality isfiniteset "
+    # sequences
+    "len append head tail subseq concat seq "
+    # functions and records
+    "domain apply record_set function_set product "
+    # Naturals, Integers, BOOLEAN, STRING as sets
+    "nat int boolean string".split()
+)
+"""`apply` is f[x] (also a sequence index and, with a string literal, a record field).
+`function_set` is [S -> T]; `product` is n-ary \\X; the `range` of a..b."""
+
+
+@dataclass(frozen=True, slots=True)
+class HasRule(Expr):
+    """`Has("Rule")`, that is `"Rule" \\notin Without`: a run-time constant of the check."""
+
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGuard(Expr):
+    """A place where a safety rule decides: `Has(r) => P` (connective "implies") or `Has(r) /\\ P` ("and").
+
+    `predicate` is P. Coverage counts P's two sides, and only while the rule is in force.
+    """
+
+    rule: str
+    connective: str
+    predicate: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class If(Expr):
+    condition: Expr
+    then: Expr
+    orelse: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Expr):
+    """CASE p1 -> e1 [] ... [] OTHER -> `other` (None: no OTHER, no match is an evaluation error)."""
+
+    arms: tuple[tuple[Expr, Expr], ...]
+    other: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quant(Expr):
+    r"""`kind` is "forall" or "exists"."""
+
+    kind: str
+    binders: tuple[Binder, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(Expr):
+    """CHOOSE with a unique witness (two witnesses are an evaluation error, as is none)."""
+
+    binder: Binder
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class SetEnum(Expr):
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetFilter(Expr):
+    """{x \\in S : P}"""
+
+    binder: Binder
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class SetMap(Expr):
+    """{e : x \\in S, ...}"""
+
+    binders: tuple[Binder, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class TupleLit(Expr):
+    """<<a, b, ...>>: a sequence or a tuple, as the types say."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLit(Expr):
+    fields: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSet(Expr):
+    """[a : S, b : T]"""
+
+    fields: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionLit(Expr):
+    """[x \\in S |-> e]; several binders make a function on tuples."""
+
+    binders: tuple[Binder, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Except(Expr):
+    """[base EXCEPT !path = value]: one update (several are nested Excepts). `at` is the uid of @ inside `value`."""
+
+    base: Expr
+    path: tuple[Expr, ...]
+    at: int
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Expr):
+    """A fold of the fold library. `kind`: "set" or "seq"; the fold of `body` (over `element`, `accumulator`) from `start`.
+
+    A set is folded in an order that must not matter; a sequence from its first element to its last.
+    """
+
+    kind: str
+    collection: Expr
+    start: Expr
+    element: int
+    accumulator: int
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged(Expr):
+    """UNCHANGED of the variables named, in the order written."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Expr):
+    """An inlined operator or a conjunct worth naming: only for labels and explanations, no meaning of its own."""
+
+    name: str
+    loc: Loc
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A formal parameter of an action; its domain is a constant set."""
+
+    uid: int
+    name: str
+    domain: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A named disjunct of Next.
+
+    `body` is the action as a predicate over (state, parameters, next state) without the conjuncts of ghost variables;
+    `ghosts` maps each ghost variable to the expression of its next value, over (variables, variables', parameters).
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    body: Expr
+    ghosts: dict[str, Expr]
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A named predicate: an invariant, an action property (without its box), or a quiescence predicate."""
+
+    name: str
+    body: Expr
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A whole specification in IR, still without a cfg's constants.
+
+    `definitions` holds the closed bodies of parameterless operators that a cfg may name (invariants, properties).
+    """
+
+    name: str
+    constants: tuple[str, ...]
+    variables: tuple[str, ...]
+    ghosts: tuple[str, ...]
+    type_ok: Expr
+    init: Expr
+    actions: tuple[Action, ...]
+    definitions: dict[str, Named] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
