@@ -1,0 +1,1024 @@
+---------------------------- MODULE Replication ----------------------------
+(***************************************************************************)
+(* ISR replication of one Kafka partition in KRaft form, with leader-epoch *)
+(* truncation, eligible leader replicas and broker epochs (Kafka 4.x).     *)
+(*                                                                         *)
+(* Modelled: the controller as a log of partition changes that each broker *)
+(* applies prefix by prefix, several changes as one delta if it likes;     *)
+(* registration, fencing and controlled shutdown; AlterPartition and fetch *)
+(* as request and reply in slots that may be late or lost; appends with    *)
+(* acks 0, 1 and all; high watermark; truncation on fetch with the         *)
+(* leader-epoch cache; crashes that lose an arbitrary unflushed suffix.    *)
+(* KIPs: 101, 279, 320, 392, 497, 841, 903, 966.                           *)
+(*                                                                         *)
+(* Left out (DIVERGENCES.md says why and what it could hide): controller   *)
+(* fail-over, reassignment, log start offsets and retention, last-known    *)
+(* leader, delayed fetches that re-read, transactions.                     *)
+(*                                                                         *)
+(* Read in this order: VARIABLES, the rules, Init, the actions from        *)
+(* ElectLeader to CrashBroker, then ReplicationProperties.                 *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets, Bounded, Folds
+
+CONSTANTS
+    Brokers,         \* the replicas of the partition
+    None,            \* no leader
+    MinIsr,          \* min.insync.replicas
+    MaxLog,          \* capacity: records in a log
+    MaxEpoch,        \* capacity: leader epochs
+    MaxMetadata,     \* capacity: partition changes
+    MaxBrokerEpoch,  \* capacity: incarnations of a broker
+    MaxValue,        \* capacity: produce attempts; each attempt has its own value
+    MaxFetch,        \* capacity: records in a fetch response
+    Without          \* the safety rules that are not in force
+
+VARIABLES
+    \* the controller
+    metadata,         \* the partition's changes; a change's index is its partition epoch
+    registered,       \* per broker: its registration (broker epoch, state, metadata index when it registered)
+    \* the broker process
+    status,           \* per broker: running, or how it went down
+    brokerEpoch,      \* per broker: the epoch of its incarnation
+    view,             \* per broker: the partition as it knows it; partitionEpoch 0: nothing applied yet
+    \* its disk
+    log,              \* per broker: the records
+    flushed,          \* per broker: how many of them are safely on disk
+    epochCache,       \* per broker: leader epochs with their start offsets
+    highWatermark,    \* per broker
+    checkpoint,       \* per broker: the high watermark in its checkpoint file
+    \* the leader's memory
+    epochStart,       \* per broker: the log end offset when it became leader of its epoch
+    remoteLeo,        \* per leader and follower: log end offset by its last counted fetch, -1 unknown
+    remoteEpoch,      \* per leader and follower: broker epoch of that fetch, -1 unknown
+    pendingIsr,       \* per leader: the ISR that it has proposed and that is not decided
+    produced,         \* how many produce attempts have been appended; the n-th carries value n
+    waiting,          \* per leader and value: the high watermark that an acks=all produce waits for, 0 none
+    \* the follower's memory
+    lastFetchedEpoch, \* per follower: the epoch that its next fetch carries, -1 none
+    \* the network
+    fetch,            \* per follower and source broker: the one outstanding fetch, as request or as response
+    alter,            \* per leader: the one outstanding AlterPartition, as request or as reply
+    \* history, never part of a trace
+    committed,        \* the records below the highest high watermark that any leader ever had
+    acked,            \* per value: the offset + 1 at which acks=all acknowledged it, 0 none
+    reconciled        \* per follower: the last truncation point in its current leader epoch, MaxLog none
+
+controllerVars == <<metadata, registered>>
+processVars    == <<status, brokerEpoch, view>>
+diskVars       == <<log, flushed, epochCache, highWatermark, checkpoint>>
+leaderVars     == <<epochStart, remoteLeo, remoteEpoch, pendingIsr, produced, waiting>>
+followerVars   == <<lastFetchedEpoch>>
+networkVars    == <<fetch, alter>>
+vars == <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint,
+          epochStart, remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+          committed, acked, reconciled>>
+
+Ghosts == <<committed, acked, reconciled>>
+
+-----------------------------------------------------------------------------
+(* Types. The bounds are a trace's capacities. *)
+
+Values       == 1..MaxValue
+Offsets      == 0..MaxLog
+Epochs       == 0..MaxEpoch
+EpochOrNone  == -1..MaxEpoch
+Leaders      == Brokers \cup {None}
+Acks         == {"0", "1", "all"}
+Record       == [epoch : Epochs, value : Values]
+Log          == BoundedSeq(Record, MaxLog)
+EpochCache   == BoundedSeq([epoch : Epochs, start : Offsets], MaxEpoch + 1)
+Change       == [leader : Leaders, leaderEpoch : Epochs, isr : SUBSET Brokers, elr : SUBSET Brokers]
+FetchErrors  == {"NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_OUT_OF_RANGE"}
+AlterErrors  == {"NONE", "NOT_CONTROLLER", "STALE_BROKER_EPOCH", "FENCED_LEADER_EPOCH", "INVALID_REQUEST",
+                 "INVALID_UPDATE_VERSION", "INELIGIBLE_REPLICA"}
+ProduceErrors == {"NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT"}
+
+\* epoch and offset of a response are those of its request: the follower keeps them while it waits.
+FetchSlot ==
+         [type : {"idle"}]
+    \cup [type : {"request"}, epoch : Epochs, offset : Offsets, lastEpoch : EpochOrNone, brokerEpoch : 0..MaxBrokerEpoch]
+    \cup [type : {"reading"}, epoch : Epochs, offset : Offsets, count : 0..MaxFetch, hw : Offsets]
+    \cup [type : {"records"}, epoch : Epochs, offset : Offsets, batch : BoundedSeq(Record, MaxFetch), hw : Offsets]
+    \cup [type : {"diverging"}, epoch : Epochs, offset : Offsets, divergingEpoch : Epochs, endOffset : Offsets, hw : Offsets]
+    \cup [type : {"error"}, epoch : Epochs, offset : Offsets, error : FetchErrors, endOffset : Offsets]
+
+AlterSlot ==
+         [type : {"idle"}]
+    \cup [type : {"request"}, brokerEpoch : 0..MaxBrokerEpoch, leaderEpoch : Epochs, partitionEpoch : 0..MaxMetadata,
+          isr : SUBSET Brokers, memberEpochs : [Brokers -> -1..MaxBrokerEpoch]]
+    \cup [type : {"reply"}, leaderEpoch : Epochs, partitionEpoch : 0..MaxMetadata, error : AlterErrors]
+
+TypeOK ==
+    /\ metadata \in BoundedSeq(Change, MaxMetadata)
+    /\ registered \in [Brokers -> [epoch : 0..MaxBrokerEpoch, state : {"active", "fenced", "stopping"}, since : 0..MaxMetadata]]
+    /\ status \in [Brokers -> {"running", "stopped", "crashed", "lossy"}]
+    /\ brokerEpoch \in [Brokers -> 0..MaxBrokerEpoch]
+    /\ view \in [Brokers -> [leader : Leaders, leaderEpoch : EpochOrNone, partitionEpoch : 0..MaxMetadata, isr : SUBSET Brokers]]
+    /\ log \in [Brokers -> Log]
+    /\ flushed \in [Brokers -> Offsets]
+    /\ epochCache \in [Brokers -> EpochCache]
+    /\ highWatermark \in [Brokers -> Offsets]
+    /\ checkpoint \in [Brokers -> Offsets]
+    /\ epochStart \in [Brokers -> Offsets]
+    /\ remoteLeo \in [Brokers -> [Brokers -> -1..MaxLog]]
+    /\ remoteEpoch \in [Brokers -> [Brokers -> -1..MaxBrokerEpoch]]
+    /\ pendingIsr \in [Brokers -> [active : BOOLEAN, isr : SUBSET Brokers, memberEpochs : [Brokers -> -1..MaxBrokerEpoch]]]
+    /\ produced \in 0..MaxValue
+    /\ waiting \in [Brokers -> [Values -> Offsets]]
+    /\ lastFetchedEpoch \in [Brokers -> EpochOrNone]
+    /\ fetch \in [Brokers -> [Brokers -> FetchSlot]]
+    /\ alter \in [Brokers -> AlterSlot]
+    /\ committed \in Log
+    /\ acked \in [Values -> Offsets]
+    /\ reconciled \in [Brokers -> Offsets]
+
+-----------------------------------------------------------------------------
+(* Vocabulary *)
+
+Min(a, b) == IF a < b THEN a ELSE b
+Max(a, b) == IF a > b THEN a ELSE b
+
+Idle       == [type |-> "idle"]
+NoView     == [leader |-> None, leaderEpoch |-> -1, partitionEpoch |-> 0, isr |-> {}]
+Unknown    == [r \in Brokers |-> -1]
+NoPending  == [active |-> FALSE, isr |-> {}, memberEpochs |-> Unknown]
+NotWaiting == [v \in Values |-> 0]
+
+EffectiveMinIsr == Min(MinIsr, Cardinality(Brokers))
+Partition       == metadata[Len(metadata)]            \* the controller's current state of the partition
+Running(b)      == status[b] = "running"
+Leads(b)        == Running(b) /\ view[b].leader = b
+Follows(f, l)   == Running(f) /\ f # l /\ view[f].leader = l
+Leo(b)          == Len(log[b])
+
+\* Leader-epoch cache (LeaderEpochFileCache): the last epoch, the entries that a truncation to n leaves, the entry that
+\* an append at offset o in epoch e makes.
+LatestEpoch(cache) == IF cache = <<>> THEN -1 ELSE cache[Len(cache)].epoch
+TrimCache(cache, n) ==
+    SubSeq(cache, 1, Cardinality({i \in 1..Len(cache) : cache[i].start < n}))
+ExtendCache(cache, e, o) ==
+    IF e = LatestEpoch(cache) THEN cache
+    ELSE LET kept == Cardinality({i \in 1..Len(cache) : cache[i].epoch < e /\ cache[i].start < o})
+         IN  Append(SubSeq(cache, 1, kept), [epoch |-> e, start |-> o])
+
+\* The end offset of epoch e in a log with this cache and end (-1, -1: undefined). Section 2 of the protocol.
+EndOffsetFor(cache, end, e) ==
+    LET below == Cardinality({i \in 1..Len(cache) : cache[i].epoch <= e})
+    IN  CASE e = -1 \/ cache = <<>>            -> [epoch |-> -1, endOffset |-> -1]
+          [] e = LatestEpoch(cache)            -> [epoch |-> e, endOffset |-> end]
+          [] e > LatestEpoch(cache)            -> [epoch |-> -1, endOffset |-> -1]
+          [] e < LatestEpoch(cache) /\ below = 0 -> [epoch |-> e, endOffset |-> cache[1].start]
+          [] OTHER -> [epoch |-> cache[below].epoch, endOffset |-> cache[below + 1].start]
+
+-----------------------------------------------------------------------------
+(* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
+
+Has(rule) == rule \notin Without
+
+\* KIP-101 (KAFKA-1211). Without it a follower truncates to its own high watermark, which may lag: committed records
+\* vanish (row 1) and logs diverge (row 2).
+TruncateByEpoch(b) == epochCache[b] # <<>>
+
+\* KIP-279 (KAFKA-6361). Without it the follower takes the leader's offset although the epochs differ: logs diverge (row 3).
+DivergingReplyCarriesEpoch(own, e) == own.epoch # e
+
+\* KAFKA-7415. Without it a new leader does not know where its epoch began: a follower of a later epoch gets an undefined
+\* answer and truncates to its high watermark (row 4).
+CacheEpochAtElection(b, e) == e > LatestEpoch(epochCache[b])
+
+\* KIP-320. Without it a follower of an older epoch is counted in the high watermark, then truncates (row 5; with the next, row 7).
+FenceOlderFetch(l, e) == e >= view[l].leaderEpoch
+
+\* KIP-320. Without it a leader that has not heard of the newer epoch answers: a truncation point of a stale leader (row 6).
+FenceNewerFetch(l, e) == e <= view[l].leaderEpoch
+
+\* KAFKA-7164. Without it a follower that missed epochs of an unchanged leader skips the divergence check (row 8).
+TruncateOnEveryEpochChange(b, n) == metadata[n].leaderEpoch # view[b].leaderEpoch
+
+\* KAFKA-7128. Without it a follower at the new leader's stale high watermark joins the ISR without the records up to the
+\* start of the epoch, is elected, and acknowledged records vanish (row 9).
+ReachedEpochStart(b, f) == remoteLeo[b][f] >= epochStart[b]
+
+\* KAFKA-13141. Without it a fetch that the leader answers with a divergence still counts as having reached its offset (row 10).
+DivergingFetchNotCounted(diverges) == ~diverges
+
+\* KAFKA-14704. Without it a follower adopts the leader's high watermark over records that it is about to truncate (row 11).
+TruncateBeforeHw(f, l) == fetch[f][l].type # "diverging"
+
+\* KAFKA-18723. Without it a slow response carries batches of an epoch above the fetch's: logs diverge (row 12).
+NoBatchAboveFetchEpoch(e, fetchEpoch) == e <= fetchEpoch
+
+\* acks=all means committed. Without it a produce is acknowledged before the ISR has it (row 17).
+AckAllOnlyBelowHw(b, v) == highWatermark[b] >= waiting[b][v]
+
+\* Unclean leader election is off. Without it a laggard is elected (row 18).
+ElectFromIsr(l, isr, elr) == l \in isr \/ (isr = {} /\ l \in elr)
+
+\* CAND-1, this project's find; Kafka 4.x lacks it. Without it a leader that is elected again within one delta keeps what its
+\* followers had in the older epoch, and counts records that they have truncated (row 19).
+ResetRemoteLeoOnNewLeaderEpoch(b, n) == metadata[n].leaderEpoch # view[b].leaderEpoch
+
+\* KIP-966. Without it a broker that may have lost records stays electable (row 20).
+UncleanLeavesIsr(b) == status[b] # "stopped"
+
+\* KIP-966 (KAFKA-15583). Without it the high watermark passes records that members of the ELR lack (row 21).
+HwBlockedUnderMinIsr(isr) == Cardinality(isr) >= EffectiveMinIsr
+
+\* KIP-903 (KAFKA-14139). Without it a proposal made before a member's restart re-adds the member without its records (row 22).
+BrokerEpochPerIsrMember(request) ==
+    \A r \in request.isr : request.memberEpochs[r] \in {-1, registered[r].epoch}
+
+\* KIP-497. Without it the high watermark stops counting a member before the controller has removed it (row 25).
+CountMembersBeingRemoved(isr, pending) == pending.active /\ pending.isr \subseteq isr
+
+\* KIP-497. Without it the high watermark does not count a member that the controller may have added already (row 26).
+CountMembersBeingAdded(isr, pending) == pending.active /\ isr \subseteq pending.isr
+
+\* KAFKA-18991. Without it a response to a fetch of an older epoch truncates committed records (row 103).
+MatchFetchEpoch(f, l) == fetch[f][l].epoch = view[f].leaderEpoch
+
+\* CAND-3, this project's find; Kafka 4.x lacks it. Without it bytes that the leader read late put a lower epoch behind a
+\* higher one, where no later fetch can see the divergence (row 104).
+TailEpochMonotone(e, tail) == e >= tail
+
+\* KIP-497. Without these three the controller takes a proposal of a deposed leader, or one made on an older ISR.
+FenceAlterByLeaderEpoch(request)    == request.leaderEpoch >= Partition.leaderEpoch
+FenceAlterByPartitionEpoch(request) == request.partitionEpoch >= Len(metadata)
+FenceAlterByBrokerEpoch(b, request) == request.brokerEpoch = registered[b].epoch
+
+\* KIP-841. Without it a fenced or stopping broker joins the ISR.
+IsrMembersActive(request) == \A r \in request.isr : registered[r].state = "active"
+
+\* acks=all needs min.insync.replicas. Without it a record is accepted that too few replicas will hold.
+MinIsrOnAppend(b) == Cardinality(view[b].isr) >= EffectiveMinIsr
+
+Rules == {"TruncateByEpoch", "DivergingReplyCarriesEpoch", "CacheEpochAtElection", "FenceOlderFetch", "FenceNewerFetch",
+          "TruncateOnEveryEpochChange", "ReachedEpochStart", "DivergingFetchNotCounted", "TruncateBeforeHw",
+          "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr", "ResetRemoteLeoOnNewLeaderEpoch",
+          "UncleanLeavesIsr", "HwBlockedUnderMinIsr", "BrokerEpochPerIsrMember", "CountMembersBeingRemoved",
+          "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "FenceAlterByLeaderEpoch",
+          "FenceAlterByPartitionEpoch", "FenceAlterByBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend"}
+
+\* The baseline of Kafka 4.x: what it ships without.
+KafkaAsShipped == {"ResetRemoteLeoOnNewLeaderEpoch", "TailEpochMonotone"}
+
+-----------------------------------------------------------------------------
+(* The high watermark *)
+
+\* The replicas that the high watermark counts: the maximal ISR while a proposal is pending.
+HwIsr(isr, pending) ==
+         (IF pending.active /\ pending.isr \subseteq isr THEN pending.isr ELSE isr)
+    \cup (IF Has("CountMembersBeingRemoved") /\ CountMembersBeingRemoved(isr, pending) THEN isr ELSE {})
+    \cup (IF Has("CountMembersBeingAdded") /\ CountMembersBeingAdded(isr, pending) THEN pending.isr ELSE {})
+
+\* The leader b's high watermark, given its committed and pending ISR, its log end, and what it knows of the others.
+HwOf(b, isr, pending, end, remote) ==
+    IF Has("HwBlockedUnderMinIsr") => HwBlockedUnderMinIsr(isr)
+    THEN Max(highWatermark[b], FoldSet(LAMBDA r, least : Min(least, remote[r]), end, HwIsr(isr, pending) \ {b}))
+    ELSE highWatermark[b]
+
+-----------------------------------------------------------------------------
+(* History *)
+
+\* The committed records: as far as the high watermark of any running leader ever went.
+ExtendCommitted(b, sofar) ==
+    LET end == Min(highWatermark'[b], Len(log'[b]))
+    IN  IF status'[b] = "running" /\ view'[b].leader = b /\ end > Len(sofar)
+        THEN sofar \o SubSeq(log'[b], Len(sofar) + 1, end)
+        ELSE sofar
+NextCommitted == FoldSet(ExtendCommitted, committed, Brokers)
+
+\* The records acknowledged with acks=all.
+NextAcked(b, v) == [acked EXCEPT ![v] = waiting[b][v]]
+
+\* The last truncation point of follower f in its leader epoch.
+NextReconciled(f) ==
+    [reconciled EXCEPT ![f] = IF view'[f].leaderEpoch # view[f].leaderEpoch THEN MaxLog
+                              ELSE IF Len(log'[f]) < Len(log[f]) THEN Len(log'[f]) ELSE @]
+
+-----------------------------------------------------------------------------
+(* Init: all replicas are in sync and empty; any broker is the first leader, and all know it. *)
+
+FirstChange(l) == [leader |-> l, leaderEpoch |-> 0, isr |-> Brokers, elr |-> {}]
+
+Init ==
+    /\ \E l \in Brokers :
+        /\ metadata = <<FirstChange(l)>>
+        /\ view = [b \in Brokers |-> [leader |-> l, leaderEpoch |-> 0, partitionEpoch |-> 1, isr |-> Brokers]]
+        /\ epochCache = [b \in Brokers |-> IF b = l THEN <<[epoch |-> 0, start |-> 0]>> ELSE <<>>]
+    /\ registered = [b \in Brokers |-> [epoch |-> 1, state |-> "active", since |-> 1]]
+    /\ status = [b \in Brokers |-> "running"]
+    /\ brokerEpoch = [b \in Brokers |-> 1]
+    /\ log = [b \in Brokers |-> <<>>]
+    /\ flushed = [b \in Brokers |-> 0]
+    /\ highWatermark = [b \in Brokers |-> 0]
+    /\ checkpoint = [b \in Brokers |-> 0]
+    /\ epochStart = [b \in Brokers |-> 0]
+    /\ remoteLeo = [b \in Brokers |-> Unknown]
+    /\ remoteEpoch = [b \in Brokers |-> Unknown]
+    /\ pendingIsr = [b \in Brokers |-> NoPending]
+    /\ produced = 0
+    /\ waiting = [b \in Brokers |-> NotWaiting]
+    /\ lastFetchedEpoch = [b \in Brokers |-> -1]
+    /\ fetch = [f \in Brokers |-> [l \in Brokers |-> Idle]]
+    /\ alter = [b \in Brokers |-> Idle]
+    /\ committed = <<>>
+    /\ acked = [v \in Values |-> 0]
+    /\ reconciled = [b \in Brokers |-> MaxLog]
+
+-----------------------------------------------------------------------------
+(* The controller (ReplicationControlManager, PartitionChangeBuilder, ClusterControlManager) *)
+
+\* The ELR that follows from a new ISR; `unclean` brokers leave it.
+NextElr(isr, unclean) ==
+    IF Cardinality(isr) >= EffectiveMinIsr THEN {}
+    ELSE ((Partition.elr \cup Partition.isr) \ isr) \ unclean
+
+\* May l lead a partition with this ISR and ELR, given the brokers that are active?
+Electable(l, isr, elr, active) ==
+    /\ l \in active
+    /\ Has("ElectFromIsr") => ElectFromIsr(l, isr, elr)
+
+\* One partition change: the target ISR, the brokers that shut down uncleanly, the leader chosen. A leader outside the ISR
+\* (from the ELR, or unclean) becomes its only member. No record is written when nothing changes.
+WriteChange(isr, unclean, l) ==
+    LET elr    == NextElr(isr, unclean)
+        newIsr == IF l = None \/ l \in isr THEN isr ELSE {l}
+        change == [leader      |-> l,
+                   leaderEpoch |-> IF l = Partition.leader THEN Partition.leaderEpoch ELSE Partition.leaderEpoch + 1,
+                   isr         |-> newIsr,
+                   elr         |-> elr \ newIsr]
+    IN  metadata' = IF change = Partition THEN metadata ELSE Append(metadata, change)
+
+\* The leader after an event: a valid leader is kept; else any electable broker (Kafka: the first in replica order), or
+\* none if there is none.
+ChosenLeader(l, isr, unclean, active) ==
+    LET elr   == NextElr(isr, unclean)
+        valid == {b \in active : ElectFromIsr(b, isr, elr)}
+    IN  IF Partition.leader \in valid THEN l = Partition.leader
+        ELSE IF l = None THEN valid = {}
+        ELSE Electable(l, isr, elr, active)
+
+Active == {b \in Brokers : registered[b].state = "active"}
+
+\* ElectLeader   who: controller   code: controller/replication_control.py
+\* A preferred (or operator's) election: the leadership moves to another valid broker. Simplified: any, not replicas[0].
+ElectLeader(l) ==
+    \* enabled when
+    /\ l # Partition.leader
+    /\ Electable(l, Partition.isr, Partition.elr, Active)
+    \* effect
+    /\ WriteChange(Partition.isr, {}, l)
+    /\ UNCHANGED <<registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* FenceBroker   who: controller   code: controller/replication_control.py
+\* The broker's session expires, whether it is down, paused or cut off. It leaves the ISR; l leads next.
+FenceBroker(b, l) ==
+    LET isr == Partition.isr \ {b} IN
+    \* enabled when
+    /\ registered[b].state # "fenced"
+    /\ ChosenLeader(l, isr, {}, Active \ {b})
+    \* effect
+    /\ registered' = [registered EXCEPT ![b].state = "fenced"]
+    /\ WriteChange(isr, {}, l)
+    /\ UNCHANGED <<status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* UnfenceBroker   who: controller   code: controller/replication_control.py
+\* A heartbeat shows that the broker has applied the metadata up to its registration; a leaderless partition gets l.
+UnfenceBroker(b, l) ==
+    \* enabled when
+    /\ registered[b].state = "fenced" /\ Running(b) /\ brokerEpoch[b] = registered[b].epoch
+    /\ view[b].partitionEpoch >= registered[b].since
+    /\ ChosenLeader(l, Partition.isr, {}, Active \cup {b})
+    \* effect
+    /\ registered' = [registered EXCEPT ![b].state = "active"]
+    /\ WriteChange(Partition.isr, {}, l)
+    /\ UNCHANGED <<status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* RegisterBroker   who: controller and a starting broker   code: controller/replication_control.py
+\* A new incarnation registers once the old session is fenced (a live one is rejected: DUPLICATE_BROKER_REGISTRATION).
+\* After an unclean shutdown it leaves ISR and ELR before it fetches. It starts fenced and knows nothing of the partition.
+RegisterBroker(b, l) ==
+    LET leaves == IF Has("UncleanLeavesIsr") /\ UncleanLeavesIsr(b) THEN {b} ELSE {}
+        isr    == Partition.isr \ leaves IN
+    \* enabled when
+    /\ ~Running(b) /\ registered[b].state = "fenced"
+    /\ ChosenLeader(l, isr, leaves, Active)
+    \* effect
+    /\ WriteChange(isr, leaves, l)
+    /\ registered' = [registered EXCEPT ![b] =
+                        [epoch |-> registered[b].epoch + 1, state |-> "fenced", since |-> Len(metadata')]]
+    /\ brokerEpoch' = [brokerEpoch EXCEPT ![b] = registered[b].epoch + 1]
+    /\ status' = [status EXCEPT ![b] = "running"]
+    /\ UNCHANGED <<view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* ControlledShutdown   who: controller   code: controller/replication_control.py
+\* A broker asks to stop: it leaves the ISR and the leadership moves away. It may lead until it hears of it.
+ControlledShutdown(b, l) ==
+    LET isr == Partition.isr \ {b} IN
+    \* enabled when
+    /\ registered[b].state = "active" /\ Running(b) /\ brokerEpoch[b] = registered[b].epoch
+    /\ ChosenLeader(l, isr, {}, Active \ {b})
+    \* effect
+    /\ registered' = [registered EXCEPT ![b].state = "stopping"]
+    /\ WriteChange(isr, {}, l)
+    /\ UNCHANGED <<status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* What the controller answers to an AlterPartition, in Kafka's order of checks.
+AlterVerdict(b, request) ==
+    IF ~(Has("FenceAlterByBrokerEpoch") => FenceAlterByBrokerEpoch(b, request)) THEN "STALE_BROKER_EPOCH"
+    ELSE IF request.leaderEpoch > Partition.leaderEpoch \/ request.partitionEpoch > Len(metadata) THEN "NOT_CONTROLLER"
+    ELSE IF ~(Has("FenceAlterByLeaderEpoch") => FenceAlterByLeaderEpoch(request)) THEN "FENCED_LEADER_EPOCH"
+    ELSE IF Partition.leader # b THEN "INVALID_REQUEST"
+    ELSE IF ~(Has("FenceAlterByPartitionEpoch") => FenceAlterByPartitionEpoch(request)) THEN "INVALID_UPDATE_VERSION"
+    ELSE IF ~(Has("BrokerEpochPerIsrMember") => BrokerEpochPerIsrMember(request)) THEN "INELIGIBLE_REPLICA"
+    ELSE IF ~(Has("IsrMembersActive") => IsrMembersActive(request)) THEN "INELIGIBLE_REPLICA"
+    ELSE "NONE"
+
+\* HandleAlterPartition   who: controller   code: controller/replication_control.py
+\* Decides a leader's proposal. The reply names the partition epoch that holds now.
+HandleAlterPartition(b) ==
+    LET request == alter[b]
+        verdict == AlterVerdict(b, request) IN
+    \* enabled when
+    /\ request.type = "request"
+    \* effect
+    /\ IF verdict = "NONE" THEN WriteChange(request.isr, {}, b) ELSE UNCHANGED metadata
+    /\ alter' = [alter EXCEPT ![b] = [type |-> "reply", leaderEpoch |-> request.leaderEpoch,
+                                      partitionEpoch |-> Len(metadata'), error |-> verdict]]
+    /\ UNCHANGED <<registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+-----------------------------------------------------------------------------
+(* A broker applies metadata (ReplicaManager.applyDelta, Partition.makeLeader, Partition.makeFollower) *)
+
+
+ViewOf(n) == [leader |-> metadata[n].leader, leaderEpoch |-> metadata[n].leaderEpoch, partitionEpoch |-> n,
+              isr |-> metadata[n].isr]
+
+\* The leader-epoch cache of a broker that leads after change n.
+CacheAtElection(b, n) ==
+    IF Has("CacheEpochAtElection") /\ CacheEpochAtElection(b, metadata[n].leaderEpoch)
+    THEN Append(epochCache[b], [epoch |-> metadata[n].leaderEpoch, start |-> Leo(b)])
+    ELSE epochCache[b]
+
+\* Does a broker that leads after change n forget what it knew of its followers? Kafka: only if it did not lead before.
+ForgetsFollowers(b, n) ==
+    \/ view[b].leader # b
+    \/ Has("ResetRemoteLeoOnNewLeaderEpoch") /\ ResetRemoteLeoOnNewLeaderEpoch(b, n)
+
+\* b leads after change n, in a new epoch or (only the ISR changed) in the same. A pending proposal is settled.
+MakeLeader(b, n) ==
+    LET forgets == ForgetsFollowers(b, n)
+        remote  == IF forgets THEN Unknown ELSE remoteLeo[b]
+    IN  /\ epochCache' = [epochCache EXCEPT ![b] = CacheAtElection(b, n)]
+        /\ epochStart' = [epochStart EXCEPT ![b] = IF metadata[n].leaderEpoch # view[b].leaderEpoch THEN Leo(b) ELSE @]
+        /\ remoteLeo' = [remoteLeo EXCEPT ![b] = remote]
+        /\ remoteEpoch' = [remoteEpoch EXCEPT ![b] = IF forgets THEN Unknown ELSE @]
+        /\ pendingIsr' = [pendingIsr EXCEPT ![b] = NoPending]
+        /\ highWatermark' = [highWatermark EXCEPT ![b] = HwOf(b, metadata[n].isr, NoPending, Leo(b), remote)]
+        /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![b] = -1]
+        /\ UNCHANGED <<log, flushed>>
+
+\* The last fetched epoch with which follower b goes on after change n: that of its tail, so that the leader finds a divergence.
+FetchesFrom(b, n, cache) ==
+    IF \/ view[b].leader # metadata[n].leader
+       \/ Has("TruncateOnEveryEpochChange") /\ TruncateOnEveryEpochChange(b, n)
+    THEN LatestEpoch(cache)
+    ELSE IF metadata[n].leaderEpoch = view[b].leaderEpoch THEN lastFetchedEpoch[b] ELSE -1
+
+\* b follows (or waits for a leader) after change n.
+MakeFollower(b, n) ==
+    LET newEpoch == metadata[n].leaderEpoch # view[b].leaderEpoch
+        byEpoch  == Has("TruncateByEpoch") /\ TruncateByEpoch(b)
+        end      == IF byEpoch \/ ~newEpoch THEN Leo(b) ELSE Min(highWatermark[b], Leo(b))
+        cache    == IF byEpoch \/ ~newEpoch THEN epochCache[b] ELSE TrimCache(epochCache[b], end)
+    IN  /\ log' = [log EXCEPT ![b] = SubSeq(@, 1, end)]
+        /\ flushed' = [flushed EXCEPT ![b] = Min(@, end)]
+        /\ epochCache' = [epochCache EXCEPT ![b] = cache]
+        /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![b] = IF byEpoch THEN FetchesFrom(b, n, cache) ELSE -1]
+        /\ remoteLeo' = [remoteLeo EXCEPT ![b] = Unknown]
+        /\ remoteEpoch' = [remoteEpoch EXCEPT ![b] = Unknown]
+        /\ pendingIsr' = [pendingIsr EXCEPT ![b] = NoPending]
+        /\ epochStart' = [epochStart EXCEPT ![b] = 0]
+        /\ UNCHANGED highWatermark
+
+\* ApplyMetadata   who: broker   code: replication/partition.py
+\* Applies the changes up to the n-th as one delta. A new incarnation starts at its registration. Older changes than the
+\* broker knows of (from an AlterPartition reply) are ignored.
+ApplyMetadata(b, n) ==
+    \* enabled when
+    /\ Running(b)
+    /\ n <= Len(metadata) /\ n > view[b].partitionEpoch /\ n >= registered[b].since
+    \* effect
+    /\ view' = [view EXCEPT ![b] = ViewOf(n)]
+    /\ IF metadata[n].leader = b THEN MakeLeader(b, n) ELSE MakeFollower(b, n)
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, checkpoint, produced, waiting, fetch, alter>>
+    /\ committed' = NextCommitted
+    /\ reconciled' = NextReconciled(b)
+    /\ UNCHANGED acked
+
+-----------------------------------------------------------------------------
+(* Produce (ReplicaManager.appendRecords, DelayedProduce) *)
+
+MaximalIsr(b) == view[b].isr \cup pendingIsr[b].isr
+
+\* AppendRecord   who: leader   code: replication/partition.py
+\* A produce attempt with its own value. acks=all waits in the purgatory for the high watermark.
+AppendRecord(b, v, acks) ==
+    \* enabled when
+    /\ Leads(b) /\ v = produced + 1
+    /\ acks = "all" => (Has("MinIsrOnAppend") => MinIsrOnAppend(b))
+    \* effect
+    /\ produced' = v
+    /\ log' = [log EXCEPT ![b] = Append(@, [epoch |-> view[b].leaderEpoch, value |-> v])]
+    /\ epochCache' = [epochCache EXCEPT ![b] = ExtendCache(@, view[b].leaderEpoch, Leo(b))]
+    /\ waiting' = IF acks = "all" THEN [waiting EXCEPT ![b][v] = Leo(b) + 1] ELSE waiting
+    /\ highWatermark' = [highWatermark EXCEPT ![b] = HwOf(b, view[b].isr, pendingIsr[b], Leo(b) + 1, remoteLeo[b])]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, flushed, checkpoint, epochStart, remoteLeo, remoteEpoch,
+                   pendingIsr, lastFetchedEpoch, fetch, alter>>
+    /\ committed' = NextCommitted
+    /\ UNCHANGED <<acked, reconciled>>
+
+\* CompleteProduce   who: leader   code: replication/purgatory.py
+\* Acknowledges an acks=all produce.
+CompleteProduce(b, v) ==
+    \* enabled when
+    /\ Leads(b) /\ waiting[b][v] > 0
+    /\ Cardinality(MaximalIsr(b)) >= EffectiveMinIsr
+    /\ Has("AckAllOnlyBelowHw") => AckAllOnlyBelowHw(b, v)
+    \* effect
+    /\ waiting' = [waiting EXCEPT ![b][v] = 0]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, lastFetchedEpoch, fetch, alter>>
+    /\ acked' = NextAcked(b, v)
+    /\ UNCHANGED <<committed, reconciled>>
+
+\* FailProduce   who: broker   code: replication/purgatory.py
+\* Answers a waiting produce with an error; the record stays in the log.
+FailProduce(b, v, error) ==
+    \* enabled when
+    /\ Running(b) /\ waiting[b][v] > 0
+    /\ CASE error = "NOT_LEADER_OR_FOLLOWER" -> ~Leads(b)
+         [] error = "NOT_ENOUGH_REPLICAS_AFTER_APPEND" ->
+                Leads(b) /\ highWatermark[b] >= waiting[b][v] /\ Cardinality(MaximalIsr(b)) < EffectiveMinIsr
+         [] OTHER -> Leads(b)
+    \* effect
+    /\ waiting' = [waiting EXCEPT ![b][v] = 0]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+-----------------------------------------------------------------------------
+(* Fetch, the leader's side (Partition.fetchRecords, Partition.updateFollowerFetchState) *)
+
+\* SendFetch   who: follower   code: replication/fetcher.py
+SendFetch(f, l) ==
+    \* enabled when
+    /\ Follows(f, l) /\ fetch[f][l].type = "idle"
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "request", epoch |-> view[f].leaderEpoch, offset |-> Leo(f),
+                                         lastEpoch |-> lastFetchedEpoch[f], brokerEpoch |-> brokerEpoch[f]]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* The leader's end offset for the request's last fetched epoch, and whether the follower's log diverges before its offset.
+LeaderEnd(l, request) == EndOffsetFor(epochCache[l], Leo(l), request.lastEpoch)
+OutOfRange(l, request) ==
+    IF request.lastEpoch = -1 THEN request.offset > Leo(l) ELSE LeaderEnd(l, request).epoch = -1
+Diverges(l, request) ==
+    /\ request.lastEpoch # -1
+    /\ \/ LeaderEnd(l, request).epoch < request.lastEpoch
+       \/ LeaderEnd(l, request).endOffset < request.offset
+
+FetchError(l, request) ==
+    IF ~Leads(l) THEN "NOT_LEADER_OR_FOLLOWER"
+    ELSE IF ~(Has("FenceOlderFetch") => FenceOlderFetch(l, request.epoch)) THEN "FENCED_LEADER_EPOCH"
+    ELSE IF ~(Has("FenceNewerFetch") => FenceNewerFetch(l, request.epoch)) THEN "UNKNOWN_LEADER_EPOCH"
+    ELSE IF OutOfRange(l, request) THEN "OFFSET_OUT_OF_RANGE"
+    ELSE "NONE"
+
+\* The fetch tells the leader how far the follower is; the high watermark may advance.
+CountFetch(l, f, request) ==
+    IF Has("DivergingFetchNotCounted") => DivergingFetchNotCounted(Diverges(l, request))
+    THEN /\ remoteLeo' = [remoteLeo EXCEPT ![l][f] = request.offset]
+         /\ remoteEpoch' = [remoteEpoch EXCEPT ![l][f] = request.brokerEpoch]
+         /\ highWatermark' = [highWatermark EXCEPT ![l] =
+                                HwOf(l, view[l].isr, pendingIsr[l], Leo(l), [remoteLeo[l] EXCEPT ![f] = request.offset])]
+    ELSE UNCHANGED <<remoteLeo, remoteEpoch, highWatermark>>
+
+\* A request that the leader serves with n records from its offset.
+Serves(l, f, n) ==
+    /\ fetch[f][l].type = "request" /\ Running(l)
+    /\ FetchError(l, fetch[f][l]) = "NONE" /\ ~Diverges(l, fetch[f][l])
+    /\ fetch[f][l].offset + n <= Leo(l)
+
+\* HandleFetch   who: leader   code: replication/partition.py
+\* Counts the fetch and answers with n records and the high watermark that it had on arrival.
+HandleFetch(l, f, n) ==
+    LET request == fetch[f][l] IN
+    \* enabled when
+    /\ Serves(l, f, n)
+    \* effect
+    /\ CountFetch(l, f, request)
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "records", epoch |-> request.epoch, offset |-> request.offset,
+                                         batch |-> SubSeq(log[l], request.offset + 1, request.offset + n),
+                                         hw |-> highWatermark[l]]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
+                   pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+    /\ committed' = NextCommitted
+    /\ UNCHANGED <<acked, reconciled>>
+
+\* ValidateFetch   who: leader   code: replication/partition.py
+\* The same, but only the range is decided: the bytes are read when the socket takes them (file records are sent lazily).
+ValidateFetch(l, f, n) ==
+    LET request == fetch[f][l] IN
+    \* enabled when
+    /\ n > 0 /\ Serves(l, f, n)
+    \* effect
+    /\ CountFetch(l, f, request)
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "reading", epoch |-> request.epoch, offset |-> request.offset,
+                                         count |-> n, hw |-> highWatermark[l]]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
+                   pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+    /\ committed' = NextCommitted
+    /\ UNCHANGED <<acked, reconciled>>
+
+\* ReadFetch   who: the broker that validated the fetch   code: replication/partition.py
+\* Reads the range as the log is now: it may have been truncated and written again.
+ReadFetch(l, f) ==
+    LET read == fetch[f][l] IN
+    \* enabled when
+    /\ read.type = "reading" /\ Running(l)
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "records", epoch |-> read.epoch, offset |-> read.offset,
+                                         batch |-> SubSeq(log[l], read.offset + 1, Min(read.offset + read.count, Leo(l))),
+                                         hw |-> read.hw]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* AnswerDiverging   who: leader   code: replication/partition.py
+\* The follower's log diverges: the answer is the leader's end offset for the follower's last epoch.
+AnswerDiverging(l, f) ==
+    LET request == fetch[f][l] IN
+    \* enabled when
+    /\ request.type = "request" /\ Running(l)
+    /\ FetchError(l, request) = "NONE" /\ Diverges(l, request)
+    \* effect
+    /\ CountFetch(l, f, request)
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "diverging", epoch |-> request.epoch, offset |-> request.offset,
+                                         divergingEpoch |-> LeaderEnd(l, request).epoch,
+                                         endOffset |-> LeaderEnd(l, request).endOffset, hw |-> highWatermark[l]]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
+                   pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+    /\ committed' = NextCommitted
+    /\ UNCHANGED <<acked, reconciled>>
+
+\* RejectFetch   who: broker   code: replication/partition.py
+RejectFetch(l, f) ==
+    LET request == fetch[f][l] IN
+    \* enabled when
+    /\ request.type = "request" /\ Running(l)
+    /\ FetchError(l, request) # "NONE"
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "error", epoch |-> request.epoch, offset |-> request.offset,
+                                         error |-> FetchError(l, request), endOffset |-> Leo(l)]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+-----------------------------------------------------------------------------
+(* Fetch, the follower's side (AbstractFetcherThread, ReplicaFetcherThread) *)
+
+Responses == {"records", "diverging", "error"}
+
+\* A response that the follower may act on.
+Processable(f, l) ==
+    /\ fetch[f][l].type \in Responses
+    /\ Follows(f, l) /\ fetch[f][l].offset = Leo(f)
+    /\ Has("MatchFetchEpoch") => MatchFetchEpoch(f, l)
+
+\* The high watermark that the follower takes from a response, before it is clamped to the log.
+AdoptedHw(f, l) ==
+    IF Has("TruncateBeforeHw") => TruncateBeforeHw(f, l) THEN fetch[f][l].hw ELSE highWatermark[f]
+
+\* How many records of the response's batch the follower appends.
+TailEpoch(f) == IF log[f] = <<>> THEN -1 ELSE log[f][Leo(f)].epoch
+Acceptable(f, l, i) ==
+    LET batch == fetch[f][l].batch
+        tail  == IF i = 1 THEN TailEpoch(f) ELSE batch[i - 1].epoch
+    IN  /\ Has("NoBatchAboveFetchEpoch") => NoBatchAboveFetchEpoch(batch[i].epoch, fetch[f][l].epoch)
+        /\ Has("TailEpochMonotone") => TailEpochMonotone(batch[i].epoch, tail)
+Accepted(f, l) ==
+    Cardinality({m \in 1..Len(fetch[f][l].batch) : \A i \in 1..m : Acceptable(f, l, i)})
+
+\* FollowerAppend   who: follower   code: replication/fetcher.py
+FollowerAppend(f, l) ==
+    LET response == fetch[f][l] IN
+    \* enabled when
+    /\ response.type = "records" /\ Processable(f, l)
+    \* effect
+    /\ LET n     == Accepted(f, l)
+           batch == SubSeq(response.batch, 1, n)
+       IN  /\ log' = [log EXCEPT ![f] = @ \o batch]
+           /\ epochCache' = [epochCache EXCEPT ![f] =
+                                FoldSeq(LAMBDA i, cache : ExtendCache(cache, batch[i].epoch, response.offset + i - 1), @,
+                                        [i \in 1..n |-> i])]
+           /\ highWatermark' = [highWatermark EXCEPT ![f] = Min(AdoptedHw(f, l), Leo(f) + n)]
+           /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![f] = IF n = 0 THEN @ ELSE batch[n].epoch]
+    /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, flushed, checkpoint, epochStart, remoteLeo, remoteEpoch,
+                   pendingIsr, produced, waiting, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* Where the follower truncates, given the diverging epoch and the leader's end offset of it.
+TruncationPoint(f, e, end) ==
+    LET own == EndOffsetFor(epochCache[f], Leo(f), e)
+    IN  IF own.epoch = -1 THEN Min(end, Leo(f))
+        ELSE IF Has("DivergingReplyCarriesEpoch") /\ DivergingReplyCarriesEpoch(own, e) THEN Min(own.endOffset, Leo(f))
+        ELSE IF Has("DivergingReplyCarriesEpoch") THEN Min(Min(own.endOffset, end), Leo(f))
+        ELSE Min(end, Leo(f))
+
+\* The follower's disk and fetch state after a truncation to `point` (always trims the cache, even at the log's end: KAFKA-10706).
+Truncate(f, point, hw) ==
+    /\ log' = [log EXCEPT ![f] = SubSeq(@, 1, point)]
+    /\ flushed' = [flushed EXCEPT ![f] = Min(@, point)]
+    /\ epochCache' = [epochCache EXCEPT ![f] = TrimCache(@, point)]
+    /\ highWatermark' = [highWatermark EXCEPT ![f] = Min(hw, point)]
+    /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![f] = LatestEpoch(TrimCache(epochCache[f], point))]
+
+\* FollowerTruncate   who: follower   code: replication/fetcher.py
+FollowerTruncate(f, l) ==
+    LET response == fetch[f][l] IN
+    \* enabled when
+    /\ response.type = "diverging" /\ Processable(f, l)
+    \* effect
+    /\ Truncate(f, TruncationPoint(f, response.divergingEpoch, response.endOffset), AdoptedHw(f, l))
+    /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, checkpoint, epochStart, remoteLeo, remoteEpoch,
+                   pendingIsr, produced, waiting, alter>>
+    /\ reconciled' = NextReconciled(f)
+    /\ UNCHANGED <<committed, acked>>
+
+\* FollowerAdoptHw   who: follower   code: replication/flaws.py
+\* Only without TruncateBeforeHw: the handler's first half, which takes the high watermark of a diverging response.
+FollowerAdoptHw(f, l) ==
+    LET response == fetch[f][l] IN
+    \* enabled when
+    /\ response.type = "diverging" /\ Processable(f, l)
+    /\ Has("TruncateBeforeHw") => TruncateBeforeHw(f, l)
+    \* effect
+    /\ highWatermark' = [highWatermark EXCEPT ![f] = Min(response.hw, Leo(f))]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart, remoteLeo,
+                   remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* FollowerOutOfRange   who: follower   code: replication/fetcher.py
+\* Never truncates below the leader's end. Without CacheEpochAtElection: to its own high watermark, as before KIP-101's repair.
+FollowerOutOfRange(f, l) ==
+    LET response == fetch[f][l] IN
+    \* enabled when
+    /\ response.type = "error" /\ Processable(f, l)
+    /\ response.error = "OFFSET_OUT_OF_RANGE"
+    \* effect
+    /\ Truncate(f, IF Has("CacheEpochAtElection") THEN Min(response.endOffset, Leo(f)) ELSE Min(highWatermark[f], Leo(f)),
+                highWatermark[f])
+    /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, checkpoint, epochStart, remoteLeo, remoteEpoch,
+                   pendingIsr, produced, waiting, alter>>
+    /\ reconciled' = NextReconciled(f)
+    /\ UNCHANGED <<committed, acked>>
+
+\* DropFetchResponse   who: follower   code: replication/fetcher.py
+\* A response that is an error, or no longer the current fetch's.
+DropFetchResponse(f, l) ==
+    LET response == fetch[f][l] IN
+    \* enabled when
+    /\ response.type \in Responses /\ Running(f)
+    /\ \/ ~Processable(f, l)
+       \/ response.type = "error" /\ response.error # "OFFSET_OUT_OF_RANGE"
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* LoseFetch   who: the network
+\* The connection breaks: the request or its response is gone.
+LoseFetch(f, l) ==
+    \* enabled when
+    /\ fetch[f][l].type # "idle"
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+-----------------------------------------------------------------------------
+(* The ISR, the leader's side (Partition.maybeShrinkIsr, maybeExpandIsr, AlterPartitionManager) *)
+
+\* What a proposal of this ISR says of its members' incarnations: -1 for one that the leader has not heard of in its epoch.
+MemberEpochs(b, isr) ==
+    [r \in Brokers |-> IF r \notin isr THEN -1 ELSE IF r = b THEN brokerEpoch[b] ELSE remoteEpoch[b][r]]
+
+Proposal(b, pending) ==
+    [type |-> "request", brokerEpoch |-> brokerEpoch[b], leaderEpoch |-> view[b].leaderEpoch,
+     partitionEpoch |-> view[b].partitionEpoch, isr |-> pending.isr, memberEpochs |-> pending.memberEpochs]
+
+Propose(b, isr) ==
+    LET pending == [active |-> TRUE, isr |-> isr, memberEpochs |-> MemberEpochs(b, isr)]
+    IN  /\ pendingIsr' = [pendingIsr EXCEPT ![b] = pending]
+        /\ alter' = [alter EXCEPT ![b] = Proposal(b, pending)]
+
+\* ShrinkIsr   who: leader   code: replication/partition.py
+\* A member lags (replica.lag.time.max.ms; time is abstract).
+ShrinkIsr(b, f) ==
+    \* enabled when
+    /\ Leads(b) /\ ~pendingIsr[b].active /\ alter[b].type = "idle"
+    /\ f # b /\ f \in view[b].isr
+    \* effect
+    /\ Propose(b, view[b].isr \ {f})
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, produced, waiting, lastFetchedEpoch, fetch>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* ExpandIsr   who: leader   code: replication/partition.py
+ExpandIsr(b, f) ==
+    \* enabled when
+    /\ Leads(b) /\ ~pendingIsr[b].active /\ alter[b].type = "idle"
+    /\ f # b /\ f \notin view[b].isr /\ remoteLeo[b][f] >= highWatermark[b]
+    /\ Has("ReachedEpochStart") => ReachedEpochStart(b, f)
+    \* effect
+    /\ Propose(b, view[b].isr \cup {f})
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, produced, waiting, lastFetchedEpoch, fetch>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* ResendAlterPartition   who: leader   code: replication/partition.py
+\* The proposal is sent again as it was, its members' epochs included.
+ResendAlterPartition(b) ==
+    \* enabled when
+    /\ Leads(b) /\ pendingIsr[b].active /\ alter[b].type = "idle"
+    \* effect
+    /\ alter' = [alter EXCEPT ![b] = Proposal(b, pendingIsr[b])]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* HandleAlterPartitionReply   who: leader   code: replication/partition.py
+\* Success commits the proposal and tries the high watermark again; an ineligible member reverts it; otherwise it stays pending
+\* until metadata settles it. A reply that is not of the current epoch and proposal changes nothing.
+HandleAlterPartitionReply(b) ==
+    LET reply   == alter[b]
+        current == Leads(b) /\ pendingIsr[b].active /\ reply.leaderEpoch = view[b].leaderEpoch
+        commits == current /\ reply.error = "NONE" /\ reply.partitionEpoch >= view[b].partitionEpoch
+        reverts == current /\ reply.error = "INELIGIBLE_REPLICA" IN
+    \* enabled when
+    /\ reply.type = "reply" /\ Running(b)
+    \* effect
+    /\ alter' = [alter EXCEPT ![b] = Idle]
+    /\ view' = IF commits
+               THEN [view EXCEPT ![b].partitionEpoch = reply.partitionEpoch, ![b].isr = pendingIsr[b].isr]
+               ELSE view
+    /\ pendingIsr' = IF commits \/ reverts THEN [pendingIsr EXCEPT ![b] = NoPending] ELSE pendingIsr
+    /\ highWatermark' = IF commits
+                        THEN [highWatermark EXCEPT ![b] = HwOf(b, pendingIsr[b].isr, NoPending, Leo(b), remoteLeo[b])]
+                        ELSE highWatermark
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, log, flushed, epochCache, checkpoint, epochStart, remoteLeo,
+                   remoteEpoch, produced, waiting, lastFetchedEpoch, fetch>>
+    /\ committed' = NextCommitted
+    /\ UNCHANGED <<acked, reconciled>>
+
+\* LoseAlterPartition   who: the network
+LoseAlterPartition(b) ==
+    \* enabled when
+    /\ alter[b].type # "idle"
+    \* effect
+    /\ alter' = [alter EXCEPT ![b] = Idle]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+-----------------------------------------------------------------------------
+(* Disk and process *)
+
+\* FlushLog   who: broker   code: log/log.py
+FlushLog(b) ==
+    \* enabled when
+    /\ Running(b) /\ flushed[b] < Leo(b)
+    \* effect
+    /\ flushed' = [flushed EXCEPT ![b] = Leo(b)]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* CheckpointHighWatermark   who: broker   code: replication/partition.py
+CheckpointHighWatermark(b) ==
+    \* enabled when
+    /\ Running(b) /\ checkpoint[b] # highWatermark[b]
+    \* effect
+    /\ checkpoint' = [checkpoint EXCEPT ![b] = highWatermark[b]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* The broker's process ends with `keep` records on disk and `hw` in the checkpoint. Its memory and its connections are gone;
+\* what it had sent may still arrive.
+GoDown(b, keep, hw, how) ==
+    /\ status' = [status EXCEPT ![b] = how]
+    /\ log' = [log EXCEPT ![b] = SubSeq(@, 1, keep)]
+    /\ flushed' = [flushed EXCEPT ![b] = keep]
+    /\ epochCache' = [epochCache EXCEPT ![b] = TrimCache(@, keep)]
+    /\ checkpoint' = [checkpoint EXCEPT ![b] = hw]
+    /\ highWatermark' = [highWatermark EXCEPT ![b] = Min(hw, keep)]
+    /\ view' = [view EXCEPT ![b] = NoView]
+    /\ epochStart' = [epochStart EXCEPT ![b] = 0]
+    /\ remoteLeo' = [remoteLeo EXCEPT ![b] = Unknown]
+    /\ remoteEpoch' = [remoteEpoch EXCEPT ![b] = Unknown]
+    /\ pendingIsr' = [pendingIsr EXCEPT ![b] = NoPending]
+    /\ waiting' = [waiting EXCEPT ![b] = NotWaiting]
+    /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![b] = -1]
+    /\ fetch' = [f \in Brokers |-> [l \in Brokers |->
+                    IF f = b \/ (l = b /\ fetch[f][l].type \in {"request", "reading"}) THEN Idle ELSE fetch[f][l]]]
+    /\ alter' = IF alter[b].type = "reply" THEN [alter EXCEPT ![b] = Idle] ELSE alter
+
+\* StopBroker   who: broker   code: replication/broker.py
+\* A clean stop: everything is flushed, the high watermark is checkpointed.
+StopBroker(b) ==
+    \* enabled when
+    /\ Running(b) /\ registered[b].state # "active"
+    \* effect
+    /\ GoDown(b, Leo(b), highWatermark[b], "stopped")
+    /\ UNCHANGED <<metadata, registered, brokerEpoch, produced>>
+    /\ UNCHANGED <<committed, acked>>
+    /\ reconciled' = NextReconciled(b)
+
+\* What the protocol assumes of its environment: a crash that loses records leaves another member of ISR or ELR intact.
+EnvironmentLeavesOneIntact(b) ==
+    b \in Partition.isr \cup Partition.elr =>
+        \E c \in (Partition.isr \cup Partition.elr) \ {b} : status[c] # "lossy"
+
+\* CrashBroker   who: the nemesis   code: sim/
+\* The machine fails; `keep` records survive, the flushed ones at least.
+CrashBroker(b, keep) ==
+    \* enabled when
+    /\ Running(b) /\ flushed[b] <= keep /\ keep <= Leo(b)
+    /\ keep < Leo(b) => EnvironmentLeavesOneIntact(b)
+    \* effect
+    /\ GoDown(b, keep, checkpoint[b], IF keep < Leo(b) THEN "lossy" ELSE "crashed")
+    /\ UNCHANGED <<metadata, registered, brokerEpoch, produced>>
+    /\ UNCHANGED <<committed, acked>>
+    /\ reconciled' = NextReconciled(b)
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ \E l \in Brokers : ElectLeader(l)
+    \/ \E b \in Brokers, l \in Leaders : FenceBroker(b, l)
+    \/ \E b \in Brokers, l \in Leaders : UnfenceBroker(b, l)
+    \/ \E b \in Brokers, l \in Leaders : RegisterBroker(b, l)
+    \/ \E b \in Brokers, l \in Leaders : ControlledShutdown(b, l)
+    \/ \E b \in Brokers : HandleAlterPartition(b)
+    \/ \E b \in Brokers, n \in 1..MaxMetadata : ApplyMetadata(b, n)
+    \/ \E b \in Brokers, v \in Values, acks \in Acks : AppendRecord(b, v, acks)
+    \/ \E b \in Brokers, v \in Values : CompleteProduce(b, v)
+    \/ \E b \in Brokers, v \in Values, error \in ProduceErrors : FailProduce(b, v, error)
+    \/ \E f \in Brokers, l \in Brokers : SendFetch(f, l)
+    \/ \E l \in Brokers, f \in Brokers, n \in 0..MaxFetch : HandleFetch(l, f, n)
+    \/ \E l \in Brokers, f \in Brokers, n \in 1..MaxFetch : ValidateFetch(l, f, n)
+    \/ \E l \in Brokers, f \in Brokers : ReadFetch(l, f)
+    \/ \E l \in Brokers, f \in Brokers : AnswerDiverging(l, f)
+    \/ \E l \in Brokers, f \in Brokers : RejectFetch(l, f)
+    \/ \E f \in Brokers, l \in Brokers : FollowerAppend(f, l)
+    \/ \E f \in Brokers, l \in Brokers : FollowerTruncate(f, l)
+    \/ \E f \in Brokers, l \in Brokers : FollowerAdoptHw(f, l)
+    \/ \E f \in Brokers, l \in Brokers : FollowerOutOfRange(f, l)
+    \/ \E f \in Brokers, l \in Brokers : DropFetchResponse(f, l)
+    \/ \E f \in Brokers, l \in Brokers : LoseFetch(f, l)
+    \/ \E b \in Brokers, f \in Brokers : ShrinkIsr(b, f)
+    \/ \E b \in Brokers, f \in Brokers : ExpandIsr(b, f)
+    \/ \E b \in Brokers : ResendAlterPartition(b)
+    \/ \E b \in Brokers : HandleAlterPartitionReply(b)
+    \/ \E b \in Brokers : LoseAlterPartition(b)
+    \/ \E b \in Brokers : FlushLog(b)
+    \/ \E b \in Brokers : CheckpointHighWatermark(b)
+    \/ \E b \in Brokers : StopBroker(b)
+    \/ \E b \in Brokers, keep \in Offsets : CrashBroker(b, keep)
+
+\* Enabled only while a rule is not in force.
+FlawActions == {"FollowerAdoptHw"}
+
+Spec == Init /\ [][Next]_vars
+=============================================================================
