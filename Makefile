@@ -1,0 +1,44 @@
+# Tidemark. `make check` and `make test` set themselves up; everything they need comes from PyPI.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.tidemark-ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check check-deep test lint golden docs bench clean
+
+help: ## this text
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## the virtual environment in .venv (the other targets call it)
+
+$(STAMP): pyproject.toml
+	@echo "setting up $(VENV) (Python packages from PyPI; a few minutes the first time)"
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Tidemark needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,test,lint,prove]'
+	@touch $@
+
+check: setup ## TLC on every model, simulation, audit on Spark, kill matrix; one table at the end
+	@$(BIN)/tidemark verify
+
+check-deep: setup ## the larger models and the rarity of row 19, too
+	@$(BIN)/tidemark verify --deep
+
+test: setup ## the test suite
+	@$(BIN)/python -m pytest
+
+lint: setup ## ruff and mypy
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+golden: setup ## rewrite traces/golden; explain the diff in the commit
+	@$(BIN)/tidemark golden
+
+docs: setup ## rewrite the generated parts of README.md and docs/
+	@$(BIN)/tidemark docs
+
+bench: setup ## rates and ratios, in one run
+	@$(BIN)/tidemark bench
+
+clean: ## remove everything that is derived, the virtual environment included
+	@rm -rf $(VENV) .cache build dist
