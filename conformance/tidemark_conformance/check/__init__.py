@@ -1,0 +1,1 @@
+"""The audit: one Spark job that judges whole traces with compiled kernels (`audit`), and trace generation (`generate`)."""

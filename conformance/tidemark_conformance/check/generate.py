@@ -1,0 +1,199 @@
+"""Many seeds to Parquet parts, on Spark or in this process, restartable.
+
+A run is a folder: `_manifest.json` says what the run is made of, and every part holds the traces of one range of seeds
+(`part-<first seed>-<last seed>.parquet`). A part appears under its name only when it is whole, so a killed run is continued by
+simulating the ranges whose part is missing. The folder must be one that every worker sees.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.trace.header import Header, Json, parse_header
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tidemark_conformance.report.progress import Progress
+
+MANIFEST = "_manifest.json"
+SEEDS_PER_PART = 10_000
+FACTS = "tidemark.facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """One simulated trace: `trace` its id, `stream` its delta stream, `steps` its records after the initial one.
+
+    `facts`: numbers about the run that stand in no trace (what a client read back, say); they are summed over a run.
+    """
+
+    trace: str
+    stream: bytes
+    steps: int
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+
+Simulator = Callable[[int], Simulated]
+"""From a seed to its trace. It travels to Spark's workers by pickle: a module's function, or a `functools.partial` of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A finished run: its parts in order of seeds, traces, steps, summed facts, and how many parts were there before."""
+
+    parts: tuple[Path, ...]
+    traces: int
+    steps: int
+    facts: dict[str, int]
+    kept: int
+
+
+def generate(
+    simulator: Simulator,
+    seeds: range,
+    out: Path,
+    header: Header,
+    settings: Mapping[str, Json],
+    *,
+    session: SparkSession | None = None,
+    progress: Progress | None = None,
+    seeds_per_part: int = SEEDS_PER_PART,
+) -> Generated:
+    """Simulate `seeds` (step 1) into Parquet parts under `out`, or finish a run that was killed.
+
+    `settings` is all that decides the traces beside the seeds (protocol, steps, flaw, profile, version): JSON-able. With
+    `session` the parts are simulated by Spark's workers, without it here, one after another.
+    Raises Unusable when `out` holds a run with other settings, or traces that are no run.
+    """
+    if seeds.step != 1 or len(seeds) == 0:
+        raise Unusable(f"cannot simulate the seeds {seeds}: give a number of traces of at least 1")
+    manifest = {
+        "seeds": [seeds.start, seeds.stop],
+        "seeds_per_part": seeds_per_part,
+        "settings": dict(settings),
+        "header": header.to_json(),
+    }
+    _open_run(out, manifest)
+    ranges = [
+        (first, min(first + seeds_per_part, seeds.stop)) for first in range(seeds.start, seeds.stop, seeds_per_part)
+    ]
+    missing = [one for one in ranges if not _part(out, *one).is_file()]
+    _simulate_all(simulator, missing, out, header, session, progress)
+    return _summary(out, ranges, kept=len(ranges) - len(missing))
+
+
+def _open_run(out: Path, manifest: dict[str, Json]) -> None:
+    """Write the manifest of a new run, or check the one that is there."""
+    path = out / MANIFEST
+    wanted = json.loads(json.dumps(manifest))
+    if path.is_file():
+        try:
+            found = json.loads(path.read_text())
+        except ValueError:
+            found = {}
+        differing = [key for key in wanted if found.get(key) != wanted[key]]
+        if differing:
+            raise Unusable(
+                f"{out} holds a run with other {_difference(found, wanted, differing[0])}; "
+                "repeat its command to finish it, or choose another folder"
+            )
+        for leftover in out.glob(".*.tmp"):
+            with contextlib.suppress(FileNotFoundError):
+                leftover.unlink()
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise Unusable(
+            f"{out} is there already and holds no run of the simulator; choose a folder that is new or empty"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    draft = out / f".{MANIFEST}.{os.getpid()}.tmp"
+    draft.write_text(json.dumps(manifest, indent=1) + "\n")
+    os.replace(draft, path)
+
+
+def _difference(found: Json, wanted: Json, key: str) -> str:
+    have, want = found.get(key), wanted[key]
+    if isinstance(have, dict) and isinstance(want, dict):
+        inner = next((name for name in [*want, *have] if have.get(name) != want.get(name)), key)
+        return f"{key} ({inner}: there {have.get(inner)!r}, here {want.get(inner)!r})"[:300]
+    return f"{key} (there {have!r}, here {want!r})"[:300]
+
+
+def _part(out: Path, first: int, stop: int) -> Path:
+    return out / f"part-{first:012d}-{stop - 1:012d}.parquet"
+
+
+def _simulate_all(
+    simulator: Simulator,
+    ranges: list[tuple[int, int]],
+    out: Path,
+    header: Header,
+    session: SparkSession | None,
+    progress: Progress | None,
+) -> None:
+    if not ranges:
+        return
+    if session is None:
+        for done, (first, stop) in enumerate(ranges):
+            if progress is not None:
+                progress.update(done, len(ranges))
+            simulate_part(simulator, first, stop, _part(out, first, stop), header)
+        return
+    from tidemark_conformance.check.session import readable_errors, run_with_progress
+    from tidemark_conformance.report.progress import Silent
+
+    folder, text = str(out.resolve()), header.text()
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        parsed = parse_header(text, folder)
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                first, stop = ranges[index]
+                simulate_part(simulator, first, stop, _part(Path(folder), first, stop), parsed)
+            yield batch
+
+    parts = session.range(0, len(ranges), 1, len(ranges)).mapInArrow(work, "id long")
+    with readable_errors(f"the seeds of {out}"):
+        run_with_progress(session, parts.collect, progress or Silent())
+
+
+def simulate_part(simulator: Simulator, first: int, stop: int, path: Path, header: Header) -> None:
+    """Simulate the seeds from `first` up to `stop` (excluded) into one Parquet file."""
+    from tidemark_conformance.trace.parquet import PartWriter
+
+    facts: dict[str, int] = {}
+    with PartWriter(path, header) as writer:
+        for seed in range(first, stop):
+            run = simulator(seed)
+            writer.add(run.trace, run.steps, run.stream)
+            for name, number in run.facts.items():
+                facts[name] = facts.get(name, 0) + number
+        writer.annotate(FACTS, json.dumps({"steps": writer.steps, "facts": facts}))
+
+
+def _summary(out: Path, ranges: list[tuple[int, int]], kept: int) -> Generated:
+    import pyarrow.parquet as pq
+
+    parts = tuple(_part(out, *one) for one in ranges)
+    traces = steps = 0
+    facts: dict[str, int] = {}
+    for part in parts:
+        if not part.is_file():
+            raise Unusable(
+                f"{part} was simulated but is not there; give a folder that every worker of the cluster sees under the same path"
+            )
+        footer: Any = pq.read_metadata(part)
+        summary = json.loads(footer.metadata[FACTS.encode()])
+        traces += footer.num_rows
+        steps += summary["steps"]
+        for name, number in summary["facts"].items():
+            facts[name] = facts.get(name, 0) + number
+    return Generated(parts, traces, steps, facts, kept)

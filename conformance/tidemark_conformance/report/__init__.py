@@ -1,0 +1,1 @@
+"""Rendering of results for people: tables in a terminal, plain lines elsewhere."""

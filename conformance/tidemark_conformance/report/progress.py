@@ -1,0 +1,65 @@
+"""Progress of long work: a bar in a terminal, a plain line now and then elsewhere, on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import Protocol
+
+PLAIN_SECONDS = 10.0
+"""Seconds between two plain lines."""
+
+
+class Progress(Protocol):
+    """Something that is told how far work has come."""
+
+    def update(self, done: int, total: int) -> None:
+        """`done` of `total` tasks are finished (0 of 0: nothing is running)."""
+
+
+class _Plain:
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._said = time.monotonic()
+
+    def update(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if total and now - self._said >= PLAIN_SECONDS:
+            self._said = now
+            print(f"{self._title}: {done} of {total} tasks", file=sys.stderr, flush=True)
+
+
+class Silent:
+    """Progress that nobody sees."""
+
+    def update(self, done: int, total: int) -> None:
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def progress(title: str) -> Iterator[Progress]:
+    """A progress display with `title`, gone when the block ends."""
+    if not sys.stderr.isatty():
+        yield _Plain(title)
+        return
+    from rich import progress as rich_progress
+    from rich.console import Console
+
+    bar = rich_progress.Progress(
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.MofNCompleteColumn(),
+        rich_progress.TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(title, total=None)
+
+        class _Bar:
+            def update(self, done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total or None)
+
+        yield _Bar()

@@ -1,0 +1,1 @@
+"""Traces: the header, NDJSON for interchange, Parquet for scale, and conversions between them (docs/trace-format.md)."""

@@ -1,0 +1,155 @@
+"""A trace file's header: which specification, constants and layout its traces are written for.
+
+The same JSON object stands in the first line of an NDJSON file and, as one line of text, in the first row of a Parquet
+file. `Without` is never part of it: a trace does not say by which rules it wants to be judged.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla.values import Fn, ModelValue, Value
+
+FORMAT = "trace"
+VERSION = 1
+Json = Any
+"""Whatever `json.loads` returns."""
+
+RESERVED = ("tidemark", "version", "spec", "spec_hash", "constants", "nodes", "variables")
+
+
+def dumps(value: Json) -> str:
+    """One line of compact JSON, in the order given (all our writers use it, so that equal data are equal bytes)."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def constant_json(value: Value) -> Json:
+    """A constant's value as JSON: sets as sorted arrays, functions with keys that are no strings as sorted pair lists."""
+    if isinstance(value, ModelValue):
+        return value.name
+    if isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, tuple):
+        return [constant_json(item) for item in value]
+    if isinstance(value, frozenset | set):
+        return sorted((constant_json(item) for item in value), key=_order)
+    if isinstance(value, Fn):
+        pairs = sorted(([constant_json(key), constant_json(item)] for key, item in value.items()), key=_order)
+        if all(isinstance(key, str | ModelValue) for key in value):
+            return {key: item for key, item in pairs}
+        return pairs
+    raise TypeError(f"not a TLA+ value: {value!r}")
+
+
+def _order(value: Json) -> tuple[str, Json]:
+    """A sort key over JSON values of mixed kinds: by kind, then integers by value and the rest by text."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return ("0", value)
+    return ("1" + type(value).__name__, dumps(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a trace file says of itself.
+
+    `constants`: the specification's constants but `Without`, as JSON; `nodes`: names that a step's `node` may carry;
+    `variables`: the layout's variable table, ghosts left out; `extra`: further keys, kept by conversions.
+    """
+
+    spec: str
+    spec_hash: str
+    constants: dict[str, Json]
+    nodes: tuple[str, ...]
+    variables: Json
+    extra: dict[str, Json] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        """The header as the JSON object of docs/trace-format.md."""
+        return {
+            "tidemark": FORMAT,
+            "version": VERSION,
+            "spec": self.spec,
+            "spec_hash": self.spec_hash,
+            "constants": self.constants,
+            "nodes": list(self.nodes),
+            "variables": self.variables,
+            **self.extra,
+        }
+
+    def text(self) -> str:
+        """The header as one line of JSON, without the line feed."""
+        return dumps(self.to_json())
+
+    def require(self, expected: Header, where: str) -> None:
+        """Refuse traces that were written for something else than `expected`, the header of the specification in use.
+
+        `where` names the file. Nodes may differ: they only name where a step happened.
+        Raises Unusable for another specification, hash, constants or variable table.
+        """
+        if self.spec != expected.spec:
+            raise Unusable(
+                f"{where} holds traces of {self.spec}, but the specification in use is {expected.spec}; "
+                "pass its own with --spec and --config"
+            )
+        if self.spec_hash != expected.spec_hash:
+            raise Unusable(
+                f"{where} was written for another text of {self.spec} (specification hash {self.spec_hash[:12]}, in use "
+                f"{expected.spec_hash[:12]}); write the traces again with the header that `tidemark schema` prints"
+            )
+        _require_equal(self.constants, expected.constants, "constant", self.spec, where)
+        _require_equal(self.variables, expected.variables, "variable", self.spec, where)
+
+
+def _require_equal(have: Json, want: Json, what: str, spec: str, where: str) -> None:
+    if have == want:
+        return
+    if isinstance(have, dict) and isinstance(want, dict):
+        names = [name for name in [*want, *have] if have.get(name, _ABSENT) != want.get(name, _ABSENT)]
+        if names:
+            name = names[0]
+            raise Unusable(
+                f"{where} has {what} {name} = {_shown(have, name)}, the specification in use has {_shown(want, name)}; "
+                f"audit it with the cfg of {spec} that it was written for (--config)"
+            )
+    raise Unusable(f"{where} has another table of {what}s than {spec} in use; write the traces again with its header")
+
+
+_ABSENT = object()
+
+
+def _shown(table: dict[str, Json], name: str) -> str:
+    if name not in table:
+        return "nothing"
+    text = dumps(table[name])
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def parse_header(text: str | bytes, where: str) -> Header:
+    """Read a header line; `where` names the file in errors.
+
+    Raises Unusable for text that is no header, another format version, or a missing key.
+    """
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or data.get("tidemark") != FORMAT:
+        raise Unusable(f'{where} does not start with a trace header ({{"tidemark":"trace",...}}); is it a trace file?')
+    if data.get("version") != VERSION or isinstance(data["version"], bool):
+        raise Unusable(
+            f"{where} has trace format version {dumps(data.get('version'))}, this program reads version {VERSION}; "
+            "convert it with the program that wrote it"
+        )
+    kinds: dict[str, type] = {"spec": str, "spec_hash": str, "constants": dict, "nodes": list, "variables": dict}
+    for key, kind in kinds.items():
+        if not isinstance(data.get(key), kind):
+            raise Unusable(
+                f"the header of {where} lacks {key!r} or has it as another kind of value; see `tidemark schema`"
+            )
+    if not all(isinstance(node, str) for node in data["nodes"]) or len(set(data["nodes"])) != len(data["nodes"]):
+        raise Unusable(f"the header of {where} must list every node once, by name, under 'nodes'")
+    extra = {key: value for key, value in data.items() if key not in RESERVED}
+    return Header(data["spec"], data["spec_hash"], data["constants"], tuple(data["nodes"]), data["variables"], extra)

@@ -1,0 +1,111 @@
+"""NDJSON, first half: from lines to whole traces, with their damage found; no specification is needed here.
+
+The judgement of damage is the same for every reader: a trace whose raw lines do not have the sum of its end record, or that
+has no end record, is *damaged* and never interpreted further than it can be believed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from crc32c import crc32c
+
+from tidemark_conformance.trace.header import Json
+
+NO_END = "no end record"
+BAD_SUM = "bad checksum"
+MISSING_STEPS = "missing steps"
+
+
+@dataclass(slots=True)
+class RawTrace:
+    """The lines of one trace.
+
+    `events`: the parsed lines before the end record, `numbers`: their line numbers (1-based, in the file or partition);
+    `end`: the end record's `end` object, None when there is none or it cannot be believed; `damage`: None, NO_END,
+    BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds what could be read.
+    """
+
+    id: str
+    first_line: int
+    events: list[dict[str, Json]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    end: dict[str, Json] | None = None
+    damage: str | None = None
+    crc: int = 0
+    unreadable: int = 0
+
+    def add(self, line: bytes, number: int, event: dict[str, Json] | None) -> None:
+        """Append a line (without its line feed); `event` is None when it is no JSON object."""
+        self.crc = crc32c(line + b"\n", self.crc)
+        if event is None:
+            self.unreadable += 1
+        else:
+            self.events.append(event)
+            self.numbers.append(number)
+
+    def finish(self, event: dict[str, Json]) -> None:
+        """Take the end record and compare it with what was read."""
+        end = event.get("end")
+        if event.get("crc32c") != format(self.crc, "08x") or not _is_end(end) or self.unreadable:
+            self.damage = BAD_SUM
+            return
+        self.end = end
+        numbers = [event.get("step") for event in self.events]
+        if numbers != list(range(end["steps"] + 1)):
+            self.damage = MISSING_STEPS
+
+
+def _is_end(end: Any) -> bool:
+    return (
+        isinstance(end, dict)
+        and type(end.get("steps")) is int
+        and end["steps"] >= 0
+        and type(end.get("quiescent", False)) is bool
+        and type(end.get("capacity", False)) is bool
+    )
+
+
+def split_traces(lines: Iterable[bytes], first: int = 2) -> Iterator[RawTrace]:
+    """Group the lines after the header (bytes without line feeds) into traces; `first` numbers the first of them.
+
+    A line that cannot be read belongs to the trace before it; outside any trace it makes a damaged trace of its own,
+    named after its line, so that it is counted. A trace whose lines are interrupted by another trace's comes out as
+    two traces with one id, which the audit refuses as a duplicate.
+    """
+    current: RawTrace | None = None
+    for number, line in enumerate(lines, first):
+        event = _event(line)
+        if event is None:
+            if current is None:
+                current = RawTrace(f"unreadable line {number}", number)
+            current.add(line, number, None)
+            continue
+        name = event["trace"]
+        if current is not None and current.id != name:
+            current.damage = NO_END
+            yield current
+            current = None
+        if current is None:
+            current = RawTrace(name, number)
+        if "end" in event:
+            current.finish(event)
+            yield current
+            current = None
+        else:
+            current.add(line, number, event)
+    if current is not None:
+        current.damage = NO_END
+        yield current
+
+
+def _event(line: bytes) -> dict[str, Json] | None:
+    """The line as an event with its trace's id; None when it is nothing of the kind."""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) and isinstance(event.get("trace"), str) else None
