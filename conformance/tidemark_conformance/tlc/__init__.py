@@ -1,0 +1,1 @@
+"""TLC: the toolchain, runs of models, state graphs, and the replay of traces. It knows TLA+, and no protocol."""

