@@ -236,7 +236,10 @@ class Unchanged(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Mark(Expr):
-    """An inlined operator or a conjunct worth naming: only for labels and explanations, no meaning of its own."""
+    """An inlined operator or a conjunct: only for labels and explanations, no meaning of its own.
+
+    `name` is the operator's and `loc` its definition; an empty name marks a conjunct where it stands in the text.
+    """
 
     name: str
     loc: Loc
@@ -269,7 +272,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A named predicate: an invariant, an action property (without its box), or a quiescence predicate."""
+    """A named predicate: an invariant, an action property, a quiescence predicate, or a constant's definition.
+
+    An action property `[][Q]_v` has the body Q if v holds every variable: it is true of a step that changes nothing,
+    which the evaluators see to. With fewer variables in v the body says so itself (`UNCHANGED v \\/ Q`).
+    """
 
     name: str
     body: Expr
@@ -280,7 +287,10 @@ class Named:
 class Module:
     """A whole specification in IR, still without a cfg's constants.
 
+    `variables` holds them all in declared order, the ghosts last. `init` has no conjunct of a ghost:
+    `initial_ghosts` maps each ghost to the expression of its first value, over the other variables.
     `definitions` holds the closed bodies of parameterless operators that a cfg may name (invariants, properties).
+    `constants` are those that anything here mentions, `Without` left out.
     """
 
     name: str
@@ -290,5 +300,6 @@ class Module:
     type_ok: Expr
     init: Expr
     actions: tuple[Action, ...]
+    initial_ghosts: dict[str, Expr] = field(default_factory=dict)
     definitions: dict[str, Named] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
