@@ -1,0 +1,180 @@
+"""The delta stream of one trace: an encoder for converters and simulators, a decoder for explanations.
+
+The format is in ARCHITECTURE.md ("The delta stream"). Nothing here needs numpy, numba or pyspark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import crc32c
+
+STEP, BLOCKED, STUTTER, END = range(4)
+"""The kinds of a record."""
+QUIESCENT, CAPACITY = 1, 2
+"""The flags of an end record: faults have stopped; a value did not fit its capacity, so the trace is cut there."""
+
+
+class Malformed(Exception):
+    """Bytes that are no delta stream; the message says where and why."""
+
+
+def _varint(out: bytearray, value: int) -> None:
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+class StreamWriter:
+    """Builds one trace's stream, record by record; it keeps the current state and writes only what changed.
+
+    `cells` is the number of non-ghost cells, `parameters` how many parameters each action has, in the order of Next.
+    """
+
+    def __init__(self, cells: int, parameters: Sequence[int]) -> None:
+        self._out = bytearray()
+        self._state = [0] * cells
+        self._parameters = parameters
+        self._records = 0
+
+    @property
+    def records(self) -> int:
+        """How many records were written, the initial one included."""
+        return self._records
+
+    def initial(self, state: Sequence[int]) -> None:
+        """The first record: the whole initial state (non-ghost cells; ghosts behind them are not written)."""
+        if self._records:
+            raise ValueError("the initial state is the first record of a stream")
+        self._record(STUTTER, -1, (), 0)
+        self._delta(self._changes(state))
+
+    def step(
+        self, action: int, params: Sequence[int], node: int, changed: Iterable[tuple[int, int]] | Sequence[int]
+    ) -> None:
+        """A step of an action (0-based in Next) with parameter indices, by node (0 none, else index + 1).
+
+        `changed` is the next state's cells, or (cell, value) pairs; pairs that change nothing are dropped.
+        """
+        if len(params) != self._parameters[action]:
+            raise ValueError(f"action {action} takes {self._parameters[action]} parameters, not {len(params)}")
+        self._record(STEP, action, params, node)
+        pairs = list(changed)
+        if pairs and isinstance(pairs[0], int):
+            self._delta(self._changes(pairs))  # type: ignore[arg-type]
+            return
+        self._delta(sorted((c, v) for c, v in pairs if self._state[c] != v))  # type: ignore[misc]
+
+    def blocked(self, action: int, params: Sequence[int], node: int) -> None:
+        """An attempt that a rule refused: nothing changes."""
+        self._record(BLOCKED, action, params, node)
+        self._delta([])
+
+    def stutter(self, node: int = 0) -> None:
+        """An event that changes no variable."""
+        self._record(STUTTER, -1, (), node)
+        self._delta([])
+
+    def end(self, quiescent: bool = False, capacity: bool = False) -> bytes:
+        """Writes the end record and returns the whole stream."""
+        _varint(self._out, END)
+        _varint(self._out, QUIESCENT * quiescent + CAPACITY * capacity)
+        _varint(self._out, self._records)
+        self._out += crc32c.crc32c(bytes(self._out)).to_bytes(4, "little")
+        return bytes(self._out)
+
+    def _record(self, kind: int, action: int, params: Sequence[int], node: int) -> None:
+        self._records += 1
+        _varint(self._out, kind + 4 * (action + 1))
+        _varint(self._out, node)
+        for index in params:
+            _varint(self._out, index)
+
+    def _changes(self, state: Sequence[int]) -> list[tuple[int, int]]:
+        old = self._state
+        return [(cell, state[cell]) for cell in range(len(old)) if state[cell] != old[cell]]
+
+    def _delta(self, pairs: list[tuple[int, int]]) -> None:
+        out = self._out
+        _varint(out, len(pairs))
+        previous = -1
+        for cell, value in pairs:
+            _varint(out, cell - previous - 1)
+            _varint(out, value * 2 if value >= 0 else -2 * value - 1)
+            self._state[cell] = value
+            previous = cell
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: `action` is -1 for a stutter and the initial state; `delta` pairs of (cell, value), ascending."""
+
+    kind: int
+    action: int
+    node: int
+    params: tuple[int, ...]
+    delta: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end record: its flags, its count of the records before it, and whether count and checksum are right."""
+
+    quiescent: bool
+    capacity: bool
+    records: int
+    count_right: bool
+    checksum_right: bool
+
+
+def records(stream: bytes, cells: int, parameters: Sequence[int]) -> Iterator[Record | End]:
+    """The records of a stream, the End last. Raises Malformed where the bytes are no stream of this shape."""
+    at, count = 0, 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            if at >= len(stream):
+                raise Malformed(f"the stream ends inside record {count}")
+            byte = stream[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > 63:
+                raise Malformed(f"record {count} has a number of more than 64 bits")
+
+    while True:
+        if at >= len(stream):
+            raise Malformed(f"no end record after {count} records")
+        head = varint()
+        kind, action = head & 3, (head >> 2) - 1
+        if kind == END:
+            yield _end(stream, at, varint(), varint(), count, lambda: at)
+            return
+        node = varint()
+        if action >= len(parameters) or (action < 0) != (kind == STUTTER):
+            raise Malformed(f"record {count} names action {action}, and there are {len(parameters)}")
+        params = tuple(varint() for _ in range(parameters[action] if action >= 0 else 0))
+        delta = []
+        cell = -1
+        for _ in range(varint()):
+            cell += varint() + 1
+            zig = varint()
+            if cell >= cells:
+                raise Malformed(f"record {count} changes cell {cell} of {cells}")
+            delta.append((cell, zig >> 1 if zig & 1 == 0 else -(zig >> 1) - 1))
+        count += 1
+        yield Record(kind, action, node, params, tuple(delta))
+
+
+def _end(stream: bytes, _start: int, flags: int, claimed: int, count: int, position: object) -> End:
+    at = position()  # type: ignore[operator]
+    if len(stream) != at + 4:
+        raise Malformed(f"{len(stream) - at} bytes after the end record's count, where 4 are expected")
+    right = crc32c.crc32c(stream[:at]) == int.from_bytes(stream[at:], "little")
+    return End(bool(flags & QUIESCENT), bool(flags & CAPACITY), claimed, claimed == count, right)

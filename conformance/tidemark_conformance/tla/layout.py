@@ -1,0 +1,211 @@
+"""A state as a vector of int64 cells: variables in declared order (ghosts last), each a fixed run of cells.
+
+Equal states are equal vectors, because unused cells are 0. A *unit* is one element of a variable's outermost function
+(or the whole variable): what a delta names and what a dirty bit stands for. Nothing here needs numpy or numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla.ir import Expr, Loc, Module, Op, Var
+from tidemark_conformance.tla.types import (
+    Evaluate,
+    Misfit,
+    TFun,
+    Type,
+    atom_name,
+    bounds,
+    canonical,
+    conjuncts,
+    decode,
+    describe,
+    encode,
+    size,
+    strip,
+    type_of_set,
+    unsupported,
+)
+from tidemark_conformance.tla.values import Value
+
+MAX_UNITS = 62
+"""A variable with more units than this has one dirty bit for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable's place: its run is cells[offset : offset + size], `units` runs of `unit_size` cells each."""
+
+    name: str
+    type: Type
+    ghost: bool
+    offset: int
+    size: int
+    units: int
+    unit_size: int
+
+    @property
+    def bits(self) -> int:
+        """How many dirty bits the variable has (its units, or 1 when they are too many)."""
+        return self.units if self.units <= MAX_UNITS else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """An action's parameter domains, each in canonical order, with their types; a record's parameter is an index."""
+
+    names: tuple[str, ...]
+    domains: tuple[tuple[Value, ...], ...]
+    types: tuple[Type, ...]
+
+    def indices(self, action: str, values: Sequence[Value]) -> list[int]:
+        """The indices of parameter values in their domains. Raises Unusable for a value outside its domain."""
+        if len(values) != len(self.names):
+            raise Unusable(f"action {action} takes {len(self.names)} parameters, not {len(values)}: check the trace.")
+        result = []
+        for name, domain, value in zip(self.names, self.domains, values, strict=True):
+            index = next((i for i, v in enumerate(domain) if v == value and type(v) is type(value)), None)
+            if index is None:
+                raise Unusable(f"action {action}: parameter {name} = {value!r} is outside its domain: check the trace.")
+            result.append(index)
+        return result
+
+
+class Layout:
+    """The cells of a specification's states.
+
+    `variables` in cell order; `cells` their number, the first `base_cells` of them are the non-ghost ones (the only
+    ones in a trace); `lows`/`highs` bound every cell (the capacities); `variable_of`/`unit_of` say whose a cell is.
+    """
+
+    def __init__(self, types: Mapping[str, Type], variables: Sequence[str], ghosts: Sequence[str]) -> None:
+        order = [name for name in variables if name not in ghosts] + [name for name in variables if name in ghosts]
+        self.variables: list[Variable] = []
+        offset = 0
+        for name in order:
+            kind = types[name]
+            units = len(kind.domain) if isinstance(kind, TFun) else 1
+            width = size(kind)
+            self.variables.append(
+                Variable(name, kind, name in ghosts, offset, width, units, width // units if units else 0)
+            )
+            offset += width
+        self.cells = offset
+        self.base_cells = sum(v.size for v in self.variables if not v.ghost)
+        self.by_name = {v.name: v for v in self.variables}
+        self.index = {v.name: i for i, v in enumerate(self.variables)}
+        self.lows = [lo for v in self.variables for lo, _ in bounds(v.type)]
+        self.highs = [hi for v in self.variables for _, hi in bounds(v.type)]
+        self.variable_of = [i for i, v in enumerate(self.variables) for _ in range(v.size)]
+        self.unit_of = [
+            (cell // v.unit_size if v.units <= MAX_UNITS else 0) for v in self.variables for cell in range(v.size)
+        ]
+
+    def encode(self, state: Mapping[str, Value], ghosts: bool = True) -> list[int]:
+        """The cells of a state (`ghosts` False: of its non-ghost variables only).
+
+        Raises Unusable when a variable is missing or a value does not fit its type.
+        """
+        cells: list[int] = []
+        for variable in self.variables:
+            if variable.ghost and not ghosts:
+                continue
+            if variable.name not in state:
+                raise Unusable(f"the state has no variable {variable.name}: give every variable that is no ghost.")
+            try:
+                cells += encode(variable.type, state[variable.name])
+            except Misfit as problem:
+                raise Unusable(f"variable {variable.name} does not fit TypeOK: {problem}.") from None
+        return cells
+
+    def fits(self, state: Mapping[str, Value]) -> bool:
+        """Whether every variable's value has cells (is within the capacities)."""
+        try:
+            self.encode(state)
+        except Unusable:
+            return False
+        return True
+
+    def decode(self, cells: Sequence[int], ghosts: bool = True) -> dict[str, Value]:
+        """The state of a cell vector (`ghosts` False: `cells` may end after the non-ghost ones)."""
+        values = list(cells)
+        chosen = [v for v in self.variables if ghosts or not v.ghost]
+        try:
+            return {v.name: decode(v.type, values, v.offset) for v in chosen}
+        except Misfit as problem:
+            raise Unusable(f"a cell vector is no state of the specification: {problem}.") from None
+
+    def units(self, name: str) -> tuple[Value, ...] | None:
+        """The keys of a variable's units (its outermost function's domain), None when it is one unit."""
+        kind = self.by_name[name].type
+        return kind.domain if isinstance(kind, TFun) else None
+
+    def table(self) -> list[dict[str, Any]]:
+        """The variable table of a trace's header: JSON-able, one entry per variable that is no ghost."""
+        return [
+            {
+                "name": v.name,
+                "type": describe(v.type),
+                "offset": v.offset,
+                "cells": v.size,
+                "units": v.units,
+            }
+            for v in self.variables
+            if not v.ghost
+        ]
+
+
+def variable_types(module: Module, constant: Evaluate) -> dict[str, Type]:
+    """The type that TypeOK gives each variable; `constant` evaluates constant-level expressions.
+
+    A ghost without a conjunct, as every other variable, is refused: its cells need bounds as well.
+    """
+    types: dict[str, Type] = {}
+    loc: Loc | None = None
+    for expr, place in conjuncts(module.type_ok):
+        loc = place or loc
+        match expr:
+            case Op("in", (left, right)):
+                variable = strip(left)
+                if isinstance(variable, Var) and not variable.primed:
+                    if variable.name in types:
+                        raise unsupported(f"TypeOK has two conjuncts for {variable.name}", place)
+                    types[variable.name] = type_of_set(right, constant, place)
+    missing = [name for name in module.variables if name not in types]
+    if missing:
+        raise unsupported(f"TypeOK has no conjunct `{missing[0]} \\in <set>`, so it has no layout", loc)
+    return types
+
+
+def layout_of(module: Module, constant: Evaluate) -> Layout:
+    """The layout that a module's TypeOK decides under its constants."""
+    return Layout(variable_types(module, constant), module.variables, module.ghosts)
+
+
+def parameters_of(params: Sequence[tuple[str, Expr]], constant: Evaluate, loc: Loc | None) -> Parameters:
+    """The canonical domains of an action's parameters, given as (name, domain expression)."""
+    domains, types = [], []
+    for name, domain in params:
+        values = constant(domain)
+        if not isinstance(values, frozenset) or not values:
+            raise unsupported(f"the domain of parameter {name} is no finite set with an element", loc)
+        members, kind = canonical(values, loc)
+        domains.append(members)
+        types.append(kind)
+    return Parameters(tuple(name for name, _ in params), tuple(domains), tuple(types))
+
+
+def action_parameters(module: Module, constant: Evaluate) -> dict[str, Parameters]:
+    """The parameters of every action, by action name in the order of Next."""
+    return {
+        action.name: parameters_of([(p.name, p.domain) for p in action.params], constant, action.loc)
+        for action in module.actions
+    }
+
+
+def model_value_names(values: Sequence[Value]) -> list[str]:
+    """Names of strings and model values, for headers and messages."""
+    return [atom_name(value) for value in values]
