@@ -153,6 +153,17 @@ def _command(folder: Path, root: str, options: Options, jar: Path) -> list[str]:
     return [*command, *options.extra, root]
 
 
+_running: set[int] = set()
+"""Process groups of this program's own TLC runs."""
+
+
+def stop_all() -> None:
+    """Ends every run of TLC that this process started and that still goes on; each then reports "stopped"."""
+    for group in list(_running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def _process(
     command: list[str], folder: Path, budget_s: float | None
@@ -169,6 +180,7 @@ def _process(
         errors="replace",
         start_new_session=True,
     )
+    _running.add(process.pid)
     expired = threading.Event()
 
     def kill() -> None:
@@ -191,6 +203,7 @@ def _process(
         if process.poll() is None:
             kill()
         process.wait()
+        _running.discard(process.pid)
         if process.stdout:
             process.stdout.close()
 

@@ -1,0 +1,38 @@
+"""The JSON document of a command (`--json FILE`; `-` is standard output, where then nothing else is printed)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tidemark_conformance.errors import Unusable
+
+
+def add_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds `--json FILE` to a command's arguments."""
+    parser.add_argument("--json", metavar="FILE", help="write the result as a JSON document ('-': standard output)")
+
+
+def console(target: str | None) -> Console:
+    """Where a command prints for people: standard output, or standard error if the document goes to standard output."""
+    return Console(stderr=target == "-", highlight=False, soft_wrap=True)
+
+
+def write(document: Mapping[str, Any], target: str | None) -> None:
+    """Writes the document to the file `target` (None: nowhere); Unusable if that fails."""
+    if target is None:
+        return
+    text = json.dumps(document, indent=2) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise Unusable(f"--json {target} cannot be written ({problem.strerror}): name another file") from None

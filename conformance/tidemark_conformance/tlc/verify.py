@@ -1,0 +1,312 @@
+"""The models of a manifest against TLC: several at a time, verdicts cached under all that they depend on.
+
+A cache key hashes every module the model reaches (generated ones included), its cfg, the jar and the options; a run
+sees nothing but these (`tlc.modules`). Only a completed verdict is cached, and the manifest's expectations, which are
+no part of the key, are compared anew each time.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tidemark_conformance import paths
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tlc import config, modules, probes, runner, toolchain
+from tidemark_conformance.tlc.manifest import Manifest, Model
+from tidemark_conformance.tlc.values import parse_state, to_tla
+
+CACHE_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What TLC found in a model, and every way in which that differs from the manifest (`problems`: empty if none).
+
+    `taken`: action -> whether the model takes it; `sides`: rule -> the sides seen; both only for a model that covers.
+    `cached`: the verdict was found by an earlier run of the same modules, cfg, jar and options.
+    """
+
+    model: Model
+    result: runner.TlcResult
+    cached: bool
+    problems: tuple[str, ...]
+    taken: Mapping[str, bool] = field(default_factory=dict)
+    sides: Mapping[str, frozenset[bool]] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """TLC found what the manifest expects."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A model made ready to run: root, the text of every module, cfg, options, and the key of its verdict."""
+
+    model: Model
+    module: Path
+    given: dict[str, str]
+    cfg: str
+    options: runner.Options
+    rules: tuple[str, ...]
+    jar: Path
+    key: str
+
+
+Listener = Callable[[str, Model, Any], None]
+"""Called as ("started", model, None), ("progress", model, (distinct, generated, queue)), ("done", model, Outcome)."""
+
+
+def prepare(model: Model, jar: str | Path | None = None) -> Job:
+    """Everything a run of the model needs; raises Unusable for missing modules, cfg or toolchain."""
+    cfg = model.cfg.read_text(encoding="utf-8")
+    probe = probes.probe(model.module, cfg) if model.covers else None
+    module, given, text = (probe.module, probe.given, probe.cfg) if probe else (model.module, {}, cfg)
+    options = runner.Options(
+        workers=model.workers,
+        deadlock=model.deadlock,
+        coverage=model.covers is not None,
+        heap_mib=model.heap_mib,
+        budget_s=model.budget_s,
+    )
+    jar_file = toolchain.find_jar(jar)
+    hashed = hashlib.sha256()
+    parts = [str(CACHE_FORMAT), toolchain.jar_digest(jar_file), module.stem, text]
+    parts += [repr((options.workers, options.deadlock, options.coverage, options.extra))]
+    texts = {name: source for name, (_, source) in modules.closure(module, given=given).items()}
+    for name, source in sorted(texts.items()):
+        parts += [name, source]
+    for part in parts:
+        encoded = part.encode()
+        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
+    rules = probe.rules if probe else ()
+    return Job(model, module, texts, text, options, rules, jar_file, hashed.hexdigest())
+
+
+def verify(
+    models: Iterable[Model],
+    *,
+    use_cache: bool = True,
+    jar: str | Path | None = None,
+    cores: int | None = None,
+    listener: Listener | None = None,
+) -> list[Outcome]:
+    """Outcomes in the order of `models`; as many run side by side as their workers fit on `cores` (default: all)."""
+    jobs = [prepare(model, jar) for model in models]
+    slots = cores or len(os.sched_getaffinity(0))
+    tell = listener or (lambda _kind, _model, _what: None)
+    outcomes: dict[str, Outcome] = {}
+    waiting: list[Job] = []
+    for job in jobs:
+        known = _recall(job) if use_cache else None
+        if known:
+            outcomes[job.model.name] = known
+            tell("done", job.model, known)
+        else:
+            waiting.append(job)
+    waiting.sort(key=lambda job: -(job.model.distinct or 0))
+    _run_all(waiting, slots, outcomes, tell)
+    return [outcomes[job.model.name] for job in jobs]
+
+
+def _run_all(waiting: list[Job], slots: int, outcomes: dict[str, Outcome], tell: Listener) -> None:
+    """Runs the jobs, first fit on the free slots; the first failure to run at all ends the others."""
+    lock = threading.Lock()
+
+    def announce(kind: str, model: Model, what: Any) -> None:
+        with lock:
+            tell(kind, model, what)
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, slots)) as pool:
+        running: dict[concurrent.futures.Future[Outcome], tuple[Job, int]] = {}
+        free = slots
+        try:
+            while waiting or running:
+                for job in list(waiting):
+                    need = min(job.options.workers, slots)
+                    if need <= free:
+                        free -= need
+                        waiting.remove(job)
+                        announce("started", job.model, None)
+                        running[pool.submit(_run, job, announce)] = (job, need)
+                done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+                for future in done:
+                    job, need = running.pop(future)
+                    free += need
+                    outcomes[job.model.name] = future.result()
+                    announce("done", job.model, outcomes[job.model.name])
+        except BaseException:
+            waiting.clear()
+            runner.stop_all()
+            raise
+
+
+def _run(job: Job, tell: Listener) -> Outcome:
+    sides: dict[str, set[bool]] = {rule: set() for rule in job.rules}
+
+    def printed(line: str) -> None:
+        seen = probes.side_of(line)
+        if seen:
+            sides[seen[0]].add(seen[1])
+
+    result = runner.run(
+        job.module,
+        job.cfg,
+        job.options,
+        jar=job.jar,
+        given=job.given,
+        on_progress=lambda *counts: tell("progress", job.model, counts),
+        on_print=printed,
+    )
+    if result.kind == "temporal" and result.property is None:
+        result = replace(result, property=_temporal_property(job))
+    frozen = {rule: frozenset(seen) for rule, seen in sides.items()}
+    if result.verdict in ("holds", "violates"):
+        _remember(job, result, frozen)
+    return _outcome(job, result, frozen, cached=False)
+
+
+def _temporal_property(job: Job) -> str | None:
+    """TLC does not say which temporal property fell: the first one that falls when it stands alone in the cfg."""
+    parsed = config.parse(job.cfg)
+    properties = parsed.names("PROPERTY")
+    if len(properties) == 1:
+        return properties[0]
+    for name in properties:
+        text = "".join(
+            f"{key}{part.rstrip()}\n" for key, part in parsed.sections if key not in ("PROPERTY", "INVARIANT")
+        )
+        alone = runner.run(job.module, f"{text}PROPERTY {name}\n", job.options, jar=job.jar, given=job.given)
+        if alone.kind == "temporal":
+            return name
+    return None
+
+
+def _outcome(job: Job, result: runner.TlcResult, sides: Mapping[str, frozenset[bool]], cached: bool) -> Outcome:
+    taken = probes.taken(result.coverage, job.cfg) if job.model.covers else {}
+    return Outcome(job.model, result, cached, tuple(_differences(job.model, result)), taken, sides)
+
+
+def _differences(model: Model, result: runner.TlcResult) -> Iterable[str]:
+    """Every difference between what TLC found and what the manifest says."""
+    if result.verdict == "error":
+        yield f"TLC could not evaluate it: {result.reason}"
+    elif result.verdict == "stopped":
+        yield f"not decided: {result.reason}"
+    elif result.verdict != model.expected:
+        fell = f" ({result.kind} {result.property or ''})".replace(" )", ")") if result.kind else ""
+        yield f"{result.verdict}{fell}, expected {model.expected}"
+    elif model.expected == "violates" and (result.property or None) != model.property:
+        yield f"{result.property or result.kind} fell, expected {model.property}"
+    else:
+        if model.distinct is not None and result.distinct != model.distinct:
+            yield f"{result.distinct:,} distinct states, expected {model.distinct:,}"
+        if model.depth is not None and result.depth != model.depth:
+            yield f"depth {result.depth}, expected {model.depth}"
+
+
+def uncovered(manifest: Manifest, outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
+    """Per group all of whose models were run: what none of them reaches ("action A is never taken", ...).
+
+    A thing that the manifest excuses is left out; an excuse for something that *is* reached is reported as stale.
+    """
+    ran: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.model.covers:
+            ran.setdefault(outcome.model.covers, []).append(outcome)
+    missing: dict[str, list[str]] = {}
+    for group, members in ran.items():
+        wanted = {model.name for model in manifest.models if model.covers == group and model.tier == "check"}
+        if not wanted <= {outcome.model.name for outcome in members}:
+            continue  # a selection of models says nothing about the group
+        missing[group] = _unreached(members, manifest.unreached.get(group, {}))
+    return missing
+
+
+def _unreached(members: list[Outcome], excused: Mapping[str, str]) -> list[str]:
+    actions = {action for outcome in members for action in outcome.taken}
+    rules = {rule for outcome in members for rule in outcome.sides}
+    reached = _reached(members)
+    wanted = {f"action {action}" for action in actions}
+    wanted |= {f"rule {rule} {side}" for rule in rules for side in ("true", "false")}
+    found = [f"{thing} is never reached" for thing in sorted(wanted - reached - set(excused))]
+    stale = set(excused) & _reached([outcome for outcome in members if outcome.model.tier == "check"])
+    found += [f"{thing} is excused in the manifest but reached" for thing in sorted(stale)]
+    found += [f"{thing} is excused in the manifest but unknown" for thing in sorted(set(excused) - wanted)]
+    if not actions:
+        found.append("TLC reported no action")
+    return found
+
+
+def _reached(members: list[Outcome]) -> set[str]:
+    reached = {f"action {action}" for outcome in members for action, was in outcome.taken.items() if was}
+    return reached | {
+        f"rule {rule} {str(side).lower()}"
+        for outcome in members
+        for rule, sides in outcome.sides.items()
+        for side in sides
+    }
+
+
+def _file(key: str) -> Path:
+    return paths.cache_root() / "tlc" / f"{key}.json"
+
+
+def _remember(job: Job, result: runner.TlcResult, sides: Mapping[str, frozenset[bool]]) -> None:
+    document = {
+        "model": job.model.name,
+        "verdict": result.verdict,
+        "kind": result.kind,
+        "property": result.property,
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "depth": result.depth,
+        "seconds": result.seconds,
+        "loop": result.loop,
+        "coverage": {action: list(counts) for action, counts in result.coverage.items()},
+        "sides": {rule: sorted(seen) for rule, seen in sides.items()},
+        "trace": [
+            {"action": step.action, "state": "".join(f"/\\ {v} = {to_tla(x)}\n" for v, x in step.state.items())}
+            for step in result.trace
+        ],
+    }
+    target = _file(job.key)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        draft.write_text(json.dumps(document), encoding="utf-8")
+        os.replace(draft, target)
+    except OSError as problem:
+        raise Unusable(
+            f"the cache folder {target.parent} cannot be written ({problem.strerror}): set TIDEMARK_CACHE"
+        ) from None
+
+
+def _recall(job: Job) -> Outcome | None:
+    """The cached outcome, None if there is none (a damaged entry counts as none)."""
+    try:
+        document = json.loads(_file(job.key).read_text(encoding="utf-8"))
+        result = runner.TlcResult(
+            verdict=document["verdict"],
+            kind=document["kind"],
+            property=document["property"],
+            distinct=document["distinct"],
+            generated=document["generated"],
+            depth=document["depth"],
+            seconds=document["seconds"],
+            loop=document["loop"],
+            coverage={action: (counts[0], counts[1]) for action, counts in document["coverage"].items()},
+            trace=tuple(runner.Step(step["action"], parse_state(step["state"])) for step in document["trace"]),
+        )
+        sides = {rule: frozenset(bool(side) for side in seen) for rule, seen in document["sides"].items()}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return _outcome(job, result, sides, cached=True)
