@@ -181,8 +181,15 @@ def canonical(values: Iterable[Value]) -> list[Value]:
     return sorted(values, key=order)
 
 
-def to_tla(value: Value) -> str:
-    """TLA+ text of a value (a function that is no record needs the operators of the module TLC)."""
+MODEL_VALUE = "tidemark_mv_"
+"""Prefix of the constants that stand for model values in generated modules (`declarations`)."""
+
+
+def to_tla(value: Value, model_value: str = "") -> str:
+    """TLA+ text of a value, each model value's name prefixed with `model_value`.
+
+    A function that is no record needs the operators of the module TLC.
+    """
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
@@ -190,14 +197,44 @@ def to_tla(value: Value) -> str:
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
     if isinstance(value, ModelValue):
-        return value.name
+        return model_value + value.name
     if isinstance(value, tuple):
-        return "<<" + ", ".join(to_tla(item) for item in value) + ">>"
+        return "<<" + ", ".join(to_tla(item, model_value) for item in value) + ">>"
     if isinstance(value, frozenset):
-        return "{" + ", ".join(to_tla(item) for item in canonical(value)) + "}"
+        return "{" + ", ".join(to_tla(item, model_value) for item in canonical(value)) + "}"
     if isinstance(value, Fn):
         keys = canonical(value)
         if all(type(key) is str and _IDENTIFIER.match(key) and key not in _RESERVED for key in keys):
-            return "[" + ", ".join(f"{key} |-> {to_tla(value[key])}" for key in keys) + "]"
-        return "(" + " @@ ".join(f"{to_tla(key)} :> {to_tla(value[key])}" for key in keys) + ")"
+            return "[" + ", ".join(f"{key} |-> {to_tla(value[key], model_value)}" for key in keys) + "]"
+        pairs = (f"{to_tla(key, model_value)} :> {to_tla(value[key], model_value)}" for key in keys)
+        return "(" + " @@ ".join(pairs) + ")"
     raise TypeError(f"no TLA+ value: {value!r}")
+
+
+def model_values(values: Iterable[Value]) -> set[str]:
+    """The names of all model values inside the values."""
+    found: set[str] = set()
+    seen: set[Value] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, ModelValue):
+            found.add(value.name)
+        elif isinstance(value, tuple | frozenset | Fn) and value not in seen:
+            seen.add(value)
+            waiting.extend(value)
+            if isinstance(value, Fn):
+                waiting.extend(value.values())
+    return found
+
+
+def declarations(values: Iterable[Value]) -> tuple[str, str]:
+    """A CONSTANTS line for a generated module and one for its cfg, which name every model value inside the values.
+
+    A model value of a cfg has no name in a module's text, so `to_tla(value, MODEL_VALUE)` uses these.
+    """
+    names = sorted(model_values(values))
+    if not names:
+        return "", ""
+    module = "CONSTANTS " + ", ".join(MODEL_VALUE + name for name in names)
+    return module, "CONSTANTS\n" + "".join(f"    {MODEL_VALUE}{name} = {name}\n" for name in names)
