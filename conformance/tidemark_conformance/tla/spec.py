@@ -1,0 +1,242 @@
+"""A specification with its constants, ready for the backends: `load(spec, cfg)`.
+
+What SANY and the elaborator make of a module is kept in the cache folder, keyed by the text of every module read, the
+cfg, the jar and this compiler's own source; without Java a specification loads as long as it is in the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import pickle
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidemark_conformance import paths
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import cfg as cfg_files
+from tidemark_conformance.tla import ir, sany, walk
+from tidemark_conformance.tla.cfg import Config
+from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.extract import Extract, extract
+from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tlc import modules, toolchain
+
+LIBRARY = ("Folds", "Bounded")
+"""The modules of `spec/lib` that the compiler knows by their text."""
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A compiled module with a cfg's constants.
+
+    `constants`: every constant that the module mentions, and `Without` -> its value (a frozenset of rule names).
+    `invariants`, `properties` (action properties), in the cfg's order; `quiescence`, `environment` in the text's.
+    `temporal`: names of the cfg's properties that only TLC checks. `places`: operator -> (place, last line).
+    `sources`: module name -> file, the root first. `hash`: of the canonical IR of TypeOK, Init and the actions
+    (without locations, marks and names of locals), so it does not depend on the cfg or on what is checked.
+    """
+
+    module: ir.Module
+    constants: dict[str, Value]
+    invariants: tuple[ir.Named, ...]
+    properties: tuple[ir.Named, ...]
+    quiescence: tuple[ir.Named, ...]
+    environment: tuple[ir.Named, ...]
+    temporal: tuple[str, ...]
+    hash: str
+    path: Path
+    cfg: Path
+    config: Config
+    sources: dict[str, Path]
+    places: dict[str, tuple[ir.Loc, int]]
+
+    @property
+    def without(self) -> frozenset[str]:
+        """The rules that are not in force."""
+        return frozenset(self.constants[WITHOUT])
+
+    def action(self, name: str) -> ir.Action:
+        """The action of this name; Unusable if there is none."""
+        for action in self.module.actions:
+            if action.name == name:
+                return action
+        raise Unusable(f"{self.module.name} has no action {name}: its actions are {', '.join(self.action_names)}")
+
+    @property
+    def action_names(self) -> list[str]:
+        """The actions in the order of Next."""
+        return [action.name for action in self.module.actions]
+
+
+def load(spec: Path, cfg: Path, also: Iterable[str] = (), texts: Mapping[str, str] | None = None) -> Specification:
+    """Load the module file `spec` with TLC's configuration file `cfg`.
+
+    `also` names further parameterless operators whose bodies `module.definitions` shall hold; `texts` gives texts of
+    generated modules by name, which win over files. Raises Unusable (Unsupported: with module and line) if the
+    module, the cfg or the conventions do not allow it.
+    """
+    spec, cfg = Path(spec), Path(cfg)
+    config = cfg_files.read(cfg)
+    found = modules.closure(spec, given=texts)
+    sources = {name: file for name, (file, _) in found.items()}
+    result = _extracted({name: text for name, (_, text) in found.items()}, spec.stem, config, tuple(also))
+    module = result.module
+    constants = _constants(module, config)
+    named = module.definitions
+    return Specification(
+        module=module,
+        constants=constants,
+        invariants=tuple(named[name] for name in result.invariants),
+        properties=tuple(named[name] for name in result.properties),
+        quiescence=tuple(named[name] for name in result.quiescence),
+        environment=tuple(named[name] for name in result.environment),
+        temporal=result.temporal,
+        hash=specification_hash(module),
+        path=spec,
+        cfg=cfg,
+        config=config,
+        sources=sources,
+        places=result.places,
+    )
+
+
+def _constants(module: ir.Module, config: Config) -> dict[str, Value]:
+    """The values of the constants that `module` mentions, with `Without` (empty if the cfg does not give it)."""
+    values: dict[str, Value] = dict(config.constants)
+    waiting = {name: module.definitions[operator].body for name, operator in config.substitutions.items()}
+    while waiting:
+        ready = [name for name, body in waiting.items() if not walk.constants_used(body) & waiting.keys()]
+        if not ready:
+            raise Unusable(
+                f"{config.path}: the constants {', '.join(sorted(waiting))} define each other: give one a value"
+            )
+        for name in ready:
+            from tidemark_conformance.tla.python import evaluate_constant
+
+            values[name] = evaluate_constant(waiting.pop(name), values)
+    without = values.get(WITHOUT, frozenset())
+    if not isinstance(without, frozenset) or not all(isinstance(rule, str) for rule in without):
+        raise Unusable(f"{config.path}: {WITHOUT} is no set of strings: write {WITHOUT} = {{}} or name rules in quotes")
+    unknown = sorted(without - set(module.rules))
+    if unknown:
+        raise Unusable(
+            f"{config.path}: {WITHOUT} names {unknown[0]}, which is no rule of {module.name}: correct its name"
+        )
+    return {**{name: values[name] for name in module.constants}, WITHOUT: without}
+
+
+# The cache
+
+
+def _extracted(texts: dict[str, str], root: str, config: Config, also: tuple[str, ...]) -> Extract:
+    asked = repr((root, sorted(texts.items()), replace_path(config), sorted(also), _jar_digest(), _compiler_digest()))
+    file = paths.cache_root() / "ir" / f"{root}-{hashlib.sha256(asked.encode()).hexdigest()[:24]}.pickle"
+    kept = _read_cache(file)
+    if kept is None:
+        kept = extract(sany.read(root, texts, _library(texts)), config, also)
+        _write_cache(file, kept)
+    return kept
+
+
+def replace_path(config: Config) -> str:
+    """A text that is equal for equal cfgs, wherever they stand."""
+    fields = {name: getattr(config, name) for name in config.__slots__ if name != "path"}
+    fields["constants"] = sorted(config.constants)
+    return repr(sorted(fields.items()))
+
+
+def _read_cache(file: Path) -> Extract | None:
+    try:
+        kept = pickle.loads(file.read_bytes())
+    except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError):
+        return None
+    return kept if isinstance(kept, Extract) else None
+
+
+def _write_cache(file: Path, extracted: Extract) -> None:
+    """Best effort: a cache folder that cannot be written costs time, nothing else."""
+    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(pickle.dumps(extracted))
+        os.replace(draft, file)
+    except OSError:
+        draft.unlink(missing_ok=True)
+
+
+def _library(texts: Mapping[str, str]) -> frozenset[str]:
+    """The modules among `texts` that are those of `spec/lib`, by their text."""
+    known: set[str] = set()
+    for name in LIBRARY:
+        file = paths.spec_root() / "lib" / f"{name}.tla"
+        if name in texts and file.is_file() and file.read_text(encoding="utf-8") == texts[name]:
+            known.add(name)
+    return frozenset(known)
+
+
+def _jar_digest() -> str:
+    try:
+        return toolchain.jar_digest(toolchain.find_jar())
+    except Unusable:
+        return "none"
+
+
+@functools.cache
+def _compiler_digest() -> str:
+    """Of the source of all that decides what IR comes out."""
+    folder = Path(__file__).parent
+    names = ("ir.py", "values.py", "sany.py", "elaborate.py", "extract.py", "walk.py", "cfg.py")
+    return hashlib.sha256(b"".join((folder / name).read_bytes() for name in names)).hexdigest()
+
+
+# The hash
+
+
+def specification_hash(module: ir.Module) -> str:
+    """SHA-256 (hex) of the canonical IR: TypeOK, Init, the actions and the ghosts, nothing that only labels them."""
+    document = [
+        module.variables,
+        module.ghosts,
+        _canonical(module.type_ok, {}),
+        _canonical(module.init, {}),
+        [[ghost, _canonical(value, {})] for ghost, value in sorted(module.initial_ghosts.items())],
+        [_canonical_action(action) for action in module.actions],
+    ]
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _canonical_action(action: ir.Action) -> list[object]:
+    numbers = {param.uid: index for index, param in enumerate(action.params)}
+    domains = [[param.name, _canonical(param.domain, {})] for param in action.params]
+    ghosts = [[ghost, _canonical(value, dict(numbers))] for ghost, value in sorted(action.ghosts.items())]
+    return [action.name, domains, _canonical(action.body, dict(numbers)), ghosts]
+
+
+_UIDS = frozenset({"uid", "at", "element", "accumulator"})
+
+
+def _canonical(value: object, numbers: dict[int, int]) -> object:
+    """Nested lists of names and literals; locals are numbered in the order in which they are met."""
+    while isinstance(value, ir.Mark):
+        value = value.body
+    if isinstance(value, ir.Local):
+        return ["Local", numbers.setdefault(value.uid, len(numbers))]
+    if isinstance(value, (ir.Expr, ir.Binder)):
+        parts: list[object] = [type(value).__name__]
+        names = value.__dataclass_fields__
+        labelled = isinstance(value, (ir.Binder, ir.Let))
+        for name in names:
+            if name in _UIDS:
+                uid = getattr(value, name)
+                parts.append(numbers.setdefault(uid, len(numbers)))
+            elif not (labelled and name == "name"):
+                parts.append(_canonical(getattr(value, name), numbers))
+        return parts
+    if isinstance(value, tuple):
+        return [_canonical(item, numbers) for item in value]
+    return value

@@ -1,0 +1,166 @@
+"""Ways to look at IR that every backend needs: walking it, what it mentions, its conjuncts, what enables an action."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+
+from tidemark_conformance.tla.ir import Action, Binder, Const, Expr, Let, Lit, Loc, Local, Mark, Op, Unchanged, Var
+
+TRUE = Lit(True, "bool")
+
+
+@functools.lru_cache(maxsize=64)
+def _fields(cls: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
+def _parts(value: object) -> Iterator[Expr]:
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, Binder):
+        yield value.domain
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _parts(item)
+
+
+def children(expr: Expr) -> Iterator[Expr]:
+    """The direct subexpressions, domains of binders included, in the order of the fields."""
+    for name in _fields(type(expr)):
+        yield from _parts(getattr(expr, name))
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """`expr` and all its subexpressions, parents first."""
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(list(children(node))))
+
+
+def _rebuild(value: object, change: Callable[[Expr], Expr]) -> object:
+    if isinstance(value, Expr):
+        return change(value)
+    if isinstance(value, Binder):
+        return Binder(value.uid, value.name, change(value.domain))
+    if isinstance(value, tuple):
+        return tuple(_rebuild(item, change) for item in value)
+    return value
+
+
+def map_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """`expr` with `change` applied to each direct subexpression (and domain)."""
+    cls = type(expr)
+    return cls(**{name: _rebuild(getattr(expr, name), change) for name in _fields(cls)})
+
+
+def strip(expr: Expr) -> Expr:
+    """`expr` without the marks around it (those inside stay)."""
+    while isinstance(expr, Mark):
+        expr = expr.body
+    return expr
+
+
+def without_marks(expr: Expr) -> Expr:
+    """`expr` with no mark anywhere."""
+    return map_children(strip(expr), without_marks)
+
+
+def locals_used(expr: Expr) -> set[int]:
+    """The uids of all locals that occur in `expr`, bound inside or not."""
+    return {node.uid for node in walk(expr) if isinstance(node, Local)}
+
+
+def constants_used(expr: Expr) -> set[str]:
+    return {node.name for node in walk(expr) if isinstance(node, Const)}
+
+
+def variables_used(expr: Expr, primed: bool | None = None) -> set[str]:
+    """The variables that `expr` mentions: in the state (`primed` False), in the next state (True), or either (None).
+
+    UNCHANGED mentions its variables in both.
+    """
+    found: set[str] = set()
+    for node in walk(expr):
+        if isinstance(node, Var) and primed in (None, node.primed):
+            found.add(node.name)
+        elif isinstance(node, Unchanged):
+            found.update(node.names)
+    return found
+
+
+def mentions_next(expr: Expr) -> bool:
+    """Does a primed variable occur in `expr`?"""
+    return any((isinstance(node, Var) and node.primed) or isinstance(node, Unchanged) for node in walk(expr))
+
+
+def conjunction(items: list[Expr]) -> Expr:
+    """The conjunction of `items` in order: TRUE of none, the item itself of one."""
+    if not items:
+        return TRUE
+    return items[0] if len(items) == 1 else Op("and", tuple(items))
+
+
+def wrap_let(let: Let, body: Expr) -> Expr:
+    """`body` under the definition of `let`, or `body` itself where it does not use it."""
+    return Let(let.uid, let.name, let.value, body) if let.uid in locals_used(body) else body
+
+
+def conjuncts(expr: Expr) -> list[Expr]:
+    """The conjuncts of `expr` in evaluation order, seen through marks and LET; each keeps its marks and definitions.
+
+    A definition that several conjuncts use is repeated for each of them.
+    """
+    if isinstance(expr, Mark):
+        return [Mark(expr.name, expr.loc, part) for part in conjuncts(expr.body)]
+    if isinstance(expr, Let):
+        return [wrap_let(expr, part) for part in conjuncts(expr.body)]
+    if isinstance(expr, Op) and expr.name == "and":
+        return [part for item in expr.args for part in conjuncts(item)]
+    return [expr]
+
+
+def _enabling(expr: Expr) -> tuple[Expr, bool]:
+    """The part of a conjunction before its first primed variable; and whether that is all of it."""
+    if isinstance(expr, Mark):
+        body, whole = _enabling(expr.body)
+        return Mark(expr.name, expr.loc, body), whole
+    if isinstance(expr, Let):
+        body, whole = _enabling(expr.body)
+        return wrap_let(expr, body), whole
+    if isinstance(expr, Op) and expr.name == "and":
+        items: list[Expr] = []
+        for item in expr.args:
+            part, whole = _enabling(item)
+            if strip(part) != TRUE:
+                items.append(part)
+            if not whole:
+                return conjunction(items), False
+        return conjunction(items), True
+    if not mentions_next(expr):
+        return expr, True
+    return TRUE, False
+
+
+def enabling(action: Action) -> Expr:
+    """What must hold in the state for `action` to be tried: its conjuncts before the first primed variable.
+
+    A state predicate over the action's parameters, seen through marks, LET and operators of conjunctions.
+    """
+    return _enabling(action.body)[0]
+
+
+def place(expr: Expr, wanted: Callable[[Expr], bool], loc: Loc) -> Loc | None:
+    """The innermost marked place of the first subexpression that is `wanted`; `loc` is the place of `expr` itself."""
+    if isinstance(expr, Mark):
+        loc = expr.loc
+    if wanted(expr):
+        return loc
+    for child in children(expr):
+        found = place(child, wanted, loc)
+        if found is not None:
+            return found
+    return None
