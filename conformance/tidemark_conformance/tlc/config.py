@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from tidemark_conformance.tlc.modules import without_comments
@@ -31,6 +32,8 @@ _KEYWORDS = {
 }
 _KEYWORD = re.compile(r'"[^"\n]*"|(?<![\w-])(' + "|".join(sorted(_KEYWORDS, key=len, reverse=True)) + r")(?![\w-])")
 
+_ASSIGNMENT = re.compile(r"(?<![\w!])(\w+)\s*(?:=|<-)")
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -46,9 +49,19 @@ class Config:
         """The operators of the initial and the next states; behind a SPECIFICATION they are Init and Next."""
         return (self.names("INIT") or ["Init"])[0], (self.names("NEXT") or ["Next"])[0]
 
-    def constants(self) -> str:
-        """The CONSTANT sections as text of a cfg."""
-        return "".join(f"CONSTANTS{text.rstrip()}\n" for key, text in self.sections if key == "CONSTANT")
+    def constants(self, without: Collection[str] = ()) -> str:
+        """The CONSTANT sections as text of a cfg, the assignments of the names in `without` left out."""
+        kept = []
+        for key, text in self.sections:
+            if key == "CONSTANT":
+                starts = list(_ASSIGNMENT.finditer(text))
+                ends = [start.start() for start in starts[1:]] + [len(text)]
+                kept += [
+                    f"    {text[start.start() : end].strip()}\n"
+                    for start, end in zip(starts, ends, strict=True)
+                    if start[1] not in without
+                ]
+        return "CONSTANTS\n" + "".join(kept) if kept else ""
 
 
 def parse(text: str) -> Config:

@@ -59,6 +59,7 @@ class TlcResult:
     `depth`: states on the longest shortest path ("holds") or in `trace` ("violates", "error"); 0 if unknown.
     `generated`, `distinct`, `queue`: states; `seconds`: wall clock of the process. `loop`: index in `trace` to which a
     temporal counterexample returns (the last index: it stutters there).
+    `places`: (module, line) of the nested expressions where an "error" struck, outermost first.
     `coverage`: action -> (distinct states it found first, times it was taken), only if asked for.
     """
 
@@ -73,6 +74,7 @@ class TlcResult:
     seconds: float = 0.0
     trace: tuple[Step, ...] = ()
     loop: int | None = None
+    places: tuple[tuple[str, int], ...] = ()
     coverage: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -310,6 +312,7 @@ class _Reading:
             seconds=seconds,
             trace=tuple(self.trace) if verdict != "holds" else (),
             loop=self.loop if kind == "temporal" else None,
+            places=self._places() if verdict == "error" else (),
             coverage=self.coverage,
         )
 
@@ -340,9 +343,13 @@ class _Reading:
         if not causes:
             causes = [text for code, text in self.errors if code == messages.GENERAL]
         said = _line("; ".join(dict.fromkeys(causes)) or " ".join(self.outside[-2:]))
-        places = [text for code, text in self.errors if code == messages.NESTED_EXPRESSIONS]
-        inner = re.findall(r"Line (\d+), column \d+ to line \d+, column \d+ in (\w+)", "\n".join(places))
-        return f"{said} (at {inner[-1][1]}.tla:{inner[-1][0]})" if inner else said
+        places = self._places()
+        return f"{said} (at {places[-1][0]}.tla:{places[-1][1]})" if places else said
+
+    def _places(self) -> tuple[tuple[str, int], ...]:
+        nested = "\n".join(text for code, text in self.errors if code == messages.NESTED_EXPRESSIONS)
+        found = re.findall(r"Line (\d+), column \d+ to line \d+, column \d+ in (\w+)", nested)
+        return tuple((module, int(line)) for line, module in found)
 
     def _verdict(self, exit_code: int, expired: bool) -> tuple[str, str | None, str | None, str | None]:
         if self.violation:
