@@ -1,1 +1,2 @@
-"""The audit: one Spark job that judges whole traces with compiled kernels (`audit`), and trace generation (`generate`)."""
+"""The audit: one Spark job that judges whole traces with compiled kernels (`audit`), and trace generation
+(`generate`)."""

@@ -1,8 +1,8 @@
 """Many seeds to Parquet parts, on Spark or in this process, restartable.
 
 A run is a folder: `_manifest.json` says what the run is made of, and every part holds the traces of one range of seeds
-(`part-<first seed>-<last seed>.parquet`). A part appears under its name only when it is whole, so a killed run is continued by
-simulating the ranges whose part is missing. The folder must be one that every worker sees.
+(`part-<first seed>-<last seed>.parquet`). A part appears under its name only when it is whole, so a killed run is
+continued by simulating the ranges whose part is missing. The folder must be one that every worker sees.
 """
 
 from __future__ import annotations
@@ -42,12 +42,14 @@ class Simulated:
 
 
 Simulator = Callable[[int], Simulated]
-"""From a seed to its trace. It travels to Spark's workers by pickle: a module's function, or a `functools.partial` of one."""
+"""From a seed to its trace. It travels to Spark's workers by pickle: a module's function, or a `functools.partial` of
+one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A finished run: its parts in order of seeds, traces, steps, summed facts, and how many parts were there before."""
+    """A finished run: its parts in order of seeds, traces, steps, summed facts, and how many parts were there
+    before."""
 
     parts: tuple[Path, ...]
     traces: int
@@ -69,9 +71,9 @@ def generate(
 ) -> Generated:
     """Simulate `seeds` (step 1) into Parquet parts under `out`, or finish a run that was killed.
 
-    `settings` is all that decides the traces beside the seeds (protocol, steps, flaw, profile, version): JSON-able. With
-    `session` the parts are simulated by Spark's workers, without it here, one after another.
-    Raises Unusable when `out` holds a run with other settings, or traces that are no run.
+    `settings` is all that decides the traces beside the seeds (protocol, steps, flaw, profile, version): JSON-able.
+    With `session` the parts are simulated by Spark's workers, without it here, one after another. Raises Unusable when
+    `out` holds a run with other settings, or traces that are no run.
     """
     if seeds.step != 1 or len(seeds) == 0:
         raise Unusable(f"cannot simulate the seeds {seeds}: give a number of traces of at least 1")
@@ -188,7 +190,7 @@ def _summary(out: Path, ranges: list[tuple[int, int]], kept: int) -> Generated:
     for part in parts:
         if not part.is_file():
             raise Unusable(
-                f"{part} was simulated but is not there; give a folder that every worker of the cluster sees under the same path"
+                f"{part} was simulated but is not there; give a folder that every worker sees under the same path"
             )
         footer: Any = pq.read_metadata(part)
         summary = json.loads(footer.metadata[FACTS.encode()])

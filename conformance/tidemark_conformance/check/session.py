@@ -1,7 +1,7 @@
 """The Spark session of a command: quiet, on loopback when it is local, and bounded in memory.
 
-Under spark-submit the running context is used as it is. Spark's standard error goes to `cache_root()/spark.log`; nothing of
-it reaches the user, who gets one sentence instead (`readable_errors`).
+Under spark-submit the running context is used as it is. Spark's standard error goes to `cache_root()/spark.log`;
+nothing of it reaches the user, who gets one sentence instead (`readable_errors`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ T = TypeVar("T")
 
 DRIVER_MEMORY = "640m"
 ROWS_PER_BATCH = 8192
-"""Traces per Arrow batch: about a megabyte of delta streams, so that a worker's memory does not depend on the input's size."""
+"""Traces per Arrow batch: about a megabyte of delta streams, so that a worker's memory does not depend on the input's
+size."""
 SPLIT_BYTES = 8 << 20
 """Bytes of Parquet per task: small enough for progress to move and for a lost worker to cost little."""
 
@@ -223,7 +224,8 @@ _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (?P<text>.+)$
 
 @contextlib.contextmanager
 def readable_errors(what: str) -> Iterator[None]:
-    """Turn Spark's exceptions into Unusable: one sentence that names the file when Spark does; `what` names the input."""
+    """Turn Spark's exceptions into Unusable: one sentence that names the file when Spark does; `what` names the
+    input."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException, PythonException
 

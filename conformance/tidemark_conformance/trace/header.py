@@ -18,7 +18,7 @@ VERSION = 1
 Json = Any
 """Whatever `json.loads` returns."""
 
-RESERVED = ("tidemark", "version", "spec", "spec_hash", "constants", "nodes", "variables")
+RESERVED = ("tidemark", "version", "spec", "spec_hash", "constants", "nodes", "variables", "actions")
 
 
 def dumps(value: Json) -> str:
@@ -27,7 +27,8 @@ def dumps(value: Json) -> str:
 
 
 def constant_json(value: Value) -> Json:
-    """A constant's value as JSON: sets as sorted arrays, functions with keys that are no strings as sorted pair lists."""
+    """A constant's value as JSON: sets as sorted arrays, functions with keys that are no strings as sorted pair
+    lists."""
     if isinstance(value, ModelValue):
         return value.name
     if isinstance(value, bool | int | str):
@@ -39,7 +40,7 @@ def constant_json(value: Value) -> Json:
     if isinstance(value, Fn):
         pairs = sorted(([constant_json(key), constant_json(item)] for key, item in value.items()), key=_order)
         if all(isinstance(key, str | ModelValue) for key in value):
-            return {key: item for key, item in pairs}
+            return dict(pairs)
         return pairs
     raise TypeError(f"not a TLA+ value: {value!r}")
 
@@ -56,14 +57,16 @@ class Header:
     """What a trace file says of itself.
 
     `constants`: the specification's constants but `Without`, as JSON; `nodes`: names that a step's `node` may carry;
-    `variables`: the layout's variable table, ghosts left out; `extra`: further keys, kept by conversions.
+    `variables`: per variable that is no ghost its type and its cells in the layout; `actions`: in the order of Next
+    their names and their parameters' domains, sorted; `extra`: further keys, kept by conversions.
     """
 
     spec: str
     spec_hash: str
     constants: dict[str, Json]
     nodes: tuple[str, ...]
-    variables: Json
+    variables: dict[str, Json]
+    actions: list[Json]
     extra: dict[str, Json] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
@@ -76,6 +79,7 @@ class Header:
             "constants": self.constants,
             "nodes": list(self.nodes),
             "variables": self.variables,
+            "actions": self.actions,
             **self.extra,
         }
 
@@ -96,11 +100,15 @@ class Header:
             )
         if self.spec_hash != expected.spec_hash:
             raise Unusable(
-                f"{where} was written for another text of {self.spec} (specification hash {self.spec_hash[:12]}, in use "
-                f"{expected.spec_hash[:12]}); write the traces again with the header that `tidemark schema` prints"
+                f"{where} was written for another text of {self.spec} (specification hash {self.spec_hash[:12]}, "
+                f"in use {expected.spec_hash[:12]}); write it again with the header that `tidemark schema` prints"
             )
         _require_equal(self.constants, expected.constants, "constant", self.spec, where)
         _require_equal(self.variables, expected.variables, "variable", self.spec, where)
+        if self.actions != expected.actions:
+            raise Unusable(
+                f"{where} lists other actions than {self.spec} in use; write the traces again with its header"
+            )
 
 
 def _require_equal(have: Json, want: Json, what: str, spec: str, where: str) -> None:
@@ -143,7 +151,14 @@ def parse_header(text: str | bytes, where: str) -> Header:
             f"{where} has trace format version {dumps(data.get('version'))}, this program reads version {VERSION}; "
             "convert it with the program that wrote it"
         )
-    kinds: dict[str, type] = {"spec": str, "spec_hash": str, "constants": dict, "nodes": list, "variables": dict}
+    kinds: dict[str, type] = {
+        "spec": str,
+        "spec_hash": str,
+        "constants": dict,
+        "nodes": list,
+        "variables": dict,
+        "actions": list,
+    }
     for key, kind in kinds.items():
         if not isinstance(data.get(key), kind):
             raise Unusable(
@@ -152,4 +167,12 @@ def parse_header(text: str | bytes, where: str) -> Header:
     if not all(isinstance(node, str) for node in data["nodes"]) or len(set(data["nodes"])) != len(data["nodes"]):
         raise Unusable(f"the header of {where} must list every node once, by name, under 'nodes'")
     extra = {key: value for key, value in data.items() if key not in RESERVED}
-    return Header(data["spec"], data["spec_hash"], data["constants"], tuple(data["nodes"]), data["variables"], extra)
+    return Header(
+        data["spec"],
+        data["spec_hash"],
+        data["constants"],
+        tuple(data["nodes"]),
+        data["variables"],
+        data["actions"],
+        extra,
+    )

@@ -1,7 +1,7 @@
 """NDJSON, first half: from lines to whole traces, with their damage found; no specification is needed here.
 
-The judgement of damage is the same for every reader: a trace whose raw lines do not have the sum of its end record, or that
-has no end record, is *damaged* and never interpreted further than it can be believed.
+The judgement of damage is the same for every reader: a trace whose raw lines do not have the sum of its end record, or
+that has no end record, is *damaged* and never interpreted further than it can be believed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from crc32c import crc32c
 
@@ -50,7 +50,7 @@ class RawTrace:
     def finish(self, event: dict[str, Json]) -> None:
         """Take the end record and compare it with what was read."""
         end = event.get("end")
-        if event.get("crc32c") != format(self.crc, "08x") or not _is_end(end) or self.unreadable:
+        if not _is_end(end) or event.get("crc32c") != format(self.crc, "08x") or self.unreadable:
             self.damage = BAD_SUM
             return
         self.end = end
@@ -59,7 +59,7 @@ class RawTrace:
             self.damage = MISSING_STEPS
 
 
-def _is_end(end: Any) -> bool:
+def _is_end(end: Any) -> TypeGuard[dict[str, Any]]:
     return (
         isinstance(end, dict)
         and type(end.get("steps")) is int

@@ -60,7 +60,7 @@ class PartWriter:
         self._bytes = 0
 
     def add(self, trace: str, steps: int, stream: bytes) -> None:
-        """Append one trace: its id, its number of steps (the initial state not counted), its delta stream."""
+        """Append one trace: its id, its number of steps (the initial state not counted), its delta stream as it is."""
         self._rows.append((trace, steps, stream))
         self._bytes += len(stream)
         self.traces += 1
@@ -137,14 +137,15 @@ def read_header(path: Path) -> Header:
     return parse_header(text, str(path))
 
 
-def read_traces(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The traces of one Parquet file on this machine, in order: id and delta stream. Errors as `read_header`."""
+def read_traces(path: Path) -> Iterator[tuple[str, int, bytes]]:
+    """The traces of one Parquet file on this machine, in order: id, steps, delta stream. Errors as `read_header`."""
+    columns = ["trace", "steps", "stream"]
     with _opened(path) as file:
-        missing = {"trace", "stream"} - set(file.schema_arrow.names)
+        missing = [name for name in columns if name not in file.schema_arrow.names]
         if missing:
-            raise Unusable(f"{path} has no column {sorted(missing)[0]!r}; it is no trace file")
-        for batch in file.iter_batches(batch_size=ROWS_PER_GROUP, columns=["trace", "stream"]):
-            yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+            raise Unusable(f"{path} has no column {missing[0]!r}; it is no trace file")
+        for batch in file.iter_batches(batch_size=ROWS_PER_GROUP, columns=columns):
+            yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
 
 
 @contextlib.contextmanager

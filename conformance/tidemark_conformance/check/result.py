@@ -1,0 +1,125 @@
+"""An audit's result: what was judged, by which rules, with which outcome; its JSON document and its exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+HOLDS, VIOLATION, UNDECIDED = 0, 1, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """All traces that fail in one way.
+
+    `kind` is "invariant", "action-property", "not-a-step" or "quiescence"; `name` is the property's, and for
+    "not-a-step" the action that the step claims to be. `examples`: the first few traces by id, each with the step that
+    fails.
+    """
+
+    kind: str
+    name: str
+    traces: int
+    examples: tuple[tuple[str, int], ...]
+
+    @property
+    def signature(self) -> str:
+        """One line that identifies the way of failing."""
+        return f"not a step of {self.name}" if self.kind == "not-a-step" else f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """All traces that could not be judged for one reason; `examples`: the first few ids."""
+
+    reason: str
+    traces: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """The comparison with TLC: traces replayed there, and one sentence per disagreement. `note` says what else to
+    know."""
+
+    replayed: int = 0
+    disagreements: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """The outcome of one audit.
+
+    `steps` counts records after each trace's initial one, in judged traces; `actions`: per action (steps taken, blocked
+    attempts); `rules`: per rule (predicate true, false) while it was in force; `without`: the rules that are not in
+    force; `not_checked`: properties that did not run, and why; `seconds` is wall time without Spark's start.
+    """
+
+    spec: str
+    traces: int
+    steps: int
+    seconds: float
+    passed: int
+    failed: int
+    failures: tuple[Failure, ...]
+    undecided: tuple[Undecided, ...]
+    actions: dict[str, tuple[int, int]]
+    rules: dict[str, tuple[int, int]]
+    without: tuple[str, ...] = ()
+    baseline: str = ""
+    checked: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    not_checked: tuple[str, ...] = ()
+    oracle: Oracle = field(default_factory=Oracle)
+
+    @property
+    def exit_code(self) -> int:
+        """1 for any failing trace or disagreement with TLC, else 3 for any undecided trace, else 0."""
+        if self.failed or self.oracle.disagreements:
+            return VIOLATION
+        return UNDECIDED if self.undecided else HOLDS
+
+    def document(self) -> dict[str, Any]:
+        """The document `tidemark.audit/1`."""
+        return {
+            "schema": "tidemark.audit/1",
+            "ok": self.exit_code == HOLDS,
+            "spec": self.spec,
+            "traces": self.traces,
+            "steps": self.steps,
+            "seconds": round(self.seconds, 3),
+            "verdicts": {
+                "pass": self.passed,
+                "fail": self.failed,
+                "undecided": sum(group.traces for group in self.undecided),
+            },
+            "failures": [
+                {
+                    "signature": failure.signature,
+                    "kind": failure.kind,
+                    "name": failure.name,
+                    "traces": failure.traces,
+                    "first": {"trace": failure.examples[0][0], "step": failure.examples[0][1]},
+                    "examples": [{"trace": trace, "step": step} for trace, step in failure.examples],
+                }
+                for failure in self.failures
+            ],
+            "undecided": [
+                {"reason": group.reason, "traces": group.traces, "first": {"trace": group.examples[0]}}
+                for group in self.undecided
+            ],
+            "coverage": {
+                "actions": {name: taken for name, (taken, _) in self.actions.items()},
+                "blocked": {name: blocked for name, (_, blocked) in self.actions.items()},
+                "rules": {name: {"held": held, "blocked": blocked} for name, (held, blocked) in self.rules.items()},
+            },
+            "oracle": {
+                "replayed": self.oracle.replayed,
+                "disagreements": len(self.oracle.disagreements),
+                "details": list(self.oracle.disagreements),
+            },
+            "without": list(self.without),
+            "baseline": self.baseline,
+            "checked": {kind: list(names) for kind, names in self.checked.items()},
+            "not_checked": list(self.not_checked),
+        }

@@ -1,0 +1,94 @@
+"""Which specification traces are judged by: given by hand, or found by the name in their header; and under which
+baseline."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.python import evaluate_constant
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.trace.schema import WITHOUT
+
+REPAIRED = "repaired"
+"""The baseline with every rule in force, whatever the cfg says."""
+
+
+def add_specification_arguments(parser: argparse.ArgumentParser, required: bool = False) -> None:
+    """Adds `--spec` and `--config`."""
+    parser.add_argument("--spec", type=Path, required=required, metavar="F.tla", help="the specification's root module")
+    parser.add_argument("--config", type=Path, required=required, metavar="F.cfg", help="its TLC configuration file")
+
+
+def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds `--baseline` and `--without`, of which one may be given."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--baseline",
+        metavar="OPERATOR",
+        help=f"judge without the rules in this operator of the specification ({REPAIRED!r}: with all rules)",
+    )
+    group.add_argument("--without", metavar="RULE[,RULE]", help="judge without these rules")
+
+
+def find(name: str) -> tuple[Path, Path]:
+    """The files of a specification of this installation: `spec/*/<name>.tla` and `<name>.cfg` beside it."""
+    found = sorted(spec_root().glob(f"*/{name}.tla"))
+    if not found:
+        raise Unusable(
+            f"the traces are of a specification {name}, which is not in {spec_root()}; pass it with --spec and --config"
+        )
+    config = found[0].with_suffix(".cfg")
+    if not config.is_file():
+        raise Unusable(f"{found[0]} has no {config.name} beside it; pass a configuration with --config")
+    return found[0], config
+
+
+def load_for(
+    name: str | None,
+    spec: Path | None,
+    config: Path | None,
+    *,
+    baseline: str | None = None,
+    without: str | None = None,
+) -> tuple[Specification, str]:
+    """The specification to judge by, and what its baseline is called ("" when it is the cfg's own).
+
+    `name`: of the traces' header, used when `spec` is None. A `spec` without `config` takes the cfg of its name.
+    Raises Unusable for files that are not there, and for a baseline or rule that the specification has not.
+    """
+    if spec is None:
+        if name is None:
+            raise Unusable("no specification is given; pass --spec and --config")
+        spec, found = find(name)
+        config = config or found
+    elif config is None:
+        config = spec.with_suffix(".cfg")
+        if not config.is_file():
+            raise Unusable(f"{spec} is given without a configuration; pass its cfg with --config")
+    for path in (spec, config):
+        if not path.is_file():
+            raise Unusable(f"{path} does not exist; give a file")
+    if without is not None:
+        return with_rules_off(load(spec, config), frozenset(rule for rule in without.split(",") if rule)), "--without"
+    if baseline is None:
+        return load(spec, config), ""
+    if baseline == REPAIRED:
+        return with_rules_off(load(spec, config), frozenset()), baseline
+    specification = load(spec, config, also=(baseline,))
+    rules = evaluate_constant(specification.module.definitions[baseline].body, specification.constants)
+    if not isinstance(rules, frozenset) or not all(isinstance(rule, str) for rule in rules):
+        raise Unusable(f"{baseline} of {specification.module.name} is no set of rule names; name an operator that is")
+    return with_rules_off(specification, rules), baseline
+
+
+def with_rules_off(specification: Specification, rules: frozenset[str]) -> Specification:
+    """The same specification without these rules. Raises Unusable for a name that is no rule of it."""
+    unknown = sorted(rules - set(specification.module.rules))
+    if unknown:
+        known = ", ".join(specification.module.rules) or "none"
+        raise Unusable(f"{unknown[0]} is no rule of {specification.module.name} (its rules: {known})")
+    return replace(specification, constants={**specification.constants, WITHOUT: rules})

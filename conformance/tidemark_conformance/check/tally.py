@@ -1,0 +1,99 @@
+"""What a part of an audit found, small enough to send to the driver and to add up there in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+EXAMPLES = 20
+"""Failing traces kept by name per signature, and undecided ones per reason (all are counted)."""
+REMEMBERED_IDS = 8_000_000
+"""Trace ids remembered as 64-bit hashes (64 MiB) before duplicates are looked for in another way."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Traces with the same outcome: how many, and the first few by id, each with the step where it shows (or -1)."""
+
+    traces: int = 0
+    examples: list[tuple[str, int]] = field(default_factory=list)
+
+    def add(self, trace: str, step: int) -> None:
+        """Count one trace."""
+        self.traces += 1
+        if len(self.examples) < EXAMPLES or (trace, step) < self.examples[-1]:
+            self._keep([*self.examples, (trace, step)])
+
+    def merge(self, other: Group) -> None:
+        """Count another group's traces too."""
+        self.traces += other.traces
+        self._keep(self.examples + other.examples)
+
+    def _keep(self, examples: list[tuple[str, int]]) -> None:
+        self.examples = sorted(examples)[:EXAMPLES]
+
+
+Signature = tuple[int, int]
+"""A failing check's index in `kernels.checks`, and for "not a step" the action claimed (-1: none); else -1."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over some traces. The order in which tallies are merged does not matter.
+
+    `verdicts`: pass, fail, undecided; `actions`: taken, blocked; `rules`: held, blocked; `failures` by signature (a
+    trace counts once under every check that fails in it); `undecided` by reason code; `refused`: sentences that void
+    the audit; `headers`: the headers met, as text, with the number of files; `ids`: 64-bit hashes of the trace ids.
+    """
+
+    actions: NDArray[np.int64]
+    rules: NDArray[np.int64]
+    traces: int = 0
+    steps: int = 0
+    verdicts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))
+    failures: dict[Signature, Group] = field(default_factory=dict)
+    undecided: dict[int, Group] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    headers: dict[str, int] = field(default_factory=dict)
+    ids: list[NDArray[np.int64]] = field(default_factory=list)
+
+    @classmethod
+    def empty(cls, actions: int, rules: int) -> Tally:
+        """Nothing counted yet, for a specification with that many actions and rules."""
+        return cls(np.zeros((actions, 2), np.int64), np.zeros((rules, 2), np.int64))
+
+    def refuse(self, sentence: str) -> None:
+        """Note what voids the audit (only the smallest few sentences are kept: one is enough to be told)."""
+        self.refused[sentence] = self.refused.get(sentence, 0) + 1
+        if len(self.refused) > EXAMPLES:
+            del self.refused[max(self.refused)]
+
+    def merge(self, other: Tally) -> None:
+        """Add another tally of the same specification."""
+        self.traces += other.traces
+        self.steps += other.steps
+        self.verdicts += other.verdicts
+        self.actions += other.actions
+        self.rules += other.rules
+        for signature, group in other.failures.items():
+            self.failures.setdefault(signature, Group()).merge(group)
+        for reason, group in other.undecided.items():
+            self.undecided.setdefault(reason, Group()).merge(group)
+        for sentence in other.refused:
+            self.refuse(sentence)
+        for text, files in other.headers.items():
+            self.headers[text] = self.headers.get(text, 0) + files
+        self.ids.extend(other.ids)
+
+
+def has_duplicates(ids: Iterable[NDArray[np.int64]]) -> bool:
+    """Whether a 64-bit hash occurs twice (then the ids themselves decide: two ids may share a hash)."""
+    arrays = list(ids)
+    if not arrays:
+        return False
+    hashes = np.concatenate(arrays)
+    hashes.sort()
+    return bool((hashes[1:] == hashes[:-1]).any())

@@ -1,0 +1,36 @@
+"""`tidemark convert IN -o OUT`: traces from NDJSON to Parquet and back, without loss."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tidemark_conformance.check.result import HOLDS, UNDECIDED
+from tidemark_conformance.check.specifications import add_specification_arguments, load_for
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.trace.convert import convert
+from tidemark_conformance.trace.files import file_header, local_files
+from tidemark_conformance.trace.schema import schema_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tidemark convert`."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="IN", help="trace files, or a folder of them")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="OUT", help=".ndjson, .parquet, or a folder"
+    )
+    add_specification_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Convert; 0, or 3 when damaged traces were carried over as they are."""
+    files = local_files(args.paths)
+    if not files:
+        raise Unusable(f"{args.paths[0]} holds no trace file; give a .ndjson or .parquet file, or a folder of either")
+    specification, _ = load_for(file_header(files[0]).spec, args.spec, args.config)
+    result = convert(args.paths, args.output, schema_of(specification))
+    print(f"{result.traces:,} traces of {result.files:,} files converted to {args.output}")
+    for damage, traces in sorted(result.damaged.items()):
+        print(f"{traces:,} of them are damaged and stay so: {damage}", file=sys.stderr)
+    return UNDECIDED if result.damaged else HOLDS

@@ -1,0 +1,88 @@
+"""An audit's result for people."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tidemark_conformance.check.result import AuditResult
+
+
+def render(result: AuditResult, console: Console) -> None:
+    """Print verdicts, failures, undecided traces and coverage to `console` (plain text where it is no terminal)."""
+    console.print(_headline(result))
+    console.print(_baseline(result))
+    if result.failures:
+        console.print(_failures(result))
+    if result.undecided:
+        console.print(_undecided(result))
+    console.print(_coverage("action", ("taken", "blocked"), result.actions))
+    if result.rules:
+        console.print(_coverage("rule", ("held", "blocked"), result.rules))
+    for line in result.not_checked:
+        console.print(Text(f"not checked: {line}", style="yellow"))
+    if result.oracle.replayed or result.oracle.note:
+        console.print(
+            Text(f"TLC replayed {result.oracle.replayed} traces, {len(result.oracle.disagreements)} disagreements")
+            + Text(f" ({result.oracle.note})" if result.oracle.note else "")
+        )
+        for sentence in result.oracle.disagreements:
+            console.print(Text(f"  {sentence}", style="bold red"))
+
+
+def _headline(result: AuditResult) -> Text:
+    undecided = sum(group.traces for group in result.undecided)
+    rate = result.steps / result.seconds if result.seconds > 0 else 0.0
+    line = Text(f"{result.spec}: {result.traces:,} traces, {result.steps:,} steps in {result.seconds:.1f} s ")
+    line.append(f"({rate / 1e6:.2f} million steps/s)   " if rate >= 1e5 else f"({rate:,.0f} steps/s)   ")
+    line.append(f"PASS {result.passed:,}", style="green")
+    line.append("   ")
+    line.append(f"FAIL {result.failed:,}", style="bold red" if result.failed else "")
+    line.append("   ")
+    line.append(f"UNDECIDED {undecided:,}", style="yellow" if undecided else "")
+    return line
+
+
+def _baseline(result: AuditResult) -> Text:
+    named = f" ({result.baseline})" if result.baseline else ""
+    if not result.without:
+        return Text(f"judged by the specification with all its rules in force{named}")
+    return Text(f"judged by the specification without {', '.join(result.without)}{named}", style="bold")
+
+
+def _failures(result: AuditResult) -> Table:
+    table = _table("first failures of every check")
+    for title in ("kind", "name"):
+        table.add_column(title)
+    table.add_column("traces", justify="right")
+    table.add_column("first trace")
+    table.add_column("step", justify="right")
+    for failure in result.failures:
+        trace, step = failure.examples[0]
+        table.add_row(failure.kind, Text(failure.name, style="red"), f"{failure.traces:,}", Text(trace), str(step))
+    return table
+
+
+def _undecided(result: AuditResult) -> Table:
+    table = _table("undecided")
+    table.add_column("reason")
+    table.add_column("traces", justify="right")
+    table.add_column("first trace")
+    for group in result.undecided:
+        table.add_row(Text(group.reason, style="yellow"), f"{group.traces:,}", Text(group.examples[0]))
+    return table
+
+
+def _coverage(what: str, sides: tuple[str, str], counts: dict[str, tuple[int, int]]) -> Table:
+    table = _table(f"coverage of {what}s")
+    table.add_column(what)
+    for side in sides:
+        table.add_column(side, justify="right")
+    for name, pair in counts.items():
+        table.add_row(name, *(Text(f"{number:,}", style="" if number else "dim") for number in pair))
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="dim")

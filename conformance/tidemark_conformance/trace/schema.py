@@ -1,0 +1,78 @@
+"""What the readers and writers of a specification's traces need: its layout, its actions' parameters, its header."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
+from tidemark_conformance.tla.python import compile_python
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.codec import type_json, value_json
+from tidemark_conformance.trace.header import Header, Json, constant_json
+
+WITHOUT = "Without"
+"""The constant that says which rules are not in force; never part of a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The form of one specification's traces under its constants; it travels to Spark's workers by pickle.
+
+    `header` is what every file must start with (its nodes are the file's own choice); `parameters` are in the order of
+    Next.
+    """
+
+    header: Header
+    layout: Layout
+    parameters: Mapping[str, Parameters]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The actions' names in the order of Next: a record's action is an index here."""
+        return tuple(self.parameters)
+
+    @property
+    def arities(self) -> list[int]:
+        """How many parameters each action has."""
+        return [len(parameters.names) for parameters in self.parameters.values()]
+
+    def with_nodes(self, nodes: Sequence[str]) -> Header:
+        """The header for traces whose steps happen at these nodes."""
+        return replace(self.header, nodes=tuple(nodes))
+
+
+def schema_of(specification: Specification) -> Schema:
+    """The schema of a specification's traces. Raises Unsupported where TypeOK or a parameter's domain gives no
+    layout."""
+    constant = compile_python(specification).constant
+    layout = layout_of(specification.module, constant)
+    parameters = action_parameters(specification.module, constant)
+    constants = {
+        name: constant_json(value) for name, value in sorted(specification.constants.items()) if name != WITHOUT
+    }
+    variables = {
+        variable.name: {
+            "offset": variable.offset,
+            "cells": variable.size,
+            "units": variable.units,
+            "type": type_json(variable.type),
+        }
+        for variable in layout.variables
+        if not variable.ghost
+    }
+    header = Header(specification.module.name, specification.hash, constants, (), variables, _actions(parameters))
+    return Schema(header, layout, parameters)
+
+
+def _actions(parameters: Mapping[str, Parameters]) -> list[Json]:
+    return [
+        {
+            "name": action,
+            "params": {
+                name: [value_json(kind, value) for value in domain]
+                for name, domain, kind in zip(one.names, one.domains, one.types, strict=True)
+            },
+        }
+        for action, one in parameters.items()
+    ]
