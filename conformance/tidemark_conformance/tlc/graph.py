@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import config, definitions, modules, runner, toolchain
 from tidemark_conformance.tlc.values import MODEL_VALUE, StateParser, canonical, declarations, parse_value, to_tla
@@ -72,7 +73,7 @@ class _Plan:
 
     module: Path
     texts: dict[str, str]
-    parsed: config.Config
+    parsed: cfg_files.Config
     init: str
     next: str
     disjuncts: tuple[definitions.Disjunct, ...]
@@ -130,14 +131,12 @@ def _finished(result: runner.TlcResult, module: Path) -> None:
 
 
 def _plan(module: Path, cfg: Path) -> _Plan:
-    if not cfg.is_file():
-        raise Unusable(f"{cfg} does not exist: give the path of TLC's configuration file (.cfg)")
     texts = {name: text for name, (_, text) in modules.closure(module).items()}
-    parsed = config.parse(cfg.read_text(encoding="utf-8"))
-    if parsed.names("ACTION_CONSTRAINT"):
+    parsed = cfg_files.read(cfg)
+    if parsed.action_constraints:
         raise Unusable(f"{cfg} has an ACTION_CONSTRAINT, which hides real steps: give agree a model without one")
-    init, next_ = parsed.init_next()
-    boxed = {name: definitions.boxed(texts, name) for name in parsed.names("PROPERTY")}
+    init, next_ = config.init_next(parsed)
+    boxed = {name: definitions.boxed(texts, name) for name in parsed.properties}
     return _Plan(
         module=module,
         texts=texts,
@@ -145,16 +144,16 @@ def _plan(module: Path, cfg: Path) -> _Plan:
         init=init,
         next=next_,
         disjuncts=tuple(definitions.disjuncts(texts, next_)),
-        invariants=tuple(parsed.names("INVARIANT")),
+        invariants=parsed.invariants,
         quiescence=tuple(definitions.named_like(texts, "Quiescent")),
-        constraints=tuple(parsed.names("CONSTRAINT")),
+        constraints=parsed.constraints,
         properties={name: found for name, found in boxed.items() if found},
         temporal=tuple(name for name, found in boxed.items() if not found),
     )
 
 
 def _cfg(plan: _Plan, init: str, next_: str) -> str:
-    return f"INIT {init}\nNEXT {next_}\n{plan.parsed.constants()}"
+    return f"INIT {init}\nNEXT {next_}\n{config.constants(plan.parsed)}"
 
 
 def _module(name: str, extends: str, body: list[str]) -> str:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import config, definitions, modules, runner
 from tidemark_conformance.tlc.values import MODEL_VALUE, declarations, to_tla
@@ -149,23 +150,21 @@ def replay(
 
 
 def _spec(module: Path, cfg: Path, ghosts: Sequence[str], constants: Mapping[str, Value], first: Trace) -> _Spec:
-    if not cfg.is_file():
-        raise Unusable(f"{cfg} does not exist: give the path of TLC's configuration file (.cfg)")
     texts = {name: text for name, (_, text) in modules.closure(module).items()}
-    parsed = config.parse(cfg.read_text(encoding="utf-8"))
-    init, next_ = parsed.init_next()
-    boxed = [(name, definitions.boxed(texts, name)) for name in parsed.names("PROPERTY")]
+    parsed = cfg_files.read(cfg)
+    init, next_ = config.init_next(parsed)
+    boxed = [(name, definitions.boxed(texts, name)) for name in parsed.properties]
     return _Spec(
         module=module,
         texts=texts,
         init=init,
-        constants=parsed.constants(without=constants),
+        constants=config.constants(parsed, without=constants),
         overrides=constants,
         variables=tuple(first.initial),
         ghosts=tuple(ghosts),
         actions={one.action: len(one.parameters) for one in definitions.disjuncts(texts, next_)},
         checks=(
-            *(_Check(name) for name in parsed.names("INVARIANT")),
+            *(_Check(name) for name in parsed.invariants),
             *(_Check(name, found) for name, found in boxed if found),
         ),
     )

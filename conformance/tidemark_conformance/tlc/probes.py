@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.tlc import config, modules
+from tidemark_conformance.tla import cfg as cfg_files
+from tidemark_conformance.tlc import modules
 
 PROBE = "TidemarkProbe"
 _HAS = re.compile(r'\bHas\(\s*"(\w+)"\s*\)')
@@ -99,5 +100,5 @@ def taken(coverage: dict[str, tuple[int, int]], cfg: str) -> dict[str, bool]:
 
     TLC also counts successors that an ACTION_CONSTRAINT forbids; under one, only an action that found a state counts.
     """
-    filtered = bool(config.parse(cfg).names("ACTION_CONSTRAINT"))
+    filtered = bool(cfg_files.parse(cfg).action_constraints)
     return {action: (first if filtered else generated) > 0 for action, (first, generated) in coverage.items()}

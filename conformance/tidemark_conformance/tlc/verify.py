@@ -19,6 +19,7 @@ from typing import Any
 
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tlc import config, modules, probes, runner, toolchain
 from tidemark_conformance.tlc.manifest import Manifest, Model
 from tidemark_conformance.tlc.values import parse_state, to_tla
@@ -176,18 +177,27 @@ def _run(job: Job, tell: Listener) -> Outcome:
 
 def _temporal_property(job: Job) -> str | None:
     """TLC does not say which temporal property fell: the first one that falls when it stands alone in the cfg."""
-    parsed = config.parse(job.cfg)
-    properties = parsed.names("PROPERTY")
-    if len(properties) == 1:
-        return properties[0]
-    for name in properties:
-        text = "".join(
-            f"{key}{part.rstrip()}\n" for key, part in parsed.sections if key not in ("PROPERTY", "INVARIANT")
-        )
-        alone = runner.run(job.module, f"{text}PROPERTY {name}\n", job.options, jar=job.jar, given=job.given)
+    parsed = cfg_files.parse(job.cfg, str(job.model.cfg))
+    if len(parsed.properties) == 1:
+        return parsed.properties[0]
+    behaviour = [f"{word} {name}" for word, name in _behaviour(parsed) if name]
+    for name in parsed.properties:
+        text = "\n".join([*behaviour, config.constants(parsed), f"PROPERTY {name}\n"])
+        alone = runner.run(job.module, text, job.options, jar=job.jar, given=job.given)
         if alone.kind == "temporal":
             return name
     return None
+
+
+def _behaviour(parsed: cfg_files.Config) -> list[tuple[str, str | None]]:
+    """The statements that decide which behaviours there are."""
+    return [
+        ("SPECIFICATION", parsed.specification),
+        ("INIT", parsed.init),
+        ("NEXT", parsed.next),
+        *(("CONSTRAINT", name) for name in parsed.constraints),
+        *(("ACTION_CONSTRAINT", name) for name in parsed.action_constraints),
+    ]
 
 
 def _outcome(job: Job, result: runner.TlcResult, sides: Mapping[str, frozenset[bool]], cached: bool) -> Outcome:
