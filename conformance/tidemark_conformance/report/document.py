@@ -13,6 +13,9 @@ from rich.console import Console
 
 from tidemark_conformance.errors import Unusable
 
+PLAIN_WIDTH = 160
+"""Columns of a table that goes to a file or a pipe."""
+
 
 def add_argument(parser: argparse.ArgumentParser) -> None:
     """Adds `--json FILE` to a command's arguments."""
@@ -21,7 +24,10 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
 
 def console(target: str | None) -> Console:
     """Where a command prints for people: standard output, or standard error if the document goes to standard output."""
-    return Console(stderr=target == "-", highlight=False, soft_wrap=True)
+    made = Console(stderr=target == "-", highlight=False, soft_wrap=True)
+    if not made.is_terminal:
+        made.width = PLAIN_WIDTH
+    return made
 
 
 def write(document: Mapping[str, Any], target: str | None) -> None:

@@ -43,6 +43,7 @@ STUTTERING = 2218
 BACK_TO_STATE = 2122
 ACTION_COVERAGE = 2772
 FINISHED = 2186
+VERSION = 2262
 
 _START = re.compile(r"@!@!@STARTMSG (\d+)(?::(\d+))? @!@!@")
 _END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@")

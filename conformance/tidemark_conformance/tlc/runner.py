@@ -61,6 +61,7 @@ class TlcResult:
     temporal counterexample returns (the last index: it stutters there).
     `places`: (module, line) of the nested expressions where an "error" struck, outermost first.
     `coverage`: action -> (distinct states it found first, times it was taken), only if asked for.
+    `version`: what TLC calls itself.
     """
 
     verdict: str
@@ -76,6 +77,7 @@ class TlcResult:
     loop: int | None = None
     places: tuple[tuple[str, int], ...] = ()
     coverage: dict[str, tuple[int, int]] = field(default_factory=dict)
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +237,7 @@ class _Reading:
         self.loop: int | None = None
         self.coverage: dict[str, tuple[int, int]] = {}
         self.parsed = False
+        self.version = ""
 
     def take(self, message: messages.Message) -> None:
         code, text = message.code, message.text
@@ -259,6 +262,8 @@ class _Reading:
             self.loop = int(place[1]) - 1 if place else None
         elif code == messages.ACTION_COVERAGE:
             self._covered(text)
+        elif code == messages.VERSION:
+            self.version = _line(text)
         elif code == messages.SANY_END:
             self.parsed = True
         elif code not in VIOLATIONS and code not in messages.FRAMES and (message.severity in (1, 2) or message.inner):
@@ -314,6 +319,7 @@ class _Reading:
             loop=self.loop if kind == "temporal" else None,
             places=self._places() if verdict == "error" else (),
             coverage=self.coverage,
+            version=self.version,
         )
 
     def _refuse(self, exit_code: int, expired: bool) -> None:
