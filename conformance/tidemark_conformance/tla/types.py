@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import product
-from typing import TypeVar, Union
+from typing import TypeAlias
+
 
 from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla.ir import (
@@ -110,11 +111,11 @@ class TTuple:
     parts: tuple[Type, ...]
 
 
-Type = Union[TInt, TBool, TAtom, TSet, TSeq, TFun, TRec, TUnion, TTuple]
+Type: TypeAlias = "TInt | TBool | TAtom | TSet | TSeq | TFun | TRec | TUnion | TTuple"
 Evaluate = Callable[[Expr], Value]
 """Evaluates a constant-level expression (PythonChecks.constant)."""
 
-T = TypeVar("T")
+
 
 
 def unsupported(what: str, loc: Loc | None) -> Unsupported:
@@ -132,7 +133,7 @@ class Slot:
     tags: frozenset[int]
 
 
-@lru_cache(maxsize=None)
+@cache
 def slots(union: TUnion) -> tuple[Slot, ...]:
     """The merged fields of a union, by name; fields of one name and type share their cells."""
     tags = union.tags.members
@@ -147,7 +148,7 @@ def slots(union: TUnion) -> tuple[Slot, ...]:
     return tuple(result)
 
 
-@lru_cache(maxsize=None)
+@cache
 def size(kind: Type) -> int:
     """How many cells a value of this type takes."""
     match kind:
@@ -184,7 +185,7 @@ def atom_name(value: Value) -> str:
     return value.name if isinstance(value, ModelValue) else str(value)
 
 
-@lru_cache(maxsize=None)
+@cache
 def bounds(kind: Type, padded: bool = False) -> tuple[tuple[int, int], ...]:
     """The least and greatest value of every cell; `padded`: inside a sequence or union, where 0 also means unused."""
     result: Iterable[tuple[int, int]]
@@ -281,7 +282,7 @@ def _encode_union(kind: TUnion, value: Value, out: list[int]) -> None:
             out.extend([0] * size(slot.type))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _positions(members: tuple[Value, ...]) -> dict[tuple[type, Value], int]:
     return {(type(member), member): index for index, member in enumerate(members)}
 
@@ -449,7 +450,7 @@ def join(a: Type, b: Type, loc: Loc | None = None) -> Type:
         case (TSeq(), TTuple()) | (TTuple(), TSeq()):
             seq, tup = (a, b) if isinstance(a, TSeq) else (b, a)
             return join(seq, _as_sequence(tup, loc), loc)  # type: ignore[arg-type]
-        case (TRec() | TUnion()), (TRec() | TUnion()):
+        case ((TRec() | TUnion()), (TRec() | TUnion())):
             return _join_records(a, b, loc)
     raise unsupported(f"values of unlike kinds meet ({describe(a)} and {describe(b)})", loc)
 
@@ -555,7 +556,7 @@ def describe(kind: Type) -> str:
 
 
 def conjuncts(expr: Expr, loc: Loc | None = None) -> list[tuple[Expr, Loc | None]]:
-    """The top-level conjuncts of a predicate with the innermost marked place of each; marks and LET are looked through."""
+    """The top-level conjuncts of a predicate each with its innermost marked place."""
     if isinstance(expr, Mark):
         return conjuncts(expr.body, expr.loc)
     if isinstance(expr, Op) and expr.name == "and":
@@ -606,9 +607,7 @@ def type_of_set(expr: Expr, constant: Evaluate, loc: Loc | None = None) -> Type:
     raise unsupported("TypeOK uses a set of an unknown form", loc)
 
 
-def _members(
-    expr: Expr, elem: Type, constant: Evaluate, loc: Loc | None
-) -> tuple[tuple[Value, ...], Type]:
+def _members(expr: Expr, elem: Type, constant: Evaluate, loc: Loc | None) -> tuple[tuple[Value, ...], Type]:
     """The values of a set expression (all values of its type if that is what the set is), in canonical order."""
     listed = enumerate_type(elem)
     if listed is not None and not isinstance(elem, TInt | TAtom):
@@ -627,3 +626,36 @@ def _bounded_sequence(family: SetMap, constant: Evaluate, loc: Loc | None) -> Ty
                         if constant(low) == 0:
                             return TSeq(type_of_set(target, constant, loc), constant(high))
     raise unsupported("a UNION in TypeOK that is not UNION {[1..m -> S] : m \\in 0..n}", loc)
+
+
+def exact(expr: Expr, constant: Evaluate) -> bool:
+    """Whether a set of TypeOK holds every value that has cells in its type (so that the layout guarantees it)."""
+    match strip(expr):
+        case Op("boolean" | "range", _):
+            return True
+        case Op("powerset", (inner,)):
+            return isinstance(constant(inner), frozenset)
+        case Op("union", (a, b)):
+            kind = type_of_set(expr, constant)
+            return exact(a, constant) and exact(b, constant) and isinstance(kind, TAtom | TUnion)
+        case Op("product", parts):
+            return all(exact(part, constant) for part in parts)
+        case Op("function_set", (_, target)):
+            return exact(target, constant)
+        case Op("bigunion", (family,)):
+            body = strip(family)
+            match strip(body.body) if isinstance(body, SetMap) else None:
+                case Op("function_set", (_, target)):
+                    return exact(target, constant)
+            return False
+        case RecordSet(fields):
+            return all(exact(part, constant) for _, part in fields)
+        case If(condition, then, orelse):
+            return exact(then if constant(condition) else orelse, constant)
+        case SetEnum() | Const() | Op():
+            values = constant(expr)
+            kind = type_of_values(values)
+            return isinstance(kind, TAtom) or (
+                isinstance(kind, TInt) and kind.lo is not None and kind.hi == kind.lo + len(values) - 1
+            )
+    return False

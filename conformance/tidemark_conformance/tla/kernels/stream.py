@@ -61,11 +61,12 @@ class StreamWriter:
         if len(params) != self._parameters[action]:
             raise ValueError(f"action {action} takes {self._parameters[action]} parameters, not {len(params)}")
         self._record(STEP, action, params, node)
-        pairs = list(changed)
-        if pairs and isinstance(pairs[0], int):
-            self._delta(self._changes(pairs))  # type: ignore[arg-type]
-            return
-        self._delta(sorted((c, v) for c, v in pairs if self._state[c] != v))  # type: ignore[misc]
+        items = list(changed)
+        pairs = [item for item in items if isinstance(item, tuple)]
+        if len(pairs) < len(items):
+            self._delta(self._changes([item for item in items if isinstance(item, int)]))
+        else:
+            self._delta(sorted(pair for pair in pairs if self._state[pair[0]] != pair[1]))
 
     def blocked(self, action: int, params: Sequence[int], node: int) -> None:
         """An attempt that a rule refused: nothing changes."""
@@ -154,7 +155,8 @@ def records(stream: bytes, cells: int, parameters: Sequence[int]) -> Iterator[Re
         head = varint()
         kind, action = head & 3, (head >> 2) - 1
         if kind == END:
-            yield _end(stream, at, varint(), varint(), count, lambda: at)
+            flags, claimed = varint(), varint()
+            yield _end(stream, at, flags, claimed, count)
             return
         node = varint()
         if action >= len(parameters) or (action < 0) != (kind == STUTTER):
@@ -172,8 +174,7 @@ def records(stream: bytes, cells: int, parameters: Sequence[int]) -> Iterator[Re
         yield Record(kind, action, node, params, tuple(delta))
 
 
-def _end(stream: bytes, _start: int, flags: int, claimed: int, count: int, position: object) -> End:
-    at = position()  # type: ignore[operator]
+def _end(stream: bytes, at: int, flags: int, claimed: int, count: int) -> End:
     if len(stream) != at + 4:
         raise Malformed(f"{len(stream) - at} bytes after the end record's count, where 4 are expected")
     right = crc32c.crc32c(stream[:at]) == int.from_bytes(stream[at:], "little")

@@ -1,0 +1,253 @@
+"""The generator's state: the lines written so far, names, scopes, and the plan of the kernels' memory.
+
+The memory is one int64 array `p`: flags, the working states S (current) and N (next), dirty masks, parameters,
+run-time constants, coverage counters, tables of constants, scratch. All offsets are constants of the generated text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tidemark_conformance.tla.ir import Expr, Loc
+from tidemark_conformance.tla.kernels.symbols import Address
+from tidemark_conformance.tla.layout import Layout
+from tidemark_conformance.errors import Unsupported
+from tidemark_conformance.tla.types import Evaluate, Type, encode, size, unsupported
+from tidemark_conformance.tla.values import Value
+
+ERROR, OVERFLOW, BLOCKED, CHANGED, REACHED = range(5)
+"""Flags: an evaluation error; a value without cells; evaluate guards only; dirty variables (a mask); guards passed."""
+_FLAGS = 8
+_ATOMIC = re.compile(r"^-?\w+$")
+_CHEAP = re.compile(r"^(-?\w+|p\[[\w +*()]+\])$")
+
+
+class Memory:
+    """Where everything is in the memory; grows while code is generated, then is fixed."""
+
+    def __init__(self, layout: Layout, parameters: int, rules: Sequence[str]) -> None:
+        self.layout = layout
+        self.current = _FLAGS
+        self.next = self.current + layout.cells
+        self.dirty = self.next + layout.cells
+        self.parameters = self.dirty + len(layout.variables)
+        self.coverage = self.parameters + parameters
+        self.rules = {rule: self.coverage + 2 * i for i, rule in enumerate(rules)}
+        self.constants = self.coverage + 2 * len(rules)
+        self.hoisted: list[Expr] = []
+        self._hoisted: dict[Expr, int] = {}
+        self._tables: dict[tuple[int, ...], int] = {}
+        self.tables: list[int] = []
+        self.scratch = 0
+
+    def table(self, cells: Sequence[int]) -> str:
+        """The offset of a constant table, as text (tables lie behind the constants, whose number is still open)."""
+        key = tuple(cells)
+        if key not in self._tables:
+            self._tables[key] = len(self.tables)
+            self.tables.extend(key)
+        return f"TABLES + {self._tables[key]}"
+
+    def hoist(self, expr: Expr) -> str:
+        """The cell of a run-time constant, as text."""
+        if expr not in self._hoisted:
+            self._hoisted[expr] = len(self.hoisted)
+            self.hoisted.append(expr)
+        return f"p[{self.constants + self._hoisted[expr]}]"
+
+    def plan(self) -> dict[str, int]:
+        """The offsets that the text names: TABLES and SCRATCH, and the memory's SIZE."""
+        tables = self.constants + len(self.hoisted)
+        scratch = tables + len(self.tables)
+        return {"TABLES": tables, "SCRATCH": scratch, "SIZE": scratch + self.scratch + 64}
+
+
+@dataclass
+class Scope:
+    """A stretch of code that is executed as a whole; values computed in it are at hand while it is alive."""
+
+    alive: bool = True
+    inner: list[Scope] = field(default_factory=list)
+
+    def end(self) -> None:
+        """Its values are no longer at hand."""
+        self.alive = False
+        for scope in self.inner:
+            scope.end()
+
+
+class Context:
+    """What writing one function needs."""
+
+    def __init__(
+        self, memory: Memory, constant: Evaluate, constants: Mapping[str, Value], scopes: list[Scope] | None = None
+    ) -> None:
+        self.memory = memory
+        self.layout = memory.layout
+        self.constant = constant
+        self.constants = constants
+        self.lines: list[str] = []
+        self.helpers: dict[str, str] = {}
+        self.loc: Loc | None = None
+        self.counting = False
+        self.checked = 0
+        self.scratch = 0
+        self.scopes = scopes or [Scope()]
+        self._names = 0
+
+    def unsupported(self, what: str) -> Unsupported:
+        """The refusal of a construct at the current place."""
+        return unsupported(what, self.loc)
+
+    def name(self, prefix: str = "t") -> str:
+        """A fresh local name."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def line(self, text: str) -> None:
+        """Write one line at the current depth."""
+        self.lines.append(text)
+
+    def keep(self, code: str, prefix: str = "t") -> str:
+        """The text itself if it is a name, a number or a plain cell; otherwise the name of a local that holds it."""
+        if _CHEAP.match(code):
+            return code
+        name = self.name(prefix)
+        self.line(f"{name} = {code}")
+        return name
+
+    def named(self, code: str, prefix: str = "t") -> str:
+        """As `keep`, but never a cell."""
+        if _ATOMIC.match(code):
+            return code
+        name = self.name(prefix)
+        self.line(f"{name} = {code}")
+        return name
+
+    @contextmanager
+    def captured(self) -> Iterator[Captured]:
+        """Lines written inside go to a buffer, with a scope of its own that the caller ends or adopts."""
+        outer = self.lines
+        scope = Scope()
+        buffer = Captured([], scope)
+        self.lines = buffer.lines
+        self.scopes.append(scope)
+        try:
+            yield buffer
+        finally:
+            self.scopes.pop()
+            self.lines = outer
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """`header` (an if, else or while), and what is written inside as its body."""
+        with self.captured() as buffer:
+            yield
+        buffer.scope.end()
+        self.line(header)
+        self.nest(buffer.lines or ["pass"])
+
+    def nest(self, lines: Sequence[str]) -> None:
+        """Write lines one level deeper."""
+        self.lines.extend("    " + line for line in lines)
+
+    def adopt(self, buffer: Captured) -> None:
+        """Write a buffer's lines here: they are executed whenever what follows is."""
+        self.lines.extend(buffer.lines)
+        self.scopes[-1].inner.append(buffer.scope)
+
+    def drop(self, buffer: Captured) -> None:
+        """Forget a buffer."""
+        buffer.scope.end()
+
+    def check(self, code: str) -> str:
+        """Text that may raise an evaluation error (it calls a helper that sets the flag)."""
+        self.checked += 1
+        return code
+
+    def helper(self, name: str, text: Callable[[], str]) -> str:
+        """A helper function of the generated module, written once."""
+        if name not in self.helpers:
+            self.helpers[name] = text()
+        return name
+
+    def room(self, kind: Type) -> Address:
+        """Scratch cells for one value."""
+        at = self.scratch
+        self.scratch += size(kind)
+        self.memory.scratch = max(self.memory.scratch, self.scratch)
+        return Address(at, ("SCRATCH",))
+
+    def rows(self, kind: Type, values: Sequence[Value]) -> str:
+        """A constant table of encoded values, one row each."""
+        return self.memory.table([cell for value in values for cell in encode(kind, value)])
+
+
+@dataclass
+class Captured:
+    """Lines written apart, and their scope."""
+
+    lines: list[str]
+    scope: Scope
+
+
+def both(a: str, b: str) -> str:
+    """a and b."""
+    if a == "True":
+        return b
+    if b == "True":
+        return a
+    if a == "False":
+        return a
+    return f"({a} and {b})"
+
+
+def either(a: str, b: str) -> str:
+    """a or b."""
+    if a == "False":
+        return b
+    if b == "False":
+        return a
+    if a == "True":
+        return a
+    return f"({a} or {b})"
+
+
+def negated(a: str) -> str:
+    """not a."""
+    if a in ("True", "False"):
+        return "False" if a == "True" else "True"
+    return f"(not {a})"
+
+
+def conjunction(c: Context, parts: Sequence[Callable[[], str]], connective: str = "and") -> str:
+    """The text of parts joined by `and` (or `or`), each evaluated only if those before it leave that open."""
+    neutral, absorbing, combine = ("True", "False", both) if connective == "and" else ("False", "True", either)
+    code = neutral
+    flag: str | None = None
+    pending: list[Captured] = []
+    for part in parts:
+        if code == absorbing:
+            break
+        with c.captured() as buffer:
+            value = part()
+        if code == neutral:
+            c.adopt(buffer)
+            code = value
+            continue
+        pending.append(buffer)
+        if not buffer.lines:
+            code = combine(code, value)
+            continue
+        if code != flag:
+            flag = flag or c.name("f")
+            c.line(f"{flag} = {code}")
+        c.line(f"if {flag}:" if connective == "and" else f"if not {flag}:")
+        c.nest([*buffer.lines, f"{flag} = {value}"])
+        code = flag
+    for buffer in pending:
+        buffer.scope.end()
+    return code

@@ -1,0 +1,441 @@
+"""The replay of delta streams, and batches of explicit states: text in the subset of Python that `lower` translates.
+
+It is the same for every specification; what differs are the functions that `program` generates (`act`, `ghosts`,
+`invariants`, ...) and the constants in capitals (offsets into the memory, numbers of things).
+"""
+
+from __future__ import annotations
+
+PASS, FAIL, UNDECIDED = 0, 1, 2
+"""Verdicts of a stream."""
+
+REASONS = (
+    "",
+    "no end record",
+    "bad checksum",
+    "missing steps",
+    "malformed stream",
+    "capacity exceeded",
+    "not from Init",
+    "unknown action",
+    "parameter out of its domain",
+    "unknown node",
+)
+"""Why a stream is undecided, by number."""
+
+DRIVER = '''
+def number(p: "I64", d: "U8", at, end):
+    """The varint at `at`; p[POSITION] is then behind it, or -1 if it does not end inside the stream."""
+    value = 0
+    shift = 0
+    while at < end and shift < 64:
+        b = d[at]
+        at += 1
+        value |= (b & 127) << shift
+        if b < 128:
+            p[POSITION] = at
+            return value
+        shift += 7
+    p[POSITION] = -1
+    return 0
+
+def checksum(p: "I64", d: "U8", at, end):
+    """CRC32C of d[at:end], eight bytes at a time."""
+    c = 4294967295
+    while at + 8 <= end:
+        low = c ^ (d[at] | d[at + 1] << 8 | d[at + 2] << 16 | d[at + 3] << 24)
+        c = (p[CRC + 1792 + (low & 255)] ^ p[CRC + 1536 + (low >> 8 & 255)]) ^ (p[CRC + 1280 + (low >> 16 & 255)] ^ p[CRC + 1024 + (low >> 24 & 255)])
+        c = c ^ (p[CRC + 768 + d[at + 4]] ^ p[CRC + 512 + d[at + 5]]) ^ (p[CRC + 256 + d[at + 6]] ^ p[CRC + d[at + 7]])
+        at += 8
+    while at < end:
+        c = c >> 8 ^ p[CRC + ((c ^ d[at]) & 255)]
+        at += 1
+    return c ^ 4294967295
+
+def whole(p: "I64", d: "U8", at, end):
+    """Whether the bytes end with an end record: 2 (bad checksum) if they do, 1 (no end record) if they do not."""
+    while at < end:
+        head = number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0:
+            return 1
+        skip = 1
+        if head & 3 == 3:
+            number(p, d, at, end)
+            at = p[POSITION]
+            if at < 0:
+                return 1
+            number(p, d, at, end)
+            if p[POSITION] >= 0 and p[POSITION] + 4 == end:
+                return 2
+            return 1
+        if head >> 2 > ACTIONS:
+            return 1
+        if head >> 2 > 0:
+            skip = 1 + p[ACTION_TABLE + ((head >> 2) - 1) * ACTION_ROW]
+        while skip > 0:
+            number(p, d, at, end)
+            at = p[POSITION]
+            if at < 0:
+                return 1
+            skip -= 1
+        skip = 2 * number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0 or skip < 0 or skip > end:
+            return 1
+        while skip > 0:
+            number(p, d, at, end)
+            at = p[POSITION]
+            if at < 0:
+                return 1
+            skip -= 1
+    return 1
+
+def parameters(p: "I64", d: "U8", at, end, action):
+    """Decode an action's parameters; 0, or the reason why that is impossible. p[POSITION] is then behind them."""
+    row = ACTION_TABLE + action * ACTION_ROW
+    n = p[row]
+    j = 0
+    while j < n:
+        index = number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0:
+            return 4
+        row += 3
+        if index < 0 or index >= p[row - 2]:
+            return 8
+        if p[row] == 0:
+            p[PARAMETERS + j] = p[TABLES + p[row - 1] + index]
+        else:
+            p[PARAMETERS + j] = TABLES + p[row - 1] + index * p[row]
+        j += 1
+    p[POSITION] = at
+    return 0
+
+def delta(p: "I64", d: "U8", at, end):
+    """Apply a delta to the next state, mark what really changed, keep the cells in a list; 0, or the reason."""
+    p[LISTED] = 0
+    n = number(p, d, at, end)
+    at = p[POSITION]
+    if at < 0:
+        return 4
+    cell = -1
+    listed = 0
+    while n > 0:
+        if at >= end:
+            return 4
+        gap = d[at]
+        at += 1
+        if gap > 127:
+            gap = number(p, d, at - 1, end)
+            at = p[POSITION]
+            if at < 0 or gap < 0:
+                return 4
+        if at >= end:
+            return 4
+        zig = d[at]
+        at += 1
+        if zig > 127:
+            zig = number(p, d, at - 1, end)
+            at = p[POSITION]
+            if at < 0:
+                return 4
+        cell += gap + 1
+        if cell < 0 or cell >= BASE_CELLS:
+            return 4
+        value = (zig >> 1 & 9223372036854775807) ^ -(zig & 1)
+        if value < p[LOWS + cell] or value > p[HIGHS + cell]:
+            return 5
+        if value != p[NEXT + cell]:
+            p[NEXT + cell] = value
+            variable = p[VARIABLE_OF + cell]
+            p[DIRTY + variable] |= 1 << p[UNIT_OF + cell]
+            p[CHANGED] |= 1 << (variable if variable < 61 else 61)
+            p[LIST + listed] = cell
+            listed += 1
+        n -= 1
+    p[LISTED] = listed
+    p[POSITION] = at
+    return 0
+
+def settle(p: "I64"):
+    """The next state becomes the current one."""
+    i = 0
+    while i < p[LISTED]:
+        cell = p[LIST + i]
+        p[CURRENT + cell] = p[NEXT + cell]
+        i += 1
+    v = GHOST_VARIABLES
+    while v < VARIABLES:
+        if p[DIRTY + v] != 0:
+            row = VARIABLE_TABLE + 2 * v
+            copyrun(p, CURRENT + p[row], NEXT + p[row], p[row + 1])
+        v += 1
+    return 0
+
+def clean(p: "I64"):
+    """Nothing is dirty."""
+    v = 0
+    while v < VARIABLES:
+        p[DIRTY + v] = 0
+        v += 1
+    p[CHANGED] = 0
+    return 0
+
+def start(p: "I64", snapshot):
+    """Check the initial state and give the ghosts their first values; 0, or the reason."""
+    if snapshot == 0:
+        settle(p)
+        p[0] = 0
+        if not initial(p) or p[0] != 0:
+            return 6
+        initial_ghosts(p)
+        if p[1] != 0:
+            return 5
+        if p[0] != 0:
+            return 6
+    settle(p)
+    p[CHANGED] = -1
+    invariants(p, 0, snapshot)
+    clean(p)
+    return 0
+
+def record(p: "I64", kind, action, number_, snapshot):
+    """Check one record whose delta is applied; 0, or the reason why the stream cannot be decided."""
+    p[0] = 0
+    if kind == 0:
+        p[TAKEN + 2 * action] += 1
+        if not act(p, action) or p[0] != 0:
+            if p[FIRSTS] < 0:
+                p[FIRSTS] = number_
+        if GHOSTS > 0 and snapshot == 0:
+            p[0] = 0
+            ghosts(p, action)
+            if p[1] != 0:
+                return 5
+            if p[0] != 0 and p[FIRSTS] < 0:
+                p[FIRSTS] = number_
+    else:
+        if p[CHANGED] != 0 and p[FIRSTS] < 0:
+            p[FIRSTS] = number_
+        if kind == 1 and p[CHANGED] == 0:
+            p[BLOCKED] = 1
+            act(p, action)
+            p[BLOCKED] = 0
+            p[0] = 0
+        if kind == 1:
+            p[TAKEN + 2 * action + 1] += 1
+    if p[CHANGED] != 0:
+        properties(p, number_, snapshot)
+        settle(p)
+        invariants(p, number_, snapshot)
+        clean(p)
+    return 0
+
+def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
+    """Replay one stream; returns 0, or the reason why it is undecided. out[row + 2]: its records of kind 0."""
+    if end - at < 7 or end - at > 1 << 40:
+        return 1
+    p[0] = 0
+    crc = checksum(p, d, at, end - 4)
+    if crc != d[end - 4] | d[end - 3] << 8 | d[end - 2] << 16 | d[end - 1] << 24:
+        return whole(p, d, at, end)
+    end -= 4
+    zero(p, CURRENT, 2 * CELLS + VARIABLES)
+    p[CHANGED] = 0
+    p[1] = 0
+    count = 0
+    while True:
+        head = number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0:
+            return 1
+        kind = head & 3
+        if kind == 3:
+            break
+        action = (head >> 2) - 1
+        node = number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0:
+            return 4
+        if node < 0 or node > nodes:
+            return 9
+        if kind == 2:
+            if action != -1:
+                return 4
+        else:
+            if action < 0 or count == 0:
+                return 4
+            if action >= ACTIONS:
+                return 7
+            why = parameters(p, d, at, end, action)
+            if why != 0:
+                return why
+            at = p[POSITION]
+        why = delta(p, d, at, end)
+        if why != 0:
+            return why
+        at = p[POSITION]
+        why = canonical(p)
+        if why != 0:
+            return why
+        if count == 0:
+            why = start(p, snapshot)
+        else:
+            why = record(p, kind, action, count, snapshot)
+            if kind == 0:
+                out[row + 2] += 1
+        if why != 0:
+            return why
+        count += 1
+    if head != 3:
+        return 4
+    flags = number(p, d, at, end)
+    at = p[POSITION]
+    if at < 0:
+        return 1
+    claimed = number(p, d, at, end)
+    at = p[POSITION]
+    if at < 0:
+        return 1
+    if at != end:
+        return 4
+    if claimed != count or count == 0:
+        return 3
+    if flags & 2 != 0:
+        return 5
+    if flags & 1 != 0:
+        quiescence(p, count - 1, snapshot)
+    return 0
+
+def check_streams(p: "I64", d: "U8", offsets: "I64", out: "I64", firsts: "I64", low, high, nodes, snapshot):
+    """Replay streams low..high-1; three cells of `out` per stream: verdict, reason, steps."""
+    i = low
+    while i < high:
+        j = 0
+        while j < CHECKS:
+            p[FIRSTS + j] = -1
+            j += 1
+        out[3 * i + 2] = 0
+        why = replay(p, d, offsets[i], offsets[i + 1], out, 3 * i, nodes, snapshot)
+        failed = 0
+        j = 0
+        while j < CHECKS:
+            firsts[i * CHECKS + j] = p[FIRSTS + j]
+            if p[FIRSTS + j] >= 0:
+                failed = 1
+            j += 1
+        if why != 0 and why != 5:
+            out[3 * i] = 2
+        elif failed != 0:
+            out[3 * i] = 1
+        else:
+            out[3 * i] = 2 if why != 0 else 0
+        out[3 * i + 1] = why if out[3 * i] == 2 else 0
+        i += 1
+    return 0
+
+def differences(p: "I64"):
+    """Mark what differs between the two states."""
+    clean(p)
+    cell = 0
+    while cell < CELLS:
+        if p[CURRENT + cell] != p[NEXT + cell]:
+            variable = p[VARIABLE_OF + cell]
+            p[DIRTY + variable] |= 1 << p[UNIT_OF + cell]
+            p[CHANGED] |= 1 << (variable if variable < 61 else 61)
+        cell += 1
+    return 0
+
+def check_batch(p: "I64", what, index, states: "I64", nexts: "I64", params: "I64", out: "I64", count):
+    """Evaluate one check on explicit states, `count` rows of CELLS cells; params: PARAMETER_COUNT indices a row.
+
+    what: 0 Init, 1 invariant, 2 property, 3 action, 4 its guards alone, 5 ghosts after the action (written to `nexts`),
+    6 the ghosts' first values (written to `states`), 7 quiescence.
+    """
+    i = 0
+    while i < count:
+        copyrows(p, CURRENT, states, i * CELLS, CELLS)
+        if 2 <= what and what <= 5:
+            copyrows(p, NEXT, nexts, i * CELLS, CELLS)
+        else:
+            copyrows(p, NEXT, states, i * CELLS, CELLS)
+        differences(p)
+        if 3 <= what and what <= 5:
+            row = ACTION_TABLE + index * ACTION_ROW
+            j = 0
+            while j < p[row]:
+                k = params[i * PARAMETER_COUNT + j]
+                if p[row + 3 + 3 * j] == 0:
+                    p[PARAMETERS + j] = p[TABLES + p[row + 2 + 3 * j] + k]
+                else:
+                    p[PARAMETERS + j] = TABLES + p[row + 2 + 3 * j] + k * p[row + 3 + 3 * j]
+                j += 1
+        p[0] = 0
+        p[1] = 0
+        good = 1
+        if what == 0:
+            good = 1 if initial(p) else 0
+        elif what == 1:
+            good = 1 if invariant(p, index) else 0
+        elif what == 2:
+            good = 1 if p[CHANGED] == 0 or property(p, index) else 0
+        elif what == 3:
+            good = 1 if act(p, index) else 0
+        elif what == 4:
+            p[BLOCKED] = 1
+            good = 1 if act(p, index) else 0
+            p[BLOCKED] = 0
+        elif what == 5:
+            copyrun(p, NEXT + BASE_CELLS, CURRENT + BASE_CELLS, CELLS - BASE_CELLS)
+            differences(p)
+            ghosts(p, index)
+            saverows(p, NEXT + BASE_CELLS, nexts, i * CELLS + BASE_CELLS, CELLS - BASE_CELLS)
+        elif what == 6:
+            initial_ghosts(p)
+            saverows(p, NEXT + BASE_CELLS, states, i * CELLS + BASE_CELLS, CELLS - BASE_CELLS)
+        else:
+            good = 1 if quiescent(p, index) else 0
+        if p[0] != 0:
+            good = 0
+        if p[1] != 0:
+            good = -1
+        out[i] = good
+        i += 1
+    clean(p)
+    return 0
+
+def copyrows(p: "I64", to, rows: "I64", at, n):
+    i = 0
+    while i < n:
+        p[to + i] = rows[at + i]
+        i += 1
+    return 0
+
+def saverows(p: "I64", source, rows: "I64", at, n):
+    i = 0
+    while i < n:
+        rows[at + i] = p[source + i]
+        i += 1
+    return 0
+
+def main(p: "I64", d: "U8", a: "I64", b: "I64", c: "I64", e: "I64", what, index, low, high, nodes, snapshot):
+    """The one entry point: what < 0 replays streams, otherwise a batch."""
+    if what < 0:
+        return check_streams(p, d, a, b, c, low, high, nodes, snapshot)
+    return check_batch(p, what, index, a, b, c, e, high)
+'''
+
+
+def crc_tables() -> list[int]:
+    """The eight tables of CRC32C, one behind the other."""
+    first = []
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+        first.append(value)
+    tables = [first]
+    for _ in range(7):
+        tables.append([first[entry & 255] ^ entry >> 8 for entry in tables[-1]])
+    return [entry for table in tables for entry in table]

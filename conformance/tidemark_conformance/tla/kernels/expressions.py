@@ -1,0 +1,826 @@
+"""Expressions of the IR to symbolic values and generated lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, cast
+
+from tidemark_conformance.tla.ir import (
+    Binder,
+    Case,
+    Choose,
+    Const,
+    Except,
+    Expr,
+    Fold,
+    FunctionLit,
+    HasRule,
+    If,
+    Let,
+    Lit,
+    Local,
+    Mark,
+    Op,
+    Quant,
+    RecordLit,
+    RecordSet,
+    RuleGuard,
+    SetEnum,
+    SetFilter,
+    SetMap,
+    TupleLit,
+    Unchanged,
+    Var,
+)
+from tidemark_conformance.tla.kernels import equality, sets, values
+from tidemark_conformance.tla.kernels.context import Context, Scope, both, conjunction, either, negated
+from tidemark_conformance.tla.kernels.symbols import (
+    Address,
+    Atom,
+    Bool,
+    Choice,
+    Enum,
+    Filter,
+    Flat,
+    Functions,
+    Image,
+    Infinite,
+    Int,
+    Item,
+    Join,
+    Literal,
+    Mask,
+    Origin,
+    Place,
+    Product,
+    Range,
+    Rec,
+    Records,
+    Seg,
+    Sequences,
+    Subsets,
+    Symbol,
+    Tup,
+    Update,
+    is_set,
+)
+from tidemark_conformance.tla.types import (
+    TBool,
+    TInt,
+    TSet,
+    Type,
+    exact,
+    is_scalar,
+    join,
+    strip,
+    type_of_set,
+)
+from tidemark_conformance.tla.values import Value
+
+
+@dataclass
+class Lazy:
+    """A LET definition: evaluated where it is first needed, and again where that place is not on the way."""
+
+    value: Expr
+    env: Env
+    known: list[tuple[Scope, Symbol]] = field(default_factory=list)
+
+
+Env = Mapping[int, "Symbol | Lazy"]
+
+
+@dataclass(frozen=True)
+class Level:
+    """What an expression depends on."""
+
+    variables: bool
+    locals: frozenset[int]
+    constants: bool
+    rules: bool
+    guards: bool
+
+
+_levels: dict[int, tuple[Expr, Level]] = {}
+
+
+def level(expr: Expr) -> Level:
+    """What an expression depends on: variables, free locals, constants of the cfg, rules in force, counted guards."""
+    known = _levels.get(id(expr))
+    if known is not None and known[0] is expr:
+        return known[1]
+    result = _level(expr)
+    _levels[id(expr)] = (expr, result)
+    return result
+
+
+def _level(expr: Expr) -> Level:
+    variables = isinstance(expr, Var | Unchanged)
+    free: set[int] = {expr.uid} if isinstance(expr, Local) else set()
+    constants = isinstance(expr, Const | HasRule | RuleGuard)
+    rules = isinstance(expr, HasRule | RuleGuard)
+    guards = isinstance(expr, RuleGuard)
+    bound: set[int] = set()
+    for part in _inside(expr):
+        if isinstance(part, Binder):
+            bound.add(part.uid)
+            part = part.domain
+        inner = level(part)
+        variables |= inner.variables
+        free |= inner.locals
+        constants |= inner.constants
+        rules |= inner.rules
+        guards |= inner.guards
+    if isinstance(expr, Let):
+        bound.add(expr.uid)
+    if isinstance(expr, Except):
+        bound.add(expr.at)
+    if isinstance(expr, Fold):
+        bound |= {expr.element, expr.accumulator}
+    return Level(variables, frozenset(free - bound), constants, rules, guards)
+
+
+def parts(expr: Expr) -> list[Expr]:
+    """The expressions directly inside an expression, domains of binders included."""
+    return [part.domain if isinstance(part, Binder) else part for part in _inside(expr)]
+
+
+def plain(expr: Expr) -> str:
+    """An expression's text without primes and marks."""
+    if isinstance(expr, Mark):
+        return plain(expr.body)
+    if isinstance(expr, Var):
+        return f"Var({expr.name})"
+    own = [repr(getattr(expr, slot.name)) for slot in fields(expr) if isinstance(getattr(expr, slot.name), str | int)]
+    return f"{type(expr).__name__}({', '.join(own + [plain(part) for part in parts(expr)])})"
+
+
+def _inside(node: Any) -> list[Any]:
+    """The expressions and binders directly inside a node."""
+    found: list[Any] = []
+
+    def visit(value: Any) -> None:
+        if isinstance(value, Expr | Binder):
+            found.append(value)
+        elif isinstance(value, tuple):
+            for item in value:
+                visit(item)
+
+    if is_dataclass(node):
+        for slot in fields(node):
+            visit(getattr(node, slot.name))
+    return found
+
+
+# --- entry points ---------------------------------------------------------------------------------------------------
+
+
+def predicate(c: Context, expr: Expr, env: Env) -> str:
+    """The text of a boolean expression."""
+    return values.truth(c, evaluate(c, expr, env))
+
+
+def evaluate(c: Context, expr: Expr, env: Env) -> Symbol:
+    """The symbolic value of an expression; lines that compute parts of it are written to the context."""
+    if isinstance(expr, Mark):
+        outer, c.loc = c.loc, expr.loc
+        try:
+            return evaluate(c, expr.body, env)
+        finally:
+            c.loc = outer
+    hoisted = _hoisted(c, expr)
+    if hoisted is not None:
+        return hoisted
+    handler = _HANDLERS.get(type(expr))
+    if handler is None:
+        raise c.unsupported(f"an expression of the form {type(expr).__name__}")
+    return handler(c, expr, env)
+
+
+def _hoisted(c: Context, expr: Expr) -> Symbol | None:
+    """A constant-level scalar as a run-time constant; a constant of another kind as a literal."""
+    own = level(expr)
+    if own.variables or own.locals or not own.constants or own.guards or isinstance(expr, SetEnum | TupleLit):
+        return None
+    if isinstance(expr, Op) and expr.name in ("range", "function_set", "powerset", "record_set", "product"):
+        return None
+    if own.rules:
+        known = isinstance(expr, HasRule) or _constant(c, expr) in (True, False)
+        return Bool(f"({c.memory.hoist(expr)} != 0)") if known and _is_boolean(c, expr) else None
+    value = _constant(c, expr)
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return Bool(f"({c.memory.hoist(expr)} != 0)")
+    if isinstance(value, int):
+        return Int(c.memory.hoist(expr), value, value)
+    return values.literal(c, value)
+
+
+def _is_boolean(c: Context, expr: Expr) -> bool:
+    return isinstance(expr, HasRule) or type(_constant(c, expr)) is bool
+
+
+def _constant(c: Context, expr: Expr) -> Value | None:
+    """The value of a constant-level expression, None if it cannot be evaluated on its own."""
+    try:
+        return c.constant(expr)
+    except Exception:
+        return None
+
+
+# --- logic ----------------------------------------------------------------------------------------------------------
+
+
+def _literal(c: Context, expr: Lit, env: Env) -> Symbol:
+    return values.literal(c, expr.value)
+
+
+def _const(c: Context, expr: Const, env: Env) -> Symbol:
+    if expr.name not in c.constants:
+        raise c.unsupported(f"the constant {expr.name} has no value")
+    return values.literal(c, c.constants[expr.name])
+
+
+def _variable(c: Context, expr: Var, env: Env) -> Symbol:
+    index = c.layout.index[expr.name]
+    place = c.layout.variables[index]
+    start = c.memory.next if expr.primed else c.memory.current
+    return values.load(Address(start + place.offset), place.type, Origin(index, expr.primed))
+
+
+def _local(c: Context, expr: Local, env: Env) -> Symbol:
+    bound = env[expr.uid]
+    if not isinstance(bound, Lazy):
+        return bound
+    for scope, value in bound.known:
+        if scope.alive:
+            return value
+    value = values.keep(c, evaluate(c, bound.value, bound.env))
+    if is_set(value) and not isinstance(value, Mask):
+        mask = _small_mask(c, value)
+        value = value if mask is None else mask
+    bound.known.append((c.scopes[-1], value))
+    return value
+
+
+def _small_mask(c: Context, value: Symbol) -> Symbol | None:
+    """A set that is used as a definition, computed once as a mask if its universe is known."""
+    if isinstance(value, Enum | Range | Infinite | Subsets | Product | Records | Functions | Sequences):
+        return None
+    with c.captured() as buffer:
+        mask = sets.as_mask(c, value)
+    if mask is None:
+        c.drop(buffer)
+        return None
+    c.adopt(buffer)
+    return values.keep(c, mask)
+
+
+def _let(c: Context, expr: Let, env: Env) -> Symbol:
+    return evaluate(c, expr.body, {**env, expr.uid: Lazy(expr.value, env)})
+
+
+def _parts_of(c: Context, expr: Op, env: Env) -> list[Callable[[], str]]:
+    return [lambda arg=arg: predicate(c, arg, env) for arg in expr.args]  # type: ignore[misc]
+
+
+def _rule_guard(c: Context, expr: RuleGuard, env: Env) -> Symbol:
+    force = predicate(c, HasRule(expr.rule), env)
+    implies = expr.connective == "implies"
+
+    def counted() -> str:
+        code = predicate(c, expr.predicate, env)
+        if c.counting:
+            code = c.named(code)
+            c.line(f"p[{c.memory.rules[expr.rule]} + (0 if {code} else 1)] += 1")
+        return code
+
+    if implies:
+        return Bool(conjunction(c, [lambda: negated(force), counted], "or"))
+    return Bool(conjunction(c, [lambda: force, counted]))
+
+
+def _if(c: Context, expr: If, env: Env) -> Symbol:
+    condition = predicate(c, expr.condition, env)
+    if condition not in ("True", "False"):
+        condition = c.named(condition)
+    return values.choice(
+        c, condition, lambda: evaluate(c, expr.then, env), lambda: evaluate(c, expr.orelse, env)
+    )
+
+
+def _case(c: Context, expr: Case, env: Env) -> Symbol:
+    (condition, value), rest = expr.arms[0], expr.arms[1:]
+    code = predicate(c, condition, env)
+    if not rest and expr.other is None:
+        c.checked += 1
+        c.line(f"need(p, {code})")
+        return evaluate(c, value, env)
+    if code not in ("True", "False"):
+        code = c.named(code)
+
+    def otherwise() -> Symbol:
+        if rest:
+            return _case(c, Case(rest, expr.other), env)
+        return evaluate(c, cast(Expr, expr.other), env)
+
+    return values.choice(c, code, lambda: evaluate(c, value, env), otherwise)
+
+
+def _unchanged(c: Context, expr: Unchanged, env: Env) -> Symbol:
+    code = "True"
+    for name in expr.names:
+        code = both(code, equality.unchanged(c, c.layout.index[name], None))
+    return Bool(code)
+
+
+# --- binders --------------------------------------------------------------------------------------------------------
+
+
+def _force(c: Context, body: Expr, env: Env) -> None:
+    """Evaluate the LET definitions that a loop uses before the loop, unless that might raise an error too early."""
+    for uid in level(body).locals:
+        bound = env.get(uid)
+        if not isinstance(bound, Lazy) or any(scope.alive for scope, _ in bound.known):
+            continue
+        checked = c.checked
+        with c.captured() as buffer:
+            value = _local(c, Local(uid, ""), env)
+        if c.checked != checked or any("+= 1" in line and f"p[{c.memory.coverage}" in line for line in buffer.lines):
+            c.drop(buffer)
+            c.checked = checked
+            continue
+        c.adopt(buffer)
+        bound.known.append((c.scopes[-1], value))
+
+
+def _quantifier(c: Context, expr: Quant, env: Env) -> Symbol:
+    wanted = expr.kind == "exists"
+    if wanted:
+        single = _one_point(c, expr, env)
+        if single is not None:
+            return single
+    return Bool(_quantified(c, expr.binders, expr.body, env, wanted))
+
+
+def _quantified(c: Context, binders: tuple[Binder, ...], body: Expr, env: Env, wanted: bool) -> str:
+    if not binders:
+        return predicate(c, body, env)
+    binder, rest = binders[0], binders[1:]
+    domain = evaluate(c, binder.domain, env)
+    _force(c, body, env)
+    for inner in rest:
+        _force(c, inner.domain, env)
+    if isinstance(domain, Filter | Join | Choice | Mask):
+        domain = values.keep(c, domain)
+    return sets.exists(
+        c, domain, lambda element: _quantified(c, rest, body, {**env, binder.uid: element}, wanted), wanted
+    )
+
+
+def _one_point(c: Context, expr: Quant, env: Env) -> Symbol | None:
+    r"""\E x \in S : x = e /\ P, where S is better not enumerated."""
+    if len(expr.binders) != 1:
+        return None
+    binder = expr.binders[0]
+    domain = strip(binder.domain)
+    if not isinstance(domain, Op | RecordSet) or (
+        isinstance(domain, Op) and domain.name not in ("powerset", "function_set", "product", "nat", "int", "seq", "union")
+    ):
+        return None
+    body = strip(expr.body)
+    parts = body.args if isinstance(body, Op) and body.name == "and" else (body,)
+    for at, part in enumerate(parts):
+        match strip(part):
+            case Op("eq", (Local(uid, _), value)) | Op("eq", (value, Local(uid, _))) if uid == binder.uid:
+                if binder.uid in level(value).locals:
+                    continue
+                chosen = evaluate(c, value, env)
+                inner = {**env, binder.uid: chosen}
+                rest = [*parts[:at], *parts[at + 1 :]]
+                checks: list[Callable[[], str]] = [lambda: sets.member(c, chosen, evaluate(c, binder.domain, env))]
+                checks += [lambda part=part: predicate(c, part, inner) for part in rest]  # type: ignore[misc]
+                return Bool(conjunction(c, checks))
+    return None
+
+
+def _choose(c: Context, expr: Choose, env: Env) -> Symbol:
+    domain = evaluate(c, expr.binder.domain, env)
+    if isinstance(domain, Filter | Join | Choice | Mask):
+        domain = values.keep(c, domain)
+    _force(c, expr.body, env)
+    found, witness = c.name("n"), c.name("w")
+    c.line(f"{found} = 0")
+    at = len(c.lines)
+    chosen: list[Callable[[], Symbol]] = []
+
+    def body(element: Symbol) -> None:
+        code = predicate(c, expr.body, {**env, expr.binder.uid: element})
+        with c.block(f"if {code}:"):
+            start, assign, again = _witness(c, element, witness)
+            if not chosen:
+                c_lines.insert(at, start)
+            chosen.append(again)
+            with c.block(f"if {found} == 0:"):
+                assign()
+                c.line(f"{found} = 1")
+            with c.block("else:"):
+                with c.block(f"if not {equality.equal(c, again(), element)}:"):
+                    c.line("p[0] = 1")
+
+    c_lines = c.lines
+    sets.iterate(c, domain, body, None)
+    c.checked += 1
+    c.line(f"need(p, {found})")
+    if not chosen:
+        raise c.unsupported("CHOOSE from a set that is always empty")
+    return chosen[0]()
+
+
+def _witness(c: Context, element: Symbol, name: str) -> tuple[str, Callable[[], None], Callable[[], Symbol]]:
+    """How a loop's element is remembered: the first line, its assignment, and its value afterwards."""
+
+    def remember(code: str) -> Callable[[], None]:
+        return lambda: c.line(f"{name} = {code}")
+
+    match element:
+        case Int(code, lo, hi, below):
+            return f"{name} = {lo if lo is not None else 0}", remember(code), lambda: Int(name, lo, hi, below)
+        case Bool(code):
+            return f"{name} = False", remember(code), lambda: Bool(name)
+        case Atom(code, members):
+            return f"{name} = 0", remember(code), lambda: Atom(name, members)
+        case Mask(code, kind):
+            return f"{name} = 0", remember(code), lambda: Mask(name, kind)
+        case Place(base, kind2, _):
+            return f"{name} = {c.memory.current}", remember(str(base)), lambda: Place(Address(0, (name,)), kind2)
+    kind3 = values.type_of(c, element)
+    base2 = c.room(kind3)
+    return f"{name} = 0", lambda: equality.store(c, base2, kind3, element, checked=False), lambda: values.load(base2, kind3)
+
+
+def _fold(c: Context, expr: Fold, env: Env) -> Symbol:
+    collection = evaluate(c, expr.collection, env)
+    start = evaluate(c, expr.start, env)
+    _force(c, expr.body, env)
+    if expr.kind == "set" and not isinstance(collection, Mask | Range):
+        mask = sets.as_mask(c, collection)
+        if mask is not None:
+            collection = mask
+        elif not isinstance(collection, Filter) or not isinstance(collection.source, Range):
+            raise c.unsupported("a fold over a set whose elements are not known to be among 62 values")
+    collection = values.keep(c, collection)
+    kind = _fold_type(c, expr, env, collection, values.type_of(c, start))
+    if is_scalar(kind):
+        return _scalar_fold(c, expr, env, collection, start, kind)
+    accumulator, following = c.room(kind), c.room(kind)
+    equality.store(c, accumulator, kind, start, checked=False)
+
+    def step(element: Symbol) -> None:
+        inner = {**env, expr.element: element, expr.accumulator: values.load(accumulator, kind)}
+        equality.store(c, following, kind, evaluate(c, expr.body, inner), checked=False)
+        c.line(f"copyrun(p, {accumulator}, {following}, {values.size(kind)})")
+
+    _each(c, expr, collection, step)
+    return values.load(accumulator, kind)
+
+
+def _fold_type(c: Context, expr: Fold, env: Env, collection: Symbol, kind: Type) -> Type:
+    """The type of a fold's accumulator: joined with the body's until it no longer grows."""
+    for _ in range(4):
+        found: list[Type] = []
+        checked = c.checked
+        with c.captured() as buffer:
+            if is_scalar(kind):
+                accumulator = _scalar("z", kind)
+            else:
+                accumulator = values.load(c.room(kind), kind)
+
+            def step(element: Symbol, accumulator: Symbol = accumulator) -> None:
+                inner = {**env, expr.element: element, expr.accumulator: accumulator}
+                found.append(values.type_of(c, evaluate(c, expr.body, inner)))
+
+            _each(c, expr, collection, step)
+        c.drop(buffer)
+        c.checked = checked
+        joined = kind
+        for own in found:
+            joined = join(joined, own, c.loc)
+        if joined == kind:
+            return kind
+        kind = TInt(None, None) if isinstance(joined, TInt) else joined
+    raise c.unsupported("a fold whose value grows with every element without a known bound")
+
+
+def _scalar(name: str, kind: Type) -> Symbol:
+    match kind:
+        case TInt(lo, hi):
+            return Int(name, lo, hi)
+        case TBool():
+            return Bool(name)
+        case TSet():
+            return Mask(name, kind)
+    return Atom(name, cast(Any, kind).members)
+
+
+def _scalar_fold(c: Context, expr: Fold, env: Env, collection: Symbol, start: Symbol, kind: Type) -> Symbol:
+    name = c.name("r")
+    code = equality.scalar_code(c, kind, start)
+    c.line(f"{name} = {start.code if isinstance(start, Bool) else code}")
+
+    def step(element: Symbol) -> None:
+        inner = {**env, expr.element: element, expr.accumulator: _scalar(name, kind)}
+        value = evaluate(c, expr.body, inner)
+        c.line(f"{name} = {value.code if isinstance(value, Bool) else equality.scalar_code(c, kind, value)}")
+
+    _each(c, expr, collection, step)
+    return _scalar(name, kind)
+
+
+def _each(c: Context, expr: Fold, collection: Symbol, step: Callable[[Symbol], None]) -> None:
+    if expr.kind == "set":
+        sets.iterate(c, collection, step, None)
+        return
+    if isinstance(collection, Tup):
+        for item in collection.items:
+            step(item)
+        return
+    if not isinstance(collection, Place):
+        collection = equality.materialize(c, collection)
+    total = c.keep(values.length(c, collection).code, "n")
+    index = c.name("i")
+    c.line(f"{index} = 0")
+    with c.block(f"while {index} < {total}:"):
+        step(values.element(c, collection, index))
+        c.line(f"{index} += 1")
+
+
+# --- constructors ---------------------------------------------------------------------------------------------------
+
+
+def _set_enum(c: Context, expr: SetEnum, env: Env) -> Symbol:
+    return Enum(tuple(evaluate(c, item, env) for item in expr.items))
+
+
+def _set_filter(c: Context, expr: SetFilter, env: Env) -> Symbol:
+    source = evaluate(c, expr.binder.domain, env)
+    _force(c, expr.body, env)
+    return Filter(source, lambda element: predicate(c, expr.body, {**env, expr.binder.uid: element}))
+
+
+def _set_map(c: Context, expr: SetMap, env: Env) -> Symbol:
+    _force(c, expr.body, env)
+
+    def bind(chosen: tuple[Symbol, ...]) -> Env:
+        return {**env, **{b.uid: element for b, element in zip(expr.binders, chosen, strict=False)}}
+
+    sources = tuple(
+        (lambda chosen, binder=binder: evaluate(c, binder.domain, bind(chosen))) for binder in expr.binders
+    )
+    return Image(cast(Any, sources), lambda chosen: evaluate(c, expr.body, bind(chosen)))
+
+
+def _tuple(c: Context, expr: TupleLit, env: Env) -> Symbol:
+    return Tup(tuple(evaluate(c, item, env) for item in expr.items))
+
+
+def _record(c: Context, expr: RecordLit, env: Env) -> Symbol:
+    return Rec({name: evaluate(c, value, env) for name, value in expr.fields})
+
+
+def _record_set(c: Context, expr: RecordSet, env: Env) -> Symbol:
+    return Records({name: evaluate(c, value, env) for name, value in expr.fields})
+
+
+def _function(c: Context, expr: FunctionLit, env: Env) -> Symbol:
+    domains = [evaluate(c, binder.domain, env) for binder in expr.binders]
+    _force(c, expr.body, env)
+    if len(domains) == 1:
+        uid = expr.binders[0].uid
+        return Literal(domains[0], lambda key: evaluate(c, expr.body, {**env, uid: key}))
+
+    def body(key: Symbol) -> Symbol:
+        inner = dict(env)
+        for at, binder in enumerate(expr.binders):
+            inner[binder.uid] = values.apply(c, key, Int(str(at + 1), at + 1, at + 1))
+        return evaluate(c, expr.body, inner)
+
+    return Literal(Product(tuple(domains)), body)
+
+
+def _except(c: Context, expr: Except, env: Env) -> Symbol:
+    base = evaluate(c, expr.base, env)
+    return _update(c, expr, env, base, 0)
+
+
+def _update(c: Context, expr: Except, env: Env, base: Symbol, at: int) -> Symbol:
+    key: Symbol | str = values.keep(c, evaluate(c, expr.path[at], env))
+    if isinstance(key, Atom) and key.code.isdigit() and equality._is_record(base):
+        key = str(key.members[int(key.code)])
+
+    def old() -> Symbol:
+        return values.field(c, base, key) if isinstance(key, str) else values.apply(c, base, key)
+
+    def new() -> Symbol:
+        if at + 1 < len(expr.path):
+            return _update(c, expr, env, old(), at + 1)
+        return evaluate(c, expr.value, {**env, expr.at: old()} if _uses_old(expr) else env)
+
+    return Update(base, key, new)
+
+
+def _uses_old(expr: Except) -> bool:
+    return expr.at in level(expr.value).locals
+
+
+# --- operators ------------------------------------------------------------------------------------------------------
+
+
+def _operator(c: Context, expr: Op, env: Env) -> Symbol:
+    name, args = expr.name, expr.args
+    if name in ("and", "or"):
+        return Bool(conjunction(c, _parts_of(c, expr, env), name))
+    if name == "implies":
+        return Bool(
+            conjunction(c, [lambda: negated(predicate(c, args[0], env)), lambda: predicate(c, args[1], env)], "or")
+        )
+    if name == "not":
+        return Bool(negated(predicate(c, args[0], env)))
+    if name == "in" and _by_layout(c, args):
+        return Bool("True")
+    if name in ("eq", "ne"):
+        code = equality.equal(c, evaluate(c, args[0], env), evaluate(c, args[1], env))
+        return Bool(code if name == "eq" else negated(code))
+    if name == "bigunion":
+        return _bigunion(c, args[0], env)
+    operands = [evaluate(c, arg, env) for arg in args]
+    handler = _OPERATORS.get(name)
+    if handler is None:
+        raise c.unsupported(f"the operator {name}")
+    return handler(c, *operands)
+
+
+def _by_layout(c: Context, args: tuple[Expr, ...]) -> bool:
+    """Whether `v \\in S` is what the layout guarantees for v already: S is the set that gave v its type."""
+    variable = strip(args[0])
+    own = level(args[1])
+    if not isinstance(variable, Var) or own.variables or own.locals or own.rules:
+        return False
+    kind = c.layout.by_name[variable.name].type
+    try:
+        return type_of_set(args[1], c.constant, c.loc) == kind and exact(args[1], c.constant)
+    except Exception:
+        return False
+
+
+def _bigunion(c: Context, inner: Expr, env: Env) -> Symbol:
+    family = strip(inner)
+    if isinstance(family, SetMap) and len(family.binders) == 1:
+        binder = family.binders[0]
+        match strip(family.body), strip(binder.domain):
+            case Op("function_set", (domain, target)), Op("range", (Lit(0, "int"), high)):
+                match strip(domain):
+                    case Op("range", (Lit(1, "int"), Local(uid, _))) if uid == binder.uid:
+                        cap = values.integer(c, evaluate(c, high, env))
+                        return Sequences(evaluate(c, target, env), cap)
+    return Flat(evaluate(c, inner, env))
+
+
+def _arithmetic(symbol: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
+    def combine(c: Context, a: Symbol, b: Symbol) -> Symbol:
+        x, y = values.integer(c, a), values.integer(c, b)
+        if x.code.lstrip("-").isdigit() and y.code.lstrip("-").isdigit():
+            result = {"+": int(x.code) + int(y.code), "-": int(x.code) - int(y.code), "*": int(x.code) * int(y.code)}
+            return Int(str(result[symbol]), result[symbol], result[symbol])
+        return Int(f"({x.code} {symbol} {y.code})", *_interval(symbol, x, y))
+
+    return combine
+
+
+def _interval(symbol: str, x: Int, y: Int) -> tuple[int | None, int | None]:
+    if symbol == "+":
+        return _plus(x.lo, y.lo), _plus(x.hi, y.hi)
+    if symbol == "-":
+        return _plus(x.lo, None if y.hi is None else -y.hi), _plus(x.hi, None if y.lo is None else -y.lo)
+    if x.lo is None or x.hi is None or y.lo is None or y.hi is None:
+        return None, None
+    corners = [a * b for a in (x.lo, x.hi) for b in (y.lo, y.hi)]
+    return min(corners), max(corners)
+
+
+def _plus(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
+
+
+def _division(name: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
+    def combine(c: Context, a: Symbol, b: Symbol) -> Symbol:
+        x, y = values.integer(c, a), values.integer(c, b)
+        lo, hi = (0, None if y.hi is None else y.hi - 1) if name == "modulo" else (None, None)
+        if name == "floordiv" and x.lo is not None and x.lo >= 0 and y.lo is not None and y.lo >= 1:
+            lo, hi = 0, x.hi
+        return Int(c.check(f"{name}(p, {x.code}, {y.code})"), lo, hi)
+
+    return combine
+
+
+def _comparison(symbol: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
+    return lambda c, a, b: Bool(f"({values.integer(c, a).code} {symbol} {values.integer(c, b).code})")
+
+
+def _negative(c: Context, a: Symbol) -> Symbol:
+    x = values.integer(c, a)
+    lo, hi = None if x.hi is None else -x.hi, None if x.lo is None else -x.lo
+    return Int(str(-int(x.code)) if x.code.isdigit() else f"(-{x.code})", lo, hi)
+
+
+def _append(c: Context, sequence: Symbol, item: Symbol) -> Symbol:
+    return Seg((*values.sequence_parts(c, sequence), Item(item)))
+
+
+def _concat(c: Context, a: Symbol, b: Symbol) -> Symbol:
+    if isinstance(a, Place | Tup | Seg) and isinstance(b, Place | Tup | Seg) or True:
+        return Seg((*values.sequence_parts(c, a), *values.sequence_parts(c, b)))
+
+
+def _head(c: Context, sequence: Symbol) -> Symbol:
+    return values.apply(c, sequence, Int("1", 1, 1))
+
+
+def _tail(c: Context, sequence: Symbol) -> Symbol:
+    total = values.length(c, sequence)
+    c.checked += 1
+    c.line(f"need(p, {total.code} > 0)")
+    return values.subsequence(c, sequence, Int("2", 2, 2), Int(total.code, 0, total.hi, total.code))
+
+
+def _subseq(c: Context, sequence: Symbol, low: Symbol, high: Symbol) -> Symbol:
+    return values.subsequence(c, sequence, values.integer(c, low), values.integer(c, high))
+
+
+_OPERATORS: dict[str, Callable[..., Symbol]] = {
+    "iff": lambda c, a, b: Bool(f"({values.truth(c, a)} == {values.truth(c, b)})"),
+    "add": _arithmetic("+"),
+    "sub": _arithmetic("-"),
+    "mul": _arithmetic("*"),
+    "div": _division("floordiv"),
+    "mod": _division("modulo"),
+    "neg": _negative,
+    "lt": _comparison("<"),
+    "le": _comparison("<="),
+    "gt": _comparison(">"),
+    "ge": _comparison(">="),
+    "range": lambda c, a, b: Range(values.integer(c, a), values.integer(c, b)),
+    "in": lambda c, a, b: Bool(sets.member(c, a, b)),
+    "notin": lambda c, a, b: Bool(negated(sets.member(c, a, b))),
+    "subseteq": lambda c, a, b: Bool(sets.subset(c, a, b)),
+    "union": lambda c, a, b: sets.union(c, a, b),
+    "intersect": lambda c, a, b: sets.intersection(c, a, b),
+    "setminus": lambda c, a, b: sets.difference(c, a, b),
+    "powerset": lambda c, a: Subsets(a),
+    "cardinality": lambda c, a: sets.count(c, a),
+    "isfiniteset": lambda c, a: Bool("True"),
+    "len": lambda c, a: values.length(c, a),
+    "append": _append,
+    "head": _head,
+    "tail": _tail,
+    "subseq": _subseq,
+    "concat": _concat,
+    "seq": lambda c, a: Sequences(a, None),
+    "domain": lambda c, a: equality.domain_of(c, a),
+    "apply": lambda c, a, b: values.apply(c, a, b),
+    "function_set": lambda c, a, b: Functions(a, b),
+    "product": lambda c, *parts: Product(parts),
+    "nat": lambda c: Infinite("nat"),
+    "int": lambda c: Infinite("int"),
+    "string": lambda c: Infinite("string"),
+    "boolean": lambda c: Mask("3", TSet(TBool(), (False, True))),
+}
+
+_HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
+    Lit: _literal,
+    Const: _const,
+    Var: _variable,
+    Local: _local,
+    Let: _let,
+    Op: _operator,
+    HasRule: lambda c, expr, env: Bool(f"({c.memory.hoist(expr)} != 0)"),
+    RuleGuard: _rule_guard,
+    If: _if,
+    Case: _case,
+    Quant: _quantifier,
+    Choose: _choose,
+    SetEnum: _set_enum,
+    SetFilter: _set_filter,
+    SetMap: _set_map,
+    TupleLit: _tuple,
+    RecordLit: _record,
+    RecordSet: _record_set,
+    FunctionLit: _function,
+    Except: _except,
+    Fold: _fold,
+    Unchanged: _unchanged,
+}
+
+_ = (Literal, either)

@@ -1,0 +1,502 @@
+"""The generated module of one specification: a small function per check, dispatch, and the constants of the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidemark_conformance.tla.ir import Action, Expr, If, Let, Mark, Module, Named, Op, Quant, Unchanged, Var
+from tidemark_conformance.tla.kernels import equality, expressions, values
+from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Memory
+from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
+from tidemark_conformance.tla.kernels.prelude import PRELUDE
+from tidemark_conformance.tla.kernels.symbols import Address, Choice, Place, Symbol, Update, scaled
+from tidemark_conformance.tla.layout import MAX_UNITS, Layout, Parameters, Variable
+from tidemark_conformance.tla.types import (
+    Evaluate,
+    TFun,
+    TInt,
+    TRec,
+    TSeq,
+    TTuple,
+    TUnion,
+    Type,
+    bounds,
+    conjuncts,
+    encode,
+    is_scalar,
+    size,
+    slots,
+)
+from tidemark_conformance.tla.values import Value
+
+NOT_A_STEP = "not a step"
+"""The name of the check that a record is a step of its action."""
+
+
+@dataclass
+class Program:
+    """A generated module: its text, the constants it names, and what a runner must know to fill its memory.
+
+    `checks`: the names of all checks in the order of their numbers; `history`: those that read a ghost; `hoisted`: the
+    expressions of the run-time constants, in the order of their cells from `constants` on.
+    """
+
+    source: str
+    names: dict[str, int]
+    tables: list[int]
+    hoisted: list[Expr]
+    actions: list[str]
+    invariants: list[str]
+    properties: list[str]
+    quiescence: list[str]
+    rules: list[str]
+    history: list[str]
+    checks: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Source:
+    """What a program is generated from."""
+
+    module: Module
+    constants: Mapping[str, Value]
+    constant: Evaluate
+    layout: Layout
+    parameters: Mapping[str, Parameters]
+    invariants: Sequence[Named]
+    properties: Sequence[Named]
+    quiescence: Sequence[Named]
+
+
+class Generator:
+    """Generates the text of one specification's checks."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.layout = source.layout
+        most = max((len(p.names) for p in source.parameters.values()), default=0)
+        self.memory = Memory(source.layout, most, source.module.rules)
+        self.most = most
+        self.helpers: dict[str, str] = {}
+        self.functions: list[str] = []
+
+    def program(self) -> Program:
+        """Generate everything."""
+        source, module = self.source, self.source.module
+        actions = [a.name for a in module.actions]
+        for i, action in enumerate(module.actions):
+            self._action(i, action)
+            self._ghosts(i, action)
+        self._dispatch("act", "check_action", len(actions))
+        self._dispatch("ghosts", "check_ghosts", len(actions))
+        for kind, one, named, start in self._families():
+            for i, predicate in enumerate(named):
+                self._predicate(f"check_{one}_{i}", predicate.body)
+            self._dispatch(one, f"check_{one}", len(named))
+            self._recorder(kind, one, named, start)
+        self._predicate("initial", module.init)
+        self._initial_ghosts()
+        self._canonical()
+        names = self._constants()
+        text = "\n\n".join([PRELUDE.strip(), *self.helpers.values(), *self.functions, DRIVER.strip()]) + "\n"
+        checks = [NOT_A_STEP]
+        for named in (source.invariants, source.properties, source.quiescence):
+            checks += [predicate.name for predicate in named]
+        history = [
+            predicate.name
+            for named in (source.invariants, source.properties, source.quiescence)
+            for predicate in named
+            if self._reads_ghost(predicate.body)
+        ]
+        return Program(
+            text,
+            names,
+            self.memory.tables,
+            self.memory.hoisted,
+            actions,
+            [p.name for p in source.invariants],
+            [p.name for p in source.properties],
+            [p.name for p in source.quiescence],
+            list(module.rules),
+            history,
+            checks,
+        )
+
+    def _families(self) -> list[tuple[str, str, Sequence[Named], int]]:
+        source = self.source
+        first = 1
+        second = first + len(source.invariants)
+        third = second + len(source.properties)
+        return [
+            ("invariants", "invariant", source.invariants, first),
+            ("properties", "property", source.properties, second),
+            ("quiescence", "quiescent", source.quiescence, third),
+        ]
+
+    # --- functions ------------------------------------------------------------------------------------------------
+
+    def _context(self) -> Context:
+        context = Context(self.memory, self.source.constant, self.source.constants)
+        context.helpers = self.helpers
+        return context
+
+    def _finish(self, name: str, c: Context, result: str, extra: str = "") -> None:
+        lines = [f'def {name}(p: "I64"{extra}) -> bool:', *("    " + line for line in c.lines), f"    return {result}"]
+        self.functions.append("\n".join(lines))
+
+    def _predicate(self, name: str, body: Expr) -> None:
+        c = self._context()
+        for expr, loc in conjuncts(body):
+            c.loc = loc
+            self._require(c, expressions.predicate(c, expr, {}))
+        self._finish(name, c, "p[0] == 0")
+
+    def _require(self, c: Context, code: str) -> None:
+        if code != "True":
+            c.line(f"if not {code}:")
+            c.nest(["return False"])
+
+    def _environment(self, action: Action) -> dict[int, Symbol]:
+        parameters = self.source.parameters[action.name]
+        found: dict[int, Symbol] = {}
+        for i, (param, kind) in enumerate(zip(action.params, parameters.types, strict=True)):
+            cell = self.memory.parameters + i
+            if is_scalar(kind):
+                found[param.uid] = values.load(Address(cell), kind)
+            else:
+                found[param.uid] = Place(Address(0, (f"p[{cell}]",)), kind)
+        return found
+
+    def _action(self, index: int, action: Action) -> None:
+        c = self._context()
+        c.counting = True
+        c.loc = action.loc
+        env = self._environment(action)
+        guards = True
+        for expr, loc in conjuncts(action.body, action.loc):
+            c.loc = loc
+            if guards and mentions_next(expr):
+                guards = False
+                c.line(f"if p[{BLOCKED}] != 0:")
+                c.nest(["return True"])
+            self._require(c, expressions.predicate(c, expr, env))
+        self._finish(f"check_action_{index}", c, "p[0] == 0")
+
+    def _dispatch(self, name: str, target: str, count: int) -> None:
+        lines = [f'def {name}(p: "I64", k) -> bool:']
+        for i in range(count):
+            lines += [f"    {'if' if i == 0 else 'elif'} k == {i}:", f"        return {target}_{i}(p)"]
+        lines.append("    return False")
+        self.functions.append("\n".join(lines))
+
+    def _recorder(self, kind: str, one: str, named: Sequence[Named], start: int) -> None:
+        """The function that evaluates what may have changed and keeps the first failing record of each check."""
+        lines = [f'def {kind}(p: "I64", number_, snapshot):']
+        for i, predicate in enumerate(named):
+            mask = self._mask(predicate.body) if kind != "quiescence" else -1
+            if kind == "properties" and not _stutters(predicate.body):
+                mask = -1
+            condition = f"p[FIRSTS + {start + i}] < 0"
+            if mask != -1:
+                condition = f"p[{CHANGED}] & {mask} != 0 and {condition}"
+            if self._reads_ghost(predicate.body):
+                condition += " and snapshot == 0"
+            lines += [
+                f"    if {condition}:",
+                "        p[0] = 0",
+                f"        if not check_{one}_{i}(p) or p[0] != 0:",
+                f"            p[FIRSTS + {start + i}] = number_",
+            ]
+        lines.append("    return 0")
+        self.functions.append("\n".join(lines))
+
+    def _mask(self, body: Expr) -> int:
+        mask = 0
+        for name in variables_of(body):
+            mask |= 1 << min(self.layout.index[name], 61)
+        return mask
+
+    def _reads_ghost(self, body: Expr) -> bool:
+        return any(self.layout.by_name[name].ghost for name in variables_of(body))
+
+    # --- ghosts ---------------------------------------------------------------------------------------------------
+
+    def _ghosts(self, index: int, action: Action) -> None:
+        c = self._context()
+        env = self._environment(action)
+        for variable in self.layout.variables:
+            if variable.ghost and variable.name in action.ghosts:
+                c.loc = action.loc
+                self._assign(c, variable, expressions.evaluate(c, action.ghosts[variable.name], env))
+        self._finish(f"check_ghosts_{index}", c, "p[0] == 0")
+
+    def _initial_ghosts(self) -> None:
+        c = self._context()
+        for variable in self.layout.variables:
+            if variable.ghost:
+                value = expressions.evaluate(c, self.source.module.initial_ghosts[variable.name], {})
+                equality.store(c, Address(self.memory.next + variable.offset), variable.type, value)
+                c.line(f"p[{self.memory.dirty + self.layout.index[variable.name]}] = -1")
+        self._finish("initial_ghosts", c, "p[0] == 0")
+
+    def _assign(self, c: Context, variable: Variable, value: Symbol) -> None:
+        """Write a ghost's next value and mark the units that it changes (the next state still equals the current)."""
+        number = self.layout.index[variable.name]
+        base = Address(self.memory.next + variable.offset)
+        if isinstance(value, Choice):
+            for header, part in ((f"if {value.condition}:", value.then), ("else:", value.orelse)):
+                with c.block(header):
+                    self._assign(c, variable, part())
+            return
+        origin = value.origin if isinstance(value, Place) else None
+        if origin is not None and origin.variable == number and origin.unit is None and not origin.primed:
+            return
+        if isinstance(value, Update) and isinstance(variable.type, TFun) and variable.units <= MAX_UNITS:
+            under, updates = equality.chain(value)
+            if isinstance(under, Place) and under.origin is not None and under.origin.variable == number:
+                for update in reversed(updates):
+                    unit = equality.update_index(c, variable.type, update)
+                    offset, term = scaled(unit, variable.unit_size)
+                    equality.store(c, base.plus(offset, term), variable.type.range, update.value())
+                    self._mark(c, variable, f"{unit}", f"{unit} + 1")
+                return
+        equality.store(c, base, variable.type, value)
+        self._mark(c, variable, "0", str(variable.units))
+
+    def _mark(self, c: Context, variable: Variable, low: str, high: str) -> None:
+        number = self.layout.index[variable.name]
+        if variable.units > MAX_UNITS:
+            low, high = "0", "1"
+        width = variable.unit_size if variable.units <= MAX_UNITS else variable.size
+        old, new = self.memory.current + variable.offset, self.memory.next + variable.offset
+        flag = 1 << min(number, 61)
+        c.line(f"mark(p, {old}, {new}, {low}, {high}, {width}, {self.memory.dirty + number}, {flag})")
+
+    # --- shapes ---------------------------------------------------------------------------------------------------
+
+    def _canonical(self) -> None:
+        """`canonical(p)`: unused cells of what a delta changed are 0, used ones within their bounds; 0 or the reason."""
+        lines = ['def canonical(p: "I64"):']
+        for number, variable in enumerate(self.layout.variables):
+            if variable.ghost or not _shaped(variable.type):
+                continue
+            self._shape_function(number, variable)
+            lines += [
+                f"    if p[{self.memory.dirty + number}] != 0:",
+                f"        why = shape_{number}(p)",
+                "        if why != 0:",
+                "            return why",
+            ]
+        lines.append("    return 0")
+        self.functions.append("\n".join(lines))
+
+    def _shape_function(self, number: int, variable: Variable) -> None:
+        c = self._context()
+        kind = variable.type
+        base = Address(self.memory.next + variable.offset)
+        if isinstance(kind, TFun) and variable.units <= MAX_UNITS:
+            c.line(f"m = p[{self.memory.dirty + number}]")
+            with c.block("while m != 0:"):
+                c.line("u = ctz(m)")
+                c.line("m = m & (m - 1)")
+                offset, term = scaled("u", variable.unit_size)
+                _shape(c, base.plus(offset, term), kind.range, False)
+        else:
+            _shape(c, base, kind, False)
+        lines = [f'def shape_{number}(p: "I64"):', *("    " + line for line in c.lines), "    return 0"]
+        self.functions.append("\n".join(lines))
+
+    # --- constants of the driver ------------------------------------------------------------------------------------
+
+    def _constants(self) -> dict[str, int]:
+        layout, memory = self.layout, self.memory
+        row = 1 + 3 * self.most
+        actions: list[int] = []
+        for action in self.source.module.actions:
+            actions += self._parameter_row(self.source.parameters[action.name], row)
+        tables = {
+            "ACTION_TABLE": actions,
+            "LOWS": layout.lows,
+            "HIGHS": layout.highs,
+            "VARIABLE_OF": layout.variable_of,
+            "UNIT_OF": layout.unit_of,
+            "VARIABLE_TABLE": [cell for v in layout.variables for cell in (v.offset, v.size)],
+            "CRC": crc_tables(),
+        }
+        places = {name: int(memory.table(cells or [0]).split()[-1]) for name, cells in tables.items()}
+        plan = memory.plan()
+        checks = 1 + sum(len(named) for _, _, named, _ in self._families())
+        extra = plan["SIZE"]
+        names = {name: plan["TABLES"] + at for name, at in places.items()}
+        names |= {
+            "TABLES": plan["TABLES"],
+            "SCRATCH": plan["SCRATCH"],
+            "POSITION": 5,
+            "LISTED": 6,
+            "BLOCKED": BLOCKED,
+            "CHANGED": CHANGED,
+            "CURRENT": memory.current,
+            "NEXT": memory.next,
+            "DIRTY": memory.dirty,
+            "PARAMETERS": memory.parameters,
+            "PARAMETER_COUNT": max(self.most, 1),
+            "CONSTANTS": memory.constants,
+            "COVERAGE": memory.coverage,
+            "CELLS": layout.cells,
+            "BASE_CELLS": layout.base_cells,
+            "VARIABLES": len(layout.variables),
+            "GHOST_VARIABLES": sum(1 for v in layout.variables if not v.ghost),
+            "GHOSTS": sum(1 for v in layout.variables if v.ghost),
+            "ACTIONS": len(self.source.module.actions),
+            "ACTION_ROW": row,
+            "CHECKS": checks,
+            "FIRSTS": extra,
+            "TAKEN": extra + checks,
+            "LIST": extra + checks + 2 * len(self.source.module.actions),
+        }
+        names["SIZE"] = names["LIST"] + layout.cells + 64
+        return names
+
+    def _parameter_row(self, parameters: Parameters, length: int) -> list[int]:
+        row = [len(parameters.names)]
+        for domain, kind in zip(parameters.domains, parameters.types, strict=True):
+            table = self.memory.table([cell for value in domain for cell in encode(kind, value)])
+            row += [len(domain), int(table.split()[-1]), 0 if is_scalar(kind) else size(kind)]
+        return row + [0] * (length - len(row))
+
+
+def _shaped(kind: Type) -> bool:
+    """Whether a type has cells that may be unused, or elements that need not have all bounds."""
+    match kind:
+        case TSeq() | TUnion():
+            return True
+        case TFun(_, _, target):
+            return _shaped(target)
+        case TRec(fields):
+            return any(_shaped(part) for _, part in fields)
+        case TTuple(parts):
+            return any(_shaped(part) for part in parts)
+    return False
+
+
+def _shape(c: Context, base: Address, kind: Type, padded: bool) -> None:
+    """Lines that return the reason when cells are no value's: bounds that padding hid, unused cells that are not 0."""
+    match kind:
+        case TSeq(elem, cap):
+            width = size(elem)
+            total = c.name("n")
+            c.line(f"{total} = p[{base}]")
+            if _needs_shape(elem):
+                index = c.name("i")
+                c.line(f"{index} = 0")
+                with c.block(f"while {index} < {total}:"):
+                    offset, term = scaled(index, width)
+                    _shape(c, base.plus(1 + offset, term), elem, True)
+                    c.line(f"{index} += 1")
+            offset, term = scaled(total, width)
+            c.line(f"if nonzero(p, {base.plus(1 + offset, term)}, {base.plus(1 + cap * width)}):")
+            c.nest(["return 4"])
+        case TFun(domain, _, target) if _needs_shape(target) or _shaped(target):
+            index = c.name("i")
+            c.line(f"{index} = 0")
+            with c.block(f"while {index} < {len(domain)}:"):
+                offset, term = scaled(index, size(target))
+                _shape(c, base.plus(offset, term), target, padded)
+                c.line(f"{index} += 1")
+        case TRec(fields):
+            for _, part in fields:
+                _shape(c, base, part, padded)
+                base = base.plus(size(part))
+        case TTuple(parts):
+            for part in parts:
+                _shape(c, base, part, padded)
+                base = base.plus(size(part))
+        case TUnion():
+            _shape_union(c, base, kind)
+        case TInt(lo, hi) if padded and lo is not None and hi is not None and (lo > 0 or hi < 0):
+            c.line(f"if p[{base}] < {lo} or p[{base}] > {hi}:")
+            c.nest(["return 5"])
+
+
+def _needs_shape(kind: Type) -> bool:
+    return _shaped(kind) or any(lo > 0 or hi < 0 for lo, hi in bounds(kind))
+
+
+def _shape_union(c: Context, base: Address, kind: TUnion) -> None:
+    tag = c.named(f"p[{base}]", "g")
+    for slot in slots(kind):
+        allowed = sum(1 << index for index in slot.tags)
+        here = base.plus(slot.offset)
+        if len(slot.tags) < len(kind.tags.members):
+            c.line(f"if ({allowed} >> {tag}) & 1 == 0:")
+            c.nest([f"if nonzero(p, {here}, {here.plus(size(slot.type))}):", "    return 4"])
+        if _needs_shape(slot.type):
+            with c.block(f"if ({allowed} >> {tag}) & 1 != 0:"):
+                _shape(c, here, slot.type, True)
+
+
+# --- what expressions mention ---------------------------------------------------------------------------------------
+
+
+def variables_of(expr: Expr) -> set[str]:
+    """The variables that an expression mentions, primed or not."""
+    found: set[str] = set()
+
+    def visit(node: Expr) -> None:
+        if isinstance(node, Var):
+            found.add(node.name)
+        elif isinstance(node, Unchanged):
+            found.update(node.names)
+        for part in expressions.parts(node):
+            visit(part)
+
+    visit(expr)
+    return found
+
+
+def mentions_next(expr: Expr) -> bool:
+    """Whether an expression mentions the next state."""
+    if isinstance(expr, Unchanged) or (isinstance(expr, Var) and expr.primed):
+        return True
+    return any(mentions_next(part) for part in expressions.parts(expr))
+
+
+def _stutters(expr: Expr) -> bool:
+    """Whether a property certainly holds of a step that changes none of its variables (by its form)."""
+    match expr:
+        case Mark(_, _, body) | Quant("forall", _, body) | Let(_, _, _, body):
+            return _stutters(body)
+        case Op("and", args):
+            return all(map(_stutters, args))
+        case Op("or", args):
+            return any(map(_stutters, args))
+        case Op("implies", (condition, then)):
+            return _stutters(then) or _falls(condition)
+        case Op("eq" | "le" | "ge" | "subseteq", (a, b)):
+            return _unprimed(a) == _unprimed(b)
+        case If(_, then, orelse):
+            return _stutters(then) and _stutters(orelse)
+        case Unchanged():
+            return True
+    return False
+
+
+def _falls(expr: Expr) -> bool:
+    """Whether a condition is certainly false of a step that changes nothing."""
+    match expr:
+        case Mark(_, _, body):
+            return _falls(body)
+        case Op("and", args):
+            return any(map(_falls, args))
+        case Op("ne" | "lt" | "gt", (a, b)):
+            return _unprimed(a) == _unprimed(b)
+        case Op("not", (inner,)):
+            return _stutters(inner)
+    return False
+
+
+def _unprimed(expr: Expr) -> str:
+    """An expression's text without primes and marks, to compare two of them."""
+    rename: Callable[[Expr], str] = expressions.plain
+    return rename(expr)

@@ -1,0 +1,331 @@
+"""Kernels of one specification: generate, compile, keep on disk, and run over streams or explicit states."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import cache_root
+from tidemark_conformance.tla.ir import Expr
+from tidemark_conformance.tla.kernels.driver import REASONS
+from tidemark_conformance.tla.kernels.program import NOT_A_STEP, Generator, Program, Source
+from tidemark_conformance.tla.kernels.stream import StreamWriter
+from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
+from tidemark_conformance.tla.types import Evaluate
+from tidemark_conformance.tla.values import Value
+
+if TYPE_CHECKING:
+    from tidemark_conformance.tla.spec import Specification
+
+Cells = NDArray[np.int64]
+_MTIME = 1_000_000_000
+_GENERATOR = ("context", "driver", "equality", "expressions", "link", "lower", "prelude", "program", "sets", "values")
+
+__all__ = ["NOT_A_STEP", "REASONS", "BatchResult", "Kernels", "compile_kernels"]
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What `Kernels.check` found, one row per stream.
+
+    verdict uint8[n] (0 pass, 1 fail, 2 undecided) · reason uint8[n] (index into REASONS) · steps int64[n] (records that
+    name a taken action) · first int32[n, checks] (first failing record per check, -1 none; record 0 is the initial
+    state) · actions int64[actions, 2] (taken, blocked) · rules int64[rules, 2] (predicate true, false, while in force).
+    """
+
+    verdict: NDArray[np.uint8]
+    reason: NDArray[np.uint8]
+    steps: Cells
+    first: NDArray[np.int32]
+    actions: Cells
+    rules: Cells
+
+
+class Kernels:
+    """The compiled checks of one specification under its constants; safe to use from several threads.
+
+    `checks`: names in the order of `BatchResult.first`'s columns; `history`: those that read a ghost variable;
+    `layout`, `parameters` (by action), `actions`, `rules`, `invariants`, `properties`, `quiescence`: names in order.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        run: Callable[..., int],
+        layout: Layout,
+        parameters: dict[str, Parameters],
+        constants: Sequence[int],
+        folder: Path,
+    ) -> None:
+        self.layout, self.parameters, self.folder = layout, parameters, folder
+        self.checks, self.history = program.checks, program.history
+        self.actions, self.rules = program.actions, program.rules
+        self.invariants, self.properties, self.quiescence = program.invariants, program.properties, program.quiescence
+        self._run, self._names = run, program.names
+        names = program.names
+        self._blank = np.zeros(names["SIZE"], np.int64)
+        self._blank[names["CONSTANTS"] : names["CONSTANTS"] + len(constants)] = constants
+        self._blank[names["TABLES"] : names["TABLES"] + len(program.tables)] = program.tables
+
+    # --- streams --------------------------------------------------------------------------------------------------
+
+    def writer(self) -> StreamWriter:
+        """An encoder of streams of this specification."""
+        return StreamWriter(self.layout.base_cells, [len(self.parameters[name].names) for name in self.actions])
+
+    def check(
+        self,
+        data: NDArray[np.uint8],
+        offsets: Cells,
+        threads: int = 1,
+        nodes: int = 1 << 30,
+        snapshot: bool = False,
+    ) -> BatchResult:
+        """Replay streams: stream i is data[offsets[i] : offsets[i + 1]]; all its checks, beyond failures too.
+
+        `nodes`: how many nodes the header names; `snapshot`: the first state need not satisfy Init, and checks of
+        `history` do not run. The interpreter's lock is released while it runs. Raises Unusable for wrong arrays.
+        """
+        data = np.ascontiguousarray(data, np.uint8)
+        offsets = np.ascontiguousarray(offsets, np.int64)
+        count = len(offsets) - 1
+        if count < 0 or (np.diff(offsets) < 0).any() or (count and (offsets[0] < 0 or offsets[-1] > len(data))):
+            raise Unusable("the offsets of a batch of streams are not ascending within its data: check the reader.")
+        out = np.zeros((count, 3), np.int64)
+        first = np.full((count, len(self.checks)), -1, np.int64)
+        bounds = np.linspace(0, count, max(1, min(threads, count)) + 1).astype(int).tolist()
+        parts = list(zip(bounds[:-1], bounds[1:], strict=True))
+
+        def work(part: tuple[int, int]) -> Cells:
+            memory = self._blank.copy()
+            self._call(memory, data, offsets, out, first, first, -1, 0, part[0], part[1], nodes, int(snapshot))
+            return memory
+
+        if len(parts) == 1:
+            memories = [work(parts[0])]
+        else:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                memories = list(pool.map(work, parts))
+        total = np.sum(memories, axis=0)
+        taken, rules = self._names["TAKEN"], self._names["COVERAGE"]
+        return BatchResult(
+            verdict=out[:, 0].astype(np.uint8),
+            reason=out[:, 1].astype(np.uint8),
+            steps=out[:, 2].copy(),
+            first=first.astype(np.int32),
+            actions=total[taken : taken + 2 * len(self.actions)].reshape(-1, 2),
+            rules=total[rules : rules + 2 * len(self.rules)].reshape(-1, 2),
+        )
+
+    def _call(self, memory: Cells, data: Any, a: Cells, b: Cells, c: Cells, e: Cells, *numbers: int) -> None:
+        addresses = [array.ctypes.data for array in (memory, data, a, b, c, e)]
+        self._run(*addresses, *numbers)
+
+    # --- explicit states ------------------------------------------------------------------------------------------
+
+    def init_batch(self, states: Cells) -> NDArray[np.bool_]:
+        """Whether each row satisfies Init (without its ghost conjuncts)."""
+        return self._batch(0, 0, states, states) > 0
+
+    def invariants_batch(self, name: str, states: Cells) -> NDArray[np.bool_]:
+        """An invariant on every row of `states` (int64[n, cells], ghosts included)."""
+        return self._batch(1, _index(self.invariants, name, "invariant"), states, states) > 0
+
+    def properties_batch(self, name: str, states: Cells, nexts: Cells) -> NDArray[np.bool_]:
+        """An action property on every pair of rows; a pair of equal rows has it."""
+        return self._batch(2, _index(self.properties, name, "action property"), states, nexts) > 0
+
+    def actions_batch(self, name: str, params: Cells, states: Cells, nexts: Cells) -> NDArray[np.bool_]:
+        """Whether each pair of rows is a step of an action with `params` (int64[n, parameters], domain indices)."""
+        return self._batch(3, _index(self.actions, name, "action"), states, nexts, params) > 0
+
+    def enabling_batch(self, name: str, params: Cells, states: Cells) -> NDArray[np.bool_]:
+        """Whether the conjuncts of an action before its first primed variable hold."""
+        return self._batch(4, _index(self.actions, name, "action"), states, states, params) > 0
+
+    def ghosts_batch(self, name: str, params: Cells, states: Cells, nexts: Cells) -> tuple[Cells, NDArray[np.bool_]]:
+        """The next states with the ghosts' next values, and whether these could be evaluated within their types."""
+        result = np.array(nexts, np.int64, order="C")
+        good = self._batch(5, _index(self.actions, name, "action"), states, result, params)
+        return result, good > 0
+
+    def initial_ghosts_batch(self, states: Cells) -> tuple[Cells, NDArray[np.bool_]]:
+        """The states with the ghosts' first values, and whether these could be evaluated within their types."""
+        result = np.array(states, np.int64, order="C")
+        return result, self._batch(6, 0, result, result) > 0
+
+    def quiescence_batch(self, name: str, states: Cells) -> NDArray[np.bool_]:
+        """A quiescence predicate on every row."""
+        return self._batch(7, _index(self.quiescence, name, "quiescence predicate"), states, states) > 0
+
+    def invariant(self, name: str, cells: Sequence[int]) -> bool:
+        """An invariant of one state."""
+        return bool(self.invariants_batch(name, _row(cells))[0])
+
+    def property(self, name: str, cells: Sequence[int], nexts: Sequence[int]) -> bool:
+        """An action property of one step."""
+        return bool(self.properties_batch(name, _row(cells), _row(nexts))[0])
+
+    def action(self, name: str, params: Sequence[int], cells: Sequence[int], nexts: Sequence[int]) -> bool:
+        """Whether one step is a step of an action with parameter indices (ghosts play no part)."""
+        return bool(self.actions_batch(name, _row(params), _row(cells), _row(nexts))[0])
+
+    def rule_counts(self) -> None:
+        """Coverage of batches is not kept: count over streams instead."""
+        raise Unusable("rule coverage is counted over streams: use Kernels.check.")
+
+    def _batch(self, what: int, index: int, states: Cells, nexts: Cells, params: Cells | None = None) -> Cells:
+        width = self.layout.cells
+        states = states if what == 6 else np.ascontiguousarray(states, np.int64)
+        nexts = nexts if what in (5, 6) else np.ascontiguousarray(nexts, np.int64)
+        count = len(states)
+        if states.shape != (count, width) or nexts.shape != (count, width):
+            raise Unusable(f"states have {width} cells each, not the shape {states.shape}: use layout.encode.")
+        row = self._names["PARAMETER_COUNT"]
+        given = np.zeros((count, row), np.int64)
+        if params is not None:
+            domains = list(self.parameters.values())[index].domains
+            block = np.asarray(params, np.int64).reshape(count, -1)[:, : len(domains)]
+            if block.shape[1] != len(domains):
+                raise Unusable(f"action {self.actions[index]} takes {len(domains)} parameters, not {block.shape[1]}.")
+            for column, domain in enumerate(domains):
+                if count and not (0 <= block[:, column].min() and block[:, column].max() < len(domain)):
+                    raise Unusable(f"action {self.actions[index]}: a parameter index is outside its domain.")
+            given[:, : len(domains)] = block
+        out = np.zeros(count, np.int64)
+        memory = self._blank.copy()
+        self._call(memory, given, states, nexts, given, out, what, index, 0, count, 0, 0)
+        return out
+
+
+def _row(cells: Sequence[int]) -> Cells:
+    return np.asarray([list(cells)], np.int64)
+
+
+def _index(names: list[str], name: str, kind: str) -> int:
+    if name not in names:
+        raise Unusable(f"there is no {kind} {name} among {', '.join(names) or 'none'}: check the cfg.")
+    return names.index(name)
+
+
+# --- compiling ------------------------------------------------------------------------------------------------------
+
+
+def compile_kernels(spec: Specification, folder: Path | None = None) -> Kernels:
+    """The kernels of a specification, from the cache on disk if it has them.
+
+    The folder `<cache>/kernels/<hash>` holds the generated text, its LLVM assembly and numba's object code; it may be
+    copied to another machine (files carry a fixed time, because numba's cache goes by it). `folder` overrides the
+    cache. Raises Unsupported for constructs outside the conventions, with module and line.
+    """
+    from tidemark_conformance.tla.python import compile_python
+
+    constant = compile_python(spec).constant
+    layout = layout_of(spec.module, constant)
+    parameters = action_parameters(spec.module, constant)
+    root = folder or cache_root() / "kernels"
+    program = _program(spec, constant, layout, parameters, root)
+    place, run = _compiled(program, root)
+    return Kernels(program, run, layout, parameters, evaluate_hoisted(program.hoisted, constant), place)
+
+
+def evaluate_hoisted(hoisted: Sequence[Expr], constant: Evaluate) -> list[int]:
+    """The cells of the run-time constants under a cfg's constants."""
+    return [int(constant(expr)) for expr in hoisted]
+
+
+def _program(
+    spec: Specification, constant: Evaluate, layout: Layout, parameters: dict[str, Parameters], root: Path
+) -> Program:
+    fixed = {name: value for name, value in spec.constants.items() if name != "Without"}
+    asked = (spec.module, sorted(fixed.items()), spec.invariants, spec.properties, spec.quiescence)
+    key = hashlib.sha256(repr((asked, _generator_digest())).encode()).hexdigest()[:24]
+    file = root / "programs" / f"{key}.pickle"
+    try:
+        kept: Program = pickle.loads(file.read_bytes())
+        return kept
+    except (OSError, pickle.PickleError, EOFError, AttributeError):
+        pass
+    source = Source(
+        spec.module, fixed, constant, layout, parameters, spec.invariants, spec.properties, spec.quiescence
+    )
+    program = Generator(source).program()
+    _write(file, pickle.dumps(program))
+    return program
+
+
+def _generator_digest() -> str:
+    here = Path(__file__).parent
+    texts = [(here / f"{name}.py").read_bytes() for name in _GENERATOR]
+    texts += [(here.parent / f"{name}.py").read_bytes() for name in ("types", "layout", "ir")]
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+
+
+_ENTRY = '''"""Generated: the entry point of one specification's kernels (its text is kernel.txt, its constants names.json)."""
+
+from pathlib import Path
+
+from tidemark_conformance.tla.kernels.link import compiled, entry_point
+
+_run = entry_point(Path(__file__).parent, "{module}")
+
+
+def run(p, d, a, b, c, e, what, index, low, high, nodes, snapshot):
+    return _run(p, d, a, b, c, e, what, index, low, high, nodes, snapshot)
+
+
+run = compiled(run)
+'''
+
+_loaded: dict[Path, Callable[..., int]] = {}
+
+
+def _compiled(program: Program, root: Path) -> tuple[Path, Callable[..., int]]:
+    """The folder and the compiled entry point of a program, compiled now if the folder is not there."""
+    names = json.dumps(program.names, sort_keys=True)
+    digest = hashlib.sha256(f"{program.source}\0{names}\0{_generator_digest()}".encode()).hexdigest()[:20]
+    place = root / digest
+    if place in _loaded:
+        return place, _loaded[place]
+    module = f"tidemark_{digest}"
+    if not (place / "entry.py").exists():
+        from tidemark_conformance.tla.kernels.link import lowered
+
+        _write(place / "kernel.txt", program.source.encode())
+        _write(place / "names.json", names.encode())
+        _write(place / "kernel.ll", lowered(program.source, program.names, module).encode())
+        _write(place / "entry.py", _ENTRY.format(module=module).encode())
+    description = importlib.util.spec_from_file_location(module, place / "entry.py")
+    if description is None or description.loader is None:
+        raise Unusable(f"{place}: the compiled kernels cannot be loaded: delete this folder.")
+    loaded = importlib.util.module_from_spec(description)
+    description.loader.exec_module(loaded)
+    run: Callable[..., int] = loaded.run
+    _loaded[place] = run
+    return place, run
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file whole or not at all, with the fixed time that numba's cache goes by."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_name(f"{file.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    os.utime(temporary, (_MTIME, _MTIME))
+    os.replace(temporary, file)
+
+
+def constant_values(spec: Specification) -> dict[str, Value]:
+    """The constants that a trace's header carries: all but Without."""
+    return {name: value for name, value in spec.constants.items() if name != "Without"}
