@@ -1,0 +1,251 @@
+"""Every backend of the compiler against TLC, on the full state graph of a small model.
+
+TLC's side is a `Graph`: nothing here evaluates TLA+ by itself. A backend is asked about every invariant and quiescence
+predicate on every state, about Init on every state, about every action and action property on every edge, about every
+action on at least as many near misses, and for the ghosts' next values on every edge. One disagreement is too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tlc.graph import Graph
+from tidemark_conformance.tlc.nonedges import NonEdge, near_misses
+from tidemark_conformance.tlc.values import to_tla
+
+State = Mapping[str, Value]
+Attempt = tuple[tuple[Value, ...], State, State]
+"""Parameters, state, next state; the states with their ghosts."""
+
+
+class Backend(Protocol):
+    """What a backend is asked; all in batches, answers in the order of the questions.
+
+    An expression that cannot be evaluated is an answer, too: a predicate is then false.
+    """
+
+    name: str
+
+    def domains(self, action: str) -> Sequence[Sequence[Value]]: ...
+    def init(self, states: Sequence[State]) -> list[bool]: ...
+    def invariant(self, name: str, states: Sequence[State]) -> list[bool]: ...
+    def quiescent(self, name: str, states: Sequence[State]) -> list[bool]: ...
+    def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]: ...
+    def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool]: ...
+    def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State]: ...
+    def initial_ghosts(self, states: Sequence[State]) -> list[State]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One question on which a backend and TLC differ. `next` is None for a question about one state."""
+
+    question: str
+    tlc: Any
+    backend: Any
+    state: State | None = None
+    next: State | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.question}: TLC says {_text(self.tlc)}, the backend says {_text(self.backend)}"]
+        if self.state is not None:
+            lines.append("  state")
+            lines += [f"    {name} = {to_tla(value)}" for name, value in self.state.items()]
+        if self.state is not None and self.next is not None:
+            lines.append("  next state, as far as it differs")
+            lines += [
+                f"    {name}' = {to_tla(value)}" for name, value in self.next.items() if value != self.state[name]
+            ]
+        return "\n".join(lines)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "[" + ", ".join(f"{name} |-> {to_tla(item)}" for name, item in value.items()) + "]"
+    return to_tla(value) if isinstance(value, bool | tuple | frozenset | int) else str(value)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """One backend on one model: questions asked, answers that differ, and the first of them."""
+
+    backend: str
+    compared: int = 0
+    disagreements: int = 0
+    first: Disagreement | None = None
+    kinds: dict[str, int] = field(default_factory=dict)
+
+    def hold(
+        self,
+        kind: str,
+        expected: Sequence[Any],
+        answers: Sequence[Any],
+        describe: Callable[[int], Disagreement],
+    ) -> None:
+        """Compares answers with TLC's, and remembers the first that differs (`describe(i)` gives its circumstances)."""
+        if len(expected) != len(answers):
+            raise ValueError(f"{self.backend} gave {len(answers)} answers to {len(expected)} questions")
+        self.compared += len(expected)
+        self.kinds[kind] = self.kinds.get(kind, 0) + len(expected)
+        for at, (tlc, backend) in enumerate(zip(expected, answers, strict=True)):
+            if tlc != backend:
+                self.disagreements += 1
+                if self.first is None:
+                    self.first = describe(at)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A model compared: the graph's sizes, and one comparison per backend."""
+
+    model: str
+    states: int
+    violating_states: int
+    edges: int
+    non_edges: int
+    invariants: int
+    actions: int
+    properties: int
+    comparisons: tuple[Comparison, ...]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Something was compared, and nothing differs."""
+        return all(one.compared and not one.disagreements for one in self.comparisons)
+
+
+def compare(model: str, graph: Graph, ghosts: tuple[str, ...], backends: Iterable[Backend], seed: int = 1) -> Agreement:
+    """Asks every backend everything; `ghosts` are the model's history variables."""
+    misses = near_misses(graph, ghosts, seed)
+    comparisons = []
+    for backend in backends:
+        questions = _Questions(graph, ghosts, misses, backend)
+        questions.states()
+        questions.steps()
+        questions.near_misses()
+        comparisons.append(questions.comparison)
+    violating = sum(not all(graph.predicates[name][at] for name in graph.invariants) for at in range(len(graph.states)))
+    return Agreement(
+        model=model,
+        states=len(graph.states),
+        violating_states=violating,
+        edges=len(graph.edges),
+        non_edges=len(misses),
+        invariants=len(graph.invariants),
+        actions=len(graph.domains),
+        properties=len(graph.broken),
+        comparisons=tuple(comparisons),
+        seconds=graph.seconds,
+    )
+
+
+class _Questions:
+    """All questions to one backend about one model."""
+
+    def __init__(self, graph: Graph, ghosts: tuple[str, ...], misses: Sequence[NonEdge], backend: Backend) -> None:
+        self.graph = graph
+        self.ghosts = ghosts
+        self.misses = misses
+        self.backend = backend
+        self.comparison = Comparison(backend.name)
+
+    def states(self) -> None:
+        """Domains of parameters, Init, first ghosts, invariants and quiescence predicates."""
+        graph, backend, hold = self.graph, self.backend, self.comparison.hold
+        for action, domains in graph.domains.items():
+            own = tuple(tuple(domain) for domain in backend.domains(action))
+            hold(
+                "domains",
+                [domains],
+                [own],
+                lambda _, a=action, d=domains, o=own: Disagreement(f"the parameters' domains of {a}", d, o),  # type: ignore[misc]
+            )
+        firsts = {self.visible(graph.states[at]) for at in graph.initial}
+        expected = [self.visible(state) in firsts for state in graph.states]
+        self.predicate("Init", expected, backend.init(graph.states))
+        for name in graph.invariants:
+            self.predicate(f"invariant {name}", graph.predicates[name], backend.invariant(name, graph.states))
+        for name in graph.quiescence:
+            self.predicate(f"predicate {name}", graph.predicates[name], backend.quiescent(name, graph.states))
+        initial = [graph.states[at] for at in graph.initial]
+        hold(
+            "ghosts",
+            [self.history(state) for state in initial],
+            [dict(found) for found in backend.initial_ghosts(initial)],
+            lambda at: Disagreement("the first values of the ghosts", self.history(initial[at]), "others", initial[at]),
+        )
+
+    def predicate(self, name: str, expected: Sequence[bool], answers: Sequence[bool]) -> None:
+        self.comparison.hold(
+            "states",
+            expected,
+            answers,
+            lambda at: Disagreement(name, expected[at], answers[at], self.graph.states[at]),
+        )
+
+    def steps(self) -> None:
+        """Every action and the ghosts on its edges, every action property on all edges."""
+        graph, backend, states = self.graph, self.backend, self.graph.states
+        for action in graph.domains:
+            edges = [edge for edge in graph.edges if edge.action == action]
+            attempts: list[Attempt] = [(edge.params, states[edge.source], states[edge.target]) for edge in edges]
+            self.attempts("edges", action, attempts, [True] * len(edges), backend.action(action, attempts))
+            histories = [self.history(next_) for _, _, next_ in attempts]
+            found = [dict(ghosts) for ghosts in backend.ghosts(action, attempts)]
+            self.comparison.hold(
+                "ghosts",
+                histories,
+                found,
+                lambda at, h=histories, f=found, t=attempts, a=action: Disagreement(  # type: ignore[misc]
+                    f"the next ghosts of {_call(a, t[at][0])}", h[at], f[at], t[at][1], t[at][2]
+                ),
+            )
+        pairs = sorted({(edge.source, edge.target) for edge in graph.edges})
+        for name, broken in graph.broken.items():
+            expected = [pair not in broken for pair in pairs]
+            answers = backend.property(name, [(states[source], states[target]) for source, target in pairs])
+            self.comparison.hold(
+                "properties",
+                expected,
+                answers,
+                lambda at, n=name, e=expected, s=answers: Disagreement(  # type: ignore[misc]
+                    f"action property {n}", e[at], s[at], states[pairs[at][0]], states[pairs[at][1]]
+                ),
+            )
+
+    def near_misses(self) -> None:
+        """Every action on the steps that TLC does not take."""
+        for action in self.graph.domains:
+            attempts: list[Attempt] = [
+                (miss.params, self.graph.states[miss.source], miss.next)
+                for miss in self.misses
+                if miss.action == action
+            ]
+            answers = self.backend.action(action, attempts)
+            self.attempts("non-edges", action, attempts, [False] * len(attempts), answers)
+
+    def attempts(
+        self, kind: str, action: str, attempts: Sequence[Attempt], expected: Sequence[bool], answers: Sequence[bool]
+    ) -> None:
+        self.comparison.hold(
+            kind,
+            expected,
+            answers,
+            lambda at: Disagreement(
+                f"step {_call(action, attempts[at][0])}", expected[at], answers[at], attempts[at][1], attempts[at][2]
+            ),
+        )
+
+    def visible(self, state: State) -> tuple[Value, ...]:
+        return tuple(value for name, value in state.items() if name not in self.ghosts)
+
+    def history(self, state: State) -> dict[str, Value]:
+        return {name: state[name] for name in self.ghosts}
+
+
+def _call(action: str, params: Sequence[Value]) -> str:
+    return f"{action}({', '.join(to_tla(value) for value in params)})" if params else action
