@@ -134,8 +134,9 @@ class _Extractor:
             raise Unusable(f"{self.config.path} gives no value to the constant {missing[0]}: add it under CONSTANTS")
         strange = sorted(given - set(self.constants))
         if strange:
+            module = self.tables.root
             raise Unusable(
-                f"{self.config.path} gives a value to {strange[0]}, which is no constant of {self.tables.root}: remove it"
+                f"{self.config.path} gives a value to {strange[0]}, which is no constant of {module}: remove it"
             )
 
     def constants_of(self, bodies: list[Expr]) -> tuple[str, ...]:

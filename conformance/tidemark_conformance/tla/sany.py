@@ -22,8 +22,17 @@ OTHER = "$Other"
 """The condition that SANY gives to CASE's OTHER (a string node without a value)."""
 
 _REFERENCES = frozenset(
-    "BuiltInKindRef UserDefinedOpKindRef OpDeclNodeRef FormalParamNodeRef ModuleInstanceKindRef "
-    "TheoremDefRef AssumeDefRef TheoremNodeRef AssumeNodeRef".split()
+    {
+        "BuiltInKindRef",
+        "UserDefinedOpKindRef",
+        "OpDeclNodeRef",
+        "FormalParamNodeRef",
+        "ModuleInstanceKindRef",
+        "TheoremDefRef",
+        "AssumeDefRef",
+        "TheoremNodeRef",
+        "AssumeNodeRef",
+    }
 )
 
 

@@ -22,6 +22,7 @@ from tidemark_conformance.tla import ir, sany, walk
 from tidemark_conformance.tla.cfg import Config
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.extract import Extract, extract
+from tidemark_conformance.tla.python import evaluate_constant
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import modules, toolchain
 
@@ -115,8 +116,6 @@ def _constants(module: ir.Module, config: Config) -> dict[str, Value]:
                 f"{config.path}: the constants {', '.join(sorted(waiting))} define each other: give one a value"
             )
         for name in ready:
-            from tidemark_conformance.tla.python import evaluate_constant
-
             values[name] = evaluate_constant(waiting.pop(name), values)
     without = values.get(WITHOUT, frozenset())
     if not isinstance(without, frozenset) or not all(isinstance(rule, str) for rule in without):

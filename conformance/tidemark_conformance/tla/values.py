@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Value = Any
@@ -55,6 +55,9 @@ class Fn(Mapping[Value, Value]):
     def __getitem__(self, key: Value) -> Value:
         return self._map[key]
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._map
+
     def __iter__(self) -> Iterator[Value]:
         return iter(self._map)
 
@@ -82,3 +85,43 @@ def function(mapping: Mapping[Value, Value]) -> Value:
     if all(type(k) is int for k in mapping) and all(i in mapping for i in range(1, size + 1)):
         return tuple(mapping[i] for i in range(1, size + 1))
     return Fn(mapping)
+
+
+def show(value: Value) -> str:
+    """The value as TLA+ text, sets and domains in canonical order."""
+    if type(value) is bool:
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(map(show, in_order(value))) + "}"
+    if isinstance(value, tuple):
+        return "<<" + ", ".join(map(show, value)) + ">>"
+    if isinstance(value, Fn):
+        if value and all(isinstance(key, str) for key in value):
+            return "[" + ", ".join(f"{key} |-> {show(value[key])}" for key in sorted(value)) + "]"
+        return "(" + " @@ ".join(f"{show(key)} :> {show(value[key])}" for key in in_order(value)) + ")"
+    return str(value)
+
+
+def in_order(values: Iterable[Value]) -> list[Value]:
+    """The values in canonical order: integers by value, strings and model values by name, the others part by part.
+
+    Sets are ordered as the bit masks over their sorted elements are: by their largest elements first.
+    """
+    return sorted(values, key=_order)
+
+
+def _order(value: Value) -> tuple[Any, ...]:
+    if isinstance(value, int):
+        return (0, int(value))
+    if isinstance(value, (str, ModelValue)):
+        return (1, value if isinstance(value, str) else value.name)
+    if isinstance(value, tuple):
+        return (2, len(value), *map(_order, value))
+    if isinstance(value, frozenset):
+        return (3, *sorted(map(_order, value), reverse=True))
+    if isinstance(value, Fn):
+        keys = in_order(value)
+        return (4, *((_order(key), _order(value[key])) for key in keys))
+    return (5, repr(value))

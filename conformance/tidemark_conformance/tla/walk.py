@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
-from tidemark_conformance.tla.ir import Action, Binder, Const, Expr, Let, Lit, Loc, Local, Mark, Op, Unchanged, Var
+from tidemark_conformance.tla.ir import (
+    Action,
+    Binder,
+    Choose,
+    Const,
+    Except,
+    Expr,
+    Fold,
+    FunctionLit,
+    Let,
+    Lit,
+    Loc,
+    Local,
+    Mark,
+    Op,
+    Quant,
+    SetFilter,
+    SetMap,
+    Unchanged,
+    Var,
+)
 
 TRUE = Lit(True, "bool")
 
 
-@functools.lru_cache(maxsize=64)
-def _fields(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(cls))
+@functools.cache
+def _fields(cls: Hashable) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
 
 
 def _parts(value: object) -> Iterator[Expr]:
@@ -72,6 +92,26 @@ def without_marks(expr: Expr) -> Expr:
 def locals_used(expr: Expr) -> set[int]:
     """The uids of all locals that occur in `expr`, bound inside or not."""
     return {node.uid for node in walk(expr) if isinstance(node, Local)}
+
+
+def bound_by(expr: Expr) -> list[int]:
+    """The uids that `expr` itself binds."""
+    if isinstance(expr, (Quant, SetMap, FunctionLit)):
+        return [binder.uid for binder in expr.binders]
+    if isinstance(expr, (Choose, SetFilter)):
+        return [expr.binder.uid]
+    if isinstance(expr, Let):
+        return [expr.uid]
+    if isinstance(expr, Except):
+        return [expr.at]
+    if isinstance(expr, Fold):
+        return [expr.element, expr.accumulator]
+    return []
+
+
+def free_locals(expr: Expr) -> set[int]:
+    """The uids of the locals that `expr` uses but does not bind (every binder has a uid of its own)."""
+    return locals_used(expr) - {uid for node in walk(expr) for uid in bound_by(node)}
 
 
 def constants_used(expr: Expr) -> set[str]:

@@ -1,0 +1,393 @@
+"""What generated Python calls: TLA+'s operators on the values of `tla.values`, and sets that are not enumerated.
+
+Operators raise `EvaluationError` where TLC reports an error. A set that is only asked for members or iterated
+(`SUBSET S`, `[S -> T]`, `a..b`, ...) stays a description (`Described`); `freeze` makes a `frozenset` of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, show
+
+
+class EvaluationError(Exception):
+    """An expression without a value, where TLC would report an error; `operator` and `place` say where, if known."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.operator = ""
+        self.place = ""
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{self.message}" + (f" (in {self.operator})" if self.operator else "")
+
+
+class Lazy:
+    """A LET definition: evaluated at its first use, then kept."""
+
+    __slots__ = ("_compute", "_value")
+
+    def __init__(self, compute: Callable[[], Value]) -> None:
+        self._compute: Callable[[], Value] | None = compute
+        self._value: Value = None
+
+    def __call__(self) -> Value:
+        if self._compute is not None:
+            self._value = self._compute()
+            self._compute = None
+        return self._value
+
+
+# Sets by description
+
+
+class Described:
+    """A set that knows its members without listing them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({parts})"
+
+    def __contains__(self, value: Value) -> bool:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Value]:
+        raise EvaluationError("an infinite set is enumerated")
+
+
+SetLike = Any
+"""A `frozenset` or a `Described`."""
+
+
+class Range(Described):
+    """a..b"""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low, self.high = low, high
+
+    def __contains__(self, value: Value) -> bool:
+        return type(value) is int and self.low <= value <= self.high
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(range(self.low, self.high + 1))
+
+
+class Powerset(Described):
+    """SUBSET base"""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: SetLike) -> None:
+        self.base = base
+
+    def __contains__(self, value: Value) -> bool:
+        return isinstance(value, frozenset) and all(item in self.base for item in value)
+
+    def __iter__(self) -> Iterator[Value]:
+        items = list(self.base)
+        for size in range(len(items) + 1):
+            yield from map(frozenset, itertools.combinations(items, size))
+
+
+class Functions(Described):
+    """[source -> target]"""
+
+    __slots__ = ("source", "target")
+
+    def __init__(self, source: SetLike, target: SetLike) -> None:
+        self.source, self.target = freeze(source), target
+
+    def __contains__(self, value: Value) -> bool:
+        if not isinstance(value, (tuple, Fn)) or domain(value) != self.source:
+            return False
+        return all(item in self.target for item in (value if isinstance(value, tuple) else value.values()))
+
+    def __iter__(self) -> Iterator[Value]:
+        keys = list(self.source)
+        for values in itertools.product(list(self.target), repeat=len(keys)):
+            yield function(dict(zip(keys, values, strict=True)))
+
+
+class Records(Described):
+    """[a : S, b : T]"""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: dict[str, SetLike]) -> None:
+        self.fields = fields
+
+    def __contains__(self, value: Value) -> bool:
+        if not isinstance(value, Fn) or value.keys() != self.fields.keys():
+            return False
+        return all(value[name] in values for name, values in self.fields.items())
+
+    def __iter__(self) -> Iterator[Value]:
+        names = list(self.fields)
+        for values in itertools.product(*(list(self.fields[name]) for name in names)):
+            yield Fn(dict(zip(names, values, strict=True)))
+
+
+class Product(Described):
+    r"""S \X T"""
+
+    __slots__ = ("factors",)
+
+    def __init__(self, *factors: SetLike) -> None:
+        self.factors = factors
+
+    def __contains__(self, value: Value) -> bool:
+        if not isinstance(value, tuple) or len(value) != len(self.factors):
+            return False
+        return all(item in factor for item, factor in zip(value, self.factors, strict=True))
+
+    def __iter__(self) -> Iterator[Value]:
+        return itertools.product(*(list(factor) for factor in self.factors))
+
+
+class UnionOf(Described):
+    r"""The union of sets: S \cup T, UNION {S, ...}."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Iterable[SetLike]) -> None:
+        self.parts = tuple(parts)
+
+    def __contains__(self, value: Value) -> bool:
+        return any(value in part for part in self.parts)
+
+    def __iter__(self) -> Iterator[Value]:
+        seen: set[Value] = set()
+        for item in itertools.chain.from_iterable(self.parts):
+            if item not in seen:
+                seen.add(item)
+                yield item
+
+
+class Filtered(Described):
+    r"""{x \in base : test(x)}, for membership."""
+
+    __slots__ = ("base", "test")
+
+    def __init__(self, base: SetLike, test: Callable[[Value], bool]) -> None:
+        self.base, self.test = base, test
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self.base and self.test(value)
+
+    def __iter__(self) -> Iterator[Value]:
+        return (item for item in self.base if self.test(item))
+
+
+class Sequences(Described):
+    """Seq(base)"""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: SetLike) -> None:
+        self.base = base
+
+    def __contains__(self, value: Value) -> bool:
+        return isinstance(value, tuple) and all(item in self.base for item in value)
+
+
+class Kind(Described):
+    """Nat, Int, STRING: the values that pass a test."""
+
+    __slots__ = ("test",)
+
+    def __init__(self, test: Callable[[Value], bool]) -> None:
+        self.test = test
+
+    def __contains__(self, value: Value) -> bool:
+        return self.test(value)
+
+
+NAT = Kind(lambda value: type(value) is int and value >= 0)
+INT = Kind(lambda value: type(value) is int)
+STRING = Kind(lambda value: type(value) is str)
+BOOLEAN = frozenset({False, True})
+
+
+def freeze(values: SetLike) -> frozenset[Value]:
+    """The set as a value."""
+    if type(values) is frozenset:
+        return values
+    if isinstance(values, Described):
+        return frozenset(values)
+    raise EvaluationError(f"{show(values)} is no set")
+
+
+def big_union(sets: SetLike) -> frozenset[Value]:
+    """UNION sets"""
+    return frozenset().union(*(freeze(part) for part in sets))
+
+
+def subset(left: SetLike, right: SetLike) -> bool:
+    r"""left \subseteq right"""
+    if type(left) is frozenset and type(right) is frozenset:
+        return left <= right
+    return all(item in right for item in left)
+
+
+def difference(left: SetLike, right: SetLike) -> frozenset[Value]:
+    r"""left \ right"""
+    if type(left) is frozenset and type(right) is frozenset:
+        return left - right
+    return frozenset(item for item in left if item not in right)
+
+
+def intersection(left: SetLike, right: SetLike) -> frozenset[Value]:
+    r"""left \cap right"""
+    if type(left) is frozenset and type(right) is frozenset:
+        return left & right
+    return frozenset(item for item in left if item in right)
+
+
+def cardinality(values: SetLike) -> int:
+    return len(freeze(values))
+
+
+def choose(witnesses: Iterable[Value]) -> Value:
+    """CHOOSE: the one witness."""
+    found = list(itertools.islice(witnesses, 2))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise EvaluationError("CHOOSE finds no element that satisfies its predicate")
+    raise EvaluationError(f"CHOOSE has more than one witness ({show(found[0])} and {show(found[1])})")
+
+
+def nonempty(values: SetLike) -> bool:
+    return any(True for _ in values)
+
+
+# Equality
+
+
+def equal(left: Value, right: Value) -> bool:
+    """left = right; values of unlike kinds cannot be compared, except model values, which equal only themselves."""
+    kind = type(left)
+    if kind is type(right):
+        return bool(left == right)
+    if kind is ModelValue or type(right) is ModelValue:
+        return False
+    if kind in (tuple, Fn) and type(right) in (tuple, Fn):
+        return False
+    if isinstance(left, Described) or isinstance(right, Described):
+        return freeze(left) == freeze(right)
+    raise EvaluationError(f"{show(left)} and {show(right)} cannot be compared")
+
+
+def truth(value: Value) -> bool:
+    if type(value) is not bool:
+        raise EvaluationError(f"{show(value)} stands where TRUE or FALSE is needed")
+    return value
+
+
+# Integers
+
+
+def divide(left: int, right: int) -> int:
+    r"""left \div right, rounded down."""
+    if right == 0:
+        raise EvaluationError(f"{left} \\div 0")
+    return left // right
+
+
+def modulo(left: int, right: int) -> int:
+    """left % right; right is positive."""
+    if right <= 0:
+        raise EvaluationError(f"{left} % {right}: the second operand of % is positive")
+    return left % right
+
+
+# Functions, records, sequences
+
+
+def domain(mapping: Value) -> frozenset[Value]:
+    if type(mapping) is tuple:
+        return frozenset(range(1, len(mapping) + 1))
+    if type(mapping) is Fn:
+        return frozenset(mapping)
+    raise EvaluationError(f"{show(mapping)} is no function, so it has no DOMAIN")
+
+
+def apply(mapping: Value, argument: Value) -> Value:
+    """mapping[argument], a record's field or a sequence's element."""
+    if type(mapping) is tuple:
+        if type(argument) is int and 0 < argument <= len(mapping):
+            return mapping[argument - 1]
+    elif type(mapping) is Fn:
+        try:
+            return mapping[argument]
+        except KeyError:
+            pass
+    else:
+        raise EvaluationError(f"{show(mapping)} is applied to {show(argument)}, but it is no function")
+    raise EvaluationError(f"{show(mapping)} is applied to {show(argument)}, which is outside its domain")
+
+
+def replace(mapping: Value, path: Sequence[Value], value: Callable[[Value], Value]) -> Value:
+    """[mapping EXCEPT ![path] = value(@)]; a path outside the domain changes nothing."""
+    key = path[0]
+    if type(mapping) is tuple:
+        if type(key) is not int or not 0 < key <= len(mapping):
+            return mapping
+        old = mapping[key - 1]
+    elif type(mapping) is Fn:
+        if key not in mapping:
+            return mapping
+        old = mapping[key]
+    else:
+        raise EvaluationError(f"EXCEPT on {show(mapping)}, which is no function")
+    new = value(old) if len(path) == 1 else replace(old, path[1:], value)
+    if type(mapping) is tuple:
+        return (*mapping[: key - 1], new, *mapping[key:])
+    return Fn({**mapping, key: new})
+
+
+def sequence(value: Value) -> tuple[Value, ...]:
+    if type(value) is not tuple:
+        raise EvaluationError(f"{show(value)} is no sequence")
+    return value
+
+
+def head(values: Value) -> Value:
+    if not sequence(values):
+        raise EvaluationError("Head of the empty sequence")
+    return values[0]
+
+
+def tail(values: Value) -> Value:
+    if not sequence(values):
+        raise EvaluationError("Tail of the empty sequence")
+    return values[1:]
+
+
+def subsequence(values: Value, first: int, last: int) -> Value:
+    """SubSeq(values, first, last)"""
+    if first > last:
+        return sequence(values)[:0]
+    if first < 1 or last > len(sequence(values)):
+        raise EvaluationError(f"SubSeq({show(values)}, {first}, {last}) reaches outside the sequence")
+    return values[first - 1 : last]
+
+
+def fold(body: Callable[[Value, Value], Value], start: Value, collection: Iterable[Value]) -> Value:
+    """body(e, acc) over the collection, from `start`."""
+    for element in collection:
+        start = body(element, start)
+    return start
+
+
+def no_case() -> Value:
+    raise EvaluationError("no arm of CASE applies")
