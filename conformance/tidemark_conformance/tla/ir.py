@@ -52,7 +52,7 @@ class Var(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Local(Expr):
-    """A bound identifier: of a quantifier, CHOOSE, function or set constructor, LET, EXCEPT's @, or action parameter."""
+    """A bound identifier: of a quantifier, CHOOSE, constructor, LET, EXCEPT's @, or an action's parameter."""
 
     uid: int
     name: str
@@ -69,7 +69,10 @@ class Binder:
 
 @dataclass(frozen=True, slots=True)
 class Let(Expr):
-    """A parameterless LET definition, evaluated at most once and only if needed (LET operators with parameters are inlined)."""
+    """A parameterless LET definition, evaluated at most once and only if needed.
+
+    LET operators with parameters are inlined; an argument that an operator uses repeatedly becomes a Let as well.
+    """
 
     uid: int
     name: str
@@ -214,7 +217,7 @@ class Except(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Fold(Expr):
-    """A fold of the fold library. `kind`: "set" or "seq"; the fold of `body` (over `element`, `accumulator`) from `start`.
+    """A fold of the fold library: of `body` (over `element`, `accumulator`) from `start`. `kind` is "set" or "seq".
 
     A set is folded in an order that must not matter; a sequence from its first element to its last.
     """

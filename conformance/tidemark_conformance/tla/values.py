@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 Value = Any
 """A TLA+ value in the representation of this module."""
@@ -22,7 +22,7 @@ class ModelValue:
     """An uninterpreted constant of TLC; two model values are equal only if they are the same object."""
 
     __slots__ = ("name",)
-    _interned: dict[str, ModelValue] = {}
+    _interned: ClassVar[dict[str, ModelValue]] = {}
     name: str
 
     def __new__(cls, name: str) -> ModelValue:

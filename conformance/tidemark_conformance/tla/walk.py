@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 
 from tidemark_conformance.tla.ir import (
     Action,
@@ -31,9 +30,14 @@ from tidemark_conformance.tla.ir import (
 TRUE = Lit(True, "bool")
 
 
-@functools.cache
-def _fields(cls: Hashable) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(cls: type[Expr]) -> tuple[str, ...]:
+    known = _FIELDS.get(cls)
+    if known is None:
+        known = _FIELDS[cls] = tuple(field.name for field in dataclasses.fields(cls))
+    return known
 
 
 def _parts(value: object) -> Iterator[Expr]:

@@ -169,14 +169,15 @@ def _written(expr: Expr) -> str:
 def _difference(name: str, verb: str, actual: Value, wanted: Value) -> str:
     """Where two values differ, as deep as they have the same shape."""
     path = name
-    while isinstance(actual, (Fn, tuple)) and type(actual) is type(wanted):
-        keys = in_order(actual) if isinstance(actual, Fn) else list(range(len(actual)))
-        same = actual.keys() == wanted.keys() if isinstance(actual, Fn) else len(actual) == len(wanted)
-        differing = [key for key in keys if same and actual[key] != wanted[key]]
+    while True:
+        fields: list[tuple[str, Value, Value]] = []
+        if isinstance(actual, Fn) and isinstance(wanted, Fn) and actual.keys() == wanted.keys():
+            for key in in_order(actual):
+                fields.append((f".{key}" if isinstance(key, str) else f"[{show(key)}]", actual[key], wanted[key]))
+        elif isinstance(actual, tuple) and isinstance(wanted, tuple) and len(actual) == len(wanted):
+            fields = [(f"[{i}]", a, w) for i, (a, w) in enumerate(zip(actual, wanted, strict=True), 1)]
+        differing = [field for field in fields if field[1] != field[2]]
         if len(differing) != 1:
-            break
-        key = differing[0]
-        shown = str(key + 1) if isinstance(actual, tuple) else show(key)
-        path = f"{path}.{key}" if isinstance(key, str) else f"{path}[{shown}]"
-        actual, wanted = actual[key], wanted[key]
-    return f"{path} is {show(actual)}, {verb} {show(wanted)}"
+            return f"{path} is {show(actual)}, {verb} {show(wanted)}"
+        part, actual, wanted = differing[0]
+        path += part

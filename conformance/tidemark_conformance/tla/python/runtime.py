@@ -49,7 +49,7 @@ class Lazy:
 class Described:
     """A set that knows its members without listing them."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{getattr(self, name)!r}" for name in self.__slots__)
