@@ -22,9 +22,9 @@ from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg as cfg_files
-from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.values import Value, in_order
 from tidemark_conformance.tlc import config, definitions, modules, runner, toolchain
-from tidemark_conformance.tlc.values import MODEL_VALUE, StateParser, canonical, declarations, parse_value, to_tla
+from tidemark_conformance.tlc.values import MODEL_VALUE, StateParser, declarations, parse_value, to_tla
 
 ROOT = "TidemarkGraph"
 VERDICTS = "tidemark_verdicts"
@@ -188,7 +188,7 @@ def _domains(
         value = parse_value(parse_value(f'"{printed}"'))
         if not isinstance(value, frozenset):
             raise Unusable(f"a parameter's domain of {plan.disjuncts[int(at)].action} is no set: {printed[:80]}")
-        found[int(at), int(index)] = tuple(canonical(value))
+        found[int(at), int(index)] = tuple(in_order(value))
     return [
         tuple(found[at, index] for index in range(len(disjunct.domains))) for at, disjunct in enumerate(plan.disjuncts)
     ], result.seconds

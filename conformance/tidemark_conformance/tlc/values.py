@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tidemark_conformance.tla.values import Fn, ModelValue, Value, function
+from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>-?\d+)|(?P<name>[A-Za-z0-9_]*[A-Za-z_][A-Za-z0-9_!]*)"""
@@ -159,28 +159,6 @@ def parse_state(text: str) -> dict[str, Value]:
     return StateParser().parse(text)
 
 
-def order(value: Value) -> tuple[object, ...]:
-    """A sort key: the canonical order of values, kinds apart, sets by size and sorted elements."""
-    if isinstance(value, bool):
-        return (0, value)
-    if isinstance(value, int):
-        return (1, value)
-    if isinstance(value, str):
-        return (2, value)
-    if isinstance(value, ModelValue):
-        return (3, value.name)
-    if isinstance(value, tuple):
-        return (4, tuple(order(item) for item in value))
-    if isinstance(value, frozenset):
-        return (5, len(value), tuple(sorted(order(item) for item in value)))
-    return (6, tuple(sorted((order(key), order(item)) for key, item in value.items())))
-
-
-def canonical(values: Iterable[Value]) -> list[Value]:
-    """The values in canonical order."""
-    return sorted(values, key=order)
-
-
 MODEL_VALUE = "tidemark_mv_"
 """Prefix of the constants that stand for model values in generated modules (`declarations`)."""
 
@@ -201,9 +179,9 @@ def to_tla(value: Value, model_value: str = "") -> str:
     if isinstance(value, tuple):
         return "<<" + ", ".join(to_tla(item, model_value) for item in value) + ">>"
     if isinstance(value, frozenset):
-        return "{" + ", ".join(to_tla(item, model_value) for item in canonical(value)) + "}"
+        return "{" + ", ".join(to_tla(item, model_value) for item in in_order(value)) + "}"
     if isinstance(value, Fn):
-        keys = canonical(value)
+        keys = in_order(value)
         if all(type(key) is str and _IDENTIFIER.match(key) and key not in _RESERVED for key in keys):
             return "[" + ", ".join(f"{key} |-> {to_tla(value[key], model_value)}" for key in keys) + "]"
         pairs = (f"{to_tla(key, model_value)} :> {to_tla(value[key], model_value)}" for key in keys)
