@@ -90,7 +90,7 @@ class Op(Expr):
 
 OPERATORS = frozenset(
     # logic
-    "and or not implies iff eq ne "
+    "and or not implies iff eq ne "  # noqa: SIM905
     # integers
     "add sub mul div mod neg lt le gt ge range "
     # sets
