@@ -1,8 +1,7 @@
 """The types that `TypeOK` gives to variables, and what each of them needs of a state vector.
 
 A type is a finite set of values with one representation: `TInt`, `TBool`, `TAtom` and `TSet` are one cell (int64),
-the others are runs of cells (ARCHITECTURE.md, "Layout"). The canonical order of a type's values is the lexicographic
-order of their cells: integers by value, atoms by name, tuples and records (fields by name) part by part.
+the others are runs of cells (ARCHITECTURE.md, "Layout"). Values are in canonical order (`values.in_order`) everywhere.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tidemark_conformance.tla.ir import (
     SetFilter,
     SetMap,
 )
-from tidemark_conformance.tla.values import Fn, ModelValue, Value, function
+from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order
 
 MAX_SET = 62
 """The most elements that a set's element type may have: a set is one bit mask in one int64."""
@@ -355,7 +354,7 @@ def canonical(values: Iterable[Value], loc: Loc | None = None) -> tuple[tuple[Va
     """Values in canonical order, with the least type that holds them all."""
     distinct = set(values)
     kind = type_of_values(distinct, loc)
-    return tuple(sorted(distinct, key=lambda value: encode(kind, value))), kind
+    return tuple(in_order(distinct)), kind
 
 
 def enumerate_type(kind: Type, limit: int = MAX_SET) -> list[Value] | None:
@@ -404,7 +403,7 @@ def _enumerate_union(kind: TUnion, limit: int) -> list[Value] | None:
             if rows is None or len(found) + len(rows) > limit:
                 return None
             found += rows
-    return sorted(found, key=lambda value: encode(kind, value))
+    return in_order(found)
 
 
 def _combine(

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pickle
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,13 +19,14 @@ from numpy.typing import NDArray
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import cache_root
-from tidemark_conformance.tla.ir import Expr
+from tidemark_conformance.tla.ir import Expr, HasRule, Lit
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.kernels.program import NOT_A_STEP, Generator, Program, Source
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
 from tidemark_conformance.tla.types import Evaluate
 from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.walk import map_children
 
 if TYPE_CHECKING:
     from tidemark_conformance.tla.spec import Specification
@@ -232,13 +234,24 @@ def compile_kernels(spec: Specification, folder: Path | None = None) -> Kernels:
     """
     from tidemark_conformance.tla.python import compile_python
 
-    constant = compile_python(spec).constant
+    constant = evaluator(spec, compile_python(spec).constant)
     layout = layout_of(spec.module, constant)
     parameters = action_parameters(spec.module, constant)
     root = folder or cache_root() / "kernels"
     program = _program(spec, constant, layout, parameters, root)
     place, run = _compiled(program, root)
     return Kernels(program, run, layout, parameters, evaluate_hoisted(program.hoisted, constant), place)
+
+
+def evaluator(spec: Specification, constant: Evaluate) -> Evaluate:
+    """Evaluates constant-level expressions, those that ask for rules in force included."""
+
+    def force(expr: Expr) -> Expr:
+        if isinstance(expr, HasRule):
+            return Lit(expr.rule not in spec.without, "bool")
+        return map_children(expr, force)
+
+    return lambda expr: constant(force(expr))
 
 
 def evaluate_hoisted(hoisted: Sequence[Expr], constant: Evaluate) -> list[int]:
@@ -311,6 +324,7 @@ def _compiled(program: Program, root: Path) -> tuple[Path, Callable[..., int]]:
     if description is None or description.loader is None:
         raise Unusable(f"{place}: the compiled kernels cannot be loaded: delete this folder.")
     loaded = importlib.util.module_from_spec(description)
+    sys.modules[module] = loaded
     description.loader.exec_module(loaded)
     run: Callable[..., int] = loaded.run
     _loaded[place] = run
