@@ -51,9 +51,10 @@ class Oracle:
 class AuditResult:
     """The outcome of one audit.
 
-    `steps` counts records after each trace's initial one, in judged traces; `actions`: per action (steps taken, blocked
-    attempts); `rules`: per rule (predicate true, false) while it was in force; `without`: the rules that are not in
-    force; `not_checked`: properties that did not run, and why; `seconds` is wall time without Spark's start.
+    `steps` counts the steps that a trace claims to take (no stutters, no blocked attempts); `actions`: per action
+    (steps taken, blocked attempts); `rules`: per rule (predicate true, false) while it was in force; `without`: the
+    rules that are not in force; `not_checked`: properties that did not run, and why; `seconds` is wall time without
+    Spark's start.
     """
 
     spec: str
@@ -71,6 +72,7 @@ class AuditResult:
     checked: dict[str, tuple[str, ...]] = field(default_factory=dict)
     not_checked: tuple[str, ...] = ()
     oracle: Oracle = field(default_factory=Oracle)
+    tlc_steps_per_s: float = 0.0
 
     @property
     def exit_code(self) -> int:

@@ -14,30 +14,47 @@ REMEMBERED_IDS = 8_000_000
 """Trace ids remembered as 64-bit hashes (64 MiB) before duplicates are looked for in another way."""
 
 
+Signature = tuple[int, int]
+"""A failing check's index in `kernels.checks`, and for "not a step" the action claimed (-1: none); else -1."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Example:
+    """One trace of a group; ordered by id. `step`: where it shows (-1: nowhere in particular).
+
+    `stream` and `failures` (signature -> first step) are kept for the first trace of a group only.
+    """
+
+    trace: str
+    step: int
+    stream: bytes = field(default=b"", compare=False)
+    failures: tuple[tuple[Signature, int], ...] = field(default=(), compare=False)
+
+
 @dataclass(slots=True)
 class Group:
-    """Traces with the same outcome: how many, and the first few by id, each with the step where it shows (or -1)."""
+    """Traces with the same outcome: how many, and the first few by id."""
 
     traces: int = 0
-    examples: list[tuple[str, int]] = field(default_factory=list)
+    examples: list[Example] = field(default_factory=list)
 
-    def add(self, trace: str, step: int) -> None:
-        """Count one trace."""
-        self.traces += 1
-        if len(self.examples) < EXAMPLES or (trace, step) < self.examples[-1]:
-            self._keep([*self.examples, (trace, step)])
+    def wants(self, trace: str) -> bool:
+        """Whether this trace would be among the first few."""
+        return len(self.examples) < EXAMPLES or trace < self.examples[-1].trace
+
+    def add(self, example: Example, traces: int = 1) -> None:
+        """Count traces and remember one of them."""
+        self.traces += traces
+        self._keep([*self.examples, example])
 
     def merge(self, other: Group) -> None:
         """Count another group's traces too."""
         self.traces += other.traces
         self._keep(self.examples + other.examples)
 
-    def _keep(self, examples: list[tuple[str, int]]) -> None:
-        self.examples = sorted(examples)[:EXAMPLES]
-
-
-Signature = tuple[int, int]
-"""A failing check's index in `kernels.checks`, and for "not a step" the action claimed (-1: none); else -1."""
+    def _keep(self, examples: list[Example]) -> None:
+        first, *rest = sorted(examples)[:EXAMPLES]
+        self.examples = [first, *(Example(one.trace, one.step) if one.stream else one for one in rest)]
 
 
 @dataclass(slots=True)
@@ -57,13 +74,15 @@ class Tally:
     failures: dict[Signature, Group] = field(default_factory=dict)
     undecided: dict[int, Group] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
-    headers: dict[str, int] = field(default_factory=dict)
+    headers: int = 0
     ids: list[NDArray[np.int64]] = field(default_factory=list)
+    wanted: int = 0
+    sample: list[tuple[int, str, bytes]] = field(default_factory=list)
 
     @classmethod
-    def empty(cls, actions: int, rules: int) -> Tally:
+    def empty(cls, actions: int, rules: int, wanted: int = 0) -> Tally:
         """Nothing counted yet, for a specification with that many actions and rules."""
-        return cls(np.zeros((actions, 2), np.int64), np.zeros((rules, 2), np.int64))
+        return cls(np.zeros((actions, 2), np.int64), np.zeros((rules, 2), np.int64), wanted=wanted)
 
     def refuse(self, sentence: str) -> None:
         """Note what voids the audit (only the smallest few sentences are kept: one is enough to be told)."""
@@ -84,9 +103,13 @@ class Tally:
             self.undecided.setdefault(reason, Group()).merge(group)
         for sentence in other.refused:
             self.refuse(sentence)
-        for text, files in other.headers.items():
-            self.headers[text] = self.headers.get(text, 0) + files
+        self.headers += other.headers
         self.ids.extend(other.ids)
+        self.keep_sample(other.sample)
+
+    def keep_sample(self, more: list[tuple[int, str, bytes]]) -> None:
+        """Offer passing traces to the sample."""
+        self.sample = sorted([*self.sample, *more])[: self.wanted]
 
 
 def has_duplicates(ids: Iterable[NDArray[np.int64]]) -> bool:

@@ -123,9 +123,9 @@ def file_traces(path: Path, schema: Schema) -> Iterator[StoredTrace]:
     header = file_header(path)
     header.require(schema.header, str(path))
     if form_of(path.name) == PARQUET:
-        from tidemark_conformance.trace.parquet import read_traces
+        from tidemark_conformance.trace.parquet import read_rows
 
-        for trace, steps, stream in read_traces(path):
+        for trace, steps, stream in read_rows(path):
             yield StoredTrace(trace, steps, stream, str(path))
         return
     reader = LineReader(schema, header.nodes, str(path))
@@ -137,7 +137,7 @@ def raw_traces(path: Path) -> Iterator[RawTrace]:
     """The traces of one NDJSON file as lines; its header is skipped."""
     with open_lines(path) as lines:
         next(lines, None)
-        yield from split_traces(lines)
+        yield from split_traces(lines, where=str(path))
 
 
 class TraceWriter(Protocol):

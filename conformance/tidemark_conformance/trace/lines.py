@@ -69,7 +69,7 @@ def _is_end(end: Any) -> TypeGuard[dict[str, Any]]:
     )
 
 
-def split_traces(lines: Iterable[bytes], first: int = 2) -> Iterator[RawTrace]:
+def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Iterator[RawTrace]:
     """Group the lines after the header (bytes without line feeds) into traces; `first` numbers the first of them.
 
     A line that cannot be read belongs to the trace before it; outside any trace it makes a damaged trace of its own,
@@ -81,7 +81,7 @@ def split_traces(lines: Iterable[bytes], first: int = 2) -> Iterator[RawTrace]:
         event = _event(line)
         if event is None:
             if current is None:
-                current = RawTrace(f"unreadable line {number}", number)
+                current = RawTrace(f"(unreadable: {where}:{number})", number)
             current.add(line, number, None)
             continue
         name = event["trace"]

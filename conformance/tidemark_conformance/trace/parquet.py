@@ -137,8 +137,14 @@ def read_header(path: Path) -> Header:
     return parse_header(text, str(path))
 
 
-def read_traces(path: Path) -> Iterator[tuple[str, int, bytes]]:
-    """The traces of one Parquet file on this machine, in order: id, steps, delta stream. Errors as `read_header`."""
+def read_traces(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The traces of one Parquet file on this machine, in order: id and delta stream. Errors as `read_header`."""
+    for trace, _, stream in read_rows(path):
+        yield trace, stream
+
+
+def read_rows(path: Path) -> Iterator[tuple[str, int, bytes]]:
+    """The rows of one Parquet file on this machine, in order: id, steps, delta stream. Errors as `read_header`."""
     columns = ["trace", "steps", "stream"]
     with _opened(path) as file:
         missing = [name for name in columns if name not in file.schema_arrow.names]

@@ -1,0 +1,236 @@
+"""The audit: one Spark job over whole traces, no shuffle, a pickled tally per partition added up on the driver."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidemark_conformance.check.inputs import Input, ndjson_lines, open_input, parquet_rows
+from tidemark_conformance.check.judge import NOT_A_STEP, Judge, judge_for
+from tidemark_conformance.check.oracle import Judged, compare
+from tidemark_conformance.check.result import AuditResult, Failure, Oracle, Undecided
+from tidemark_conformance.check.session import on_this_machine, readable_errors, run_with_progress
+from tidemark_conformance.check.tally import REMEMBERED_IDS, Example, Signature, Tally, has_duplicates
+from tidemark_conformance.check.worker import OUTPUT, Job, ndjson_ids, ndjson_partition, pack, parquet_partition
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import PACKAGE, cache_root
+from tidemark_conformance.report.progress import Progress, Silent
+from tidemark_conformance.tla.kernels.driver import REASONS
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.files import NDJSON
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REFUSED = {"malformed stream", "unknown action", "parameter out of its domain", "unknown node"}
+"""Reasons that void the audit: the bytes are as their writer wrote them, and mean nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to audit. `baseline` names the specification's set of rules in the report; `oracle`: passing traces that TLC
+    replays too, with one of each failing signature; `snapshot`: traces may start anywhere, without history."""
+
+    baseline: str = ""
+    oracle: int = 0
+    snapshot: bool = False
+
+
+def audit(
+    session: SparkSession,
+    source: Input | Sequence[str],
+    specification: Specification,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
+    """Judge every trace of the input by a specification.
+
+    `source`: an opened input, or paths as for `open_input`. Raises Unusable where the input cannot be judged as a
+    whole: another specification, duplicate ids, no traces, an unreadable part, an unknown action, and so on.
+    """
+    options = options or Options()
+    started = time.monotonic()
+    opened = source if isinstance(source, Input) else open_input(session, source)
+    judge = judge_for(specification, options.oracle, options.snapshot)
+    opened.header.require(judge.schema.header, opened.files[0])
+    job = Job(
+        specification,
+        judge.schema.header,
+        opened.header.nodes,
+        options.snapshot,
+        options.oracle,
+        None if on_this_machine(session.sparkContext.master) else ship(session),
+    )
+    tally = _run(session, opened, job, judge, progress or Silent())
+    _require_sound(session, opened, tally)
+    seconds = time.monotonic() - started
+    return _result(tally, judge, options, seconds)
+
+
+def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress: Progress) -> Tally:
+    with readable_errors(source.shown):
+        if source.form == NDJSON:
+            frame = ndjson_lines(session, source).mapInArrow(ndjson_partition(job), OUTPUT)
+        else:
+            frame = parquet_rows(session, source).mapInArrow(parquet_partition(job), OUTPUT)
+        rows = run_with_progress(session, frame.collect, progress)
+    tally = judge.tally()
+    for row in rows:
+        tally.merge(pickle.loads(row.tally))
+    return tally
+
+
+def _require_sound(session: SparkSession, source: Input, tally: Tally) -> None:
+    """Refuse what cannot be counted as judged: see REFUSED, missing headers, no traces, an id that stands twice."""
+    if tally.refused:
+        raise Unusable(min(tally.refused))
+    for code, group in sorted(tally.undecided.items()):
+        if REASONS[code] in REFUSED:
+            raise Unusable(
+                f"trace {group.examples[0].trace} in {source.shown} has a record with {_article(REASONS[code])}, though its "
+                "checksum is right; correct the program that wrote it"
+            )
+    if tally.traces == 0:
+        raise Unusable(f"{source.shown} holds no trace; an audit of nothing proves nothing")
+    if tally.headers != len(source.files):
+        raise Unusable(
+            f"{len(source.files)} files in {source.shown} start with {tally.headers} trace headers; "
+            "write the parts without one again, with `tidemark convert`"
+        )
+    if tally.traces > REMEMBERED_IDS or has_duplicates(tally.ids):
+        duplicate = _duplicate(session, source)
+        if duplicate is not None:
+            raise Unusable(
+                f"trace {duplicate} stands twice in {source.shown} (or its lines are apart); give every trace an id of its "
+                "own and keep its lines together"
+            )
+
+
+def _article(reason: str) -> str:
+    return ("an " if reason[0] in "aeiou" else "a ") + reason
+
+
+def _duplicate(session: SparkSession, source: Input) -> str | None:
+    """An id that really stands twice, or None: a Spark aggregation over the ids alone."""
+    with readable_errors(source.shown):
+        if source.form == NDJSON:
+            ids = ndjson_lines(session, source).mapInArrow(ndjson_ids, "trace string")
+        else:
+            ids = parquet_rows(session, source).select("trace")
+        rows = ids.groupBy("trace").count().where("count > 1").select("trace").limit(1).collect()
+    return rows[0].trace if rows else None
+
+
+def ship(session: SparkSession) -> str:
+    """Send our package, the compiled kernels and the parsed specifications along with the jobs of this session.
+
+    Returns the name of the shipped cache's archive. Done once per session.
+    """
+    context = session.sparkContext
+    known = getattr(context, "_tidemark_shipped", None)
+    if known is not None:
+        return str(known)
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-ship-"))
+    package = folder / "tidemark_conformance.zip"
+    pack(PACKAGE.parent, [PACKAGE.name], package)
+    context.addPyFile(str(package))
+    archive = folder / "tidemark-cache.zip"
+    pack(cache_root(), [name for name in ("kernels", "ir") if (cache_root() / name).is_dir()], archive)
+    context.addFile(str(archive))
+    context._tidemark_shipped = archive.name
+    return archive.name
+
+
+# --- from counts to names -----------------------------------------------------------------------------------------
+
+
+def _result(tally: Tally, judge: Judge, options: Options, seconds: float) -> AuditResult:
+    specification = judge.specification
+    failures = sorted(
+        (_failure(signature, judge, group.traces, group.examples) for signature, group in tally.failures.items()),
+        key=lambda failure: (-failure.traces, failure.signature),
+    )
+    undecided = sorted(
+        (
+            Undecided(REASONS[code], group.traces, tuple(example.trace for example in group.examples))
+            for code, group in tally.undecided.items()
+        ),
+        key=lambda group: (-group.traces, group.reason),
+    )
+    oracle, rate = _ask_tlc(tally, judge, options)
+    return AuditResult(
+        spec=specification.module.name,
+        traces=tally.traces,
+        steps=tally.steps,
+        seconds=seconds,
+        passed=int(tally.verdicts[0]),
+        failed=int(tally.verdicts[1]),
+        failures=tuple(failures),
+        undecided=tuple(undecided),
+        actions=_pairs(judge.schema.actions, tally.actions),
+        rules=_pairs(specification.module.rules, tally.rules),
+        without=tuple(sorted(specification.without)),
+        baseline=options.baseline,
+        checked=_checked(judge, options),
+        not_checked=_not_checked(judge, options),
+        oracle=oracle,
+        tlc_steps_per_s=rate,
+    )
+
+
+def _pairs(names: Sequence[str], counts: object) -> dict[str, tuple[int, int]]:
+    return {name: (int(a), int(b)) for name, (a, b) in zip(names, counts, strict=True)}  # type: ignore[call-overload]
+
+
+def _families(judge: Judge) -> list[tuple[str, list[str]]]:
+    """The checks behind "not a step", in the order of the kernels' numbers."""
+    specification = judge.specification
+    return [
+        ("invariant", [one.name for one in specification.invariants]),
+        ("action-property", [one.name for one in specification.properties]),
+        ("quiescence", [one.name for one in specification.quiescence]),
+    ]
+
+
+def _named(signature: Signature, judge: Judge) -> tuple[str, str]:
+    """A signature's kind and name."""
+    check, action = signature
+    if check == NOT_A_STEP:
+        return "not-a-step", judge.schema.actions[action] if action >= 0 else "(no action)"
+    names = [(kind, name) for kind, family in _families(judge) for name in family]
+    return names[check - 1]
+
+
+def _failure(signature: Signature, judge: Judge, traces: int, examples: list[Example]) -> Failure:
+    kind, name = _named(signature, judge)
+    return Failure(kind, name, traces, tuple((example.trace, example.step) for example in examples))
+
+
+def _checked(judge: Judge, options: Options) -> dict[str, tuple[str, ...]]:
+    skipped = set(judge.kernels.history) if options.snapshot else set()
+    return {kind: tuple(name for name in names if name not in skipped) for kind, names in _families(judge)}
+
+
+def _not_checked(judge: Judge, options: Options) -> tuple[str, ...]:
+    lines = [f"{name} (temporal, TLC's alone)" for name in judge.specification.temporal]
+    if options.snapshot:
+        lines += [f"{name} (reads history, and the traces start from a snapshot)" for name in judge.kernels.history]
+    return tuple(lines)
+
+
+def _ask_tlc(tally: Tally, judge: Judge, options: Options) -> tuple[Oracle, float]:
+    if options.oracle <= 0:
+        return Oracle(), 0.0
+    judged = {trace: Judged(trace, stream, {}) for _, trace, stream in tally.sample}
+    for group in tally.failures.values():
+        first = group.examples[0]
+        failures = {_named(signature, judge): step for signature, step in first.failures}
+        judged.setdefault(first.trace, Judged(first.trace, first.stream, failures))
+    if options.snapshot:
+        raise Unusable("--oracle and --from-snapshot exclude each other: TLC replays a trace from Init only")
+    return compare(judge.specification, judge.schema, list(judged.values()))

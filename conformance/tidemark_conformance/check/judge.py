@@ -1,0 +1,135 @@
+"""One worker's part of an audit: batches of delta streams in, a tally out. No Spark in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import nsmallest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemark_conformance.check.locate import actions_at
+from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
+from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.schema import WITHOUT, Schema, schema_of
+
+NOT_A_STEP = 0
+"""The index of "not a step" in `kernels.checks`."""
+PASS, FAIL, UNDECIDED = range(3)
+"""Verdicts of the kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of traces: stream i is `data[offsets[i]:offsets[i + 1]]`, `ids[i]` 64 bits of its id, `name(i)` its
+    id."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    name: Callable[[int], str]
+
+    def stream(self, row: int) -> bytes:
+        """One trace's bytes."""
+        return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes()
+
+
+class Judge:
+    """The compiled checks of one specification, and how to count what they find.
+
+    `wanted`: passing traces to sample; `snapshot`: traces may start anywhere, and checks with history do not run.
+    """
+
+    def __init__(self, specification: Specification, schema: Schema, wanted: int = 0, snapshot: bool = False) -> None:
+        self.specification = specification
+        self.schema = schema
+        self.kernels: Kernels = compile_kernels(specification)
+        self._wanted = wanted
+        self._snapshot = snapshot
+        self._arities = np.array(schema.arities, np.int64)
+
+    def tally(self) -> Tally:
+        """An empty tally."""
+        return Tally.empty(len(self.schema.actions), len(self.specification.module.rules), self._wanted)
+
+    def add(self, tally: Tally, batch: Batch, nodes: int) -> None:
+        """Judge a batch whose header names so many nodes, and count it in `tally`."""
+        found = self.kernels.check(batch.data, batch.offsets, nodes=nodes, snapshot=self._snapshot)
+        tally.traces += len(batch.ids)
+        tally.steps += int(found.steps.sum())
+        tally.verdicts += np.bincount(found.verdict, minlength=3)
+        tally.actions += found.actions
+        tally.rules += found.rules
+        tally.ids.append(batch.ids)
+        if found.verdict.any():
+            self._count_failures(tally, batch, found.verdict == FAIL, found.first)
+            self._count_undecided(tally, batch, np.flatnonzero(found.verdict == UNDECIDED), found.reason)
+        if self._wanted:
+            self._sample(tally, batch, np.flatnonzero(found.verdict == PASS))
+
+    def _count_failures(self, tally: Tally, batch: Batch, failing: NDArray[np.bool_], first: NDArray[np.int32]) -> None:
+        for check in range(first.shape[1]):
+            rows = np.flatnonzero(failing & (first[:, check] >= 0))
+            if not len(rows):
+                continue
+            actions = self._actions(batch, rows, first) if check == NOT_A_STEP else np.full(len(rows), -1, np.int64)
+            for action in np.unique(actions):
+                chosen = rows[actions == action]
+                signature = (check, int(action))
+                smallest = nsmallest(EXAMPLES, ((batch.name(int(row)), int(row)) for row in chosen))
+                group = tally.failures.setdefault(signature, Group())
+                for index, (name, row) in enumerate(smallest):
+                    counted = len(chosen) if index == 0 else 0
+                    detail = group.wants(name) and index == 0
+                    group.add(self._example(name, row, int(first[row, check]), batch, first, detail), counted)
+
+    def _actions(self, batch: Batch, rows: NDArray[np.int64], first: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The action that each failing record claims to be."""
+        starts, ends = batch.offsets[rows], batch.offsets[rows + 1]
+        return actions_at(batch.data, starts, ends, first[rows, NOT_A_STEP].astype(np.int64), self._arities)
+
+    def _example(self, name: str, row: int, step: int, batch: Batch, first: NDArray[np.int32], detail: bool) -> Example:
+        if not detail:
+            return Example(name, step)
+        failures: list[tuple[Signature, int]] = []
+        for check in np.flatnonzero(first[row] >= 0):
+            rows = np.array([row])
+            action = int(self._actions(batch, rows, first)[0]) if check == NOT_A_STEP else -1
+            failures.append(((int(check), action), int(first[row, check])))
+        return Example(name, step, batch.stream(row), tuple(failures))
+
+    def _count_undecided(self, tally: Tally, batch: Batch, rows: NDArray[np.int64], reason: NDArray[np.uint8]) -> None:
+        for code in np.unique(reason[rows]):
+            chosen = rows[reason[rows] == code]
+            names = nsmallest(EXAMPLES, (batch.name(int(row)) for row in chosen))
+            group = tally.undecided.setdefault(int(code), Group())
+            for index, name in enumerate(names):
+                group.add(Example(name, -1), len(chosen) if index == 0 else 0)
+
+    def _sample(self, tally: Tally, batch: Batch, rows: NDArray[np.int64]) -> None:
+        keys = batch.ids[rows]
+        for index in np.argsort(keys)[: self._wanted]:
+            row = int(rows[index])
+            tally.keep_sample([(int(keys[index]), batch.name(row), batch.stream(row))])
+
+
+_loaded: dict[object, Judge] = {}
+
+
+def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = False) -> Judge:
+    """The judge of a specification, made once per process."""
+    checked = (specification.invariants, specification.properties, specification.quiescence)
+    constants = sorted((name, repr(value)) for name, value in specification.constants.items() if name != WITHOUT)
+    key = (
+        specification.hash,
+        tuple(constants),
+        specification.without,
+        tuple(one.name for family in checked for one in family),
+        wanted,
+        snapshot,
+    )
+    if key not in _loaded:
+        _loaded[key] = Judge(specification, schema_of(specification), wanted, snapshot)
+    return _loaded[key]

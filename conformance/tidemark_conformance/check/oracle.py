@@ -1,0 +1,85 @@
+"""TLC's opinion on a few audited traces, compared with the kernels' verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tidemark_conformance.check.result import Oracle
+from tidemark_conformance.tla.kernels.stream import BLOCKED
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tlc import oracle as tlc_oracle
+from tidemark_conformance.trace.replay import events
+from tidemark_conformance.trace.schema import WITHOUT, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A trace with the kernels' verdict: the first failing step of every failing check (none: it passes).
+
+    Keys are (kind, name) as in `result.Failure`; for "not-a-step" the name is the action's.
+    """
+
+    trace: str
+    stream: bytes
+    failures: Mapping[tuple[str, str], int]
+
+
+def compare(specification: Specification, schema: Schema, judged: Sequence[Judged]) -> tuple[Oracle, float]:
+    """Replay the traces in TLC; returns every disagreement as a sentence, and TLC's rate in steps per second.
+
+    TLC stops at the first record that is no step, so of a failing trace only what happens up to there is compared.
+    Raises Unusable where TLC cannot run.
+    """
+    if not judged:
+        return Oracle(note="there was no trace to replay"), 0.0
+    traces = [_replayable(one, schema) for one in judged]
+    replays = tlc_oracle.replay(
+        specification.path,
+        specification.cfg,
+        specification.module.ghosts,
+        traces,
+        constants={WITHOUT: specification.constants[WITHOUT]},
+    )
+    disagreements: list[str] = []
+    for one, replay in zip(judged, replays.traces, strict=True):
+        disagreements += _differences(one, replay)
+    return Oracle(len(judged), tuple(disagreements)), replays.steps_per_s
+
+
+def _replayable(one: Judged, schema: Schema) -> tlc_oracle.Trace:
+    first, *rest = events(one.stream, schema)
+    steps = [tlc_oracle.Step(event.action, event.params, event.state, event.kind == BLOCKED) for event in rest]
+    return tlc_oracle.Trace(one.trace, first.state, steps)
+
+
+def _differences(one: Judged, replay: tlc_oracle.Replay) -> list[str]:
+    """Sentences on where TLC and the kernels differ, up to the first record that one of them rejects."""
+    rejected = min((step for (kind, _), step in one.failures.items() if kind == "not-a-step"), default=None)
+    found: list[str] = []
+    if rejected != replay.rejected:
+        found.append(
+            f"trace {one.trace}: TLC {_rejects(replay.rejected)}, the audit {_rejects(rejected)}"
+            + (f" (TLC: {replay.errors[0]})" if replay.errors else "")
+        )
+    horizon = min((step for step in (rejected, replay.rejected) if step is not None), default=None)
+    for kind, theirs in (("invariant", replay.invariants), ("action-property", replay.properties)):
+        ours = {name: step for (its, name), step in one.failures.items() if its == kind}
+        for name in sorted({*ours, *theirs}):
+            mine, other = _before(ours.get(name), horizon), _before(theirs.get(name), horizon)
+            if mine != other:
+                found.append(f"trace {one.trace}: {kind} {name} falls {_at(other)} in TLC and {_at(mine)} in the audit")
+    return found
+
+
+def _before(step: int | None, horizon: int | None) -> int | None:
+    """The step if it is before the first rejected record, which TLC does not reach."""
+    return None if step is None or (horizon is not None and step >= horizon) else step
+
+
+def _rejects(step: int | None) -> str:
+    return "takes every step" if step is None else f"rejects step {step}"
+
+
+def _at(step: int | None) -> str:
+    return "nowhere" if step is None else f"at step {step}"

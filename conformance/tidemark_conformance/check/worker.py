@@ -1,0 +1,235 @@
+"""What runs in Spark's Python workers: Arrow batches of one partition in, one pickled tally out.
+
+A worker process makes its judge once. On this machine the kernels come from the cache folder; on a cluster they, and
+our packages, travel with the job (`ship`), and a worker whose processor or numba differs compiles them again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidemark_conformance.check.judge import Batch, Judge, judge_for
+from tidemark_conformance.check.tally import Tally
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.header import Header, parse_header
+from tidemark_conformance.trace.lines import split_traces
+from tidemark_conformance.trace.ndjson import LineReader
+
+OUTPUT = "tally binary"
+"""The schema of what a partition yields."""
+LINES_PER_BATCH = 2_000
+"""NDJSON traces judged together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a worker must know; it travels by pickle.
+
+    `header`: what every file must start with; `nodes`: those of a Parquet audit's files; `snapshot`: traces need not
+    start in Init and checks with history do not run; `wanted`: passing traces to sample; `cache`: the shipped cache
+    folder's archive, None on this machine.
+    """
+
+    specification: Specification
+    header: Header
+    nodes: tuple[str, ...]
+    snapshot: bool
+    wanted: int
+    cache: str | None
+
+    def judge(self) -> Judge:
+        """This process's judge."""
+        if self.cache is not None:
+            _unpack(self.cache)
+        return judge_for(self.specification, self.wanted, self.snapshot)
+
+
+def _unpack(archive: str) -> None:
+    """Unpack the shipped cache folder once per machine, and use it."""
+    from pyspark import SparkFiles
+
+    source = Path(SparkFiles.get(archive))
+    content = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    target = Path(tempfile.gettempdir()) / f"tidemark-{user}-{content}"
+    if not target.is_dir():
+        draft = Path(tempfile.mkdtemp(prefix="tidemark-"))
+        with zipfile.ZipFile(source) as packed:
+            for entry in packed.infolist():
+                path = Path(packed.extract(entry, draft))
+                stamp = _timestamp(entry)
+                os.utime(path, (stamp, stamp))
+        try:
+            draft.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
+    os.environ["TIDEMARK_CACHE"] = str(target)
+
+
+def _timestamp(entry: zipfile.ZipInfo) -> float:
+    return float(entry.comment.decode() or 0)
+
+
+def pack(folder: Path, names: list[str], archive: Path) -> None:
+    """Pack files and folders below `folder` for `_unpack`, times of modification included (kernels are known by
+    them)."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in names:
+            root = folder / name
+            files = sorted(one for one in root.rglob("*") if one.is_file()) if root.is_dir() else [root]
+            for file in files:
+                entry = zipfile.ZipInfo(str(file.relative_to(folder)))
+                entry.comment = repr(file.stat().st_mtime).encode()
+                packed.writestr(entry, file.read_bytes())
+
+
+def parquet_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for `mapInArrow` over the columns trace, stream, header, and the id's 64-bit hash."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tally: Tally | None = None
+        for batch in batches:
+            judge = job.judge()
+            tally = tally or judge.tally()
+            trace, stream, header, hashed = batch.columns
+            _check_headers(job, header, tally)
+            if trace.null_count or stream.null_count:
+                tally.refuse("a Parquet part has a row without trace id or stream; write it with `tidemark convert`")
+                continue
+            data, offsets = _views(stream)
+            ids = hashed.to_numpy(zero_copy_only=False)
+            judge.add(tally, Batch(data, offsets, ids, _names(trace)), len(job.nodes))
+        yield from _result(tally)
+
+    return work
+
+
+def _names(trace: pa.Array) -> Callable[[int], str]:
+    return lambda row: str(trace[row].as_py())
+
+
+def _views(column: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The bytes and offsets of a binary column without copying the bytes."""
+    wide = pa.types.is_large_binary(column.type)
+    _, offsets, data = column.buffers()
+    kind = np.int64 if wide else np.int32
+    first = np.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
+    content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
+    return content, first.astype(np.int64)
+
+
+def _check_headers(job: Job, column: pa.Array, tally: Tally) -> None:
+    if column.null_count == len(column):
+        return
+    for text in column.drop_null().to_pylist():
+        tally.headers += 1
+        try:
+            found = parse_header(text, "a Parquet part")
+            found.require(job.header, "a Parquet part")
+            if found.nodes != job.nodes:
+                raise Unusable("the Parquet parts name different nodes; audit them one after the other")
+        except Unusable as problem:
+            tally.refuse(str(problem))
+
+
+def ndjson_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for `mapInArrow` over the columns value (a line) and path, lines of a file together and in order."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tally: Tally | None = None
+        for path, lines in _by_file(batches):
+            judge = job.judge()
+            tally = tally or judge.tally()
+            try:
+                _judge_lines(job, judge, tally, path, lines)
+            except Unusable as problem:
+                tally.refuse(str(problem))
+        yield from _result(tally)
+
+    return work
+
+
+def _judge_lines(job: Job, judge: Judge, tally: Tally, path: str, lines: Iterator[bytes]) -> None:
+    header = parse_header(next(lines, b""), path)
+    header.require(job.header, path)
+    tally.headers += 1
+    reader = LineReader(judge.schema, header.nodes, path)
+    ids: list[str] = []
+    streams: list[bytes] = []
+    for raw in split_traces(lines, where=path):
+        ids.append(raw.id)
+        streams.append(reader.stream(raw)[1])
+        if len(ids) == LINES_PER_BATCH:
+            judge.add(tally, _batch(ids, streams), len(header.nodes))
+            ids, streams = [], []
+    if ids:
+        judge.add(tally, _batch(ids, streams), len(header.nodes))
+
+
+def _batch(ids: list[str], streams: list[bytes]) -> Batch:
+    offsets = np.zeros(len(streams) + 1, np.int64)
+    np.cumsum([len(stream) for stream in streams], out=offsets[1:])
+    data = np.frombuffer(b"".join(streams) or b"\0", np.uint8)
+    return Batch(data, offsets, np.array([id_hash(name) for name in ids], np.int64), ids.__getitem__)
+
+
+def id_hash(name: str) -> int:
+    """64 bits of an NDJSON trace's id, as a signed integer."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def ndjson_ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For `mapInArrow` over (value, path): the id of every trace, one row each."""
+    for path, lines in _by_file(batches):
+        next(lines, None)
+        names = [raw.id for raw in split_traces(lines, where=path)]
+        yield pa.record_batch({"trace": pa.array(names, pa.string())})
+
+
+def _by_file(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Groups rows (value, path) by path; each group's lines must be read before the next group is asked for."""
+    rows = _rows(batches)
+    ahead = next(rows, None)
+    while ahead is not None:
+        path = ahead[0]
+
+        def lines() -> Iterator[bytes]:
+            nonlocal ahead
+            while ahead is not None and ahead[0] == path:  # noqa: B023  (read before the next group is asked for)
+                line = ahead[1]
+                ahead = next(rows, None)
+                yield line
+
+        current = lines()
+        yield _shown(path), current
+        for _ in current:
+            pass
+
+
+def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, bytes]]:
+    for batch in batches:
+        value, path = batch.columns
+        raw = value.cast(pa.binary() if value.type == pa.string() else pa.large_binary()).to_pylist()
+        yield from zip(path.to_pylist(), raw, strict=True)
+
+
+def _shown(path: str) -> str:
+    return path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
+
+
+def _result(tally: Tally | None) -> Iterator[pa.RecordBatch]:
+    if tally is not None:
+        yield pa.record_batch({"tally": pa.array([pickle.dumps(tally)], pa.binary())})

@@ -1,0 +1,43 @@
+"""`tidemark audit PATH...`: check traces against a specification, on Spark."""
+
+from __future__ import annotations
+
+import argparse
+
+from tidemark_conformance.check.audit import Options, audit
+from tidemark_conformance.check.inputs import open_input
+from tidemark_conformance.check.session import spark_session
+from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
+from tidemark_conformance.report import document
+from tidemark_conformance.report.audit import render
+from tidemark_conformance.report.progress import progress
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tidemark audit`."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="trace files or folders, as Spark can read them")
+    add_specification_arguments(parser)
+    add_baseline_arguments(parser)
+    parser.add_argument("--master", help="Spark's master (default: local[2], or what spark-submit says)")
+    parser.add_argument("--oracle", type=int, default=0, metavar="N", help="let TLC replay N passing traces, too")
+    parser.add_argument(
+        "--from-snapshot", action="store_true", help="traces need not start in Init; checks with history do not run"
+    )
+    document.add_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Audit; 1 for any failing trace, else 3 for any undecided one, else 0."""
+    console = document.console(args.json)
+    with spark_session(args.master) as session:
+        source = open_input(session, args.paths)
+        specification, baseline = load_for(
+            source.header.spec, args.spec, args.config, baseline=args.baseline, without=args.without
+        )
+        options = Options(baseline, args.oracle, args.from_snapshot)
+        with progress(f"audit of {specification.module.name}") as bar:
+            result = audit(session, source, specification, options, bar)
+    document.write(result.document(), args.json)
+    if args.json != "-":
+        render(result, console)
+    return result.exit_code

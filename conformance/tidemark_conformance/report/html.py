@@ -1,0 +1,175 @@
+"""An explanation as one self-contained HTML page: no script, no font, no file beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+from tidemark_conformance.explain.record import Change, Diagram, Explanation, Finding, Reason, Shown, Shrunk
+from tidemark_conformance.report.diagram_svg import svg
+from tidemark_conformance.report.explanation import rules_line, summary, verdict_sentences
+
+STYLE = """
+:root { --ink: #1d2430; --soft: #667085; --line: #d5dae3; --paper: #ffffff; --panel: #f6f7fa; --bad: #c4262e;
+  --badback: #fdecec; --good: #1a7f4b; --warn: #9a6700; --accent: #2563c9; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --soft: #97a1b3; --line: #39414f; --paper: #14181f;
+  --panel: #1c222c; --bad: #ff7b81; --badback: #3a1d22; --good: #5fce94; --warn: #e3b341; --accent: #79aaf7; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
+  padding: 24px 28px 64px; max-width: 1180px; }
+h1 { font-size: 22px; margin: 0 0 4px; } h2 { font-size: 16px; margin: 30px 0 8px; }
+p { margin: 4px 0; } .soft { color: var(--soft); }
+code, td, .reason, .labels { font: 13px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+.verdict { padding: 1px 10px; border-radius: 10px; color: var(--paper); font-size: 15px; vertical-align: 2px; }
+.verdict.fail { background: var(--bad); } .verdict.pass { background: var(--good); }
+.verdict.undecided { background: var(--warn); }
+.panel { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 16px;
+  overflow-x: auto; }
+table { border-collapse: collapse; } td { padding: 1px 18px 1px 0; vertical-align: top; overflow-wrap: anywhere; }
+td:first-child { white-space: nowrap; }
+.old { color: var(--bad); } .new { color: var(--good); } .ghost { color: var(--soft); }
+.reason { border-left: 2px solid var(--line); padding: 2px 0 2px 14px; margin: 6px 0; }
+.reason .operator { font-weight: 700; } .reason .place { color: var(--accent); }
+.outcome { font-weight: 700; } .outcome.false { color: var(--bad); } .outcome.true { color: var(--good); }
+.outcome.error { color: var(--warn); }
+.formula { font-style: italic; } .note { font-family: system-ui, sans-serif; }
+.value { color: var(--good); }
+svg.spacetime { max-width: none; font: 13px ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+.spacetime .life { stroke: var(--line); stroke-width: 1.5; } .spacetime .node { fill: var(--ink); font-weight: 700; }
+.spacetime .number { fill: var(--soft); } .spacetime .label { fill: var(--ink); }
+.spacetime .label.stutter, .spacetime .label.blocked, .spacetime .label.initial { fill: var(--soft); }
+.spacetime .label.fails { fill: var(--bad); font-weight: 700; } .spacetime .failing { fill: var(--badback); }
+.spacetime .arrow { stroke: var(--accent); stroke-width: 1.6; } .spacetime .arrow.early { stroke-dasharray: 4 3; }
+.spacetime .head { fill: var(--accent); }
+.spacetime circle { stroke: var(--paper); stroke-width: 1.5; } .spacetime circle.step { fill: var(--good); }
+.spacetime circle.blocked { fill: var(--paper); stroke: var(--warn); stroke-width: 2.5; }
+.spacetime circle.stutter { fill: var(--soft); } .spacetime circle.fails { fill: var(--bad); }
+"""
+
+
+def page(explanation: Explanation) -> str:
+    """The whole page as text."""
+    title = f"{explanation.spec}: trace {explanation.trace}, {explanation.verdict}"
+    body = "\n".join(_sections(explanation))
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _sections(explanation: Explanation) -> Iterator[str]:
+    verdict = explanation.verdict
+    yield (
+        f'<h1>trace {escape(explanation.trace)} <span class="verdict {verdict}">{verdict.upper()}</span></h1>'
+        f'<p class="soft">{escape(explanation.source)} · {explanation.steps} steps · '
+        f"{escape(rules_line(explanation))}</p>"
+    )
+    yield from (f"<p>{escape(sentence)}</p>" for sentence in summary(explanation))
+    if explanation.step is not None:
+        step = explanation.step
+        node = f'<span class="soft">{escape(step.node)}</span> ' if step.node else ""
+        yield f"<h2>Step {step.number}: {node}<code>{escape(step.label)}</code></h2>"
+        changed = _table(_change_rows(step.changes)) if step.changes else '<p class="soft">It changes nothing.</p>'
+        yield f'<div class="panel">{changed}</div>'
+    for finding in explanation.first if explanation.findings else ():
+        yield _finding(finding)
+    yield from (f"<p>{escape(sentence)}</p>" for sentence in verdict_sentences(explanation))
+    if explanation.diagram is not None:
+        yield f'<h2>What happened</h2><div class="panel">{_drawing(explanation.diagram)}</div>'
+    if explanation.state:
+        yield from _state(explanation)
+    if explanation.step is not None:
+        yield from _enabled(explanation)
+    for finding in explanation.later if explanation.findings else ():
+        yield _finding(finding, f"Later, at step {finding.step}: ")
+    if explanation.shrunk is not None:
+        yield _shrunk(explanation.shrunk)
+
+
+def _drawing(diagram: Diagram) -> str:
+    return svg(diagram) + (
+        '<p class="soft">An arrow runs from the step that wrote something to the first step of another node that read '
+        "it; dashed: written before the first row. Hollow: blocked by a rule. Grey: changes nothing that the "
+        "specification sees.</p>"
+    )
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    """Rows of cells that are HTML already."""
+    return (
+        "<table>" + "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows) + "</table>"
+    )
+
+
+def _change_rows(changes: Sequence[Change]) -> Iterator[Sequence[str]]:
+    for change in changes:
+        if change.how == "set":
+            what = f'<span class="old">{escape(change.old)}</span> → <span class="new">{escape(change.new)}</span>'
+        elif change.new:
+            what = f'<span class="new">+ {escape(change.new)}</span> <span class="soft">({change.how})</span>'
+        else:
+            what = f'<span class="old">− {escape(change.old)}</span> <span class="soft">({change.how})</span>'
+        yield f'<span class="{"ghost" if change.ghost else ""}">{escape(change.unit)}</span>', what
+
+
+def _finding(finding: Finding, prefix: str = "") -> str:
+    why = "" if finding.kind == "not-a-step" else " is violated"
+    title = f"{prefix}why it is {finding.headline}" if not why else f"{prefix}why {finding.headline}{why}"
+    shown = title[:1].upper() + title[1:]
+    return f'<h2>{escape(shown)}</h2><div class="panel">{_reason(finding.reason)}</div>'
+
+
+def _reason(reason: Reason) -> str:
+    head = [f'<span class="operator">{escape(reason.operator)}</span>'] if reason.operator else []
+    head += [f'<span class="place">{escape(reason.place)}</span>'] if reason.place else []
+    head.append(f'<span class="outcome {reason.outcome}">{reason.outcome.upper()}</span>')
+    parts = [" ".join(head)]
+    if reason.text and reason.text != reason.operator:
+        parts.append(f'<span class="formula">{escape(reason.text)}</span>')
+    if reason.bindings:
+        parts.append("with " + ", ".join(_shown(shown) for shown in reason.bindings))
+    if reason.note:
+        parts.append(f'<span class="note">{escape(reason.note)}</span>')
+    parts += [f"&emsp;{_shown(shown)}" for shown in reason.values]
+    inner = "".join(_reason(part) for part in reason.because)
+    return f'<div class="reason">{"<br>".join(parts)}{inner}</div>'
+
+
+def _shown(shown: Shown) -> str:
+    return f'{escape(shown.name)} <span class="soft">=</span> <span class="value">{escape(shown.value)}</span>'
+
+
+def _state(explanation: Explanation) -> Iterator[str]:
+    before = f" (step {explanation.step.number - 1})" if explanation.step is not None else ""
+    rows = [
+        (
+            f'<span class="{"ghost" if variable.ghost else ""}">{escape(variable.name) if number == 0 else ""}</span>',
+            f'<span class="soft">{escape(unit.name + ": " if unit.name else "")}</span>{escape(unit.value)}',
+        )
+        for variable in explanation.state
+        for number, unit in enumerate(variable.units)
+    ]
+    folded = f'<p class="soft">not shown: {escape(", ".join(explanation.folded))}</p>' if explanation.folded else ""
+    yield f'<h2>The state before it{before}</h2><div class="panel">{_table(rows)}{folded}</div>'
+
+
+def _enabled(explanation: Explanation) -> Iterator[str]:
+    total = sum(group.count for group in explanation.enabled)
+    groups = "".join(f'<div class="labels">{escape(", ".join(group.labels))}</div>' for group in explanation.enabled)
+    nothing = '<p class="soft">Nothing: no action is enabled in this state.</p>'
+    yield f'<h2>What could have happened instead ({total} enabled)</h2><div class="panel">{groups or nothing}</div>'
+
+
+def _shrunk(shrunk: Shrunk) -> str:
+    parts = ["<h2>The smallest run that fails in the same way</h2>"]
+    if shrunk.diagram is not None:
+        parts.append(
+            f"<p>{shrunk.decisions} of {shrunk.decisions_before} decisions, {shrunk.steps} of {shrunk.steps_before} "
+            f"steps, after {shrunk.runs} simulations.</p>"
+        )
+        parts += [f'<div class="labels">{escape(decision)}</div>' for decision in shrunk.kept]
+    if shrunk.note:
+        parts.append(f"<p>{escape(shrunk.note)}</p>")
+    if shrunk.diagram is not None:
+        parts.append(f'<div class="panel">{svg(shrunk.diagram)}</div>')
+    return "".join(parts)
