@@ -1,0 +1,112 @@
+"""`tidemark explain`: why a trace failed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain import load
+from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.judge import Judgement, judge
+from tidemark_conformance.explain.record import Explanation
+from tidemark_conformance.explain.run import Run
+from tidemark_conformance.explain.shrink import shrunk
+from tidemark_conformance.explain.spacetime import WINDOW
+from tidemark_conformance.report import explanation as text
+from tidemark_conformance.report import html
+from tidemark_conformance.report.progress import progress
+from tidemark_conformance.trace.schema import Schema, schema_of
+
+WIDTH = 100
+"""Characters of a line where the output is no terminal."""
+
+EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("path", type=Path, metavar="PATH", help="a trace file (NDJSON or Parquet), or a folder of them")
+    parser.add_argument("--trace", metavar="ID", help="explain this trace (default: the first that does not pass)")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="write the explanation as a web page")
+    parser.add_argument("--json", metavar="FILE", help="write the explanation as JSON (- for standard output)")
+    parser.add_argument(
+        "--last", type=int, default=WINDOW, metavar="N", help=f"draw the N steps before the failure (default: {WINDOW})"
+    )
+    parser.add_argument("--all", action="store_true", help="draw the whole trace")
+    parser.add_argument("--no-shrink", action="store_true", help="do not look for a smaller run that fails")
+    add_specification_arguments(parser)
+    add_baseline_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Explain one trace; 1 if it fails, 3 if it is undecided, 0 if it passes."""
+    if arguments.last < 0:
+        raise Unusable(f"--last {arguments.last} draws nothing; give a number of steps")
+    first = load.header_of(load.files(arguments.path)[0])
+    specification, _ = load_for(
+        first.spec, arguments.spec, arguments.config, baseline=arguments.baseline, without=arguments.without
+    )
+    explainer = Explainer(specification)
+    schema = schema_of(specification)
+    found, judgement = _choose(arguments.path, arguments.trace, explainer, schema)
+    explained = explainer.explain(found, judgement, None if arguments.all else arguments.last)
+    if explained.verdict == "fail" and not arguments.no_shrink:
+        explained = replace(explained, shrunk=shrunk(found, judgement, explainer, schema))
+    _write(explained, arguments)
+    return EXIT_CODES[explained.verdict]
+
+
+def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema) -> tuple[Run, Judgement]:
+    """The trace to explain and its judgement: the wanted one, else the first that fails, is undecided, or passes."""
+    best: tuple[Run, Judgement] | None = None
+    count = 0
+    with progress("looking for a failing trace") as shown:
+        for trace in load.stored(path, schema, wanted):
+            run = load.decoded(trace, schema)
+            judgement = judge(run, explainer.specification, explainer.checks)
+            if wanted is not None or judgement.verdict == "fail":
+                return run, judgement
+            if best is None or (best[1].verdict, judgement.verdict) == ("pass", "undecided"):
+                best = run, judgement
+            count += 1
+            shown.update(count, count)
+    if best is None:
+        raise Unusable(
+            f"{path} holds no trace {wanted!r}; take an id from the audit's report"
+            if wanted is not None
+            else f"{path} holds no trace; give the file or folder that was audited"
+        )
+    return best
+
+
+def _write(explained: Explanation, arguments: argparse.Namespace) -> None:
+    """The page, the document and the text; with `--json -` nothing but the document is printed."""
+    if arguments.output is not None:
+        _write_file(arguments.output, html.page(explained))
+    if arguments.json:
+        document = json.dumps(explained.document(), indent=2, ensure_ascii=False) + "\n"
+        if arguments.json == "-":
+            sys.stdout.write(document)
+            return
+        _write_file(Path(arguments.json), document)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, soft_wrap=False)
+    text.render(explained, console)
+    if arguments.output is not None:
+        console.print(f"\nwritten to {arguments.output}", style="dim")
+
+
+def _write_file(path: Path, content: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(content, encoding="utf-8")
+        os.replace(draft, path)
+    except OSError as problem:
+        raise Unusable(f"{path} cannot be written ({problem.strerror}); choose another file") from problem

@@ -1,0 +1,308 @@
+"""One safety rule side by side: its lines in the specification, its Python, its zoo rows, how it fails without it.
+
+Nothing here knows a protocol. A rule `ReachedEpochStart` of `spec/<protocol>/` is the function `reached_epoch_start` of
+the module `tidemark.<protocol>.rules`, its flaw the function of the same name in `tidemark.<protocol>.flaws`; the rows
+that remove it stand in `spec/zoo.toml`, their models in `spec/manifest.json`, their scenarios in `traces/golden/`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.record import Change
+from tidemark_conformance.explain.source import Line, Source
+from tidemark_conformance.explain.text import changes, label
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tlc import manifest as manifests
+from tidemark_conformance.tlc import verify
+from tidemark_conformance.tlc.runner import Step
+
+ZOO = "zoo.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonRule:
+    """A function of the implementation: `place` is `package/module.py:line`, `text` its source."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the zoo that removes the rule; `note` is what to know of it, such as why it cannot be reached."""
+
+    id: str
+    number: int
+    rules: tuple[str, ...]
+    property: str
+    model: str
+    summary: str
+    depth: int | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class CounterStep:
+    """One step of a counterexample: the action with its parameters and what it changed."""
+
+    number: int
+    label: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """TLC's shortest trace to the violation in a row's model; `note` says why there is none."""
+
+    row: str
+    property: str
+    steps: tuple[CounterStep, ...]
+    cached: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """The first step of a row's golden trace that the right specification refuses; `note` says why there is none."""
+
+    row: str
+    source: str
+    step: int | None
+    label: str
+    headline: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A rule in the list of all: where it is defined, the first sentence of its comment, the rows that remove it."""
+
+    name: str
+    protocol: str
+    place: str
+    sentence: str
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """All that is known of one rule."""
+
+    name: str
+    protocol: str
+    definition: tuple[Line, ...]
+    uses: tuple[tuple[str, Line], ...]
+    python: PythonRule | None
+    flaw: PythonRule | None
+    rows: tuple[Row, ...]
+    counterexamples: tuple[Counterexample, ...] = ()
+    flagged: tuple[Flagged, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A specification of this installation with rules: `protocol` is its folder's name."""
+
+    protocol: str
+    specification: Specification
+    source: Source
+
+
+def homes() -> list[Home]:
+    """The specifications `spec/<protocol>/<Name>.tla` with a `<Name>.cfg`; of a folder, that with most rules."""
+    found: dict[str, Home] = {}
+    for module in sorted(spec_root().glob("*/*.tla")):
+        config = module.with_suffix(".cfg")
+        if not config.is_file():
+            continue
+        specification = load(module, config)
+        known = found.get(module.parent.name)
+        if known is None or len(specification.module.rules) > len(known.specification.module.rules):
+            found[module.parent.name] = Home(module.parent.name, specification, Source(specification.sources))
+    return list(found.values())
+
+
+def listed() -> list[Listed]:
+    """Every rule of every specification, in the order of its text."""
+    rows = zoo()
+    return [
+        Listed(
+            rule,
+            home.protocol,
+            str(_place(home, rule)),
+            _sentence(_definition(home, rule)),
+            tuple(row.id for row in rows if rule in row.rules),
+        )
+        for home in homes()
+        for rule in home.specification.module.rules
+    ]
+
+
+def find(name: str) -> Home:
+    """The specification that has the rule; Unusable, with the names that come close, if none has."""
+    known = homes()
+    for home in known:
+        if name in home.specification.module.rules:
+            return home
+    names = [rule for home in known for rule in home.specification.module.rules]
+    folded = {rule.lower(): rule for rule in names} | {snake(rule): rule for rule in names}
+    close = dict.fromkeys(folded[match] for match in difflib.get_close_matches(name.lower(), folded, 4, 0.5))
+    hint = f"did you mean {' or '.join(close)}?" if close else "`tidemark rule` lists them all"
+    raise Unusable(f"no specification in {spec_root()} has a rule {name}: {hint}")
+
+
+def card(name: str) -> Card:
+    """The card of a rule, without what must be run (counterexamples, golden traces); Unusable for an unknown rule."""
+    home = find(name)
+    uses = tuple((home.source.enclosing(line), line) for line in home.source.uses(name))
+    notes: list[str] = []
+    python = python_rule(home.protocol, "rules", name)
+    flaw = python_rule(home.protocol, "flaws", name)
+    if python is None:
+        notes.append(f"The package tidemark.{home.protocol} has no rules.{snake(name)}.")
+    rows = tuple(row for row in zoo() if name in row.rules)
+    if not rows:
+        notes.append(f"No row of {ZOO} removes it: its absence is no known flaw.")
+    return Card(name, home.protocol, tuple(_definition(home, name)), uses, python, flaw, rows, notes=tuple(notes))
+
+
+def snake(name: str) -> str:
+    """The Python name of a rule: `ReachedEpochStart` is `reached_epoch_start`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def python_rule(protocol: str, module: str, rule: str) -> PythonRule | None:
+    """The function of a rule in `tidemark.<protocol>.<module>`; None where there is no such module or function."""
+    path = f"tidemark.{protocol}.{module}"
+    try:
+        loaded = importlib.import_module(path)
+    except ModuleNotFoundError as problem:
+        if problem.name is not None and path.startswith(problem.name):
+            return None
+        raise Unusable(f"{path} cannot be imported ({problem}); install what it needs") from problem
+    function = inspect.unwrap(found) if callable(found := getattr(loaded, snake(rule), None)) else None
+    if function is None:
+        return None
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        return None
+    file = Path(inspect.getsourcefile(function) or "")
+    package = Path(*path.split(".")[:-1])
+    return PythonRule(f"{package / file.name}:{first}", inspect.cleandoc("".join(lines)).rstrip())
+
+
+def zoo(path: Path | None = None) -> list[Row]:
+    """The rows of `spec/zoo.toml` in its order (none if there is no such file); Unusable if it cannot be read."""
+    path = path or spec_root() / ZOO
+    if not path.is_file():
+        return []
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as problem:
+        raise Unusable(f"{path} cannot be read ({problem}); correct it") from problem
+    tables = [table for rows in document.values() if isinstance(rows, list) for table in rows]
+    return [_row(table, path) for table in tables]
+
+
+def _row(table: Any, path: Path) -> Row:
+    try:
+        rules = table["rules"]
+        return Row(
+            id=str(table["id"]),
+            number=int(table["number"]),
+            rules=tuple(str(rule) for rule in rules),
+            property=str(table["property"]),
+            model=str(table.get("model", "")),
+            summary=str(table.get("summary", "")),
+            depth=int(table["depth"]) if table.get("depth") else None,
+            note=str(table.get("excused", "")),
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise Unusable(
+            f"a row of {path} lacks something ({problem!r}); it needs id, number, rules, property"
+        ) from problem
+
+
+def _place(home: Home, rule: str) -> object:
+    place = home.specification.places.get(rule)
+    return place[0] if place else home.specification.path.name
+
+
+def _definition(home: Home, rule: str) -> list[Line]:
+    place = home.specification.places.get(rule)
+    return home.source.definition(place[0]) if place else []
+
+
+def _sentence(lines: list[Line]) -> str:
+    """What goes wrong without the rule, out of the comment above it; else its first sentence."""
+    comment = " ".join(line.text.removeprefix("\\*").strip() for line in lines if line.text.startswith("\\*"))
+    sentences = [sentence for sentence in re.split(r"(?<=\.)\s+", comment) if sentence]
+    without = [sentence for sentence in sentences if re.match(r"Without", sentence)]
+    return next(iter(without or sentences), "")
+
+
+# --- what must be run ----------------------------------------------------------------------------------------------
+
+
+def counterexample(row: Row, jar: str | None = None) -> Counterexample:
+    """TLC's trace of the row's model, from the verdict cache or by running it."""
+
+    def nothing(note: str) -> Counterexample:
+        return Counterexample(row.id, row.property, (), False, note)
+
+    if not row.model:
+        return nothing(row.note or f"The row {row.id} names no model.")
+    manifest = manifests.load()
+    model = next((model for model in manifest.models if row.model in (model.name, model.cfg.stem)), None)
+    if model is None:
+        return nothing(f"Its model {row.model} is not in {manifest.path.name}.")
+    outcome = verify.verify([model], jar=jar)[0]
+    if outcome.result.verdict != "violates":
+        return nothing(f"TLC finds no violation in {model.name}: {outcome.result.verdict}.")
+    try:
+        specification = load(model.module, model.cfg)
+        checks: PythonChecks | None = compile_python(specification)
+        ghosts = specification.module.ghosts
+    except Unusable:
+        checks, ghosts = None, ()
+    steps = tuple(_counter_steps(outcome.result.trace, checks, ghosts))
+    return Counterexample(row.id, outcome.result.property or "", steps, outcome.cached, "")
+
+
+def _counter_steps(
+    trace: tuple[Step, ...], checks: PythonChecks | None, ghosts: tuple[str, ...]
+) -> Iterator[CounterStep]:
+    for number, (before, after) in enumerate(pairwise(trace), 1):
+        name = after.action or "a step"
+        named = _labelled(checks, name, before.state, after.state) if checks is not None else name
+        yield CounterStep(number, named, changes(before.state, after.state, ghosts))
+
+
+def _labelled(checks: PythonChecks, name: str, before: dict[str, Any], after: dict[str, Any]) -> str:
+    """The action with the parameters that lead from one state to the next (TLC does not print them)."""
+    try:
+        domains = checks.parameters(name)
+    except (KeyError, Unusable):
+        return name
+    for params in product(*domains):
+        try:
+            if checks.action(name, params, before, after) is True:
+                return label(name, params)
+        except EvaluationError:
+            continue
+    return name

@@ -1,0 +1,215 @@
+"""From one judged trace to its explanation: everything of `record.Explanation` but the shrunk run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
+
+from tidemark_conformance.explain.judge import ACTION_PROPERTY, INVARIANT, NOT_A_STEP, NOT_INITIAL, Judgement, Key
+from tidemark_conformance.explain.reads import Cell, reads
+from tidemark_conformance.explain.record import Diagram, Enabled, Explanation, Finding, Reason, StepView
+from tidemark_conformance.explain.run import BLOCKED, STEP, Event, Run, State
+from tidemark_conformance.explain.scope import Env, EvaluationError, Evaluator, Scope
+from tidemark_conformance.explain.source import Source
+from tidemark_conformance.explain.spacetime import WINDOW, diagram, views
+from tidemark_conformance.explain.state import shown_variables
+from tidemark_conformance.explain.text import label
+from tidemark_conformance.explain.why import why
+from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.ir import Action, Expr, HasRule, Named, RuleGuard
+from tidemark_conformance.tla.python import PythonChecks, compile_python
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.walk import conjuncts, enabling, variables_used, walk
+
+ATTEMPTS = 50_000
+"""At most so many (action, parameters) are tried as other names of a step that is none of its own."""
+
+
+class Explainer:
+    """Explains runs of one specification."""
+
+    def __init__(self, specification: Specification, checks: PythonChecks | None = None) -> None:
+        self.specification = specification
+        self.checks = checks or compile_python(specification)
+        self.module = specification.module
+        self.evaluator = Evaluator(specification)
+        self.source = Source(specification.sources)
+        self.formals = {action.name: tuple(param.name for param in action.params) for action in self.module.actions}
+
+    def explain(self, run: Run, judgement: Judgement, window: int | None = WINDOW) -> Explanation:
+        """Why the run got its verdict; `window`: records drawn before the failing one (None: the whole run)."""
+        rows = views(run, self.formals)
+        bare = Explanation(
+            spec=self.module.name,
+            trace=run.id,
+            source=run.source,
+            verdict=judgement.verdict,
+            reason=judgement.reason,
+            steps=max(0, len(run.events) - 1),
+            without=tuple(sorted(self.specification.without)),
+        )
+        if judgement.reason == NOT_INITIAL:
+            return self.not_initial(bare, run, rows)
+        if judgement.verdict != "fail":
+            return replace(bare, diagram=self.drawn(run, judgement, rows, (), window) if rows else None)
+        order = sorted(judgement.first.items(), key=lambda item: (item[1], _RANK[item[0][0]]))
+        findings = tuple(self.finding(key, number, run, judgement) for key, number in order)
+        number = findings[0].step
+        explained = replace(
+            bare,
+            findings=findings,
+            step=rows[number] if number else None,
+            diagram=self.drawn(run, judgement, rows, {finding.step for finding in findings[:1]}, window),
+        )
+        explained = self.with_state(explained, run, judgement, number, order)
+        return self.with_alternatives(explained, run.events[number], judgement) if number else explained
+
+    # --- the reasons ----------------------------------------------------------------------------------------------
+
+    def scope(self, judgement: Judgement, number: int) -> Scope:
+        """The step that led to record `number` (the initial state: a step from itself)."""
+        states = judgement.states
+        return Scope(self.evaluator, states[max(0, number - 1)], states[number])
+
+    def finding(self, key: Key, number: int, run: Run, judgement: Judgement) -> Finding:
+        kind, name = key
+        if kind == NOT_A_STEP:
+            return self.not_a_step(run.events[number], judgement)
+        named = next(named for named in self.named(kind) if named.name == name)
+        scope = self.scope(judgement, number)
+        if kind != ACTION_PROPERTY:
+            scope = Scope(self.evaluator, judgement.states[number], judgement.states[number])
+        return Finding(kind, name, number, str(named.loc), why(named.body, scope, Env(), self.source))
+
+    def named(self, kind: str) -> Iterable[Named]:
+        specification = self.specification
+        return {INVARIANT: specification.invariants, ACTION_PROPERTY: specification.properties}.get(
+            kind, specification.quiescence
+        )
+
+    def not_a_step(self, event: Event, judgement: Judgement) -> Finding:
+        if event.kind != STEP:
+            changed = [name for name, value in event.state.items() if judgement.states[event.number - 1][name] != value]
+            what = "a blocked attempt" if event.kind == BLOCKED else "a stutter"
+            reason = Reason(
+                f"UNCHANGED <<{', '.join(event.state)}>>",
+                "false",
+                note=f"the trace calls it {what}, which changes nothing, but {', '.join(changed)} changed",
+            )
+            return Finding(NOT_A_STEP, event.action or "a stutter", event.number, "", reason)
+        action = self.specification.action(event.action)
+        scope = self.scope(judgement, event.number)
+        reason = why(action.body, scope, self.parameters(action, event), self.source)
+        return Finding(NOT_A_STEP, event.action, event.number, str(action.loc), reason)
+
+    def not_initial(self, bare: Explanation, run: Run, rows: list[StepView]) -> Explanation:
+        state = run.events[0].state
+        reason = why(self.module.init, Scope(self.evaluator, state, state), Env(), self.source)
+        finding = Finding("not-initial", "Init", 0, reason.place, reason)
+        shown, folded = shown_variables(state, variables_used(self.module.init), self.module.ghosts, 0)
+        return replace(bare, findings=(finding,), state=shown, folded=folded)
+
+    def parameters(self, action: Action, event: Event) -> Env:
+        """The action's parameters as bound identifiers."""
+        env = Env()
+        for param, value in zip(action.params, event.params, strict=True):
+            env = env.bind(param.uid, value)
+        return env
+
+    # --- the state before, and what it allowed --------------------------------------------------------------------
+
+    def with_state(
+        self, explained: Explanation, run: Run, judgement: Judgement, number: int, order: list[tuple[Key, int]]
+    ) -> Explanation:
+        """The last good state: the variables that a failing conjunct mentions or that the step changed."""
+        matter: set[str] = {change.variable for change in explained.step.changes} if explained.step else set()
+        for key, at in order:
+            if at == number:
+                matter |= self.mentioned(key, run.events[number], judgement)
+        state = judgement.states[max(0, number - 1)]
+        shown, folded = shown_variables(state, matter, self.module.ghosts)
+        return replace(explained, state=shown, folded=folded)
+
+    def mentioned(self, key: Key, event: Event, judgement: Judgement) -> set[str]:
+        kind, name = key
+        scope = self.scope(judgement, event.number)
+        env = Env()
+        if kind == NOT_A_STEP:
+            if event.kind != STEP:
+                return set()
+            action = self.specification.action(event.action)
+            body, env = action.body, self.parameters(action, event)
+        else:
+            body = next(named.body for named in self.named(kind) if named.name == name)
+        return variables_used(next((part for part in conjuncts(body) if not scope.holds(part, env)), body))
+
+    def with_alternatives(self, explained: Explanation, event: Event, judgement: Judgement) -> Explanation:
+        before, after = judgement.states[event.number - 1], judgement.states[event.number]
+        enabled = tuple(self.enabled(before))
+        if explained.findings[0].kind != NOT_A_STEP:
+            return replace(explained, enabled=enabled)
+        return replace(
+            explained,
+            enabled=enabled,
+            allowed=tuple(self.allowed(event, before, after)),
+            allowed_without=tuple(self.allowed_without(event, before, after)) if event.kind == STEP else (),
+        )
+
+    def enabled(self, state: State) -> Iterable[Enabled]:
+        """The actions whose enabling conjuncts hold, grouped by action in the order of Next."""
+        groups: dict[str, list[str]] = {}
+        for name, params in self.checks.enabled_actions(state):
+            groups.setdefault(name, []).append(label(name, params))
+        return [Enabled(name, tuple(labels), len(labels)) for name, labels in groups.items()]
+
+    def allowed(self, event: Event, before: State, after: State) -> Iterable[str]:
+        """The labels of all steps that lead from `before` to `after`, whatever the trace calls it."""
+        tried = 0
+        for action in self.module.actions:
+            for params in product(*self.checks.parameters(action.name)):
+                tried += 1
+                if tried > ATTEMPTS:
+                    return
+                if self.is_step(self.checks, action.name, params, before, after):
+                    yield label(action.name, params)
+
+    def allowed_without(self, event: Event, before: State, after: State) -> Iterable[str]:
+        """The rules of the action, in force now, each of which alone keeps this from being its step."""
+        action = self.specification.action(event.action)
+        rules = {node.rule for node in walk(action.body) if isinstance(node, RuleGuard | HasRule)}
+        for rule in sorted(rules - self.specification.without):
+            constants = {**self.specification.constants, WITHOUT: self.specification.without | {rule}}
+            checks = compile_python(replace(self.specification, constants=constants))
+            if self.is_step(checks, event.action, event.params, before, after):
+                yield rule
+
+    @staticmethod
+    def is_step(checks: PythonChecks, action: str, params: tuple[object, ...], before: State, after: State) -> bool:
+        try:
+            return checks.action(action, params, before, after) is True
+        except EvaluationError:
+            return False
+
+    # --- the picture ----------------------------------------------------------------------------------------------
+
+    def drawn(
+        self, run: Run, judgement: Judgement, rows: list[StepView], failing: Iterable[int], window: int | None
+    ) -> Diagram:
+        bodies: dict[tuple[str, str], Expr] = {}
+        for action in self.module.actions:
+            bodies[(action.name, STEP)] = action.body
+            bodies[(action.name, BLOCKED)] = enabling(action)
+
+        def read(number: int) -> Iterable[Cell]:
+            event = run.events[number]
+            body = bodies.get((event.action, event.kind))
+            if body is None or number >= len(judgement.states):
+                return ()
+            env = self.parameters(self.specification.action(event.action), event)
+            return reads(body, self.scope(judgement, number), env)
+
+        return diagram(run, rows, read, failing, window)
+
+
+_RANK = {NOT_A_STEP: 0, INVARIANT: 1, ACTION_PROPERTY: 2, "quiescence": 3}

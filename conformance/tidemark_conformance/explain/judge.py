@@ -1,0 +1,110 @@
+"""A trace judged by the reference evaluator: the first failure of every check, and the states with their history.
+
+This is the audit's judgement (`check` makes it with kernels, at scale), for one trace at a time and without Spark.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tidemark_conformance.explain.run import BLOCKED, STEP, STUTTER, Event, Run, State
+from tidemark_conformance.tla.python import EvaluationError, PythonChecks
+from tidemark_conformance.tla.spec import Specification
+
+NOT_A_STEP, INVARIANT, ACTION_PROPERTY, QUIESCENCE = "not-a-step", "invariant", "action-property", "quiescence"
+NOT_INITIAL = "its first state does not satisfy Init"
+
+Key = tuple[str, str]
+"""A check: its kind and the property's name (of NOT_A_STEP: empty, it is one check)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`verdict`: "pass", "fail" or "undecided" with its `reason`; `first`: each failing check's first record.
+
+    `states`: one per record, history variables included (empty where they cannot be computed).
+    """
+
+    verdict: str
+    reason: str
+    first: dict[Key, int]
+    states: list[State]
+
+
+def judge(run: Run, specification: Specification, checks: PythonChecks) -> Judgement:
+    """Judge a run. A damaged run, or one that does not start in Init, is undecided whatever its steps are."""
+    if not run.events:
+        return Judgement("undecided", run.damage or "no initial state", {}, [])
+    first_state = run.events[0].state
+    if not _holds(lambda: checks.init(first_state)):
+        return Judgement("undecided", NOT_INITIAL, {}, [dict(first_state)])
+    judging = _Judging(specification, checks)
+    judging.start(first_state)
+    for event in run.events[1:]:
+        judging.take(event)
+    if run.damage:
+        return Judgement("undecided", run.damage, judging.first, judging.states)
+    if run.quiescent:
+        judging.end()
+    return Judgement("fail" if judging.first else "pass", "", judging.first, judging.states)
+
+
+class _Judging:
+    def __init__(self, specification: Specification, checks: PythonChecks) -> None:
+        self.specification = specification
+        self.checks = checks
+        self.first: dict[Key, int] = {}
+        self.states: list[State] = []
+
+    def start(self, state: State) -> None:
+        self.states.append({**state, **self.checks.initial_ghosts(state)})
+        self.invariants(0)
+
+    def take(self, event: Event) -> None:
+        before = self.states[-1]
+        same = all(before[name] == value for name, value in event.state.items())
+        if event.kind in (BLOCKED, STUTTER):
+            if not same:
+                self.first.setdefault((NOT_A_STEP, ""), event.number)
+            self.states.append({**before, **event.state})
+        else:
+            self.step(event, before)
+        if not same or event.kind == STEP:
+            self.invariants(event.number)
+            self.properties(event.number)
+
+    def step(self, event: Event, before: State) -> None:
+        after = {**before, **event.state}
+        if not _holds(self.checks.action, event.action, event.params, before, after):
+            self.first.setdefault((NOT_A_STEP, ""), event.number)
+        with contextlib.suppress(EvaluationError):  # the history keeps its last value, so that later checks see one
+            after |= self.checks.ghosts(event.action, event.params, before, after)
+        self.states.append(after)
+
+    def invariants(self, number: int) -> None:
+        state = self.states[-1]
+        for named in self.specification.invariants:
+            if (INVARIANT, named.name) not in self.first and not _holds(self.checks.invariant, named.name, state):
+                self.first[(INVARIANT, named.name)] = number
+
+    def properties(self, number: int) -> None:
+        before, after = self.states[-2:]
+        for named in self.specification.properties:
+            key = (ACTION_PROPERTY, named.name)
+            if key not in self.first and not _holds(self.checks.property, named.name, before, after):
+                self.first[key] = number
+
+    def end(self) -> None:
+        for named in self.specification.quiescence:
+            if not _holds(self.checks.quiescent, named.name, self.states[-1]):
+                self.first[(QUIESCENCE, named.name)] = len(self.states) - 1
+
+
+def _holds(check: Callable[..., bool], *arguments: Any) -> bool:
+    try:
+        return check(*arguments) is True
+    except EvaluationError:
+        return False

@@ -1,0 +1,183 @@
+"""Traces out of a file or a folder, one at a time, without Spark: found by their names, decoded by a schema."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.run import BLOCKED, INITIAL, STEP, STUTTER, Event, Run, State
+from tidemark_conformance.tla.kernels import stream as delta
+from tidemark_conformance.tla.types import Misfit, decode
+from tidemark_conformance.tla.values import Value
+from tidemark_conformance.trace import parquet
+from tidemark_conformance.trace.header import Header, parse_header
+from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END, split_traces
+from tidemark_conformance.trace.ndjson import LineReader
+from tidemark_conformance.trace.schema import Schema
+
+LINES = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")
+COLUMNS = (".parquet",)
+
+CAPACITY = "a value exceeds a capacity of the layout"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One trace as it is stored: its id, its delta stream, its file and that file's header."""
+
+    id: str
+    stream: bytes
+    source: Path
+    header: Header
+
+
+def files(path: Path) -> list[Path]:
+    """The trace files at `path` (a file, or a folder and what is below it), in the order of their names.
+
+    Raises Unusable if there is none, or if a folder mixes forms.
+    """
+    if not path.exists():
+        raise Unusable(f"{path} does not exist; give a trace file or a folder of them")
+    if path.is_file():
+        if not path.name.endswith(LINES + COLUMNS):
+            raise Unusable(f"{path} is no trace file by its name; it must end in {', '.join(LINES + COLUMNS)}")
+        return [path]
+    found = sorted(
+        file
+        for file in path.rglob("*")
+        if file.is_file() and file.name.endswith(LINES + COLUMNS) and not file.name.startswith((".", "_"))
+    )
+    if not found:
+        raise Unusable(f"{path} holds no trace file; its traces must end in {', '.join(LINES + COLUMNS)}")
+    if any(file.name.endswith(COLUMNS) for file in found) and any(file.name.endswith(LINES) for file in found):
+        raise Unusable(f"{path} mixes NDJSON and Parquet; keep one form in a folder")
+    return found
+
+
+def header_of(file: Path) -> Header:
+    """The header of one trace file; Unusable if it has none."""
+    if file.name.endswith(COLUMNS):
+        return parquet.read_header(file)
+    with _opened(file) as lines:
+        try:
+            first = next(lines, None)
+        except (OSError, EOFError) as problem:
+            raise Unusable(f"{file} cannot be read ({problem}); write it again") from problem
+    if first is None:
+        raise Unusable(f"{file} is empty; a trace file starts with a header")
+    return parse_header(first, str(file))
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[Iterator[bytes]]:
+    """The lines of a text file, without line feeds, also of a compressed one."""
+    with gzip.open(file, "rb") if file.name.endswith(".gz") else file.open("rb") as lines:
+        yield (line.rstrip(b"\n") for line in lines)
+
+
+def stored(path: Path, schema: Schema, only: str | None = None) -> Iterator[Stored]:
+    """The traces at `path` in order, or only the one with the id `only`.
+
+    Raises Unusable for a file that was written for another specification, or that cannot be read.
+    """
+    for file in files(path):
+        header = header_of(file)
+        header.require(schema.header, str(file))
+        if file.name.endswith(COLUMNS):
+            pairs = parquet.read_traces(file)
+            yield from (Stored(name, data, file, header) for name, data in pairs if only in (None, name))
+        else:
+            yield from _stored_lines(file, header, schema, only)
+
+
+def _stored_lines(file: Path, header: Header, schema: Schema, only: str | None) -> Iterator[Stored]:
+    reader = LineReader(schema, header.nodes, str(file))
+    with _opened(file) as lines:
+        try:
+            next(lines, None)
+            for raw in split_traces(lines):
+                if only in (None, raw.id):
+                    yield Stored(raw.id, reader.stream(raw)[1], file, header)
+        except (OSError, EOFError) as problem:
+            raise Unusable(f"{file} cannot be read to its end ({problem}); write it again") from problem
+
+
+def decoded(trace: Stored, schema: Schema) -> Run:
+    """The trace as events with their states; damage ends it where it can no longer be believed."""
+    reading = _Reading(trace, schema)
+    try:
+        for record in delta.records(trace.stream, schema.layout.base_cells, schema.arities):
+            if isinstance(record, delta.End):
+                return reading.finished(record)
+            reading.take(record)
+    except delta.Malformed as problem:
+        return reading.run(False, NO_END if "no end record" in str(problem) else str(problem))
+    except Misfit as problem:
+        return reading.run(False, f"{CAPACITY} ({problem})")
+    return reading.run(False, NO_END)
+
+
+_KINDS = {delta.STEP: STEP, delta.BLOCKED: BLOCKED, delta.STUTTER: STUTTER}
+
+
+class _Reading:
+    def __init__(self, trace: Stored, schema: Schema) -> None:
+        self.trace = trace
+        self.schema = schema
+        self.cells = [0] * schema.layout.base_cells
+        self.state: State = {}
+        self.events: list[Event] = []
+
+    def take(self, record: delta.Record) -> None:
+        number = len(self.events)
+        touched = {self.schema.layout.variable_of[cell] for cell, _ in record.delta}
+        for cell, value in record.delta:
+            if not self.schema.layout.lows[cell] <= value <= self.schema.layout.highs[cell]:
+                variable = self.schema.layout.variables[self.schema.layout.variable_of[cell]]
+                raise Misfit(f"step {number}: a part of {variable.name} is {value}")
+            self.cells[cell] = value
+        self.state = dict(self.state)
+        for place, variable in enumerate(self.schema.layout.variables):
+            if not variable.ghost and (place in touched or number == 0):
+                self.state[variable.name] = decode(variable.type, self.cells, variable.offset)
+        nodes = self.trace.header.nodes
+        if record.node > len(nodes):
+            raise Unusable(
+                f"step {number} of trace {self.trace.id} in {self.trace.source} is of node {record.node}, and the "
+                f"header lists {len(nodes)}; correct the program that wrote it"
+            )
+        node = nodes[record.node - 1] if record.node else ""
+        name, params = "", tuple[Value, ...]()
+        if record.action >= 0:
+            name = self.schema.actions[record.action]
+            params = self.parameters(name, record.params, number)
+        kind = INITIAL if number == 0 else _KINDS[record.kind]
+        self.events.append(Event(number, kind, node, name, params, self.state))
+
+    def parameters(self, action: str, indices: tuple[int, ...], number: int) -> tuple[Value, ...]:
+        domains = self.schema.parameters[action].domains
+        for place, domain in zip(indices, domains, strict=True):
+            if place >= len(domain):
+                raise Unusable(
+                    f"step {number} of trace {self.trace.id} in {self.trace.source} has a parameter of {action} "
+                    "outside its domain; correct the program that wrote it"
+                )
+        return tuple(domain[place] for place, domain in zip(indices, domains, strict=True))
+
+    def finished(self, end: delta.End) -> Run:
+        damage = None
+        if not end.checksum_right:
+            damage = BAD_SUM
+        elif not end.count_right:
+            damage = MISSING_STEPS
+        elif end.capacity:
+            damage = CAPACITY
+        return self.run(end.quiescent, damage)
+
+    def run(self, quiescent: bool, damage: str | None) -> Run:
+        trace = self.trace
+        return Run(trace.id, str(trace.source), trace.header.nodes, tuple(self.events), quiescent, damage)

@@ -1,0 +1,191 @@
+"""An explanation as data: what `tidemark explain` found, complete, before anybody renders it.
+
+Every text in here is TLA+ (values, paths such as `rmState[r1]`, labels such as `TMDecide("committed")`) or one plain
+sentence; places are `Module.tla:line`. The terminal, the HTML page and the JSON document show this record and nothing
+else, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+SCHEMA = "tidemark.explain/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A name or an expression, and its value as TLA+ text."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One unit that a step changed: a variable or a part of it (`fetch[b1][b2].type`).
+
+    `how`: "set" (`old` became `new`), "added" / "removed" (an element of a set), "appended" / "truncated" (the elements
+    at a sequence's end); the side that says nothing is empty. `ghost`: a history variable, computed by the check.
+    """
+
+    variable: str
+    unit: str
+    how: str
+    old: str
+    new: str
+    ghost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a formula has its value: one node of a chain that ends where nothing but values is left to say.
+
+    `text`: the formula; `operator`, `place`: the named operator that it is the body of, and where that, or the formula,
+    stands; `outcome`: "false", "true" or "error"; `note`: a sentence where the formula alone does not say it;
+    `bindings`: the quantified variables that make it so; `values`: what its parts are; `because`: what decides.
+    """
+
+    text: str
+    outcome: str
+    operator: str = ""
+    place: str = ""
+    note: str = ""
+    bindings: tuple[Shown, ...] = ()
+    values: tuple[Shown, ...] = ()
+    because: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The first failure of one check: `kind` is "not-a-step", "invariant", "action-property" or "quiescence".
+
+    `name` is the property's, or the action's that the step claims to be; `step` the record where it fails first.
+    """
+
+    kind: str
+    name: str
+    step: int
+    place: str
+    reason: Reason
+
+    @property
+    def headline(self) -> str:
+        """The failure in a few words."""
+        return f"not a step of {self.name}" if self.kind == "not-a-step" else f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One record of the trace: `kind` is "initial", "step", "blocked", "stutter"; `node` may be empty."""
+
+    number: int
+    kind: str
+    node: str
+    label: str
+    action: str
+    params: tuple[Shown, ...]
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the last good state: `units` are its parts by name, or one part without a name."""
+
+    name: str
+    units: tuple[Shown, ...]
+    ghost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Enabled:
+    """An action that was enabled in the last good state, with the parameters that it could have had."""
+
+    action: str
+    labels: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """Something that one step wrote and a step of another node read or replaced: both by record number.
+
+    `node`: the writer's node (its record may stand before the diagram's first row); `units`: what was read.
+    """
+
+    source: int
+    target: int
+    node: str
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """A space-time diagram: one column per node, one row per record (`first` to `last`), arrows between them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[StepView, ...]
+    arrows: tuple[Arrow, ...]
+    failing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The smallest run found by re-simulation that fails in the same way.
+
+    `decisions`/`steps`: what it needs, out of `decisions_before`/`steps_before`; `runs`: simulations it took;
+    `kept`: the decisions that are left, as text; `diagram`: the run. `note`: why there is none, or what to know.
+    """
+
+    note: str
+    decisions_before: int = 0
+    decisions: int = 0
+    steps_before: int = 0
+    steps: int = 0
+    runs: int = 0
+    kept: tuple[str, ...] = ()
+    diagram: Diagram | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All there is to say about one trace.
+
+    `verdict`: "pass", "fail" or "undecided" (`reason` says why); `steps`: records after the initial one; `without`: the
+    rules that are not in force; `findings`: the first failure of every check, earliest first, those of the explained
+    step in front. The fields from `step` on speak of the earliest failing step and are empty where nothing fails:
+    `state`: the last good state, only the variables that matter, `folded` names the others; `enabled`: what could have
+    happened instead; `allowed`: labels of steps that would make exactly this change; `allowed_without`: the rules
+    each of which, taken out of force, makes it a step of the action it claims to be.
+    """
+
+    spec: str
+    trace: str
+    source: str
+    verdict: str
+    reason: str
+    steps: int
+    without: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    step: StepView | None = None
+    state: tuple[Variable, ...] = ()
+    folded: tuple[str, ...] = ()
+    enabled: tuple[Enabled, ...] = ()
+    allowed: tuple[str, ...] = ()
+    allowed_without: tuple[str, ...] = ()
+    diagram: Diagram | None = None
+    shrunk: Shrunk | None = None
+
+    @property
+    def first(self) -> tuple[Finding, ...]:
+        """The findings of the earliest failing step."""
+        return tuple(finding for finding in self.findings if finding.step == self.findings[0].step)
+
+    @property
+    def later(self) -> tuple[Finding, ...]:
+        """The checks that fail first at a later step."""
+        return tuple(finding for finding in self.findings if finding.step != self.findings[0].step)
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document `tidemark.explain/1`: this record's fields under their names."""
+        return {"schema": SCHEMA, "ok": self.verdict == "pass", **asdict(self)}

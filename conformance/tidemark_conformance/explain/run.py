@@ -1,0 +1,49 @@
+"""One trace, decoded: what every record says happened, and the states in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidemark_conformance.explain.text import label
+from tidemark_conformance.tla.values import Value
+
+State = dict[str, Value]
+"""Variable -> value."""
+
+INITIAL, STEP, BLOCKED, STUTTER = "initial", "step", "blocked", "stutter"
+"""The kinds of a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One record: `state` is the state after it (no ghosts); `action` and `params` are empty where it has none."""
+
+    number: int
+    kind: str
+    node: str
+    action: str
+    params: tuple[Value, ...]
+    state: State
+
+    @property
+    def label(self) -> str:
+        """`Action(params)`, or what kind of record it is."""
+        if self.kind in (INITIAL, STUTTER):
+            return "initial state" if self.kind == INITIAL else "stutter"
+        return label(self.action, self.params)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A whole trace: `events` start with the initial state (none if even that cannot be read).
+
+    `nodes`: the nodes that the header names; `quiescent`: its end says that faults have stopped; `damage`: why it must
+    not be judged (no end record, a wrong sum, ...), None for a sound trace.
+    """
+
+    id: str
+    source: str
+    nodes: tuple[str, ...]
+    events: tuple[Event, ...] = field(repr=False)
+    quiescent: bool
+    damage: str | None

@@ -1,0 +1,147 @@
+"""The shrunk run: the fewest faults and steps that still fail in the same way, found by simulating again.
+
+A protocol's simulator takes part by an entry `resimulator = "package.module:function"` in `spec/protocols.toml`, beside
+its `simulator`. `function(header, trace, settings)` gets the trace header (a dict), the trace's id and the settings in
+the run's `_manifest.json`, and returns a `Resimulation` of that trace.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from tidemark_conformance.check.generate import MANIFEST
+from tidemark_conformance.check.protocols import REGISTRY
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.ddmin import ddmin
+from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement, judge
+from tidemark_conformance.explain.load import Stored, decoded, header_of
+from tidemark_conformance.explain.record import Shrunk
+from tidemark_conformance.explain.run import Run
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.trace.header import Header
+from tidemark_conformance.trace.schema import Schema
+
+BUDGET = 400
+"""Simulations that shrinking may take."""
+
+NO_SIMULATOR = "Not shrunk: that needs the simulator that made the trace, and this trace names none."
+
+
+class Resimulation(Protocol):
+    """One simulated run that can be repeated with some of its decisions left out."""
+
+    @property
+    def decisions(self) -> Sequence[str]:
+        """Every fault and scheduling decision of the run in order, each as one readable line."""
+
+    def stream(self, kept: Sequence[int]) -> bytes:
+        """The delta stream of the run in which only these decisions (ascending indices) are taken."""
+
+
+Resimulate = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Resimulation]
+"""From the header, a trace's id and the run's settings to its repetition; KeyError or ValueError for an unknown id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shrinker:
+    """Shrinks runs of one specification."""
+
+    explainer: Explainer
+    schema: Schema
+
+    def shrink(
+        self, run: Run, judgement: Judgement, header: Header, again: Resimulation, budget: int = BUDGET
+    ) -> Shrunk:
+        """The smallest run that fails as `run` does: the same check first, and for a step the same action."""
+        wanted = self.signature(run, judgement)
+        decisions = again.decisions
+
+        def attempt(kept: Sequence[int]) -> tuple[Run, Judgement]:
+            data = again.stream(kept)
+            found = decoded(Stored(run.id, data, Path(run.source), header), self.schema)
+            return found, judge(found, self.explainer.specification, self.explainer.checks)
+
+        def fails(kept: Sequence[int]) -> bool:
+            return self.signature(*attempt(kept)) == wanted
+
+        everything = list(range(len(decisions)))
+        if not fails(everything):
+            return Shrunk("Not shrunk: simulated again, the run does not fail in this way; was the simulator changed?")
+        kept, trials, finished = ddmin(everything, fails, budget)
+        smallest, verdict = attempt(kept)
+        explained = self.explainer.explain(smallest, verdict, None)
+        number = explained.findings[0].step
+        drawn = explained.diagram
+        if drawn is not None:
+            rows = tuple(row for row in drawn.rows if row.number <= number)
+            drawn = replace(drawn, rows=rows, arrows=tuple(a for a in drawn.arrows if a.target <= number))
+        return Shrunk(
+            note="" if finished else f"Stopped after {trials} simulations: a smaller run may exist.",
+            decisions_before=len(decisions),
+            decisions=len(kept),
+            steps_before=min(judgement.first.values()),
+            steps=number,
+            runs=trials + 2,
+            kept=tuple(decisions[index] for index in kept),
+            diagram=drawn,
+        )
+
+    def signature(self, run: Run, judgement: Judgement) -> tuple[str, str] | None:
+        """How a run fails first: the check's kind, and its property or the action that is not a step."""
+        if judgement.verdict != "fail":
+            return None
+        number = min(judgement.first.values())
+        kinds = [key for key, at in judgement.first.items() if at == number]
+        if any(kind == NOT_A_STEP for kind, _ in kinds):
+            return NOT_A_STEP, run.events[number].action
+        return min(kinds)
+
+
+def resimulation(run: Run, header: Header) -> Resimulation | None:
+    """How to simulate a stored trace again, by the manifest beside it and the protocol's `resimulator`; else None.
+
+    Raises Unusable where they are there and cannot be used.
+    """
+    settings = _settings(Path(run.source).parent)
+    protocol = settings.get("protocol") if settings is not None else None
+    path = spec_root() / REGISTRY
+    if not isinstance(protocol, str) or not path.is_file():
+        return None
+    entry = tomllib.loads(path.read_text()).get(protocol, {})
+    named = entry.get("resimulator")
+    if named is None:
+        return None
+    module, _, attribute = named.partition(":")
+    try:
+        factory: Resimulate = getattr(importlib.import_module(module), attribute)
+        return factory(header.to_json(), run.id, settings or {})
+    except (ImportError, AttributeError, KeyError, ValueError) as problem:
+        raise Unusable(
+            f"trace {run.id} cannot be simulated again ({problem!r}); correct the resimulator of {protocol} in {path}, "
+            "or pass --no-shrink"
+        ) from problem
+
+
+def _settings(folder: Path) -> dict[str, Any] | None:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return None
+    settings = manifest.get("settings") if isinstance(manifest, dict) else None
+    return settings if isinstance(settings, dict) else None
+
+
+def shrunk(run: Run, judgement: Judgement, explainer: Explainer, schema: Schema) -> Shrunk:
+    """The shrunk run of a failing trace, or the sentence why there is none."""
+    header = header_of(Path(run.source))
+    again = resimulation(run, header)
+    if again is None:
+        return Shrunk(NO_SIMULATOR)
+    return Shrinker(explainer, schema).shrink(run, judgement, header, again)

@@ -1,0 +1,97 @@
+"""The space-time diagram of a run, as data: who did what, and what travelled from node to node.
+
+Nothing is assumed about messages. A step of one node that reads (or replaces) what another node wrote last learns
+something from it: that is an arrow, drawn at the first such step of the reading node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tidemark_conformance.explain.reads import Cell, cell_text, written
+from tidemark_conformance.explain.record import Arrow, Diagram, Shown, StepView
+from tidemark_conformance.explain.run import INITIAL, Event, Run
+from tidemark_conformance.explain.text import changes, value_text
+
+WINDOW = 20
+"""How many records before the one that matters are drawn, if nobody says otherwise."""
+
+Reads = Callable[[int], Iterable[Cell]]
+"""What the step with an index in the run's events read."""
+
+
+def views(run: Run, names: dict[str, tuple[str, ...]]) -> list[StepView]:
+    """Every record of a run for display; `names`: the formal parameters of each action."""
+    found: list[StepView] = []
+    before: Event | None = None
+    for event in run.events:
+        shown = tuple(
+            Shown(name, value_text(value))
+            for name, value in zip(names.get(event.action, ()), event.params, strict=True)
+        )
+        changed = changes(before.state, event.state) if before is not None else ()
+        found.append(StepView(event.number, event.kind, event.node, event.label, event.action, shown, changed))
+        before = event
+    return found
+
+
+def diagram(
+    run: Run, rows: Sequence[StepView], reads: Reads, failing: Iterable[int], window: int | None = WINDOW
+) -> Diagram:
+    """The diagram of a run that ends shortly after the last of the `failing` records (all of it if `window` is None).
+
+    Columns are the header's nodes that do something in the run, in the header's order; records without a node
+    get a column with an empty name in front, if there are any.
+    """
+    marked = tuple(sorted(failing))
+    last = marked[0] if marked else len(rows) - 1
+    first = 0 if window is None else max(0, last - window)
+    if window is None:
+        last = len(rows) - 1
+    shown = tuple(rows[first : last + 1])
+    acting = {row.node for row in rows if row.kind != INITIAL}
+    columns = tuple(node for node in ("", *run.nodes) if node in acting)
+    arrows = tuple(arrow for arrow in _arrows(run, reads, last) if arrow.target >= first)
+    return Diagram(columns or ("",), shown, arrows, marked)
+
+
+def _arrows(run: Run, reads: Reads, last: int) -> list[Arrow]:
+    writers = _Writers()
+    heard: set[tuple[str, int]] = set()
+    found: list[Arrow] = []
+    for number in range(1, last + 1):
+        event, before = run.events[number], run.events[number - 1]
+        changed = list(written(before.state, event.state))
+        sources: dict[str, tuple[int, list[str]]] = {}
+        for cell in dict.fromkeys([*reads(number), *changed]):
+            writer = writers.last(cell)
+            if writer is None or run.events[writer].node == event.node or (event.node, writer) in heard:
+                continue
+            heard.add((event.node, writer))
+            node = run.events[writer].node
+            known = sources.get(node)
+            if known is None or writer > known[0]:
+                sources[node] = (writer, [cell_text(cell)])
+            elif writer == known[0]:
+                known[1].append(cell_text(cell))
+        found += [Arrow(source, number, node, tuple(units)) for node, (source, units) in sources.items()]
+        for cell in changed:
+            writers.write(cell, number)
+    return found
+
+
+class _Writers:
+    """Which step wrote each cell last."""
+
+    def __init__(self) -> None:
+        self._by_variable: dict[object, dict[Cell, int]] = {}
+
+    def write(self, cell: Cell, number: int) -> None:
+        self._by_variable.setdefault(cell[0], {})[cell] = number
+
+    def last(self, cell: Cell) -> int | None:
+        """The latest write to the cell, to a part of it, or to something that contains it."""
+        known = self._by_variable.get(cell[0], {})
+        size = len(cell)
+        numbers = [number for other, number in known.items() if other[:size] == cell or cell[: len(other)] == other]
+        return max(numbers, default=None)
