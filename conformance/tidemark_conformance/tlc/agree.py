@@ -2,11 +2,13 @@
 
 TLC's side is a `Graph`: nothing here evaluates TLA+ by itself. A backend is asked about every invariant and quiescence
 predicate on every state, about Init on every state, about every action and action property on every edge, about every
-action on at least as many near misses, and for the ghosts' next values on every edge. One disagreement is too many.
+action on at least as many near misses, for the ghosts' next values on every edge, and for the verdicts on walks through
+the graph, which it replays as an audit does. One disagreement is too many.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -15,6 +17,7 @@ from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.graph import Graph
 from tidemark_conformance.tlc.nonedges import NonEdge, near_misses
 from tidemark_conformance.tlc.values import to_tla
+from tidemark_conformance.tlc.walks import Walk, walks
 
 State = Mapping[str, Value]
 Attempt = tuple[tuple[Value, ...], State, State]
@@ -37,6 +40,7 @@ class Backend(Protocol):
     def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool]: ...
     def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State]: ...
     def initial_ghosts(self, states: Sequence[State]) -> list[State]: ...
+    def replay(self, walks: Sequence[Walk]) -> list[dict[str, int]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +122,28 @@ class Agreement:
         return all(one.compared and not one.disagreements for one in self.comparisons)
 
 
-def compare(model: str, graph: Graph, ghosts: tuple[str, ...], backends: Iterable[Backend], seed: int = 1) -> Agreement:
-    """Asks every backend everything; `ghosts` are the model's history variables."""
+def compare(
+    model: str,
+    graph: Graph,
+    ghosts: tuple[str, ...],
+    backends: Iterable[Backend],
+    seed: int = 1,
+    started: float | None = None,
+) -> Agreement:
+    """Asks every backend everything; `ghosts` are the model's history variables.
+
+    The agreement's seconds count from `started` (`time.monotonic()`), by default from now.
+    """
+    started = time.monotonic() if started is None else started
     misses = near_misses(graph, ghosts, seed)
+    ways = walks(graph, misses, seed)
     comparisons = []
     for backend in backends:
         questions = _Questions(graph, ghosts, misses, backend)
         questions.states()
         questions.steps()
         questions.near_misses()
+        questions.replays(ways)
         comparisons.append(questions.comparison)
     violating = sum(not all(graph.predicates[name][at] for name in graph.invariants) for at in range(len(graph.states)))
     return Agreement(
@@ -139,7 +156,7 @@ def compare(model: str, graph: Graph, ghosts: tuple[str, ...], backends: Iterabl
         actions=len(graph.domains),
         properties=len(graph.broken),
         comparisons=tuple(comparisons),
-        seconds=graph.seconds,
+        seconds=time.monotonic() - started,
     )
 
 
@@ -227,6 +244,24 @@ class _Questions:
             ]
             answers = self.backend.action(action, attempts)
             self.attempts("non-edges", action, attempts, [False] * len(attempts), answers)
+
+    def replays(self, ways: Sequence[Walk]) -> None:
+        """The first failing record of every check, over whole walks (of a last record that is no step: only that)."""
+        answers = []
+        for way, found in zip(ways, self.backend.replay(ways), strict=True):
+            cut = way.known < len(way.records)
+            answers.append({name: at for name, at in found.items() if not cut or at <= way.known or name in way.first})
+        self.comparison.hold(
+            "walks",
+            [way.first for way in ways],
+            answers,
+            lambda at: Disagreement(
+                "the first failing records of " + ", ".join(_call(one.action, one.params) for one in ways[at].records),
+                str(ways[at].first),
+                str(answers[at]),
+                ways[at].initial,
+            ),
+        )
 
     def attempts(
         self, kind: str, action: str, attempts: Sequence[Attempt], expected: Sequence[bool], answers: Sequence[bool]

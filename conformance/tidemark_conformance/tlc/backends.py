@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.python import EvaluationError, compile_python
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.agree import Attempt, Backend, State
+from tidemark_conformance.tlc.walks import NOT_A_STEP, Record, Walk
 
 if TYPE_CHECKING:
     from tidemark_conformance.tla.spec import Specification
@@ -55,6 +61,47 @@ class PythonBackend:
         """The ghosts after each step."""
         return [self.checks.ghosts(name, params, state, next_) for params, state, next_ in attempts]
 
+    def replay(self, walks: Sequence[Walk]) -> list[dict[str, int]]:
+        """Per walk: check -> first failing record."""
+        return [self._replay(walk) for walk in walks]
+
+    def _replay(self, walk: Walk) -> dict[str, int]:
+        first: dict[str, int] = {}
+        checks = self.checks
+        state: State = {**self.visible(walk.initial), **checks.initial_ghosts(self.visible(walk.initial))}
+        self._invariants(state, 0, first)
+        for at, record in enumerate(walk.records, 1):
+            visible = self.visible(record.next)
+            if not _truth(checks.action, record.action, record.params, state, visible):
+                first.setdefault(NOT_A_STEP, at)
+            following = {**state, **visible, **self._next_ghosts(record, state, visible)}
+            for named in checks.spec.properties:
+                if not _truth(checks.property, named.name, state, following):
+                    first.setdefault(named.name, at)
+            self._invariants(following, at, first)
+            state = following
+        if walk.quiescent:
+            for named in checks.spec.quiescence:
+                if not _truth(checks.quiescent, named.name, state):
+                    first.setdefault(named.name, len(walk.records))
+        return first
+
+    def _next_ghosts(self, record: Record, state: State, visible: State) -> State:
+        """The ghosts after a record; unchanged where they cannot be evaluated, which only a wrong step can cause."""
+        try:
+            return self.checks.ghosts(record.action, record.params, state, visible)
+        except EvaluationError:
+            return {}
+
+    def visible(self, state: State) -> State:
+        """The state without its ghosts."""
+        return {name: value for name, value in state.items() if name not in self.checks.module.ghosts}
+
+    def _invariants(self, state: State, at: int, first: dict[str, int]) -> None:
+        for named in self.checks.spec.invariants:
+            if named.name not in first and not _truth(self.checks.invariant, named.name, state):
+                first[named.name] = at
+
 
 def _truth(check: Callable[..., bool], *arguments: Any) -> bool:
     """The check's answer; an evaluation error is false, as in the audit."""
@@ -64,9 +111,107 @@ def _truth(check: Callable[..., bool], *arguments: Any) -> bool:
         return False
 
 
+class NumbaBackend:
+    """The kernels, in batches of cell vectors; walks go through the replay of delta streams that the audit runs."""
+
+    name = "numba"
+
+    def __init__(self, spec: Specification) -> None:
+        self.kernels = compile_kernels(spec)
+        self.layout = self.kernels.layout
+        self.ghost_names = spec.module.ghosts
+        self._cells: dict[int, tuple[State, list[int]]] = {}
+
+    def domains(self, action: str) -> Sequence[Sequence[Value]]:
+        """The domains of the action's parameters."""
+        return self.kernels.parameters[action].domains
+
+    def init(self, states: Sequence[State]) -> list[bool]:
+        """Which states satisfy Init."""
+        return _list(self.kernels.init_batch(self._rows(states)))
+
+    def initial_ghosts(self, states: Sequence[State]) -> list[State]:
+        """The ghosts' first values in initial states."""
+        blank = self._rows(states)
+        blank[:, self.layout.base_cells :] = 0
+        cells, good = self.kernels.initial_ghosts_batch(blank)
+        return self._ghosts(cells, good)
+
+    def invariant(self, name: str, states: Sequence[State]) -> list[bool]:
+        """Which states satisfy the invariant."""
+        return _list(self.kernels.invariants_batch(name, self._rows(states)))
+
+    def quiescent(self, name: str, states: Sequence[State]) -> list[bool]:
+        """Which states satisfy the quiescence predicate."""
+        return _list(self.kernels.quiescence_batch(name, self._rows(states)))
+
+    def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]:
+        """Which steps keep the action property."""
+        states, nexts = self._rows([state for state, _ in pairs]), self._rows([next_ for _, next_ in pairs])
+        return _list(self.kernels.properties_batch(name, states, nexts))
+
+    def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool]:
+        """Which attempts are steps of the action."""
+        return _list(self.kernels.actions_batch(name, *self._attempts(name, attempts)))
+
+    def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State]:
+        """The ghosts after each step."""
+        params, states, nexts = self._attempts(name, attempts)
+        nexts[:, self.layout.base_cells :] = states[:, self.layout.base_cells :]
+        return self._ghosts(*self.kernels.ghosts_batch(name, params, states, nexts))
+
+    def replay(self, walks: Sequence[Walk]) -> list[dict[str, int]]:
+        """Per walk: check -> first failing record."""
+        streams = [self._stream(walk) for walk in walks]
+        offsets = np.cumsum([0, *map(len, streams)], dtype=np.int64)
+        result = self.kernels.check(np.frombuffer(b"".join(streams), np.uint8), offsets)
+        found = []
+        for at, row in enumerate(result.first.tolist()):
+            first = {check: record for check, record in zip(self.kernels.checks, row, strict=True) if record >= 0}
+            reason = REASONS[int(result.reason[at])]
+            found.append({**first, f"undecided: {reason}": 0} if reason else first)
+        return found
+
+    def _stream(self, walk: Walk) -> bytes:
+        writer = self.kernels.writer()
+        base = self.layout.base_cells
+        writer.initial(self._row(walk.initial)[:base])
+        for record in walk.records:
+            params = self.kernels.parameters[record.action].indices(record.action, record.params)
+            writer.step(self.kernels.actions.index(record.action), params, 0, self._row(record.next)[:base])
+        return writer.end(quiescent=walk.quiescent)
+
+    def _row(self, state: State) -> list[int]:
+        """The cells of a state (kept by identity: a graph's states come again and again)."""
+        known = self._cells.get(id(state))
+        if known is None or known[0] is not state:
+            known = self._cells[id(state)] = (state, self.layout.encode(state))
+        return known[1]
+
+    def _rows(self, states: Sequence[State]) -> NDArray[np.int64]:
+        return np.array([self._row(state) for state in states], np.int64).reshape(len(states), self.layout.cells)
+
+    def _attempts(
+        self, name: str, attempts: Sequence[Attempt]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        parameters = self.kernels.parameters[name]
+        indices = [parameters.indices(name, params) for params, _, _ in attempts]
+        params = np.array(indices, np.int64).reshape(len(attempts), len(parameters.names))
+        return params, self._rows([state for _, state, _ in attempts]), self._rows([next_ for _, _, next_ in attempts])
+
+    def _ghosts(self, cells: NDArray[np.int64], good: NDArray[np.bool_]) -> list[State]:
+        """The ghosts out of cell vectors; what could not be evaluated has none."""
+        return [
+            {name: state[name] for name in self.ghost_names} if fine else {}
+            for state, fine in zip((self.layout.decode(row.tolist()) for row in cells), good.tolist(), strict=True)
+        ]
+
+
+def _list(answers: NDArray[np.bool_]) -> list[bool]:
+    return [bool(answer) for answer in answers.tolist()]
+
+
 def backends(spec: Specification, names: Sequence[str] = NAMES) -> list[Backend]:
     """The backends of a specification, compiled where they need it."""
-    made: list[Backend] = []
-    for name in names:
-        made.append(PythonBackend(spec))
-    return made
+    makers: dict[str, Callable[[Specification], Backend]] = {"python": PythonBackend, "numba": NumbaBackend}
+    return [makers[name](spec) for name in names]

@@ -1,0 +1,142 @@
+"""`tidemark agree`: every backend of the compiler against TLC, on the full state graphs of small models."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report import document
+from tidemark_conformance.tla import spec as specifications
+from tidemark_conformance.tlc import agree, backends, graph, manifest
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """One model to compare."""
+
+    name: str
+    module: Path
+    cfg: Path
+    heap_mib: int = 1024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tidemark agree`."""
+    parser.add_argument("--spec", type=Path, metavar="F.tla", help="a specification (default: the manifest's models)")
+    parser.add_argument("--config", type=Path, metavar="F.cfg", help="its TLC configuration file")
+    parser.add_argument(
+        "--backend", action="append", choices=backends.NAMES, help="only this backend (may be repeated)"
+    )
+    parser.add_argument("--model", action="append", metavar="NAME", help="only this model of the manifest")
+    parser.add_argument("--budget", type=float, default=600.0, metavar="SECONDS", help="TLC's time for one graph")
+    parser.add_argument("--jar", help="the tla2tools.jar to use")
+    document.add_argument(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0: every answer is TLC's; 1: one differs."""
+    console = document.console(arguments.json)
+    agreements = []
+    for subject in _subjects(arguments):
+        print(f"{subject.name}: its state graph out of TLC, then every backend", file=sys.stderr, flush=True)
+        agreements.append(_compare(subject, arguments))
+    document.write(as_document(agreements), arguments.json)
+    render(agreements, console)
+    return 0 if all(one.ok for one in agreements) else 1
+
+
+def _subjects(arguments: argparse.Namespace) -> list[_Subject]:
+    if (arguments.spec is None) != (arguments.config is None):
+        raise Unusable("--spec and --config belong together: give both, or neither for the manifest's models")
+    if arguments.spec is not None:
+        return [_Subject(arguments.config.stem, arguments.spec, arguments.config)]
+    found = manifest.load()
+    flagged = [model for model in found.models if model.agree]
+    if arguments.model:
+        flagged = found.select(arguments.model)
+    if not flagged:
+        raise Unusable(f"{found.path} flags no model with 'agree': flag a small one")
+    return [_Subject(model.name, model.module, model.cfg, model.heap_mib) for model in flagged]
+
+
+def _compare(subject: _Subject, arguments: argparse.Namespace) -> agree.Agreement:
+    started = time.monotonic()
+    spec = specifications.load(subject.module, subject.cfg)
+    made = backends.backends(spec, arguments.backend or backends.NAMES)
+    dumped = graph.dump(
+        subject.module, subject.cfg, jar=arguments.jar, budget_s=arguments.budget, heap_mib=subject.heap_mib
+    )
+    return agree.compare(subject.name, dumped, spec.module.ghosts, made, started=started)
+
+
+def as_document(agreements: list[agree.Agreement]) -> dict[str, Any]:
+    """The document `tidemark.agree/1`."""
+    return {
+        "schema": "tidemark.agree/1",
+        "ok": all(one.ok for one in agreements),
+        "models": [
+            {
+                "name": one.model,
+                "states": one.states,
+                "violating_states": one.violating_states,
+                "edges": one.edges,
+                "non_edges": one.non_edges,
+                "invariants": one.invariants,
+                "actions": one.actions,
+                "properties": one.properties,
+                "seconds": round(one.seconds, 3),
+                "backends": {
+                    backend.backend: {
+                        "compared": backend.compared,
+                        "disagreements": backend.disagreements,
+                        "kinds": backend.kinds,
+                        "first": str(backend.first) if backend.first else None,
+                    }
+                    for backend in one.comparisons
+                },
+            }
+            for one in agreements
+        ],
+    }
+
+
+def render(agreements: list[agree.Agreement], console: Console) -> None:
+    """Prints one line per model and backend, and the first disagreement of each."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("model")
+    for title in ("states", "violating", "edges", "non-edges", "invariants", "actions"):
+        table.add_column(title, justify="right")
+    table.add_column("backend")
+    table.add_column("compared", justify="right")
+    table.add_column("disagreements", justify="right")
+    for one in agreements:
+        sizes = (one.states, one.violating_states, one.edges, one.non_edges, one.invariants, one.actions)
+        for at, backend in enumerate(one.comparisons):
+            shown = [one.model, *(f"{size:,}" for size in sizes)] if at == 0 else [""] * 7
+            style = "bold red" if backend.disagreements else "green"
+            differing = Text(f"{backend.disagreements:,}", style=style)
+            table.add_row(*shown, backend.backend, f"{backend.compared:,}", differing)
+    console.print(table)
+    for line in _firsts(agreements):
+        console.print(line, markup=False)
+    total = sum(backend.compared for one in agreements for backend in one.comparisons)
+    wrong = sum(backend.disagreements for one in agreements for backend in one.comparisons)
+    seconds = sum(one.seconds for one in agreements)
+    console.print(f"{total:,} answers compared with TLC's in {seconds:.1f} s, {wrong:,} differ")
+
+
+def _firsts(agreements: list[agree.Agreement]) -> Iterator[str]:
+    for one in agreements:
+        for backend in one.comparisons:
+            if backend.first:
+                yield f"{one.model}, {backend.backend}: {backend.first}"
