@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from tidemark_conformance.explain.judge import ACTION_PROPERTY, INVARIANT, NOT_A_STEP, NOT_INITIAL, Judgement, Key
-from tidemark_conformance.explain.reads import Cell, reads
+from tidemark_conformance.explain.reads import Cell, reads, written
 from tidemark_conformance.explain.record import Diagram, Enabled, Explanation, Finding, Reason, StepView
 from tidemark_conformance.explain.run import BLOCKED, STEP, Event, Run, State
 from tidemark_conformance.explain.scope import Env, EvaluationError, Evaluator, Scope
@@ -20,7 +20,7 @@ from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.ir import Action, Expr, HasRule, Named, RuleGuard
 from tidemark_conformance.tla.python import PythonChecks, compile_python
 from tidemark_conformance.tla.spec import Specification
-from tidemark_conformance.tla.walk import conjuncts, enabling, variables_used, walk
+from tidemark_conformance.tla.walk import enabling, walk
 
 ATTEMPTS = 50_000
 """At most so many (action, parameters) are tried as other names of a step that is none of its own."""
@@ -50,19 +50,26 @@ class Explainer:
             without=tuple(sorted(self.specification.without)),
         )
         if judgement.reason == NOT_INITIAL:
-            return self.not_initial(bare, run, rows)
+            return self.not_initial(bare, run)
         if judgement.verdict != "fail":
             return replace(bare, diagram=self.drawn(run, judgement, rows, (), window) if rows else None)
         order = sorted(judgement.first.items(), key=lambda item: (item[1], _RANK[item[0][0]]))
-        findings = tuple(self.finding(key, number, run, judgement) for key, number in order)
+        found = [self.finding(key, number, run, judgement) for key, number in order]
+        findings = tuple(finding for finding, _ in found)
         number = findings[0].step
+        before = judgement.states[max(0, number - 1)]
+        cells = [cell for finding, cells in found if finding.step == number for cell in cells]
+        shown, folded = shown_variables(
+            before, [*cells, *written(before, judgement.states[number])], self.module.ghosts
+        )
         explained = replace(
             bare,
             findings=findings,
             step=rows[number] if number else None,
-            diagram=self.drawn(run, judgement, rows, {finding.step for finding in findings[:1]}, window),
+            state=shown,
+            folded=folded,
+            diagram=self.drawn(run, judgement, rows, {number}, window),
         )
-        explained = self.with_state(explained, run, judgement, number, order)
         return self.with_alternatives(explained, run.events[number], judgement) if number else explained
 
     # --- the reasons ----------------------------------------------------------------------------------------------
@@ -72,7 +79,8 @@ class Explainer:
         states = judgement.states
         return Scope(self.evaluator, states[max(0, number - 1)], states[number])
 
-    def finding(self, key: Key, number: int, run: Run, judgement: Judgement) -> Finding:
+    def finding(self, key: Key, number: int, run: Run, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
+        """The finding, and the parts of the state that decide it."""
         kind, name = key
         if kind == NOT_A_STEP:
             return self.not_a_step(run.events[number], judgement)
@@ -80,7 +88,8 @@ class Explainer:
         scope = self.scope(judgement, number)
         if kind != ACTION_PROPERTY:
             scope = Scope(self.evaluator, judgement.states[number], judgement.states[number])
-        return Finding(kind, name, number, str(named.loc), why(named.body, scope, Env(), self.source))
+        reason, cells = why(named.body, scope, Env(), self.source)
+        return Finding(kind, name, number, str(named.loc), reason), cells
 
     def named(self, kind: str) -> Iterable[Named]:
         specification = self.specification
@@ -88,26 +97,24 @@ class Explainer:
             kind, specification.quiescence
         )
 
-    def not_a_step(self, event: Event, judgement: Judgement) -> Finding:
+    def not_a_step(self, event: Event, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
         if event.kind != STEP:
-            changed = [name for name, value in event.state.items() if judgement.states[event.number - 1][name] != value]
+            before = judgement.states[event.number - 1]
+            changed = [name for name, value in event.state.items() if before[name] != value]
             what = "a blocked attempt" if event.kind == BLOCKED else "a stutter"
-            reason = Reason(
-                f"UNCHANGED <<{', '.join(event.state)}>>",
-                "false",
-                note=f"the trace calls it {what}, which changes nothing, but {', '.join(changed)} changed",
-            )
-            return Finding(NOT_A_STEP, event.action or "a stutter", event.number, "", reason)
+            note = f"the trace calls it {what}, which changes nothing, but {', '.join(changed)} changed"
+            reason = Reason(f"UNCHANGED <<{', '.join(event.state)}>>", "false", note=note)
+            return Finding(NOT_A_STEP, event.action or "a stutter", event.number, "", reason), ()
         action = self.specification.action(event.action)
         scope = self.scope(judgement, event.number)
-        reason = why(action.body, scope, self.parameters(action, event), self.source)
-        return Finding(NOT_A_STEP, event.action, event.number, str(action.loc), reason)
+        reason, cells = why(action.body, scope, self.parameters(action, event), self.source)
+        return Finding(NOT_A_STEP, event.action, event.number, str(action.loc), reason), cells
 
-    def not_initial(self, bare: Explanation, run: Run, rows: list[StepView]) -> Explanation:
+    def not_initial(self, bare: Explanation, run: Run) -> Explanation:
         state = run.events[0].state
-        reason = why(self.module.init, Scope(self.evaluator, state, state), Env(), self.source)
+        reason, cells = why(self.module.init, Scope(self.evaluator, state, state), Env(), self.source)
         finding = Finding("not-initial", "Init", 0, reason.place, reason)
-        shown, folded = shown_variables(state, variables_used(self.module.init), self.module.ghosts, 0)
+        shown, folded = shown_variables(state, cells, self.module.ghosts)
         return replace(bare, findings=(finding,), state=shown, folded=folded)
 
     def parameters(self, action: Action, event: Event) -> Env:
@@ -118,31 +125,6 @@ class Explainer:
         return env
 
     # --- the state before, and what it allowed --------------------------------------------------------------------
-
-    def with_state(
-        self, explained: Explanation, run: Run, judgement: Judgement, number: int, order: list[tuple[Key, int]]
-    ) -> Explanation:
-        """The last good state: the variables that a failing conjunct mentions or that the step changed."""
-        matter: set[str] = {change.variable for change in explained.step.changes} if explained.step else set()
-        for key, at in order:
-            if at == number:
-                matter |= self.mentioned(key, run.events[number], judgement)
-        state = judgement.states[max(0, number - 1)]
-        shown, folded = shown_variables(state, matter, self.module.ghosts)
-        return replace(explained, state=shown, folded=folded)
-
-    def mentioned(self, key: Key, event: Event, judgement: Judgement) -> set[str]:
-        kind, name = key
-        scope = self.scope(judgement, event.number)
-        env = Env()
-        if kind == NOT_A_STEP:
-            if event.kind != STEP:
-                return set()
-            action = self.specification.action(event.action)
-            body, env = action.body, self.parameters(action, event)
-        else:
-            body = next(named.body for named in self.named(kind) if named.name == name)
-        return variables_used(next((part for part in conjuncts(body) if not scope.holds(part, env)), body))
 
     def with_alternatives(self, explained: Explanation, event: Event, judgement: Judgement) -> Explanation:
         before, after = judgement.states[event.number - 1], judgement.states[event.number]

@@ -90,11 +90,15 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of the last good state: `units` are its parts by name, or one part without a name."""
+    """A variable of the last good state: `units` are its parts that matter (`[b1][b2]`), or one part without a name.
+
+    `folded`: how many elements of its outermost function do not matter and are left out.
+    """
 
     name: str
     units: tuple[Shown, ...]
     ghost: bool = False
+    folded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,36 +1,60 @@
-"""A state for display: the variables that matter, part by part, and the names of the others."""
+"""A state for display: the parts that matter of the variables that matter, and the names of the others."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from tidemark_conformance.explain.reads import Cell
 from tidemark_conformance.explain.record import Shown, Variable
-from tidemark_conformance.explain.text import is_record, parts, value_text
-from tidemark_conformance.tla.values import Fn, Value
+from tidemark_conformance.explain.text import is_record, value_text
+from tidemark_conformance.tla.values import Fn, Value, in_order
 
 NESTED = 72
 """A function of functions is shown on one line as long as it takes at most so many characters."""
 
 
 def shown_variables(
-    state: Mapping[str, Value], matter: Collection[str], ghosts: Sequence[str], at_least: int = 1
+    state: Mapping[str, Value], cells: Iterable[Cell], ghosts: Collection[str]
 ) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
-    """The variables that matter with their units (all, if fewer than `at_least` matter), and the names of the rest."""
-    chosen = [name for name in state if name in matter]
-    if len(chosen) < at_least:
-        chosen = list(state)
-    shown = tuple(Variable(name, tuple(_units(state[name])), name in ghosts) for name in chosen)
-    return shown, tuple(name for name in state if name not in chosen)
+    """The variables that `cells` name, each with the units that they name, and the names of the other variables."""
+    wanted: dict[Value, list[Cell]] = {}
+    for cell in cells:
+        wanted.setdefault(cell[0], []).append(cell[1:])
+    shown = []
+    for name, value in state.items():
+        if name in wanted:
+            units = tuple(_units(value, wanted[name], ""))
+            shown.append(Variable(name, units, name in ghosts, _count(value) - _counted(value, wanted[name])))
+    return tuple(shown), tuple(name for name in state if name not in wanted)
 
 
-def _units(value: Value) -> list[Shown]:
-    if not isinstance(value, Fn) or is_record(value):
-        return [Shown("", value_text(value))]
+def _units(value: Value, wanted: Sequence[Cell], path: str) -> list[Shown]:
+    """The units below `path` that some cell of `wanted` (relative to `value`) names or lies in."""
+    if not _is_map(value):
+        return [Shown(path, value_text(value))]
+    everything = any(not cell for cell in wanted)
     units: list[Shown] = []
-    for key, part in parts(value):
-        text = value_text(part)
-        if isinstance(part, Fn) and not is_record(part) and len(text) > NESTED:
-            units += [Shown(f"{value_text(key)}, {value_text(inner)}", value_text(leaf)) for inner, leaf in parts(part)]
+    for key in in_order(value):
+        inner = [cell[1:] for cell in wanted if cell and cell[0] == key] + [()] * everything
+        part, place = value[key], f"{path}[{value_text(key)}]"
+        if not inner:
+            continue
+        if not _is_map(part) or (() in inner and len(value_text(part)) <= NESTED):
+            units.append(Shown(place, value_text(part)))
         else:
-            units.append(Shown(value_text(key), text))
+            units += _units(part, inner, place)
     return units
+
+
+def _is_map(value: Value) -> bool:
+    return isinstance(value, Fn) and not is_record(value)
+
+
+def _count(value: Value) -> int:
+    return len(value) if _is_map(value) else 1
+
+
+def _counted(value: Value, wanted: Sequence[Cell]) -> int:
+    if not _is_map(value) or any(not cell for cell in wanted):
+        return _count(value)
+    return sum(1 for key in value if any(cell[0] == key for cell in wanted))

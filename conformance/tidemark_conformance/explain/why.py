@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 from tidemark_conformance.explain.formula import formula
+from tidemark_conformance.explain.reads import Cell, reads, written
 from tidemark_conformance.explain.record import Reason, Shown
 from tidemark_conformance.explain.scope import Env, EvaluationError, Scope
 from tidemark_conformance.explain.source import Source
@@ -47,12 +48,15 @@ VALUES = 8
 """At most so many sub-values stand beside one formula."""
 
 
-def why(expr: Expr, scope: Scope, env: Env, source: Source) -> Reason:
+def why(expr: Expr, scope: Scope, env: Env, source: Source) -> tuple[Reason, tuple[Cell, ...]]:
     """Why the boolean `expr` has the value that it has in this scope; an evaluation error is a reason as well.
 
-    What `env` binds is shown where the formula mentions it; `source` gives the text of conjuncts.
+    What `env` binds is shown where the formula mentions it; `source` gives the text of conjuncts. Returned beside the
+    reason: the parts of the state that decide, as cells of `reads`.
     """
-    return _Walk(scope, source, env).reason(expr, env)
+    walk = _Walk(scope, source, env)
+    reason = walk.reason(expr, env)
+    return reason, tuple(walk.cells)
 
 
 class _Walk:
@@ -60,6 +64,7 @@ class _Walk:
         self.scope = scope
         self.source = source
         self.params = params
+        self.cells: dict[Cell, None] = {}
 
     # --- the skeleton ---------------------------------------------------------------------------------------------
 
@@ -129,7 +134,15 @@ class _Walk:
             return self.reason(left, env) if outcome == "error" else self.because(expr, [left], env, outcome)
         if _is_rule(left):
             return self.reason(right, env)
-        return self.because(expr, [left, right] if outcome == "false" else [right], env, outcome)
+        if outcome != "false":
+            return self.because(expr, [right], env, outcome)
+        since = self.reason(left, env)
+        if since.because or since.operator or since.note:
+            return self.because(expr, [left, right], env, outcome)
+        inner = self.reason(right, env)
+        if inner.because or inner.operator or inner.bindings:
+            return Reason(self.text(expr), outcome, values=since.values, because=(inner,))
+        return replace(inner, text=self.text(expr), values=tuple(dict.fromkeys((*since.values, *inner.values))))
 
     def because(self, expr: Expr, deciding: Sequence[Expr], env: Env, outcome: str) -> Reason:
         return self.gathered(expr, [self.reason(part, env) for part in deciding], outcome)
@@ -219,6 +232,7 @@ class _Walk:
     # --- what is left: atoms and their values ---------------------------------------------------------------------
 
     def atom(self, expr: Expr, env: Env) -> Reason:
+        self.cells.update(reads(expr, self.scope, env))
         try:
             outcome = "true" if self.scope.value(expr, env) is True else "false"
         except EvaluationError as problem:
@@ -237,6 +251,7 @@ class _Walk:
     def unchanged(self, expr: Expr, names: Sequence[str], outcome: str) -> Reason:
         changed = [name for name in names if self.scope.state[name] != self.scope.next[name]]
         found = changes(self.scope.state, {name: self.scope.next[name] for name in changed})
+        self.cells.update(dict.fromkeys(written(self.scope.state, {name: self.scope.next[name] for name in changed})))
         values = tuple(Shown(f"{change.unit}", shorten(_arrow(change.old, change.new), TEXT)) for change in found)
         note = f"{', '.join(changed)} changed" if changed else ""
         shown = Unchanged(tuple(changed)) if changed and len(names) > 3 else expr
@@ -245,6 +260,8 @@ class _Walk:
     def update(self, expr: Expr, name: str, right: Expr, env: Env) -> Reason:
         """`x' = e` that is false: where the next state differs from what the specification demands."""
         demanded = self.scope.value(right, env)
+        for value in (demanded, self.scope.next[name]):
+            self.cells.update(dict.fromkeys(written(self.scope.state, {name: value})))
         found = changes({name: demanded}, {name: self.scope.next[name]})
         values: list[Shown] = []
         for change in found:

@@ -19,9 +19,9 @@ LEGEND = "● step   ○ blocked by a rule   · stutter   ✗ fails   ←n: read
 
 
 def change_text(change: Change) -> str:
-    """One change in few words: `tmState "init" -> "committed"`, `messages + [...]`."""
+    """One change in few words: `tmState = "committed"`, `messages + [...]`."""
     if change.how == "set":
-        return f"{change.unit} {change.old} -> {change.new}"
+        return f"{change.unit} = {change.new}"
     return f"{change.unit} {'+' if change.new else '-'} {change.new or change.old}"
 
 

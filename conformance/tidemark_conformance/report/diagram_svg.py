@@ -14,10 +14,10 @@ ROW = 26
 TOP = 44
 LEFT = 52
 LABEL_GAP = 28
-CHARACTER = 7.3
+CHARACTER = 7.9
 """Pixels: height of a row, room above the first, left of the first column, before the labels; width of a character."""
-LABEL = 64
-"""A label is cut to so many characters (the tooltip has it whole)."""
+LABEL, CHANGES = 44, 46
+"""A label and its changes are cut to so many characters (the tooltip has them whole)."""
 
 
 def svg(diagram: Diagram) -> str:
@@ -26,7 +26,7 @@ def svg(diagram: Diagram) -> str:
     places = {name: LEFT + index * pitch + pitch // 2 for index, name in enumerate(diagram.columns)}
     heights = {row.number: TOP + index * ROW + ROW // 2 for index, row in enumerate(diagram.rows)}
     labels = LEFT + pitch * len(diagram.columns) + LABEL_GAP
-    width = int(labels + LABEL * CHARACTER)
+    width = int(labels + (LABEL + CHANGES) * CHARACTER)
     height = TOP + ROW * len(diagram.rows) + 12
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="spacetime" viewBox="0 0 {width} {height}" width="{width}" '
@@ -53,19 +53,19 @@ def _arrow(arrow: Arrow, diagram: Diagram, places: dict[str, int], heights: dict
         return ""
     x1, x2 = places[arrow.node], places[target.node]
     y1, y2 = heights.get(arrow.source, TOP - 8), heights[arrow.target]
-    length = ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5 or 1.0
-    x2, y2 = round(x2 - (x2 - x1) / length * 7), round(y2 - (y2 - y1) / length * 7)
+    across = x2 - x1
+    x2 -= 7 if across > 0 else -7
+    bend = f"M{x1},{y1} C{x1 + across // 8},{(y1 + y2) // 2} {x1 + across // 4},{y2} {x2},{y2}"
     what = escape(f"written by step {arrow.source}, read by step {arrow.target}: {', '.join(arrow.units)}")
     cut = "" if arrow.source in heights else " early"
-    return (
-        f'<line class="arrow{cut}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" marker-end="url(#head)">'
-        f"<title>{what}</title></line>"
-    )
+    return f'<path class="arrow{cut}" d="{bend}" marker-end="url(#head)"><title>{what}</title></path>'
 
 
 def _row(row: StepView, diagram: Diagram, places: dict[str, int], y: int, labels: int) -> str:
     failing = " fails" if row.number in diagram.failing else ""
-    label = row.label if len(row.label) <= LABEL else row.label[: LABEL - 1] + "…"
+    label = _cut(row.label, LABEL)
+    changed = _cut("; ".join(change_text(change) for change in row.changes), CHANGES + LABEL - max(len(label) + 2, 24))
+    beside = labels + max(len(label) + 2, 24) * CHARACTER
     said = [row.label, *(change_text(change) for change in row.changes)]
     title = f"<title>{escape(chr(10).join(said))}</title>"
     mark = ""
@@ -73,5 +73,10 @@ def _row(row: StepView, diagram: Diagram, places: dict[str, int], y: int, labels
         mark = f'<circle class="{row.kind}{failing}" cx="{places[row.node]}" cy="{y}" r="5"/>'
     return (
         f'<g>{title}<text class="number" x="{LEFT - 16}" y="{y + 4}" text-anchor="end">{row.number}</text>{mark}'
-        f'<text class="label {row.kind}{failing}" x="{labels}" y="{y + 4}">{escape(label)}</text></g>'
+        f'<text class="label {row.kind}{failing}" x="{labels}" y="{y + 4}">{escape(label)}</text>'
+        f'<text class="changes" x="{beside:.0f}" y="{y + 4}">{escape(changed)}</text></g>'
     )
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"

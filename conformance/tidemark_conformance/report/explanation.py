@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance.explain.record import Change, Explanation, Finding, Reason, Shown, Shrunk, Variable
+from tidemark_conformance.explain.record import Change, Diagram, Explanation, Finding, Reason, Shown, Shrunk, Variable
 from tidemark_conformance.report import diagram
+from tidemark_conformance.report.paragraphs import columns, hanging
 
 OUTCOMES = {"false": "bold red", "true": "green", "error": "bold yellow"}
 LABELS = 12
@@ -19,16 +18,15 @@ LABELS = 12
 
 def render(explanation: Explanation, console: Console) -> None:
     """Print an explanation to `console`, in its width."""
-    console.print(headline(explanation))
-    console.print(Text(rules_line(explanation), style="dim"))
+    hanging(console, "", headline(explanation))
+    hanging(console, "", Text(rules_line(explanation), style="dim"))
     for text in summary(explanation):
-        console.print(Text(text))
+        hanging(console, "", Text(text))
     if explanation.findings:
         _failing(explanation, console)
     if explanation.diagram is not None:
         _title(console, "what happened")
-        for line in diagram.lines(explanation.diagram, console.width):
-            console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
+        _draw(explanation.diagram, console)
         console.print(Text(diagram.LEGEND, style="dim"))
     if explanation.shrunk is not None:
         _shrunk(explanation.shrunk, console)
@@ -39,7 +37,7 @@ def headline(explanation: Explanation) -> Text:
     line = Text(f"trace {explanation.trace} ({explanation.source}): ")
     style = {"fail": "bold red", "pass": "bold green", "undecided": "bold yellow"}[explanation.verdict]
     line.append(explanation.verdict.upper(), style=style)
-    if explanation.findings:
+    if explanation.verdict == "fail":
         line.append(f" at step {explanation.findings[0].step} of {explanation.steps}")
     else:
         line.append(f", {explanation.steps} steps")
@@ -58,7 +56,7 @@ def summary(explanation: Explanation) -> Iterator[str]:
         yield f"It cannot be decided: {explanation.reason}."
     if explanation.verdict == "pass":
         yield "Every step is a step of the action it names, and no property falls: there is nothing to explain."
-    if explanation.findings:
+    if explanation.verdict == "fail":
         first = ", ".join(finding.headline for finding in explanation.first)
         yield f"It fails first at step {explanation.findings[0].step}: {first}."
         if explanation.later:
@@ -80,31 +78,39 @@ def verdict_sentences(explanation: Explanation) -> Iterator[str]:
         yield "No action of the specification, with any parameters, makes this change in this state."
 
 
+def finding_title(finding: Finding, later: bool) -> str:
+    """The title over the reasons of one finding."""
+    if finding.kind == "not-initial":
+        return "why its first state does not satisfy Init"
+    said = finding.headline if finding.kind == "not-a-step" else f"{finding.headline} is violated"
+    why = f"why it is {said}" if finding.kind == "not-a-step" else f"why {said}"
+    return f"later, at step {finding.step}: {why}" if later else why
+
+
 def _failing(explanation: Explanation, console: Console) -> None:
     step = explanation.step
     if step is not None:
         _title(console, f"step {step.number}")
-        line = Text(f"  {step.node}  " if step.node else "  ")
+        line = Text(f"{step.node}  " if step.node else "")
         line.append(step.label, style="bold")
         line.append({"blocked": "   (blocked by a rule)", "stutter": "   (no action)"}.get(step.kind, ""), style="dim")
-        console.print(line)
-        if step.changes:
-            console.print(Padding(_changes(step.changes), (0, 0, 0, 4)))
-        else:
+        hanging(console, "  ", line)
+        columns(console, "    ", [_change(change) for change in step.changes])
+        if not step.changes:
             console.print(Text("    changes nothing", style="dim"))
     for finding in explanation.first:
-        _finding(finding, console)
+        _finding(finding, console, False)
     for sentence in verdict_sentences(explanation):
-        console.print(Text(f"  {sentence}"))
+        hanging(console, "  ", Text(sentence))
     if explanation.state:
-        _title(console, f"the state before it (step {explanation.step.number - 1})" if step else "the state")
-        console.print(Padding(_state(explanation.state), (0, 0, 0, 2)))
+        _title(console, f"the state before it (step {step.number - 1})" if step is not None else "the state")
+        columns(console, "  ", [row for variable in explanation.state for row in _variable(variable)])
         if explanation.folded:
-            console.print(Text(f"  not shown: {', '.join(explanation.folded)}", style="dim"))
+            hanging(console, "  ", Text(f"not shown: {', '.join(explanation.folded)}", style="dim"))
     if step is not None:
         _enabled(explanation, console)
     for finding in explanation.later:
-        _finding(finding, console, f"later, at step {finding.step}")
+        _finding(finding, console, True)
 
 
 def _title(console: Console, text: str) -> None:
@@ -112,109 +118,88 @@ def _title(console: Console, text: str) -> None:
     console.print(Text(text, style="bold underline" if console.is_terminal else ""))
 
 
-def _changes(changes: Sequence[Change]) -> Table:
-    table = _grid()
-    for change in changes:
-        if change.how == "set":
-            what = Text(change.old, style="red")
-            what.append(" -> ", style="dim")
-            what.append(change.new, style="green")
-        else:
-            what = Text(f"+ {change.new}", style="green") if change.new else Text(f"- {change.old}", style="red")
-            what.append(f"  ({change.how})", style="dim")
-        table.add_row(Text(change.unit, style="dim" if change.ghost else ""), what)
-    return table
+def _draw(drawn: Diagram, console: Console) -> None:
+    for line in diagram.lines(drawn, console.width):
+        console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
 
 
-def _finding(finding: Finding, console: Console, prefix: str = "") -> None:
-    said = f"why it is {finding.headline}" if finding.kind == "not-a-step" else f"why {finding.headline} is violated"
-    _title(console, f"{prefix}: {said}" if prefix else said)
-    for line in reason_lines(finding.reason):
-        console.print(Padding(line, (0, 0, 0, 2)))
+def _change(change: Change) -> tuple[Text, Text]:
+    if change.how == "set":
+        what = Text.assemble((change.old, "red"), (" -> ", "dim"), (change.new, "green"))
+    else:
+        what = Text(f"+ {change.new}", style="green") if change.new else Text(f"- {change.old}", style="red")
+        what.append(f"  ({change.how})" if change.how in ("appended", "truncated") else "", style="dim")
+    return Text(change.unit, style="dim" if change.ghost else ""), what
 
 
-def reason_lines(reason: Reason, depth: int = 0) -> Iterator[Text]:
-    """A chain of reasons as indented lines: operator and place, formula, bindings, values, then what decides."""
-    margin = "  " * depth
-    head = Text(margin)
+def _finding(finding: Finding, console: Console, later: bool) -> None:
+    _title(console, finding_title(finding, later))
+    _reason(finding.reason, console, "  ")
+
+
+def _reason(reason: Reason, console: Console, margin: str) -> None:
+    """A chain of reasons: operator, place and outcome, formula, bindings, values, then what decides, further in."""
+    head = Text(reason.outcome.upper(), style=OUTCOMES[reason.outcome])
     if reason.operator:
-        head.append(reason.operator, style="bold")
-        head.append("  ")
-    head.append(reason.place, style="cyan")
-    head.append("  " if reason.place else "")
-    head.append(reason.outcome.upper(), style=OUTCOMES[reason.outcome])
-    yield head
-    inner = margin + "    "
+        head.append(f"  {reason.operator}", style="bold not green")
+    if reason.place:
+        head.append(f"  {reason.place}", style="cyan not bold")
+    hanging(console, margin, head)
+    inner = margin + "  "
     if reason.text and reason.text != reason.operator:
-        yield _hanging(inner, Text(reason.text, style="italic"))
+        hanging(console, inner, Text(reason.text, style="italic"))
     if reason.bindings:
-        yield _hanging(inner, Text("with ") + _pairs(reason.bindings, ", "))
+        hanging(console, inner, Text("with ") + _pairs(reason.bindings))
     if reason.note:
-        yield _hanging(inner, Text(reason.note))
+        hanging(console, inner, Text(reason.note))
     for shown in reason.values:
-        yield _hanging(inner + "  ", _pairs([shown], ""))
+        hanging(console, inner + "  ", _pairs([shown]))
     for part in reason.because:
-        yield from reason_lines(part, depth + 1)
+        _reason(part, console, inner)
 
 
-def _hanging(margin: str, text: Text) -> Text:
-    return Text(margin) + text
-
-
-def _pairs(shown: Sequence[Shown], separator: str) -> Text:
+def _pairs(shown: Sequence[Shown]) -> Text:
     text = Text()
     for number, one in enumerate(shown):
-        text.append(separator if number else "")
+        text.append(", " if number else "")
         text.append(one.name)
         text.append(" = ", style="dim")
         text.append(one.value, style="green")
     return text
 
 
-def _grid() -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    return table
-
-
-def _state(variables: Sequence[Variable]) -> Table:
-    table = _grid()
-    for variable in variables:
-        for number, unit in enumerate(variable.units):
-            name = Text(variable.name if number == 0 else "", style="dim" if variable.ghost else "")
-            value = Text(f"{unit.name}: " if unit.name else "", style="dim")
-            value.append(unit.value, style="")
-            table.add_row(name, value)
-    return table
+def _variable(variable: Variable) -> Iterator[tuple[Text, Text]]:
+    style = "dim" if variable.ghost else ""
+    for number, unit in enumerate(variable.units):
+        name = f"{variable.name if number == 0 else ' ' * len(variable.name)}{unit.name}"
+        yield Text(name, style=style), Text(unit.value)
+    if variable.folded:
+        yield Text(""), Text(f"({variable.folded} more)", style="dim")
 
 
 def _enabled(explanation: Explanation, console: Console) -> None:
     total = sum(group.count for group in explanation.enabled)
     _title(console, f"what could have happened instead ({total} enabled)")
-    table = _grid()
     for group in explanation.enabled:
         more = group.count - LABELS
-        shown = ", ".join(group.labels[:LABELS]) + (f", ... {more} more" if more > 0 else "")
-        table.add_row(Text("  "), Text(shown))
-    console.print(table)
+        hanging(console, "  ", Text(", ".join(group.labels[:LABELS]) + (f", ... {more} more" if more > 0 else "")))
     if not explanation.enabled:
         console.print(Text("  nothing: no action is enabled in this state"))
 
 
 def _shrunk(shrunk: Shrunk, console: Console) -> None:
     _title(console, "the smallest run that fails in the same way")
+    if shrunk.note:
+        hanging(console, "  ", Text(shrunk.note))
     if shrunk.diagram is not None:
-        console.print(
+        hanging(
+            console,
+            "  ",
             Text(
-                f"  {shrunk.decisions} of {shrunk.decisions_before} decisions, {shrunk.steps} of {shrunk.steps_before} "
-                f"steps, after {shrunk.runs} simulations"
-            )
+                f"{shrunk.decisions} of {shrunk.decisions_before} decisions, {shrunk.steps} of {shrunk.steps_before} "
+                f"steps, after {shrunk.runs} simulations:"
+            ),
         )
         for decision in shrunk.kept:
-            console.print(Text(f"    {decision}"))
-    if shrunk.note:
-        console.print(Text(f"  {shrunk.note}"))
-    if shrunk.diagram is not None:
-        for line in diagram.lines(shrunk.diagram, console.width):
-            console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
+            hanging(console, "    ", Text(decision))
+        _draw(shrunk.diagram, console)

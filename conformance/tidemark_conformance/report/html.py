@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from tidemark_conformance.explain.record import Change, Diagram, Explanation, Finding, Reason, Shown, Shrunk
+from tidemark_conformance.explain.record import Change, Diagram, Explanation, Finding, Reason, Shown, Shrunk, Variable
 from tidemark_conformance.report.diagram_svg import svg
-from tidemark_conformance.report.explanation import rules_line, summary, verdict_sentences
+from tidemark_conformance.report.explanation import finding_title, rules_line, summary, verdict_sentences
 
 STYLE = """
 :root { --ink: #1d2430; --soft: #667085; --line: #d5dae3; --paper: #ffffff; --panel: #f6f7fa; --bad: #c4262e;
@@ -38,7 +38,9 @@ svg.spacetime { max-width: none; font: 13px ui-monospace, "SF Mono", Menlo, Cons
 .spacetime .number { fill: var(--soft); } .spacetime .label { fill: var(--ink); }
 .spacetime .label.stutter, .spacetime .label.blocked, .spacetime .label.initial { fill: var(--soft); }
 .spacetime .label.fails { fill: var(--bad); font-weight: 700; } .spacetime .failing { fill: var(--badback); }
-.spacetime .arrow { stroke: var(--accent); stroke-width: 1.6; } .spacetime .arrow.early { stroke-dasharray: 4 3; }
+.spacetime .changes { fill: var(--soft); }
+.spacetime .arrow { stroke: var(--accent); stroke-width: 1.6; fill: none; }
+.spacetime .arrow.early { stroke-dasharray: 4 3; }
 .spacetime .head { fill: var(--accent); }
 .spacetime circle { stroke: var(--paper); stroke-width: 1.5; } .spacetime circle.step { fill: var(--good); }
 .spacetime circle.blocked { fill: var(--paper); stroke: var(--warn); stroke-width: 2.5; }
@@ -81,7 +83,7 @@ def _sections(explanation: Explanation) -> Iterator[str]:
     if explanation.step is not None:
         yield from _enabled(explanation)
     for finding in explanation.later if explanation.findings else ():
-        yield _finding(finding, f"Later, at step {finding.step}: ")
+        yield _finding(finding, True)
     if explanation.shrunk is not None:
         yield _shrunk(explanation.shrunk)
 
@@ -106,17 +108,19 @@ def _change_rows(changes: Sequence[Change]) -> Iterator[Sequence[str]]:
         if change.how == "set":
             what = f'<span class="old">{escape(change.old)}</span> → <span class="new">{escape(change.new)}</span>'
         elif change.new:
-            what = f'<span class="new">+ {escape(change.new)}</span> <span class="soft">({change.how})</span>'
+            what = f'<span class="new">+ {escape(change.new)}</span>{_how(change)}'
         else:
-            what = f'<span class="old">− {escape(change.old)}</span> <span class="soft">({change.how})</span>'
+            what = f'<span class="old">− {escape(change.old)}</span>{_how(change)}'
         yield f'<span class="{"ghost" if change.ghost else ""}">{escape(change.unit)}</span>', what
 
 
-def _finding(finding: Finding, prefix: str = "") -> str:
-    why = "" if finding.kind == "not-a-step" else " is violated"
-    title = f"{prefix}why it is {finding.headline}" if not why else f"{prefix}why {finding.headline}{why}"
-    shown = title[:1].upper() + title[1:]
-    return f'<h2>{escape(shown)}</h2><div class="panel">{_reason(finding.reason)}</div>'
+def _how(change: Change) -> str:
+    return f' <span class="soft">({change.how})</span>' if change.how in ("appended", "truncated") else ""
+
+
+def _finding(finding: Finding, later: bool = False) -> str:
+    title = finding_title(finding, later)
+    return f'<h2>{escape(title[:1].upper() + title[1:])}</h2><div class="panel">{_reason(finding.reason)}</div>'
 
 
 def _reason(reason: Reason) -> str:
@@ -141,16 +145,17 @@ def _shown(shown: Shown) -> str:
 
 def _state(explanation: Explanation) -> Iterator[str]:
     before = f" (step {explanation.step.number - 1})" if explanation.step is not None else ""
-    rows = [
-        (
-            f'<span class="{"ghost" if variable.ghost else ""}">{escape(variable.name) if number == 0 else ""}</span>',
-            f'<span class="soft">{escape(unit.name + ": " if unit.name else "")}</span>{escape(unit.value)}',
-        )
-        for variable in explanation.state
-        for number, unit in enumerate(variable.units)
-    ]
+    rows = [row for variable in explanation.state for row in _variable(variable)]
     folded = f'<p class="soft">not shown: {escape(", ".join(explanation.folded))}</p>' if explanation.folded else ""
     yield f'<h2>The state before it{before}</h2><div class="panel">{_table(rows)}{folded}</div>'
+
+
+def _variable(variable: Variable) -> Iterator[Sequence[str]]:
+    for unit in variable.units:
+        name = f'<span class="{"ghost" if variable.ghost else ""}">{escape(variable.name + unit.name)}</span>'
+        yield name, escape(unit.value)
+    if variable.folded:
+        yield "", f'<span class="soft">({variable.folded} more)</span>'
 
 
 def _enabled(explanation: Explanation) -> Iterator[str]:
