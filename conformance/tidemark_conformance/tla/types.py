@@ -30,6 +30,7 @@ from tidemark_conformance.tla.ir import (
     SetFilter,
     SetMap,
 )
+from tidemark_conformance.tla.walk import map_children
 from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order
 
 MAX_SET = 62
@@ -595,13 +596,17 @@ def type_of_set(expr: Expr, constant: Evaluate, loc: Loc | None = None) -> Type:
             return TFun(keys, key, type_of_set(target, constant, loc))
         case Op("bigunion", (SetMap() as family,)) | Op("bigunion", (Mark(body=SetMap() as family),)):
             return _bounded_sequence(family, constant, loc)
+        case SetFilter() if (found := bounded_sequences(expr)) is not None:
+            return TSeq(type_of_set(found[0], constant, loc), constant(found[1]))
         case RecordSet(fields):
             return TRec(tuple(sorted((name, type_of_set(part, constant, loc)) for name, part in fields)))
         case If(condition, then, orelse):
             return type_of_set(then if constant(condition) else orelse, constant, loc)
         case Op("int" | "nat" | "string" | "seq", _):
             raise unsupported("TypeOK uses an infinite set (Int, Nat, Seq or STRING)", loc)
-        case SetEnum() | Const() | Op() | SetFilter() | SetMap() | Let() | Lit() | Local() | Case():
+        case Let():
+            return type_of_set(unfolded(expr), constant, loc)
+        case SetEnum() | Const() | Op() | SetFilter() | SetMap() | Lit() | Local() | Case():
             return type_of_values(constant(expr), loc)
     raise unsupported("TypeOK uses a set of an unknown form", loc)
 
@@ -612,6 +617,25 @@ def _members(expr: Expr, elem: Type, constant: Evaluate, loc: Loc | None) -> tup
     if listed is not None and not isinstance(elem, TInt | TAtom):
         return tuple(listed), elem
     return canonical(constant(expr), loc)
+
+
+def unfolded(definition: Let) -> Expr:
+    """The body of a LET with the definition put in for its name."""
+
+    def put(expr: Expr) -> Expr:
+        if isinstance(expr, Local) and expr.uid == definition.uid:
+            return definition.value
+        return map_children(expr, put)
+
+    return put(definition.body)
+
+
+def bounded_sequences(expr: SetFilter) -> tuple[Expr, Expr] | None:
+    """S and n of {s \\in Seq(S) : Len(s) <= n}, None for another set."""
+    match strip(expr.binder.domain), strip(expr.body):
+        case Op("seq", (elem,)), Op("le", (Op("len", (Local(uid, _),)), cap)) if uid == expr.binder.uid:
+            return elem, cap
+    return None
 
 
 def _bounded_sequence(family: SetMap, constant: Evaluate, loc: Loc | None) -> Type:
@@ -630,6 +654,8 @@ def _bounded_sequence(family: SetMap, constant: Evaluate, loc: Loc | None) -> Ty
 def exact(expr: Expr, constant: Evaluate) -> bool:
     """Whether a set of TypeOK holds every value that has cells in its type (so that the layout guarantees it)."""
     match strip(expr):
+        case Let() as definition:
+            return exact(unfolded(definition), constant)
         case Op("boolean" | "range", _):
             return True
         case Op("powerset", (inner,)):
@@ -647,6 +673,8 @@ def exact(expr: Expr, constant: Evaluate) -> bool:
                 case Op("function_set", (_, target)):
                     return exact(target, constant)
             return False
+        case SetFilter() as filtered if (found := bounded_sequences(filtered)) is not None:
+            return exact(found[0], constant)
         case RecordSet(fields):
             return all(exact(part, constant) for _, part in fields)
         case If(condition, then, orelse):

@@ -333,6 +333,8 @@ def domain_of(c: Context, value: Symbol) -> Symbol:
 
 
 def _equal_sequences(c: Context, a: Symbol, b: Symbol) -> str:
+    if isinstance(a, Place) and isinstance(a.kind, TSeq) and a.kind.cap == 0:
+        a, b = b, a
     if not isinstance(a, Place):
         a, b = (a, b) if isinstance(a, Tup) and not a.items else (materialize(c, a), b)
     parts = values.sequence_parts(c, b)
@@ -359,7 +361,7 @@ def _equal_part(c: Context, place: Place, at: str, part: Run | Item | Gen) -> st
     match part:
         case Item(value):
             return equal(c, values.element_at(c, place, c.keep(at, "i")), value)
-        case Run(source, start, count):
+        case Run(source, start, count, _):
             elem = values.element_type(place.kind)
             if values.element_type(source.kind) == elem and not isinstance(elem, TInt) or (
                 isinstance(elem, TInt) and isinstance(values.element_type(source.kind), TInt)
@@ -368,7 +370,7 @@ def _equal_part(c: Context, place: Place, at: str, part: Run | Item | Gen) -> st
                 cells = str(int(count) * width) if count.isdigit() else count if width == 1 else f"({count}) * {width}"
                 return run_equal(c, _run_base(place, at), _run_base(source, start), cells)
     first = c.keep(at, "i")
-    return loop(c, c.keep(part.count, "n"), lambda i: equal(c, _element(c, place, first, i), _part_element(c, part, i)))
+    return loop(c, c.keep(part.count, "n"), lambda i: equal(c, _element(c, place, first, i), part_element(c, part, i)))
 
 
 def _run_base(place: Place, start: str) -> Address:
@@ -380,7 +382,8 @@ def _element(c: Context, place: Place, first: str, index: str) -> Symbol:
     return values.element_at(c, place, index if first == "0" else f"({first} + {index})")
 
 
-def _part_element(c: Context, part: Run | Gen, index: str) -> Symbol:
+def part_element(c: Context, part: Run | Gen, index: str) -> Symbol:
+    """The element of a sequence's part at an index within it."""
     if isinstance(part, Run):
         return _element(c, part.place, part.start, index)
     return part.element(index)
@@ -520,7 +523,10 @@ def store(c: Context, base: Address, kind: Type, value: Symbol, checked: bool = 
         _store_scalar(c, base, kind, value, checked)
         return
     if isinstance(value, Place) and value.kind == kind:
-        c.line(f"copyrun(p, {base}, {value.base}, {size(kind)})")
+        if isinstance(kind, TSeq):
+            c.line(f"copyseq(p, {base}, {value.base}, {size(kind.elem)}, {size(kind)})")
+        else:
+            c.line(f"copyrun(p, {base}, {value.base}, {size(kind)})")
         return
     if isinstance(value, Update) and _store_update(c, base, kind, value, checked):
         return
@@ -603,6 +609,26 @@ def _store_sequence(c: Context, base: Address, kind: TSeq, value: Symbol, checke
         c.lines.extend(buffer.lines)
 
 
+def extend(c: Context, sequence: Place, parts: Sequence[Run | Item | Gen]) -> None:
+    """Write parts behind a sequence in scratch, which has room for them; its length comes last."""
+    kind = cast(TSeq, sequence.kind)
+    at = c.named(f"p[{sequence.base}]", "n")
+    for part in parts:
+        _store_part(c, sequence, kind, at, part, checked=False)
+        at = c.keep(advance(at, part), "n")
+    c.line(f"p[{sequence.base}] = {at}")
+
+
+def copy(c: Context, to: Address, source: Address, kind: Type) -> None:
+    """Copy a value's cells within scratch, of a sequence those in use (the others are then not 0)."""
+    if isinstance(kind, TSeq):
+        width = size(kind.elem)
+        used = f"p[{source}]" if width == 1 else f"p[{source}] * {width}"
+        c.line(f"copyrun(p, {to}, {source}, 1 + {used})")
+    else:
+        c.line(f"copyrun(p, {to}, {source}, {size(kind)})")
+
+
 def _store_part(c: Context, place: Place, kind: TSeq, at: str, part: Run | Item | Gen, checked: bool) -> None:
     width = size(kind.elem)
     if isinstance(part, Item):
@@ -617,7 +643,7 @@ def _store_part(c: Context, place: Place, kind: TSeq, at: str, part: Run | Item 
     c.line(f"{index} = 0")
     with c.block(f"while {index} < {count}:"):
         target = _run_base(place, index if first == "0" else f"({first} + {index})")
-        store(c, target, kind.elem, _part_element(c, part, index), checked)
+        store(c, target, kind.elem, part_element(c, part, index), checked)
         c.line(f"{index} += 1")
 
 

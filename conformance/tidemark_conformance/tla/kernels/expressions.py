@@ -57,6 +57,7 @@ from tidemark_conformance.tla.kernels.symbols import (
     Range,
     Rec,
     Records,
+    Run,
     Seg,
     Sequences,
     Subsets,
@@ -67,7 +68,9 @@ from tidemark_conformance.tla.kernels.symbols import (
 )
 from tidemark_conformance.tla.types import (
     TBool,
+    TFun,
     TInt,
+    TSeq,
     TSet,
     Type,
     exact,
@@ -75,6 +78,7 @@ from tidemark_conformance.tla.types import (
     join,
     strip,
     type_of_set,
+    type_of_values,
 )
 from tidemark_conformance.tla.values import Value
 
@@ -215,6 +219,10 @@ def _hoisted(c: Context, expr: Expr) -> Symbol | None:
         return Bool(f"({c.memory.hoist(expr)} != 0)")
     if isinstance(value, int):
         return Int(c.memory.hoist(expr), value, value)
+    if isinstance(expr, FunctionLit) and isinstance(value, tuple) and value:
+        domain = tuple(range(1, len(value) + 1))
+        function = TFun(domain, TInt(1, len(value)), type_of_values(value, c.loc))
+        return Place(Address(0, (c.rows(function, [value]),)), function)
     return values.literal(c, value)
 
 
@@ -475,43 +483,77 @@ def _fold(c: Context, expr: Fold, env: Env) -> Symbol:
     kind = _fold_type(c, expr, env, collection, values.type_of(c, start))
     if is_scalar(kind):
         return _scalar_fold(c, expr, env, collection, start, kind)
-    accumulator, following = c.room(kind), c.room(kind)
-    equality.store(c, accumulator, kind, start, checked=False)
+    accumulator, following = Place(c.room(kind), kind), c.room(kind)
+    equality.store(c, accumulator.base, kind, start, checked=False)
 
     def step(element: Symbol) -> None:
-        inner = {**env, expr.element: element, expr.accumulator: values.load(accumulator, kind)}
-        equality.store(c, following, kind, evaluate(c, expr.body, inner), checked=False)
-        c.line(f"copyrun(p, {accumulator}, {following}, {values.size(kind)})")
+        inner = {**env, expr.element: element, expr.accumulator: accumulator}
+        _accumulate(c, accumulator, following, evaluate(c, expr.body, inner))
 
     _each(c, expr, collection, step)
-    return values.load(accumulator, kind)
+    return accumulator
+
+
+def _accumulate(c: Context, accumulator: Place, following: Address, value: Symbol) -> None:
+    """Write a fold's next value over the last one, of which it may be made."""
+    if isinstance(value, Choice):
+        for header, part in ((f"if {value.condition}:", value.then), ("else:", value.orelse)):
+            with c.block(header):
+                _accumulate(c, accumulator, following, part())
+        return
+    if isinstance(value, Place) and value.base == accumulator.base:
+        return
+    if isinstance(value, Seg) and isinstance(value.parts[0], Run) and value.parts[0].place.base == accumulator.base:
+        first = value.parts[0]
+        if first.start == "0" and first.count == f"p[{accumulator.base}]":
+            equality.extend(c, accumulator, value.parts[1:])
+            return
+    equality.store(c, following, accumulator.kind, value, checked=False)
+    equality.copy(c, accumulator.base, following, accumulator.kind)
 
 
 def _fold_type(c: Context, expr: Fold, env: Env, collection: Symbol, kind: Type) -> Type:
     """The type of a fold's accumulator: joined with the body's until it no longer grows."""
-    for _ in range(4):
-        found: list[Type] = []
-        checked = c.checked
-        with c.captured() as buffer:
-            if is_scalar(kind):
-                accumulator = _scalar("z", kind)
-            else:
-                accumulator = values.load(c.room(kind), kind)
-
-            def step(element: Symbol, accumulator: Symbol = accumulator) -> None:
-                inner = {**env, expr.element: element, expr.accumulator: accumulator}
-                found.append(values.type_of(c, evaluate(c, expr.body, inner)))
-
-            _each(c, expr, collection, step)
-        c.drop(buffer)
-        c.checked = checked
-        joined = kind
-        for own in found:
-            joined = join(joined, own, c.loc)
+    first = kind
+    for round in range(4):
+        joined = _joined_with_body(c, expr, env, collection, kind)
         if joined == kind:
             return kind
-        kind = TInt(None, None) if isinstance(joined, TInt) else joined
+        if isinstance(joined, TInt):
+            joined = TInt(None, None)
+        if round == 1 and isinstance(joined, TSeq) and isinstance(kind, TSeq) and isinstance(first, TSeq):
+            return TSeq(joined.elem, max(first.cap, 0) + _most(c, collection) * max(joined.cap - kind.cap, 0) + kind.cap)
+        kind = joined
     raise c.unsupported("a fold whose value grows with every element without a known bound")
+
+
+def _most(c: Context, collection: Symbol) -> int:
+    """How many elements a set or sequence has at most."""
+    if is_set(collection):
+        kind = sets.universe(c, collection)
+        if kind is None:
+            raise c.unsupported("a fold that grows over a set whose elements are not known to be among 62 values")
+        return len(kind.members)
+    return values.sequence_cap(values.type_of(c, collection))
+
+
+def _joined_with_body(c: Context, expr: Fold, env: Env, collection: Symbol, kind: Type) -> Type:
+    found: list[Type] = []
+    checked = c.checked
+    with c.captured() as buffer:
+        accumulator = _scalar("z", kind) if is_scalar(kind) else values.load(c.room(kind), kind)
+
+        def step(element: Symbol) -> None:
+            inner = {**env, expr.element: element, expr.accumulator: accumulator}
+            found.append(values.type_of(c, evaluate(c, expr.body, inner)))
+
+        _each(c, expr, collection, step)
+    c.drop(buffer)
+    c.checked = checked
+    joined = kind
+    for own in found:
+        joined = join(joined, own, c.loc)
+    return joined
 
 
 def _scalar(name: str, kind: Type) -> Symbol:
@@ -543,18 +585,15 @@ def _each(c: Context, expr: Fold, collection: Symbol, step: Callable[[Symbol], N
     if expr.kind == "set":
         sets.iterate(c, collection, step, None)
         return
-    if isinstance(collection, Tup):
-        for item in collection.items:
-            step(item)
-        return
-    if not isinstance(collection, Place):
-        collection = equality.materialize(c, collection)
-    total = c.keep(values.length(c, collection).code, "n")
-    index = c.name("i")
-    c.line(f"{index} = 0")
-    with c.block(f"while {index} < {total}:"):
-        step(values.element(c, collection, index))
-        c.line(f"{index} += 1")
+    for part in values.sequence_parts(c, collection):
+        if isinstance(part, Item):
+            step(part.value)
+            continue
+        index = c.name("i")
+        c.line(f"{index} = 0")
+        with c.block(f"while {index} < {part.count}:"):
+            step(equality.part_element(c, part, index))
+            c.line(f"{index} += 1")
 
 
 # --- constructors ---------------------------------------------------------------------------------------------------

@@ -41,6 +41,17 @@ def copyrun(p: "I64", to, source, n):
         i += 1
     return 0
 
+def copyseq(p: "I64", to, source, width, n):
+    used = 1 + p[source] * width
+    i = 0
+    while i < used:
+        p[to + i] = p[source + i]
+        i += 1
+    while i < n:
+        p[to + i] = 0
+        i += 1
+    return 0
+
 def zero(p: "I64", to, n):
     i = 0
     while i < n:

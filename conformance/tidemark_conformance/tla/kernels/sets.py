@@ -486,11 +486,21 @@ def count(c: Context, value: Symbol) -> Int:
         total = c.name("n")
         c.line(f"{total} = 0")
         iterate(c, value, lambda element: c.line(f"{total} += 1"), None)
-        return Int(total, 0, None)
+        return Int(total, 0, _most(value.source))
     mask = as_mask(c, value)
     if mask is None:
         raise c.unsupported("Cardinality of a set whose elements are not known to be among 62 values")
     return Int(f"popcount({mask.code})", 0, len(mask.kind.members))
+
+
+def _most(value: Symbol) -> int | None:
+    """How many elements a set has at most, if that is known."""
+    match value:
+        case Mask(_, kind):
+            return len(kind.members)
+        case Range(lo, hi) if lo.lo is not None and hi.hi is not None:
+            return max(0, hi.hi - lo.lo + 1)
+    return None
 
 
 # --- membership and inclusion ---------------------------------------------------------------------------------------

@@ -121,11 +121,12 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`count` elements of a sequence in the memory, from the 0-based `start`."""
+    """`count` elements (at most `most`) of a sequence in the memory, from the 0-based `start`."""
 
     place: Place
     start: str
     count: str
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +138,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Gen:
-    """`count` elements, each computed from its 0-based index."""
+    """`count` elements (`most` of them, if that is known), each computed from its 0-based index."""
 
     count: str
     element: Callable[[str], Symbol]
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

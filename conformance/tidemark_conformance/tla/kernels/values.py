@@ -189,24 +189,18 @@ def _type_of_elements(c: Context, value: Seg | Literal) -> Type:
     for part in sequence_parts(c, value):
         with c.captured() as buffer:
             match part:
-                case Run(place, _, _):
-                    own, most = element_type(place.kind), sequence_cap(place.kind)
+                case Run(place, _, _, most):
+                    own = element_type(place.kind)
                 case Item(item):
                     own, most = type_of(c, item), 1
-                case Gen(count, element):
-                    own, most = type_of(c, element("0")), _count_cap(c, count, value)
+                case Gen(_, element, known):
+                    if known is None:
+                        raise c.unsupported("a sequence of a length without a known bound is used as a value")
+                    own, most = type_of(c, element("0")), known
         c.drop(buffer)
         cap += most
         elem = own if elem is None else join(elem, own, c.loc)
     return TSeq(elem or TBool(), cap)
-
-
-def _count_cap(c: Context, count: str, value: Seg | Literal) -> int:
-    if count.isdigit():
-        return int(count)
-    if isinstance(value, Literal) and isinstance(value.domain, Range) and value.domain.hi.hi is not None:
-        return max(value.domain.hi.hi, 0)
-    raise c.unsupported("a sequence of a length without a known bound is used as a value")
 
 
 def element_type(kind: Type) -> Type:
@@ -478,7 +472,10 @@ def apply(c: Context, function: Symbol, key: Symbol) -> Symbol:
         case Place(base, TTuple(parts), _):
             index = int(integer(c, key).code) - 1 if integer(c, key).code.isdigit() else -1
             if not 0 <= index < len(parts):
-                raise c.unsupported("a tuple's index is no literal within its length")
+                if any(part != parts[0] for part in parts):
+                    raise c.unsupported("an index that is no literal, into a tuple of unlike parts")
+                at = c.named(c.check(f"ix(p, {integer(c, key).code} - 1, {len(parts)})"), "i")
+                return load(base.plus(*scaled(at, size(parts[0]))), parts[0])
             return load(base.plus(sum(size(part) for part in parts[:index])), parts[index])
         case Literal(domain, body):
             kept = keep(c, key)
@@ -550,7 +547,7 @@ def length(c: Context, value: Symbol) -> Int:
     """Len(value)."""
     match value:
         case Place(base, TSeq(_, cap), _):
-            return Int(f"p[{base}]", 0, cap)
+            return Int(f"p[{base}]" if cap else "0", 0, cap)
         case Place(_, TFun(domain, _, _), _) if domain == tuple(range(1, len(domain) + 1)):
             return Int(str(len(domain)), len(domain), len(domain))
         case Place(_, TTuple(parts), _):
@@ -579,8 +576,7 @@ def _sum_lengths(parts: tuple[Run | Item | Gen, ...]) -> Int:
             fixed += int(part.count)
         else:
             codes.append(part.count)
-        cap = sequence_cap(part.place.kind) if isinstance(part, Run) else None
-        most = None if most is None or cap is None else most + cap
+        most = None if most is None or part.most is None else most + part.most
     if not codes:
         return Int(str(fixed), fixed, fixed)
     text = " + ".join(codes + ([str(fixed)] if fixed else []))
@@ -595,13 +591,15 @@ def sequence_parts(c: Context, value: Symbol) -> list[Run | Item | Gen]:
         case Tup(items):
             return [Item(item) for item in items]
         case Place(_, TSeq() | TFun(), _):
-            return [Run(value, "0", length(c, value).code)]
+            cap = sequence_cap(value.kind)
+            return [Run(value, "0", length(c, value).code, cap)] if cap else []
         case Choice():
             place = equality.materialize(c, value)
-            return [Run(place, "0", length(c, place).code)]
-    count = c.keep(length(c, value).code)
+            return [Run(place, "0", length(c, place).code, sequence_cap(place.kind))]
+    total = length(c, value)
+    count = c.keep(total.code)
     below = count
-    return [Gen(count, lambda index: apply(c, value, Int(fold(f"({index} + 1)"), 1, None, below)))]
+    return [Gen(count, lambda index: apply(c, value, Int(fold(f"({index} + 1)"), 1, None, below)), total.hi)]
 
 
 def element(c: Context, value: Symbol, index: str) -> Symbol:
@@ -620,11 +618,11 @@ def _element_of(c: Context, parts: list[Run | Item | Gen], index: str) -> Symbol
 
     def here() -> Symbol:
         match part:
-            case Run(place, start, _):
+            case Run(place, start, _, _):
                 return element_at(c, place, index if start == "0" else f"({start} + {index})")
             case Item(value):
                 return value
-            case Gen(_, generate):
+            case Gen(_, generate, _):
                 return generate(index)
 
     if not rest:
@@ -648,14 +646,19 @@ def subsequence(c: Context, value: Symbol, low: Int, high: Int) -> Symbol:
     else:
         count = c.named(f"({last} - {first} + 1 if {first} <= {last} else 0)")
     start = fold(f"({first} + -1)")
+    most = _least(total.hi, high.hi)
     if isinstance(value, Place):
-        return Seg((Run(value, start, count),))
+        return Seg((Run(value, start, count, sequence_cap(value.kind) if most is None else most),))
     parts = sequence_parts(c, value)
     if len(parts) == 1 and isinstance(parts[0], Run):
         run = parts[0]
-        return Seg((Run(run.place, start if run.start == "0" else f"({run.start} + {start})", count),))
+        return Seg((Run(run.place, start if run.start == "0" else f"({run.start} + {start})", count, run.most),))
     kept = parts
-    return Seg((Gen(count, lambda index: _element_of(c, kept, c.keep(f"{index} + {start}", "i"))),))
+    return Seg((Gen(count, lambda index: _element_of(c, kept, c.keep(f"{index} + {start}", "i")), most),))
+
+
+def _least(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else min(a, b)
 
 
 def all_values(c: Context, kind: Type) -> TSet | None:
