@@ -104,7 +104,7 @@ class Context:
 
     `env`: uid of a formal or LET name -> what it means here; `substitutions`: the same for INSTANCE, dynamically;
     `primed`: under a prime; `at`: the local for `@`; `spine`: on the way from a predicate's root through its
-    connectives, where conjuncts get marks; `calls`: the definitions being inlined.
+    connectives, where conjuncts get marks.
     """
 
     env: dict[int, Meaning] = field(default_factory=dict)
@@ -112,7 +112,6 @@ class Context:
     primed: bool = False
     at: Local | None = None
     spine: bool = False
-    calls: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -277,7 +276,7 @@ class Elaborator:
             there = meaning.context
             return self.expression(
                 meaning.node,
-                replace(there, primed=there.primed or context.primed, spine=context.spine, calls=context.calls),
+                replace(there, primed=there.primed or context.primed, spine=context.spine),
             )
         raise refuse(loc, "an operator stands where a value is needed", "apply it to its arguments")
 
@@ -334,7 +333,7 @@ class Elaborator:
             return self._standard(module, name, arguments, flat, loc)
         if module == "Folds" and module in self.tables.library and name in ("FoldSet", "FoldSeq"):
             return self._fold("set" if name == "FoldSet" else "seq", arguments, flat, loc)
-        if entry.recursive or uid in context.calls:
+        if entry.recursive:
             raise refuse(loc, f"{name} is RECURSIVE", "use FoldSet or FoldSeq of lib/Folds.tla")
         if entry.body is None:
             raise refuse(loc, f"{name} has no definition", "define it")
@@ -364,7 +363,6 @@ class Elaborator:
             context.primed,
             home.at if home is not None else None,
             context.spine,
-            (*context.calls, uid),
         )
         body = self._wrap(lets, self.expression(entry.body, inside))
         return body if isinstance(walk.strip(body), HasRule) else Mark(name, entry.loc, body)

@@ -326,7 +326,7 @@ class _Extractor:
                 f"{self.tables.entries[unused[0]].name} is bound but not passed to {entry.name}",
                 "leave it out",
             )
-        body = self.elaborator.expression(entry.body, replace(SPINE, env=dict(env), calls=(call.operator,)))
+        body = self.elaborator.expression(entry.body, replace(SPINE, env=dict(env)))
         return self.checked_action(entry, tuple(params), Mark(entry.name, entry.loc, body))
 
     def checked_action(self, entry: sany.Definition, params: tuple[Param, ...], whole: Expr) -> Action:

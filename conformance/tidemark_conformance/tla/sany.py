@@ -178,29 +178,38 @@ def read(root: str, modules: Mapping[str, str], library: frozenset[str] = frozen
 
 
 def _export(root: str, room: Path) -> str:
-    command = toolchain.java_command(room, "tla2sany.xml.XMLExporter", jar=toolchain.find_jar(), heap_mib=512)
-    done = subprocess.run(
-        [*command, "-o", f"{root}.tla"], cwd=room, capture_output=True, text=True, timeout=300, check=False
-    )
-    if done.returncode != 0 or not done.stdout.startswith("<?xml"):
-        raise Unusable(_complaint(root, done.stdout + "\n" + done.stderr))
-    return done.stdout
+    jar = toolchain.find_jar()
+    done = _run(toolchain.java_command(room, "tla2sany.xml.XMLExporter", jar=jar, heap_mib=512), ["-o"], root, room)
+    if done.returncode == 0 and done.stdout.startswith("<?xml") and "*** Errors:" not in done.stderr:
+        return done.stdout
+    # The exporter does not say what it cannot parse; SANY itself does.
+    said = _run(toolchain.java_command(room, "tla2sany.SANY", jar=jar, heap_mib=512), [], root, room)
+    raise Unusable(_complaint(root, said.stdout if "rrors" in said.stdout else done.stdout + done.stderr))
+
+
+def _run(command: list[str], options: list[str], root: str, room: Path) -> subprocess.CompletedProcess[str]:
+    whole = [*command, *options, f"{root}.tla"]
+    return subprocess.run(whole, cwd=room, capture_output=True, text=True, timeout=300, check=False)
 
 
 def _complaint(root: str, output: str) -> str:
     """SANY's first message as one sentence."""
-    semantic = re.search(r"\*\*\* Errors:.*?\n\s*line (\d+), col.*? of module (\w+)\s*\n\s*(.*?)\n\s*\n", output, re.S)
+    semantic = re.search(r"\*\*\* Errors:.*?\n\s*line (\d+), col.*? of module (\w+)\s*\n(.*?)\n\s*\n\s*\n", output, re.S)
     if semantic:
-        message = " ".join(semantic[3].split()).rstrip(".")
-        return f"{semantic[2]}.tla:{semantic[1]}: {message}: correct the module"
-    syntax = re.search(r"\*+Parse Error\*+\s*(.*?)(?:\n\s*\n|Residual|$)", output, re.S)
+        return _sentence(semantic[2], int(semantic[1]), semantic[3])
+    syntax = re.search(r"\*+Parse Error\*+(.*?)Residual stack trace", output, re.S)
+    syntax = syntax or re.search(r"(Lexical error.*?)\n", output)
     if syntax:
-        module = re.findall(r"(?:Could not parse module|Parsing file \S*?)(?: |/)(\w+)(?:\.tla)?(?: from|\n)", output)
-        return f"{(module or [root])[-1]}.tla: {' '.join(syntax[1].split()).rstrip('.')}: correct the module"
-    lines = [
-        line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Semantic processing")
-    ]
-    return f"{root}.tla cannot be parsed ({'; '.join(lines[:3])[:300]}): correct the module"
+        parsed = re.findall(r"Parsing file \S*?(\w+)\.tla", output[: syntax.start()])
+        line = re.search(r"line (\d+)", syntax[1])
+        return _sentence((parsed or [root])[-1], int(line[1]) if line else 1, syntax[1])
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    plain = [line for line in lines if not line.startswith(("Semantic processing", "Parsing file", "*", "Fatal", "at "))]
+    return _sentence(root, 1, "; ".join(plain[:3])[:300])
+
+
+def _sentence(module: str, line: int, message: str) -> str:
+    return f"{module}.tla:{line}: {' '.join(message.split()).rstrip('.')}: correct the module"
 
 
 class _Reader:
