@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidemark_conformance.tla.ir import Action, Expr, If, Let, Mark, Module, Named, Op, Quant, Unchanged, Var
+from tidemark_conformance.tla.ir import Action, Expr, If, Let, Loc, Local, Mark, Module, Named, Op, Quant, Unchanged, Var
 from tidemark_conformance.tla.kernels import equality, expressions, values
 from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Memory
 from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
@@ -22,7 +22,6 @@ from tidemark_conformance.tla.types import (
     TUnion,
     Type,
     bounds,
-    conjuncts,
     encode,
     is_scalar,
     size,
@@ -147,9 +146,9 @@ class Generator:
 
     def _predicate(self, name: str, body: Expr) -> None:
         c = self._context()
-        for expr, loc in conjuncts(body):
+        for expr, loc, env in _conjuncts(body, None, {}):
             c.loc = loc
-            self._require(c, expressions.predicate(c, expr, {}))
+            self._require(c, expressions.predicate(c, expr, env))
         self._finish(name, c, "p[0] == 0")
 
     def _require(self, c: Context, code: str) -> None:
@@ -174,13 +173,13 @@ class Generator:
         c.loc = action.loc
         env = self._environment(action)
         guards = True
-        for expr, loc in conjuncts(action.body, action.loc):
+        for expr, loc, inner in _conjuncts(action.body, action.loc, env):
             c.loc = loc
-            if guards and mentions_next(expr):
+            if guards and mentions_next(expr, inner):
                 guards = False
                 c.line(f"if p[{BLOCKED}] != 0:")
                 c.nest(["return True"])
-            self._require(c, expressions.predicate(c, expr, env))
+            self._require(c, expressions.predicate(c, expr, inner))
         self._finish(f"check_action_{index}", c, "p[0] == 0")
 
     def _dispatch(self, name: str, target: str, count: int) -> None:
@@ -366,6 +365,22 @@ class Generator:
         return row + [0] * (length - len(row))
 
 
+def _conjuncts(
+    expr: Expr, loc: Loc | None, env: expressions.Env
+) -> Iterator[tuple[Expr, Loc | None, expressions.Env]]:
+    """The conjuncts of a predicate in evaluation order, through marks and LET, each with its place and bindings."""
+    match expr:
+        case Mark(_, here, body):
+            yield from _conjuncts(body, here, env)
+        case Op("and", args):
+            for arg in args:
+                yield from _conjuncts(arg, loc, env)
+        case Let(uid, _, value, body):
+            yield from _conjuncts(body, loc, {**env, uid: expressions.Lazy(value, env)})
+        case _:
+            yield expr, loc, env
+
+
 def _shaped(kind: Type) -> bool:
     """Whether a type has cells that may be unused, or elements that need not have all bounds."""
     match kind:
@@ -455,11 +470,14 @@ def variables_of(expr: Expr) -> set[str]:
     return found
 
 
-def mentions_next(expr: Expr) -> bool:
-    """Whether an expression mentions the next state."""
+def mentions_next(expr: Expr, env: expressions.Env) -> bool:
+    """Whether an expression mentions the next state, by a definition that it uses too."""
     if isinstance(expr, Unchanged) or (isinstance(expr, Var) and expr.primed):
         return True
-    return any(mentions_next(part) for part in expressions.parts(expr))
+    bound = env.get(expr.uid) if isinstance(expr, Local) else None
+    if isinstance(bound, expressions.Lazy) and mentions_next(bound.value, bound.env):
+        return True
+    return any(mentions_next(part, env) for part in expressions.parts(expr))
 
 
 def _stutters(expr: Expr) -> bool:
