@@ -92,8 +92,8 @@ def _require_sound(session: SparkSession, source: Input, tally: Tally) -> None:
     for code, group in sorted(tally.undecided.items()):
         if REASONS[code] in REFUSED:
             raise Unusable(
-                f"trace {group.examples[0].trace} in {source.shown} has a record with {_article(REASONS[code])}, though its "
-                "checksum is right; correct the program that wrote it"
+                f"trace {group.examples[0].trace} in {source.shown} has a record with {_article(REASONS[code])}, "
+                "though its checksum is right; correct the program that wrote it"
             )
     if tally.traces == 0:
         raise Unusable(f"{source.shown} holds no trace; an audit of nothing proves nothing")
@@ -106,8 +106,8 @@ def _require_sound(session: SparkSession, source: Input, tally: Tally) -> None:
         duplicate = _duplicate(session, source)
         if duplicate is not None:
             raise Unusable(
-                f"trace {duplicate} stands twice in {source.shown} (or its lines are apart); give every trace an id of its "
-                "own and keep its lines together"
+                f"trace {duplicate} stands twice in {source.shown} (or its lines are apart); give every trace an id of "
+                "its own and keep its lines together"
             )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def _varint(data, at, end):  # type: ignore[no-untyped-def]
-    value = 0
+    value = np.int64(0)
     shift = 0
     while at < end:
         byte = np.int64(data[at])
@@ -48,6 +48,13 @@ def _action_at(data, at, end, record, arities):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _actions_at(data, starts, ends, steps, arities):  # type: ignore[no-untyped-def]
+    result = np.empty(len(starts), np.int64)
+    for i in range(len(starts)):
+        result[i] = _action_at(data, starts[i], ends[i], steps[i], arities)
+    return result
+
+
 def actions_at(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -59,7 +66,5 @@ def actions_at(
 
     `arities`: how many parameters each action has.
     """
-    result = np.empty(len(starts), np.int64)
-    for i in range(len(starts)):
-        result[i] = _action_at(data, starts[i], ends[i], steps[i], arities)
-    return result
+    found: NDArray[np.int64] = _actions_at(data, starts, ends, steps, arities)
+    return found

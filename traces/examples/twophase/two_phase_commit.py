@@ -1,111 +1,100 @@
-"""A two-phase commit that knows nothing of Tidemark but its trace format: python two_phase_commit.py HEADER OUT [-n 20] [--hasty]
+"""A two-phase commit that knows nothing of Tidemark but its trace format.
 
-HEADER is what `tidemark schema --spec TwoPhase.tla --config TwoPhase.cfg --nodes tm,r1,r2,r3` prints.
+    tidemark schema --spec TwoPhase.tla --config TwoPhase.cfg --nodes tm,r1,r2,r3 > header.json
+    python two_phase_commit.py header.json traces.ndjson [--transactions 20] [--seed 0] [--hasty]
+
+With --hasty the manager commits as soon as anybody has prepared.
 """
 
 import argparse
 import json
 import random
 
-TABLE = [0] * 256
-for i in range(256):
-    TABLE[i] = i
-    for _ in range(8):
-        TABLE[i] = TABLE[i] >> 1 ^ (0x82F63B78 if TABLE[i] & 1 else 0)
-
-
-def crc32c(data, crc=0xFFFFFFFF):
-    for byte in data:
-        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
-    return crc
+TABLE = list(range(256))  # of CRC-32C
+for _ in range(8):
+    TABLE = [c >> 1 ^ 0x82F63B78 if c & 1 else c >> 1 for c in TABLE]
 
 
 class Transaction:
-    """One transaction of a manager and its resource managers, and its trace."""
+    """A manager and its resource managers, and the trace of what they do."""
 
     def __init__(self, name, rms, out, hasty):
         self.name, self.out, self.hasty, self.crc, self.step = name, out, hasty, 0xFFFFFFFF, 0
-        self.rms = {rm: "working" for rm in rms}  # on each resource manager's disk
-        self.decision, self.votes, self.wire = None, set(), []  # the manager's disk, its memory, what is under way
+        self.disks = dict.fromkeys(rms, "working")  # one per resource manager
+        self.decision, self.votes = None, set()  # the manager's disk, and its memory
+        self.wire = []  # messages, never lost
         self.seen = self.observe()
         self.write({"step": 0, "state": self.seen})
 
     def observe(self):
         """This system's state as the specification's variables."""
-        messages = [{"type": "prepared", "rm": rm} for kind, rm in self.wire if kind == "prepared"]
-        messages += [{"type": "decision", "outcome": outcome} for kind, outcome in self.wire if kind == "decision"]
+        messages = [{"type": "prepared", "rm": value} for kind, value in self.wire if kind == "vote"]
+        messages += [{"type": "decision", "outcome": value} for kind, value in self.wire if kind == "decision"]
         tm = {"tmState": self.decision or "init", "tmPrepared": sorted(self.votes)}
-        return {"rmState": dict(self.rms), **tm, "messages": messages}
+        return {"rmState": dict(self.disks), **tm, "messages": messages}
 
     def write(self, event):
         line = json.dumps({"trace": self.name, **event}).encode() + b"\n"
-        self.crc = crc32c(line, self.crc)
+        for byte in line:
+            self.crc = self.crc >> 8 ^ TABLE[(self.crc ^ byte) & 255]
         self.out.write(line)
 
     def emit(self, node, action, blocked=False, **params):
+        """At a handler's end: what was done, and what is different now."""
         now, self.step = self.observe(), self.step + 1
-        delta = {key: value for key, value in now.items() if value != self.seen[key]}
+        delta = {name: value for name, value in now.items() if value != self.seen[name]}
         if "rmState" in delta:  # of a function, only the cells that changed
-            delta["rmState"] = {rm: state for rm, state in self.rms.items() if state != self.seen["rmState"][rm]}
-        event = {"step": self.step, "node": node, "action": action, "params": params, "delta": delta}
-        self.write({**event, "blocked": True} if blocked else event)
+            delta["rmState"] = {rm: state for rm, state in self.disks.items() if state != self.seen["rmState"][rm]}
+        event = {"step": self.step, "node": node, "action": action, "params": params}
+        self.write({**event, "blocked": True} if blocked else {**event, "delta": delta})
         self.seen = now
 
     def end(self):
         end = {"steps": self.step, "quiescent": True, "capacity": False}
-        crc = format(self.crc ^ 0xFFFFFFFF, "08x")
-        self.out.write(json.dumps({"trace": self.name, "end": end, "crc32c": crc}).encode() + b"\n")
-
-    def send(self, *message):
-        if message not in self.wire:
-            self.wire.append(message)
+        self.write({"end": end, "crc32c": format(self.crc ^ 0xFFFFFFFF, "08x")})
 
     def prepare(self, rm):
-        if self.rms[rm] == "working":
-            self.rms[rm] = "prepared"
-            self.send("prepared", rm)
+        if self.disks[rm] == "working":
+            self.disks[rm] = "prepared"
+            self.wire.append(("vote", rm))
             self.emit(rm, "RMPrepare", r=rm)
 
     def give_up(self, rm):
-        if self.rms[rm] in ("working", "prepared"):
-            blocked = self.rms[rm] == "prepared"  # it has promised
-            self.rms[rm] = "prepared" if blocked else "aborted"
-            self.emit(rm, "RMAbort", blocked, r=rm)
+        if self.disks[rm] in ("working", "prepared"):
+            promised = self.disks[rm] == "prepared"
+            self.disks[rm] = "prepared" if promised else "aborted"
+            self.emit(rm, "RMAbort", blocked=promised, r=rm)
 
     def vote_arrives(self, rm):
-        if self.decision is None and ("prepared", rm) in self.wire:
+        if self.decision is None and ("vote", rm) in self.wire:
             self.votes.add(rm)
             self.emit("tm", "TMReceivePrepared", r=rm)
 
     def decide(self, outcome):
         if self.decision is None:
-            blocked = outcome == "committed" and len(self.votes) < (1 if self.hasty else len(self.rms))
-            if not blocked:
+            enough = len(self.votes) >= (1 if self.hasty else len(self.disks))
+            if outcome == "aborted" or enough:
                 self.decision = outcome
-                self.send("decision", outcome)
-            self.emit("tm", "TMDecide", blocked, outcome=outcome)
+                self.wire.append(("decision", outcome))
+            self.emit("tm", "TMDecide", blocked=self.decision is None, outcome=outcome)
 
     def restart(self):
         self.votes = set()
         self.emit("tm", "TMRestart")
 
     def decision_arrives(self, rm):
-        if self.decision and self.rms[rm] in ("working", "prepared"):
-            self.rms[rm] = self.decision
+        if self.decision and self.disks[rm] in ("working", "prepared"):
+            self.disks[rm] = self.decision
             self.emit(rm, "RMReceiveDecision", r=rm, outcome=self.decision)
 
 
-def run(name, rms, out, hasty, rng):
-    """Chaos, then the manager decides and everybody hears of it."""
-    t = Transaction(name, rms, out, hasty)
-    for _ in range(rng.randrange(8, 20)):
-        rm, word = rng.choice(rms), rng.randrange(100)
-        if word < 60:
-            rng.choice((t.prepare, t.vote_arrives))(rm)
-        elif word < 66:
-            rng.choice((t.restart, lambda: t.decide("aborted")))()
-        else:
-            rng.choice((t.give_up if word < 72 else t.vote_arrives, lambda rm: t.decide("committed"), t.decision_arrives))(rm)
+def run(transaction, rms, rng):
+    """Things happen in any order; then the manager makes up its mind and everybody hears of it."""
+    t = transaction
+    likely = [t.prepare] * 6 + [t.vote_arrives] * 9 + [lambda rm: t.decide("committed")] * 4 + [t.decision_arrives] * 3
+    rare = [t.give_up, lambda rm: t.restart()]
+    for _ in range(rng.randrange(10, 40)):
+        rng.choice(likely + rare)(rng.choice(rms))
     t.decide("aborted")
     for rm in rms:
         t.decision_arrives(rm)
@@ -113,15 +102,16 @@ def run(name, rms, out, hasty, rng):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser()
     parser.add_argument("header")
     parser.add_argument("out")
-    parser.add_argument("-n", "--transactions", type=int, default=20)
-    parser.add_argument("--hasty", action="store_true", help="commit as soon as anybody has prepared")
+    parser.add_argument("--transactions", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--hasty", action="store_true")
     args = parser.parse_args()
-    with open(args.header) as file:
-        head = json.load(file)
-    with open(args.out, "wb") as file:
-        file.write(json.dumps(head).encode() + b"\n")
-        for number in range(args.transactions):
-            run(f"tx-{number}", head["constants"]["RM"], file, args.hasty, random.Random(number))
+    with open(args.header) as source, open(args.out, "wb") as out:
+        header = json.load(source)
+        out.write(json.dumps(header).encode() + b"\n")
+        for number in range(args.seed, args.seed + args.transactions):
+            transaction = Transaction(f"tx-{number}", header["constants"]["RM"], out, args.hasty)
+            run(transaction, header["constants"]["RM"], random.Random(number))

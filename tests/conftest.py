@@ -1,0 +1,54 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidemark_conformance.check.session import spark_session
+from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.schema import Schema, schema_of
+
+EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One local Spark session for all tests; the commands under test find it and use it."""
+    with spark_session("local[2]") as session:
+        yield session
+
+
+@dataclass(frozen=True)
+class TwoPhase:
+    """The foreign example: its specification, and traces that its own little program wrote."""
+
+    specification: Specification
+    schema: Schema
+    header: Path
+    good: Path
+    hasty: Path
+
+
+@pytest.fixture(scope="session")
+def two_phase(tmp_path_factory: pytest.TempPathFactory) -> TwoPhase:
+    """30 transactions as they should be, 30 whose manager commits too early."""
+    folder = tmp_path_factory.mktemp("twophase")
+    spec = spec_root() / "twophase" / "TwoPhase.tla"
+    specification, _ = load_for(None, spec, None)
+    schema = schema_of(specification)
+    header = folder / "header.json"
+    header.write_text(schema.with_nodes(["tm", "r1", "r2", "r3"]).text() + "\n")
+    example = TwoPhase(specification, schema, header, folder / "good.ndjson", folder / "hasty.ndjson")
+    program = [sys.executable, "-I", str(EXAMPLES / "twophase" / "two_phase_commit.py"), str(header)]
+    subprocess.run([*program, str(example.good), "--transactions", "30"], check=True)
+    subprocess.run([*program, str(example.hasty), "--transactions", "30", "--hasty"], check=True)
+    return example
