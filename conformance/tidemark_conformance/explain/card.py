@@ -12,22 +12,30 @@ import importlib
 import inspect
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
+from tidemark_conformance.check.protocols import REGISTRY
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.record import Change
+from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.judge import judge
+from tidemark_conformance.explain.load import Stored, decoded
+from tidemark_conformance.explain.record import Change, Reason
 from tidemark_conformance.explain.source import Line, Source
 from tidemark_conformance.explain.text import changes, label
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla import cfg
+from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
 from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import manifest as manifests
 from tidemark_conformance.tlc import verify
 from tidemark_conformance.tlc.runner import Step
+from tidemark_conformance.trace.schema import schema_of
 
 ZOO = "zoo.toml"
 
@@ -51,6 +59,19 @@ class Row:
     model: str
     summary: str
     depth: int | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A model from which the rule is removed: for a zoo row, or (`row` is then its own name) only in the manifest.
+
+    `named`: the model's name as the row gives it; `model`: None where the manifest has none of this name.
+    """
+
+    row: str
+    named: str
+    model: manifests.Model | None
     note: str
 
 
@@ -84,6 +105,7 @@ class Flagged:
     label: str
     headline: str
     note: str
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +130,7 @@ class Card:
     python: PythonRule | None
     flaw: PythonRule | None
     rows: tuple[Row, ...]
+    removals: tuple[Removal, ...]
     counterexamples: tuple[Counterexample, ...] = ()
     flagged: tuple[Flagged, ...] = ()
     notes: tuple[str, ...] = ()
@@ -139,17 +162,18 @@ def homes() -> list[Home]:
 def listed() -> list[Listed]:
     """Every rule of every specification, in the order of its text."""
     rows = zoo()
-    return [
-        Listed(
-            rule,
-            home.protocol,
-            str(_place(home, rule)),
-            _sentence(_definition(home, rule)),
-            tuple(row.id for row in rows if rule in row.rules),
-        )
-        for home in homes()
-        for rule in home.specification.module.rules
-    ]
+    found = []
+    for home in homes():
+        for rule in sorted(home.specification.module.rules, key=lambda rule: _order(home, rule)):
+            removing = tuple(row.id for row in rows if rule in row.rules)
+            sentence = _sentence(_definition(home, rule))
+            found.append(Listed(rule, home.protocol, str(_place(home, rule)), sentence, removing))
+    return found
+
+
+def _order(home: Home, rule: str) -> tuple[str, int]:
+    place = home.specification.places.get(rule)
+    return (place[0].module, place[0].line) if place else ("", 0)
 
 
 def find(name: str) -> Home:
@@ -176,8 +200,12 @@ def card(name: str) -> Card:
         notes.append(f"The package tidemark.{home.protocol} has no rules.{snake(name)}.")
     rows = tuple(row for row in zoo() if name in row.rules)
     if not rows:
-        notes.append(f"No row of {ZOO} removes it: its absence is no known flaw.")
-    return Card(name, home.protocol, tuple(_definition(home, name)), uses, python, flaw, rows, notes=tuple(notes))
+        notes.append(f"No row of {ZOO} removes it.")
+    definition = tuple(_definition(home, name))
+    found = removals(name, rows)
+    if not found:
+        notes.append("No model of the manifest does without it alone.")
+    return Card(name, home.protocol, definition, uses, python, flaw, rows, found, notes=tuple(notes))
 
 
 def snake(name: str) -> str:
@@ -252,57 +280,131 @@ def _sentence(lines: list[Line]) -> str:
     """What goes wrong without the rule, out of the comment above it; else its first sentence."""
     comment = " ".join(line.text.removeprefix("\\*").strip() for line in lines if line.text.startswith("\\*"))
     sentences = [sentence for sentence in re.split(r"(?<=\.)\s+", comment) if sentence]
-    without = [sentence for sentence in sentences if re.match(r"Without", sentence)]
-    return next(iter(without or sentences), "")
+    without = [sentence for sentence in sentences if sentence.startswith("Without")]
+    said = next(iter(without or sentences), "").removeprefix("Without it ")
+    return f"{said[:1].upper()}{said[1:]}" if without else said
 
 
 # --- what must be run ----------------------------------------------------------------------------------------------
 
 
-def counterexample(row: Row, jar: str | None = None) -> Counterexample:
-    """TLC's trace of the row's model, from the verdict cache or by running it."""
+def removals(rule: str, rows: tuple[Row, ...]) -> tuple[Removal, ...]:
+    """Where the rule is out of force: its rows' models; where it has no row, models of the manifest that fall."""
+    manifest = manifests.load()
+    found = [Removal(row.id, row.model, _model(manifest, row.model), row.note) for row in rows]
+    if not found:
+        found = [
+            Removal(model.name, model.name, model, "")
+            for model in manifest.models
+            if model.expected == "violates" and model.kind != "reachability" and _without(model) == {rule}
+        ]
+    return tuple(found)
+
+
+def _model(manifest: manifests.Manifest, name: str) -> manifests.Model | None:
+    return next((model for model in manifest.models if name in (model.name, model.cfg.stem)), None)
+
+
+def _without(model: manifests.Model) -> frozenset[str]:
+    without = cfg.read(model.cfg).constants.get(WITHOUT, frozenset())
+    return without if isinstance(without, frozenset) else frozenset()
+
+
+def counterexample(removal: Removal, jar: str | None = None) -> Counterexample:
+    """TLC's trace of a model without the rule, from the verdict cache or by running it."""
 
     def nothing(note: str) -> Counterexample:
-        return Counterexample(row.id, row.property, (), False, note)
+        return Counterexample(removal.row, "", (), False, note)
 
-    if not row.model:
-        return nothing(row.note or f"The row {row.id} names no model.")
-    manifest = manifests.load()
-    model = next((model for model in manifest.models if row.model in (model.name, model.cfg.stem)), None)
+    model = removal.model
     if model is None:
-        return nothing(f"Its model {row.model} is not in {manifest.path.name}.")
-    outcome = verify.verify([model], jar=jar)[0]
-    if outcome.result.verdict != "violates":
-        return nothing(f"TLC finds no violation in {model.name}: {outcome.result.verdict}.")
+        missing = f"Its model {removal.named} is not in the manifest." if removal.named else "It names no model."
+        return nothing(removal.note or missing)
     try:
-        specification = load(model.module, model.cfg)
-        checks: PythonChecks | None = compile_python(specification)
-        ghosts = specification.module.ghosts
-    except Unusable:
-        checks, ghosts = None, ()
-    steps = tuple(_counter_steps(outcome.result.trace, checks, ghosts))
-    return Counterexample(row.id, outcome.result.property or "", steps, outcome.cached, "")
+        outcome = verify.verify([model], jar=jar)[0]
+    except Unusable as problem:
+        return nothing(f"TLC cannot be asked: {problem}.")
+    if outcome.result.verdict != "violates":
+        return nothing(f"TLC finds no violation in {model.name}: {outcome.result.reason or outcome.result.verdict}.")
+    specification = load(model.module, model.cfg)
+    steps = tuple(_counter_steps(outcome.result.trace, compile_python(specification), specification.module.ghosts))
+    return Counterexample(removal.row, outcome.result.property or "", steps, outcome.cached, "")
 
 
-def _counter_steps(
-    trace: tuple[Step, ...], checks: PythonChecks | None, ghosts: tuple[str, ...]
-) -> Iterator[CounterStep]:
+def _counter_steps(trace: tuple[Step, ...], checks: PythonChecks, ghosts: tuple[str, ...]) -> Iterator[CounterStep]:
     for number, (before, after) in enumerate(pairwise(trace), 1):
-        name = after.action or "a step"
-        named = _labelled(checks, name, before.state, after.state) if checks is not None else name
+        named = _labelled(checks, after.action or "", before.state, after.state)
         yield CounterStep(number, named, changes(before.state, after.state, ghosts))
 
 
-def _labelled(checks: PythonChecks, name: str, before: dict[str, Any], after: dict[str, Any]) -> str:
+def _labelled(checks: PythonChecks, name: str, before: dict[str, Value], after: dict[str, Value]) -> str:
     """The action with the parameters that lead from one state to the next (TLC does not print them)."""
-    try:
-        domains = checks.parameters(name)
-    except (KeyError, Unusable):
-        return name
-    for params in product(*domains):
+    if name not in {action.name for action in checks.module.actions}:
+        return name or "a step"
+    for params in product(*checks.parameters(name)):
         try:
-            if checks.action(name, params, before, after) is True:
+            if checks.action(name, params, before, after):
                 return label(name, params)
         except EvaluationError:
             continue
     return name
+
+
+def flagged(row: Row, protocol: str) -> Flagged:
+    """The first step that the right specification refuses in the row's golden trace, with the row's rules missing.
+
+    The trace comes from the protocol's simulator: `golden = "package.module:function"` in `spec/protocols.toml`;
+    `function(header, text, without)` runs the scenario and returns the delta stream.
+    """
+    file = golden_root() / f"{row.id}.txt"
+    shown = f"traces/golden/{file.name}"
+
+    def nothing(note: str) -> Flagged:
+        return Flagged(row.id, shown, None, "", "", note)
+
+    entry = registry().get(protocol, {})
+    if not file.is_file():
+        return nothing("There is no golden scenario of this row here.")
+    if "golden" not in entry:
+        return nothing(f"The protocol {protocol} names no runner of golden scenarios in {REGISTRY}.")
+    specification = load(spec_root() / entry["spec"], spec_root() / entry["config"])
+    schema = schema_of(specification)
+    runner = resolve(entry["golden"], protocol)
+    nodes = getattr(importlib.import_module(entry["simulator"].partition(":")[0]), "NODES", ())
+    header = schema.with_nodes(nodes)
+    data = runner(header.to_json(), file.read_text(encoding="utf-8"), row.rules)
+    run = decoded(Stored(row.id, data, file, header), schema)
+    explainer = Explainer(specification)
+    judgement = judge(run, specification, explainer.checks)
+    if judgement.verdict != "fail":
+        return nothing(f"Its golden trace is {judgement.verdict}: {judgement.reason or 'no step of it is refused'}.")
+    explained = explainer.explain(run, judgement, 0)
+    first = explained.findings[0]
+    named = explained.step.label if explained.step is not None else "initial state"
+    return Flagged(row.id, shown, first.step, named, first.headline, "", first.reason)
+
+
+def golden_root() -> Path:
+    """The folder of golden scenarios, beside the specifications."""
+    return spec_root().parent / "traces" / "golden"
+
+
+def registry() -> dict[str, Any]:
+    """`spec/protocols.toml` as it stands: protocol -> its entry; empty if there is none."""
+    path = spec_root() / REGISTRY
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except tomllib.TOMLDecodeError as problem:
+        raise Unusable(f"{path} cannot be read ({problem}); correct it") from problem
+
+
+def resolve(named: str, protocol: str) -> Callable[..., Any]:
+    """The function that `package.module:function` names; Unusable if there is none."""
+    module, _, attribute = named.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as problem:
+        raise Unusable(
+            f"{named} of the protocol {protocol} cannot be loaded ({problem}); correct it in {spec_root() / REGISTRY}"
+        ) from problem
+    return found

@@ -39,7 +39,7 @@ class Explainer:
 
     def explain(self, run: Run, judgement: Judgement, window: int | None = WINDOW) -> Explanation:
         """Why the run got its verdict; `window`: records drawn before the failing one (None: the whole run)."""
-        rows = views(run, self.formals)
+        rows = views(run, judgement.states, self.formals, self.module.ghosts)
         bare = Explanation(
             spec=self.module.name,
             trace=run.id,
@@ -128,9 +128,9 @@ class Explainer:
 
     def with_alternatives(self, explained: Explanation, event: Event, judgement: Judgement) -> Explanation:
         before, after = judgement.states[event.number - 1], judgement.states[event.number]
-        enabled = tuple(self.enabled(before))
         if explained.findings[0].kind != NOT_A_STEP:
-            return replace(explained, enabled=enabled)
+            return replace(explained, enabled=tuple(self.enabled(before, event.label)))
+        enabled = tuple(self.enabled(before))
         return replace(
             explained,
             enabled=enabled,
@@ -138,11 +138,12 @@ class Explainer:
             allowed_without=tuple(self.allowed_without(event, before, after)) if event.kind == STEP else (),
         )
 
-    def enabled(self, state: State) -> Iterable[Enabled]:
-        """The actions whose enabling conjuncts hold, grouped by action in the order of Next."""
+    def enabled(self, state: State, but: str = "") -> Iterable[Enabled]:
+        """The actions whose enabling conjuncts hold, grouped by action in the order of Next, one label left out."""
         groups: dict[str, list[str]] = {}
         for name, params in self.checks.enabled_actions(state):
-            groups.setdefault(name, []).append(label(name, params))
+            if (named := label(name, params)) != but:
+                groups.setdefault(name, []).append(named)
         return [Enabled(name, tuple(labels), len(labels)) for name, labels in groups.items()]
 
     def allowed(self, event: Event, before: State, after: State) -> Iterable[str]:

@@ -6,11 +6,11 @@ something from it: that is an arrow, drawn at the first such step of the reading
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tidemark_conformance.explain.reads import Cell, cell_text, written
 from tidemark_conformance.explain.record import Arrow, Diagram, Shown, StepView
-from tidemark_conformance.explain.run import INITIAL, Event, Run
+from tidemark_conformance.explain.run import INITIAL, Run, State
 from tidemark_conformance.explain.text import changes, value_text
 
 WINDOW = 20
@@ -20,18 +20,25 @@ Reads = Callable[[int], Iterable[Cell]]
 """What the step with an index in the run's events read."""
 
 
-def views(run: Run, names: dict[str, tuple[str, ...]]) -> list[StepView]:
-    """Every record of a run for display; `names`: the formal parameters of each action."""
+def views(
+    run: Run, states: Sequence[State], names: Mapping[str, tuple[str, ...]], ghosts: Sequence[str]
+) -> list[StepView]:
+    """Every record of a run for display.
+
+    `states`: the state after each record, with history as far as it was computed; `names`: the formal parameters of
+    each action.
+    """
     found: list[StepView] = []
-    before: Event | None = None
-    for event in run.events:
+    before: State | None = None
+    for number, event in enumerate(run.events):
+        state = states[number] if number < len(states) else event.state
         shown = tuple(
             Shown(name, value_text(value))
             for name, value in zip(names.get(event.action, ()), event.params, strict=True)
         )
-        changed = changes(before.state, event.state) if before is not None else ()
+        changed = changes(before, state, ghosts) if before is not None else ()
         found.append(StepView(event.number, event.kind, event.node, event.label, event.action, shown, changed))
-        before = event
+        before = state if number + 1 < len(states) else event.state
     return found
 
 

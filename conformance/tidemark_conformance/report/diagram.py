@@ -25,6 +25,11 @@ def change_text(change: Change) -> str:
     return f"{change.unit} {'+' if change.new else '-'} {change.new or change.old}"
 
 
+def changes_text(row: StepView) -> str:
+    """What a step changed, on one line, history left out."""
+    return "; ".join(change_text(change) for change in row.changes if not change.ghost)
+
+
 def lines(diagram: Diagram, width: int) -> list[Text]:
     """The diagram, its head first, in at most `width` characters."""
     pitch = _pitch(diagram.columns)
@@ -61,7 +66,7 @@ def _row(diagram: Diagram, row: StepView, arrows: list[Arrow], pitch: int, count
     text.append(label, style=style)
     sources = " ".join(f"←{arrow.source}" for arrow in arrows)
     rest = room - len(label) - (len(sources) + 2 if sources else 0)
-    said = "; ".join(change_text(change) for change in row.changes)
+    said = changes_text(row)
     if rest > 12 and said:
         text.append("  " + _cut(said, rest - 2), style="dim")
     if sources and len(label) + len(sources) + 2 <= room:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 
 from tidemark_conformance.explain.record import Arrow, Diagram, StepView
-from tidemark_conformance.report.diagram import change_text
+from tidemark_conformance.report.diagram import change_text, changes_text
 
 ROW = 26
 TOP = 44
@@ -64,7 +64,7 @@ def _arrow(arrow: Arrow, diagram: Diagram, places: dict[str, int], heights: dict
 def _row(row: StepView, diagram: Diagram, places: dict[str, int], y: int, labels: int) -> str:
     failing = " fails" if row.number in diagram.failing else ""
     label = _cut(row.label, LABEL)
-    changed = _cut("; ".join(change_text(change) for change in row.changes), CHANGES + LABEL - max(len(label) + 2, 24))
+    changed = _cut(changes_text(row), CHANGES + LABEL - max(len(label) + 2, 24))
     beside = labels + max(len(label) + 2, 24) * CHARACTER
     said = [row.label, *(change_text(change) for change in row.changes)]
     title = f"<title>{escape(chr(10).join(said))}</title>"

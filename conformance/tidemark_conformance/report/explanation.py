@@ -134,11 +134,12 @@ def _change(change: Change) -> tuple[Text, Text]:
 
 def _finding(finding: Finding, console: Console, later: bool) -> None:
     _title(console, finding_title(finding, later))
-    _reason(finding.reason, console, "  ")
+    reason_lines(finding.reason, console, "  ")
 
 
-def _reason(reason: Reason, console: Console, margin: str) -> None:
-    """A chain of reasons: operator, place and outcome, formula, bindings, values, then what decides, further in."""
+def reason_lines(reason: Reason, console: Console, margin: str) -> None:
+    """Print a chain of reasons: operator, place and outcome, formula, bindings, values, then what decides, further
+    in."""
     head = Text(reason.outcome.upper(), style=OUTCOMES[reason.outcome])
     if reason.operator:
         head.append(f"  {reason.operator}", style="bold not green")
@@ -155,7 +156,7 @@ def _reason(reason: Reason, console: Console, margin: str) -> None:
     for shown in reason.values:
         hanging(console, inner + "  ", _pairs([shown]))
     for part in reason.because:
-        _reason(part, console, inner)
+        reason_lines(part, console, inner)
 
 
 def _pairs(shown: Sequence[Shown]) -> Text:

@@ -1,0 +1,45 @@
+"""`tidemark rule`: one safety rule side by side, or the list of all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+
+from rich.console import Console
+
+from tidemark_conformance.explain import card as cards
+from tidemark_conformance.report import rule_card
+from tidemark_conformance.report.progress import progress
+
+WIDTH = 100
+"""Characters of a line where the output is no terminal."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the rule (default: list them all)")
+    parser.add_argument("--no-run", action="store_true", help="the texts only: no TLC, no golden trace")
+    parser.add_argument("--jar", metavar="FILE", help="TLC's jar (default: $TLA2TOOLS_JAR, else the bundled one)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the card of one rule, or one line per rule."""
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    if arguments.name is None:
+        rule_card.render_list(cards.listed(), console)
+        return 0
+    found = cards.card(arguments.name)
+    if not arguments.no_run:
+        found = _with_runs(found, arguments.jar)
+    rule_card.render(found, console)
+    return 0
+
+
+def _with_runs(card: cards.Card, jar: str | None) -> cards.Card:
+    """The card with what TLC and the simulator show."""
+    with progress(f"TLC: the models without {card.name}"):
+        counterexamples = tuple(cards.counterexample(removal, jar) for removal in card.removals)
+    with progress("golden traces"):
+        flagged = tuple(cards.flagged(row, card.protocol) for row in card.rows)
+    return replace(card, counterexamples=counterexamples, flagged=flagged)

@@ -1,0 +1,112 @@
+"""A rule's card, and the list of all rules, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from tidemark_conformance.explain.card import Card, Counterexample, Flagged, Listed, PythonRule, Row
+from tidemark_conformance.explain.source import Line
+from tidemark_conformance.report.diagram import change_text
+from tidemark_conformance.report.explanation import reason_lines
+from tidemark_conformance.report.paragraphs import columns, hanging
+
+
+def render_list(rules: Sequence[Listed], console: Console) -> None:
+    """One line per rule: its name, the zoo rows that remove it, what goes wrong without it."""
+    for protocol in dict.fromkeys(rule.protocol for rule in rules):
+        console.print(Text(protocol, style="bold"))
+        chosen = [rule for rule in rules if rule.protocol == protocol]
+        wide = max(len(rule.name) for rule in chosen)
+        for rule in chosen:
+            text = Text(f"  {rule.name:{wide}}  ")
+            text.append(f"{', '.join(rule.rows)}: " if rule.rows else "", style="cyan")
+            text.append(rule.sentence or f"({rule.place})", style="dim")
+            text.truncate(console.width, overflow="ellipsis")
+            console.print(text, no_wrap=True)
+
+
+def render(card: Card, console: Console) -> None:
+    """The whole card, top to bottom: specification, Python, zoo, counterexample, flagged step."""
+    head = Text(card.name, style="bold")
+    head.append(f"  a rule of {card.protocol}", style="dim not bold")
+    console.print(head)
+    _title(console, "specification")
+    _code(console, card.definition)
+    for operator, line in card.uses:
+        console.print(Text(f"  in {operator}:" if operator else "  used:", style="dim"))
+        _code(console, [line])
+    if card.python is not None:
+        _python(console, "Python", card.python)
+    if card.flaw is not None:
+        _python(console, "Python, flawed", card.flaw)
+    for row in card.rows:
+        _row(console, row)
+    for found in card.counterexamples:
+        _counterexample(console, found)
+    for flagged in card.flagged:
+        _flagged(console, flagged)
+    if card.notes:
+        console.print()
+    for note in card.notes:
+        hanging(console, "", Text(note, style="dim"))
+
+
+def _title(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text(text, style="bold underline" if console.is_terminal else ""))
+
+
+def _code(console: Console, lines: Sequence[Line]) -> None:
+    wide = max((len(line.place) for line in lines), default=0)
+    for line in lines:
+        text = Text(f"  {line.place:{wide}}  ", style="cyan")
+        comment = line.text.lstrip().startswith("\\*")
+        text.append(line.text, style="green not cyan" if comment else "not cyan")
+        text.rstrip()
+        console.print(text, no_wrap=True, crop=False, overflow="ignore")
+
+
+def _python(console: Console, title: str, rule: PythonRule) -> None:
+    _title(console, title)
+    console.print(Text(f"  {rule.place}", style="cyan"))
+    for line in rule.text.splitlines():
+        console.print(Text(f"    {line}".rstrip()), no_wrap=True, crop=False, overflow="ignore")
+
+
+def _row(console: Console, row: Row) -> None:
+    _title(console, f"zoo row {row.number}, {row.id}")
+    if row.summary:
+        hanging(console, "  ", Text(row.summary))
+    without = ", ".join(row.rules)
+    falls = f"Without {without} the property {row.property} falls"
+    depth = f" after {row.depth} states" if row.depth else ""
+    hanging(console, "  ", Text(f"{falls}{depth}{f' in {row.model}' if row.model else ''}."))
+    if row.note:
+        hanging(console, "  ", Text(f"Excused: {row.note}"))
+
+
+def _counterexample(console: Console, found: Counterexample) -> None:
+    _title(console, f"shortest counterexample ({found.row})")
+    if found.note:
+        hanging(console, "  ", Text(found.note))
+        return
+    said = f"{found.property} falls after {len(found.steps)} steps"
+    console.print(Text(f"  {said}{' (from the verdict cache)' if found.cached else ''}:", style="dim"))
+    rows = []
+    for step in found.steps:
+        changed = "; ".join(change_text(change) for change in step.changes if not change.ghost)
+        rows.append((Text(f"{step.number:>2}  {step.label}"), Text(changed, style="dim")))
+    columns(console, "  ", rows)
+
+
+def _flagged(console: Console, flagged: Flagged) -> None:
+    _title(console, f"first flagged step of {flagged.source}")
+    if flagged.note:
+        hanging(console, "  ", Text(flagged.note))
+        return
+    hanging(console, "  ", Text(f"step {flagged.step}  {flagged.label}: {flagged.headline}"))
+    if flagged.reason is not None:
+        reason_lines(flagged.reason, console, "  ")
