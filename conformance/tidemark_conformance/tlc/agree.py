@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.graph import Graph
 from tidemark_conformance.tlc.nonedges import NonEdge, near_misses
@@ -119,7 +120,8 @@ class Agreement:
     @property
     def ok(self) -> bool:
         """Something was compared, and nothing differs."""
-        return all(one.compared and not one.disagreements for one in self.comparisons)
+        asked = bool(self.comparisons) and all(one.compared for one in self.comparisons)
+        return asked and not any(one.disagreements for one in self.comparisons)
 
 
 def compare(
@@ -135,6 +137,8 @@ def compare(
     The agreement's seconds count from `started` (`time.monotonic()`), by default from now.
     """
     started = time.monotonic() if started is None else started
+    if not graph.edges:
+        raise Unusable(f"{model} takes no step, so it compares nothing: give agree a model that does something")
     misses = near_misses(graph, ghosts, seed)
     ways = walks(graph, misses, seed)
     comparisons = []

@@ -1,0 +1,150 @@
+"""`tidemark agree`: both backends against TLC, and wrong backends against TLC."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tidemark_conformance.cli import main
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tlc import agree, backends, graph
+
+MODELS = Path(__file__).parent / "models"
+
+
+@pytest.fixture(scope="module")
+def dumped() -> graph.Graph:
+    return graph.dump(MODELS / "Ledger.tla", MODELS / "LedgerFlawed.cfg")
+
+
+@pytest.fixture(scope="module")
+def spec() -> Specification:
+    return load(MODELS / "Ledger.tla", MODELS / "LedgerFlawed.cfg")
+
+
+def test_both_backends_agree_with_tlc(dumped: graph.Graph, spec: Specification) -> None:
+    found = agree.compare("Ledger", dumped, spec.module.ghosts, backends.backends(spec))
+    assert found.ok, [str(one.first) for one in found.comparisons]
+    assert found.violating_states > 0
+    assert found.non_edges >= found.edges
+    python, numba = found.comparisons
+    assert python.kinds == numba.kinds
+    assert set(python.kinds) == {"domains", "states", "ghosts", "edges", "properties", "non-edges", "walks"}
+    assert all(python.kinds.values())
+
+
+def _first_true_is_false(answers: list[bool]) -> list[bool]:
+    if True not in answers:
+        return answers
+    at = answers.index(True)
+    return [*answers[:at], False, *answers[at + 1 :]]
+
+
+def _first_false_is_true(answers: list[bool]) -> list[bool]:
+    if False not in answers:
+        return answers
+    at = answers.index(False)
+    return [*answers[:at], True, *answers[at + 1 :]]
+
+
+def _forgets_ghosts(answers: list[Any]) -> list[Any]:
+    return [*answers[:-1], {**answers[-1], "served": frozenset({"nothing"})}]
+
+
+def _one_record_late(answers: list[dict[str, int]]) -> list[dict[str, int]]:
+    at = next(at for at, first in enumerate(answers) if first)
+    return [{name: where + (n == at) for name, where in first.items()} for n, first in enumerate(answers)]
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "question"),
+    [
+        ("init", _first_false_is_true, "Init"),
+        ("invariant", _first_true_is_false, "invariant TypeOK"),
+        ("quiescent", _first_false_is_true, "predicate QuiescentServed"),
+        ("property", _first_false_is_true, "action property ThroughNobody"),
+        ("action", _first_true_is_false, "step Lock"),
+        ("action", _first_false_is_true, "step Lock"),
+        ("ghosts", _forgets_ghosts, "the next ghosts of"),
+        ("initial_ghosts", _forgets_ghosts, "the first values of the ghosts"),
+        ("domains", lambda domains: [domain[:-1] for domain in domains], "the parameters' domains of Lock"),
+        ("replay", _one_record_late, "the first failing records of"),
+    ],
+)
+def test_one_wrong_answer_is_found(
+    dumped: graph.Graph, spec: Specification, method: str, change: Callable[[Any], Any], question: str
+) -> None:
+    wrong = backends.PythonBackend(spec)
+    right = getattr(wrong, method)
+
+    def answer(*arguments: Any) -> Any:
+        return change(right(*arguments)) if not _empty(arguments) else right(*arguments)
+
+    setattr(wrong, method, answer)
+    found = agree.compare("Ledger", dumped, spec.module.ghosts, [wrong])
+    assert not found.ok
+    assert found.comparisons[0].disagreements >= 1
+    assert str(found.comparisons[0].first).startswith(question)
+
+
+def _empty(arguments: Sequence[Any]) -> bool:
+    return isinstance(arguments[-1], list) and not arguments[-1]
+
+
+def test_a_disagreement_shows_state_and_action() -> None:
+    shown = str(agree.Disagreement("step Lock(ann)", True, False, {"x": 1, "y": (1,)}, {"x": 2, "y": (1,)}))
+    assert shown.splitlines() == [
+        "step Lock(ann): TLC says TRUE, the backend says FALSE",
+        "  state",
+        "    x = 1",
+        "    y = <<1>>",
+        "  next state, as far as it differs",
+        "    x' = 2",
+    ]
+
+
+def test_nothing_compared_is_no_agreement() -> None:
+    nothing = agree.Agreement("X", 1, 0, 1, 1, 1, 1, 0, (), 0.0)
+    assert not nothing.ok
+
+
+def test_the_command_on_a_foreign_specification(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "agree.json"
+    spec = Path(__file__).parent.parent / "spec" / "twophase"
+    given = ["--spec", str(spec / "TwoPhase.tla"), "--config", str(spec / "TwoPhaseFlawed.cfg"), "--json", str(target)]
+    assert main(["agree", *given]) == 0
+    document = json.loads(target.read_text())
+    assert (document["schema"], document["ok"]) == ("tidemark.agree/1", True)
+    model = document["models"][0]
+    assert {"name", "states", "violating_states", "edges", "non_edges", "invariants", "actions", "backends"} <= set(
+        model
+    )
+    assert (model["states"], model["violating_states"], model["edges"]) == (623, 90, 2218)
+    for name in ("python", "numba"):
+        assert model["backends"][name]["compared"] > 2 * model["edges"]
+        assert model["backends"][name]["disagreements"] == 0
+    assert "0 differ" in capsys.readouterr().out
+
+
+def test_the_command_refuses_half_a_specification(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agree", "--spec", "X.tla"]) == 2
+    assert "belong together" in capsys.readouterr().err
+
+
+def test_the_command_fails_on_a_disagreement(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        backends.PythonBackend, "invariant", lambda self, name, states: [name != "Consistency" for _ in states]
+    )
+    spec = Path(__file__).parent.parent / "spec" / "twophase"
+    given = ["--spec", str(spec / "TwoPhase.tla"), "--config", str(spec / "TwoPhase.cfg"), "--backend", "python"]
+    assert main(["agree", *given, "--json", "-"]) == 1
+    out = capsys.readouterr()
+    document = json.loads(out.out)
+    assert document["ok"] is False
+    assert document["models"][0]["backends"]["python"]["disagreements"] == 296
+    assert "invariant Consistency: TLC says TRUE, the backend says FALSE" in out.err

@@ -1,0 +1,155 @@
+"""Definitions as text, and full state graphs out of TLC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tidemark_conformance.errors import Unsupported, Unusable
+from tidemark_conformance.tla.values import ModelValue
+from tidemark_conformance.tlc import definitions, graph, nonedges, walks
+
+MODELS = Path(__file__).parent / "models"
+TEXTS = {
+    "M": r"""---- MODULE M ----
+Next ==
+    \/ \E r \in RM : A(r)   \* \/ no disjunct
+    \/ B
+    \/ \E r, s \in RM, o \in {"a", "\\/"} \cup {"c"} : C(o, r, s)
+    \/ \E r \in RM : \E x \in [a : S, b : T] : D(x, r)
+    \/ \E p \in {<<1, 2>>, <<2, 1>>}, q \in 1..2 : E(p, q)
+Spec == Init /\ [][Next]_vars
+P == [][\A r \in RM :
+          /\ x[r] = 1
+          /\ y]_<<a, b>>
+Live == [][Next]_vars /\ WF_vars(Next)
+QuiescentOne == TRUE
+QuiescentTwo(x) == x
+====
+"""
+}
+
+
+def test_disjuncts_of_next() -> None:
+    found = definitions.disjuncts(TEXTS)
+    assert [(one.action, one.parameters) for one in found] == [
+        ("A", ("r",)),
+        ("B", ()),
+        ("C", ("o", "r", "s")),
+        ("D", ("x", "r")),
+        ("E", ("p", "q")),
+    ]
+    assert found[2].domains == ('{"a", "\\\\/"} \\cup {"c"}', "RM", "RM")
+    assert found[3].domains == ("[a : S, b : T]", "RM")
+
+
+@pytest.mark.parametrize(
+    "next_",
+    ["Next == x' = x", "Next == A /\\ B", "Next == \\E r \\in RM : A(r, 1)", "Next == \\E r \\in RM : A", "Other == A"],
+)
+def test_another_form_of_next_is_refused_with_its_line(next_: str) -> None:
+    with pytest.raises(Unsupported, match=r"Next|M\.tla:2"):
+        definitions.disjuncts({"M": f"---- MODULE M ----\n{next_}\n===="})
+
+
+def test_action_properties_are_taken_apart_and_others_left_alone() -> None:
+    found = definitions.boxed(TEXTS, "P")
+    assert found is not None
+    assert found[1] == "<<a, b>>"
+    assert found[0].splitlines()[1] == "          /\\ x[r] = 1"
+    assert found[0].splitlines()[0].index("\\A") == 8
+    assert definitions.boxed(TEXTS, "Live") is None
+    assert definitions.boxed(TEXTS, "Nothing") is None
+    assert definitions.named_like(TEXTS, "Quiescent") == ["QuiescentOne"]
+
+
+@pytest.fixture(scope="module")
+def flawed() -> graph.Graph:
+    return graph.dump(MODELS / "Ledger.tla", MODELS / "LedgerFlawed.cfg")
+
+
+def test_graph_has_violating_states_ground_edges_and_broken_properties(flawed: graph.Graph) -> None:
+    assert (len(flawed.states), len(flawed.edges), len(flawed.initial)) == (527, 1054, 1)
+    assert flawed.predicates["NothingFromNothing"].count(False) == 186
+    assert all(flawed.predicates["TypeOK"])
+    ann, bob = ModelValue("ann"), ModelValue("bob")
+    assert flawed.domains == {
+        "Lock": ((ann, bob),),
+        "Unlock": (),
+        "AskDeposit": ((ann, bob), (1,)),
+        "AskMove": ((ann, bob), (ann, bob)),
+        "Serve": (),
+    }
+    none = ModelValue("None")
+    handed = {
+        (edge.source, edge.target)
+        for edge in flawed.edges
+        if none not in (flawed.states[edge.source]["holder"], flawed.states[edge.target]["holder"])
+        and flawed.states[edge.source]["holder"] != flawed.states[edge.target]["holder"]
+    }
+    assert flawed.broken == {"ThroughNobody": handed}
+    assert handed
+
+
+def test_states_outside_the_constraint_are_there_but_not_expanded(flawed: graph.Graph) -> None:
+    assert [len(state["queue"]) <= 1 for state in flawed.states] == flawed.expanded
+    assert all(flawed.expanded[edge.source] for edge in flawed.edges)
+    assert not all(flawed.expanded)
+
+
+def test_every_edge_is_what_its_label_says(flawed: graph.Graph) -> None:
+    for edge in flawed.edges:
+        before, after = flawed.states[edge.source], flawed.states[edge.target]
+        if edge.action == "Lock":
+            assert after["holder"] == edge.params[0]
+        elif edge.action == "AskDeposit":
+            order = after["queue"][-1]
+            assert (order["to"], order["amount"]) == edge.params
+        elif edge.action == "Serve":
+            assert after["queue"] == before["queue"][1:]
+
+
+def test_near_misses_are_no_edges_and_of_every_kind(flawed: graph.Graph) -> None:
+    ghosts = ("paid", "served")
+    misses = nonedges.near_misses(flawed, ghosts)
+    assert len(misses) >= len(flawed.edges)
+    assert {miss.kind for miss in misses} == {"params", "action", "target", "variable", "cell"}
+
+    def key(state: object) -> tuple[object, ...]:
+        return tuple(value for name, value in state.items() if name not in ghosts)  # type: ignore[attr-defined]
+
+    steps = {(e.source, e.action, e.params, key(flawed.states[e.target])) for e in flawed.edges}
+    assert not any((miss.source, miss.action, miss.params, key(miss.next)) in steps for miss in misses)
+    assert all(flawed.expanded[miss.source] for miss in misses)
+    assert nonedges.near_misses(flawed, ghosts) == misses
+
+
+def test_walks_follow_edges_and_carry_verdicts(flawed: graph.Graph) -> None:
+    misses = nonedges.near_misses(flawed, ("paid", "served"))
+    made = walks.walks(flawed, misses)
+    by_identity = {id(state): at for at, state in enumerate(flawed.states)}
+    linked = {(e.source, e.action, e.params, e.target) for e in flawed.edges}
+    walked = set()
+    for way in made:
+        at = by_identity[id(way.initial)]
+        assert at in flawed.initial
+        for record in way.records[: way.known]:
+            target = by_identity[id(record.next)]
+            walked.add((at, record.action, record.params, target))
+            at = target
+        assert (walks.NOT_A_STEP in way.first) == (way.known < len(way.records))
+    assert walked <= linked
+    assert len(walked) > len(linked) / 2
+    assert {name for way in made for name in way.first} >= {"NothingFromNothing", "ThroughNobody", "QuiescentServed"}
+
+
+def test_what_hides_steps_is_refused(tmp_path: Path) -> None:
+    cfg = tmp_path / "Ledger.cfg"
+    cfg.write_text((MODELS / "Ledger.cfg").read_text() + "ACTION_CONSTRAINT Small\n")
+    with pytest.raises(Unusable, match="ACTION_CONSTRAINT"):
+        graph.dump(MODELS / "Ledger.tla", cfg)
+
+
+def test_a_graph_that_tlc_cannot_finish_is_refused() -> None:
+    with pytest.raises(Unusable, match=r"cannot dump the whole graph of Ledger.*budget"):
+        graph.dump(MODELS / "Ledger.tla", MODELS / "Ledger.cfg", budget_s=0.3)
