@@ -364,7 +364,7 @@ class _Reading:
                 return "violates", kind, name, None
             return "stopped", kind, name, f"TLC reported a violation and exited with {exit_code}"
         if expired:
-            return "stopped", None, None, f"the budget of {self.options.budget_s:.0f} s ran out"
+            return "stopped", None, None, f"the budget of {self.options.budget_s:g} s ran out"
         if any(code in OUT_OF_MEMORY for code, _ in self.errors):
             return "stopped", None, None, f"TLC ran out of memory ({self.options.heap_mib} MiB of heap)"
         if self.errors:

@@ -224,7 +224,7 @@ def _differences(model: Model, result: runner.TlcResult) -> Iterable[str]:
 
 
 def uncovered(manifest: Manifest, outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
-    """Per group all of whose models were run: what none of them reaches ("action A is never taken", ...).
+    """Per group all of whose models were run to their end: what none of them reaches ("action A is never taken", ...).
 
     A thing that the manifest excuses is left out; an excuse for something that *is* reached is reported as stale.
     """
@@ -235,8 +235,8 @@ def uncovered(manifest: Manifest, outcomes: Iterable[Outcome]) -> dict[str, list
     missing: dict[str, list[str]] = {}
     for group, members in ran.items():
         wanted = {model.name for model in manifest.models if model.covers == group and model.tier == "check"}
-        if not wanted <= {outcome.model.name for outcome in members}:
-            continue  # a selection of models says nothing about the group
+        if not wanted <= {outcome.model.name for outcome in members if outcome.result.verdict == "holds"}:
+            continue  # a selection of models, or a part of a graph, says nothing about the group
         missing[group] = _unreached(members, manifest.unreached.get(group, {}))
     return missing
 

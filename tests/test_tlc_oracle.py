@@ -1,0 +1,155 @@
+"""Traces replayed in TLC itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla.values import Fn, ModelValue, function
+from tidemark_conformance.tlc import oracle
+
+MODELS = Path(__file__).parent / "models"
+ANN, BOB, NONE = ModelValue("ann"), ModelValue("bob"), ModelValue("None")
+GHOSTS = ("paid", "served")
+INITIAL = {"balance": Fn({ANN: 0, BOB: 0}), "queue": (), "holder": NONE}
+DEPOSIT = Fn({"type": "deposit", "to": ANN, "amount": 1})
+MOVE = Fn({"type": "move", "from": ANN, "to": BOB})
+
+
+def step(action: str | None, *params: Any, blocked: bool = False, **change: Any) -> tuple[Any, ...]:
+    return action, params, change, blocked
+
+
+def trace(name: str, *steps: tuple[Any, ...], initial: dict[str, Any] = INITIAL) -> oracle.Trace:
+    """A trace from changes of single variables."""
+    state, made = initial, []
+    for action, params, change, blocked in steps:
+        state = {**state, **change}
+        made.append(oracle.Step(action, params, state, blocked))
+    return oracle.Trace(name, initial, made)
+
+
+LOCK = step("Lock", ANN, holder=ANN)
+ASK = step("AskDeposit", ANN, 1, queue=(DEPOSIT,))
+SERVE = step("Serve", queue=(), balance=Fn({ANN: 1, BOB: 0}))
+
+
+def replay(*traces: oracle.Trace, cfg: str = "Ledger.cfg", **more: Any) -> Sequence[oracle.Replay]:
+    return oracle.replay(MODELS / "Ledger.tla", MODELS / cfg, GHOSTS, traces, **more).traces
+
+
+def test_verdicts_of_many_traces_in_one_run() -> None:
+    good, blocked, wrong, lying, start, money = replay(
+        trace("good", LOCK, ASK, SERVE, step("Unlock", holder=NONE), step(None)),
+        trace("blocked", LOCK, step("Lock", BOB, blocked=True), ASK),
+        trace("wrong", LOCK, step("Lock", BOB, holder=BOB), ASK),
+        trace("lying", LOCK, step(None, holder=NONE), ASK),
+        trace("start", LOCK, initial={**INITIAL, "holder": BOB}),
+        trace(
+            "money",
+            LOCK,
+            *(ASK, SERVE),
+            step("AskMove", ANN, BOB, queue=(MOVE,)),
+            step("Serve", queue=(), balance=Fn({ANN: 0, BOB: 1})),
+            *(ASK, step("Serve", queue=(), balance=Fn({ANN: 1, BOB: 1}))),
+        ),
+    )
+    assert (good.steps, good.accepted, good.rejected, good.passes) == (5, 5, None, True)
+    assert blocked.passes
+    assert (wrong.accepted, wrong.rejected, wrong.passes) == (1, 2, False)
+    assert (lying.accepted, lying.rejected) == (1, 2)
+    assert (start.accepted, start.rejected) == (-1, 0)
+    # `paid` is a ghost that says 1 at most: by the specification's own reckoning the third Serve breaks the invariant.
+    assert (money.accepted, money.invariants, money.passes) == (7, {"NothingFromNothing": 7}, False)
+
+
+def test_the_rules_in_force_decide_and_properties_fall_at_their_step() -> None:
+    handed = trace("handed", LOCK, step("Lock", BOB, holder=BOB), step("Unlock", holder=NONE))
+    assert replay(handed)[0].rejected == 2
+    one = replay(handed, cfg="LedgerFlawed.cfg")[0]
+    assert (one.rejected, one.properties, one.invariants) == (None, {"ThroughNobody": 2}, {})
+    one = replay(handed, constants={"Without": frozenset({"LockIsFree"})})[0]
+    assert (one.rejected, one.properties) == (None, {"ThroughNobody": 2})
+
+
+def test_evaluation_errors_are_answers_and_do_not_hide_other_traces() -> None:
+    broken = Fn({"type": "deposit", "to": NONE, "amount": 1})
+    stray = trace("stray", LOCK, step("AskDeposit", NONE, 1, queue=(broken,)))
+    good = trace("good", LOCK, ASK, SERVE)
+    # A balance without bob: TypeOK is false, the sum over all clients cannot be evaluated.
+    short = trace("short", LOCK, initial={**INITIAL, "balance": Fn({ANN: 0})})
+    odd, fine, cut = replay(stray, good, short)
+    assert fine.passes
+    assert odd.rejected == 2
+    assert cut.rejected == 0
+    (text,) = replay(trace("text", LOCK, step("Serve", queue=())))
+    assert (text.rejected, len(text.errors)) == (2, 0)
+
+
+def test_an_action_that_cannot_be_evaluated_is_no_step(tmp_path: Path) -> None:
+    (tmp_path / "Odd.tla").write_text(
+        "---- MODULE Odd ----\nEXTENDS Naturals\nVARIABLES x, f\nvars == <<x, f>>\nInit == x = 0 /\\ f = <<1, 2>>\n"
+        "Step(n) == f[n] > 0 /\\ x' = x + n /\\ UNCHANGED f\n"
+        "Next == \\E n \\in 1..5 : Step(n)\nFirst == f[x + 1] > 0\nUp == [][f[x + 1] > 0 /\\ x' > x]_vars\n====\n"
+    )
+    cfg = tmp_path / "Odd.cfg"
+    states = [{"x": n, "f": (1, 2)} for n in range(4)]
+
+    def run(*params: int) -> oracle.Replay:
+        at, steps = 0, []
+        for n in params:
+            at += n
+            steps.append(oracle.Step("Step", (n,), {"x": at, "f": (1, 2)}))
+        return oracle.replay(tmp_path / "Odd.tla", cfg, (), [oracle.Trace("t", states[0], steps)]).traces[0]
+
+    cfg.write_text("INIT Init\nNEXT Next\n")
+    error = run(1, 3)
+    assert (error.rejected, len(error.errors)) == (2, 1)
+    assert "after record 1" in error.errors[0]
+    cfg.write_text("INIT Init\nNEXT Next\nINVARIANT First\n")
+    outside = run(1, 1, 1)
+    assert (outside.rejected, outside.invariants) == (None, {"First": 2})
+    assert outside.errors
+    cfg.write_text("INIT Init\nNEXT Next\nPROPERTY Up\n")
+    outside = run(1, 1, 1)
+    assert (outside.rejected, outside.properties) == (None, {"Up": 3})
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (list, "no trace"),
+        (lambda: [trace("t", step("Fly"))], "action Fly with 0 parameters"),
+        (lambda: [trace("t", step("Lock", holder=ANN))], "action Lock with 0 parameters"),
+        (lambda: [trace("t", LOCK), trace("u", LOCK, initial={"holder": NONE})], "variable balance in record 0"),
+    ],
+)
+def test_traces_that_do_not_fit_are_refused(bad: Any, message: str) -> None:
+    with pytest.raises(Unusable, match=message):
+        replay(*bad())
+
+
+def test_batches_and_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracle, "BATCH_STEPS", 4)
+    long = trace("long", *([LOCK, step("Unlock", holder=NONE)] * 3))
+    found = oracle.replay(MODELS / "Ledger.tla", MODELS / "Ledger.cfg", GHOSTS, [long, trace("short", LOCK), long])
+    assert [one.name for one in found.traces] == ["long", "short", "long"]
+    assert all(one.passes for one in found.traces)
+    assert found.steps == 13
+    assert found.steps_per_s == pytest.approx(13 / found.seconds)
+
+
+def test_one_and_true_are_not_the_same_value(tmp_path: Path) -> None:
+    (tmp_path / "Kinds.tla").write_text(
+        "---- MODULE Kinds ----\nVARIABLES x, y\nInit == x = <<TRUE>> /\\ y = <<1>>\n"
+        "Swap == x' = <<FALSE>> /\\ y' = y\nNext == Swap\nTypeOK == x[1] \\in BOOLEAN\n====\n"
+    )
+    (tmp_path / "Kinds.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT TypeOK\n")
+    first = {"x": (True,), "y": (1,)}
+    steps = [oracle.Step("Swap", (), {"x": (False,), "y": (1,)})]
+    found = oracle.replay(tmp_path / "Kinds.tla", tmp_path / "Kinds.cfg", (), [oracle.Trace("t", first, steps)])
+    assert found.traces[0].passes
+    assert function({1: True}) == (True,)
