@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 
-from tidemark_conformance.explain.judge import ACTION_PROPERTY, INVARIANT, NOT_A_STEP, NOT_INITIAL, Judgement, Key
+from tidemark_conformance.explain.judge import (
+    ACTION_PROPERTY,
+    INVARIANT,
+    NOT_A_STEP,
+    NOT_INITIAL,
+    QUIESCENCE,
+    Judgement,
+    Key,
+)
 from tidemark_conformance.explain.reads import Cell, reads, written
 from tidemark_conformance.explain.record import Diagram, Enabled, Explanation, Finding, Reason, StepView
 from tidemark_conformance.explain.run import BLOCKED, STEP, Event, Run, State
@@ -57,20 +65,17 @@ class Explainer:
         found = [self.finding(key, number, run, judgement) for key, number in order]
         findings = tuple(finding for finding, _ in found)
         number = findings[0].step
-        before = judgement.states[max(0, number - 1)]
-        cells = [cell for finding, cells in found if finding.step == number for cell in cells]
-        shown, folded = shown_variables(
-            before, [*cells, *written(before, judgement.states[number])], self.module.ghosts
-        )
-        explained = replace(
-            bare,
-            findings=findings,
-            step=rows[number] if number else None,
-            state=shown,
-            folded=folded,
-            diagram=self.drawn(run, judgement, rows, {number}, window),
-        )
-        return self.with_alternatives(explained, run.events[number], judgement) if number else explained
+        marked = [finding.step for finding in findings if finding.step <= number + (window or len(rows))]
+        drawn = replace(bare, findings=findings, diagram=self.drawn(run, judgement, rows, marked, window))
+        cells = [cell for finding, some in found if finding.step == number for cell in some]
+        if number == 0 or findings[0].kind == QUIESCENCE:
+            shown, folded = shown_variables(judgement.states[number], cells, self.module.ghosts)
+            return replace(drawn, state=shown, folded=folded, enabled=tuple(self.enabled(judgement.states[number])))
+        before = judgement.states[number - 1]
+        cells += written(before, judgement.states[number])
+        shown, folded = shown_variables(before, cells, self.module.ghosts)
+        explained = replace(drawn, step=rows[number], state=shown, folded=folded)
+        return self.with_alternatives(explained, run.events[number], judgement)
 
     # --- the reasons ----------------------------------------------------------------------------------------------
 
@@ -101,10 +106,10 @@ class Explainer:
         if event.kind != STEP:
             before = judgement.states[event.number - 1]
             changed = [name for name, value in event.state.items() if before[name] != value]
-            what = "a blocked attempt" if event.kind == BLOCKED else "a stutter"
-            note = f"the trace calls it {what}, which changes nothing, but {', '.join(changed)} changed"
+            what = f"a blocked {event.action}" if event.kind == BLOCKED else "a stutter"
+            note = f"{what} changes nothing, but {', '.join(changed)} changed"
             reason = Reason(f"UNCHANGED <<{', '.join(event.state)}>>", "false", note=note)
-            return Finding(NOT_A_STEP, event.action or "a stutter", event.number, "", reason), ()
+            return Finding(NOT_A_STEP, event.action, event.number, "", reason, f"{what} that changes something"), ()
         action = self.specification.action(event.action)
         scope = self.scope(judgement, event.number)
         reason, cells = why(action.body, scope, self.parameters(action, event), self.source)
@@ -195,4 +200,4 @@ class Explainer:
         return diagram(run, rows, read, failing, window)
 
 
-_RANK = {NOT_A_STEP: 0, INVARIANT: 1, ACTION_PROPERTY: 2, "quiescence": 3}
+_RANK = {NOT_A_STEP: 0, INVARIANT: 1, ACTION_PROPERTY: 2, QUIESCENCE: 3}

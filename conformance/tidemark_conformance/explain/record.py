@@ -60,7 +60,8 @@ class Reason:
 class Finding:
     """The first failure of one check: `kind` is "not-a-step", "invariant", "action-property" or "quiescence".
 
-    `name` is the property's, or the action's that the step claims to be; `step` the record where it fails first.
+    `name` is the property's, or the action's that the step claims to be (empty for a stutter); `step` the record where
+    it fails first; `said`: the failure in a few words where kind and name do not say it.
     """
 
     kind: str
@@ -68,10 +69,13 @@ class Finding:
     step: int
     place: str
     reason: Reason
+    said: str = ""
 
     @property
     def headline(self) -> str:
         """The failure in a few words."""
+        if self.said:
+            return self.said
         return f"not a step of {self.name}" if self.kind == "not-a-step" else f"{self.kind} {self.name}"
 
 
@@ -156,11 +160,13 @@ class Explanation:
     """All there is to say about one trace.
 
     `verdict`: "pass", "fail" or "undecided" (`reason` says why); `steps`: records after the initial one; `without`: the
-    rules that are not in force; `findings`: the first failure of every check, earliest first, those of the explained
-    step in front. The fields from `step` on speak of the earliest failing step and are empty where nothing fails:
-    `state`: the last good state, only the variables that matter, `folded` names the others; `enabled`: what could have
-    happened instead; `allowed`: labels of steps that would make exactly this change; `allowed_without`: the rules
-    each of which, taken out of force, makes it a step of the action it claims to be.
+    rules that are not in force; `findings`: the first failure of every check, earliest first.
+
+    The fields from `step` on speak of the earliest failing step and are empty where nothing fails. Where only the end
+    of the trace fails there is no step, and the state is the last. `state`: the last good state, only what matters of
+    it, `folded` names the other variables; `enabled`: what could have happened instead (or next); `allowed`: labels of
+    steps that would make exactly this change; `allowed_without`: the rules each of which, taken out of force, makes it
+    a step of the action it claims to be.
     """
 
     spec: str

@@ -45,16 +45,16 @@ def views(
 def diagram(
     run: Run, rows: Sequence[StepView], reads: Reads, failing: Iterable[int], window: int | None = WINDOW
 ) -> Diagram:
-    """The diagram of a run that ends shortly after the last of the `failing` records (all of it if `window` is None).
+    """The diagram of a run, from `window` records before the first of the `failing` ones to the last of them.
+
+    If `window` is None, or nothing fails, it goes from the first record, or to the last one.
 
     Columns are the header's nodes that do something in the run, in the header's order; records without a node
     get a column with an empty name in front, if there are any.
     """
     marked = tuple(sorted(failing))
-    last = marked[0] if marked else len(rows) - 1
-    first = 0 if window is None else max(0, last - window)
-    if window is None:
-        last = len(rows) - 1
+    last = marked[-1] if marked and window is not None else len(rows) - 1
+    first = 0 if window is None else max(0, (marked[0] if marked else last) - window)
     shown = tuple(rows[first : last + 1])
     acting = {row.node for row in rows if row.kind != INITIAL}
     columns = tuple(node for node in ("", *run.nodes) if node in acting)

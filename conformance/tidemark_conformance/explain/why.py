@@ -25,7 +25,6 @@ from tidemark_conformance.tla.ir import (
     HasRule,
     If,
     Let,
-    Lit,
     Loc,
     Local,
     Mark,
@@ -33,12 +32,13 @@ from tidemark_conformance.tla.ir import (
     Quant,
     RecordSet,
     RuleGuard,
+    SetEnum,
     SetFilter,
     Unchanged,
     Var,
 )
 from tidemark_conformance.tla.values import Fn, Value, in_order
-from tidemark_conformance.tla.walk import children, strip
+from tidemark_conformance.tla.walk import children, strip, variables_used, walk
 
 TEXT = 400
 """Longer formulas and values are shortened in their middle to so many characters."""
@@ -54,9 +54,9 @@ def why(expr: Expr, scope: Scope, env: Env, source: Source) -> tuple[Reason, tup
     What `env` binds is shown where the formula mentions it; `source` gives the text of conjuncts. Returned beside the
     reason: the parts of the state that decide, as cells of `reads`.
     """
-    walk = _Walk(scope, source, env)
-    reason = walk.reason(expr, env)
-    return reason, tuple(walk.cells)
+    walking = _Walk(scope, source, env)
+    reason = walking.reason(expr, env)
+    return reason, tuple(walking.cells)
 
 
 class _Walk:
@@ -244,18 +244,18 @@ class _Walk:
             case Op("eq", (Var(name, True), right)) if outcome == "false":
                 return self.update(expr, name, right, env)
             case Op("in", (left, right)) if outcome == "false":
-                note = "; ".join(self.outside(self.text(left), self.scope.value(left, env), right, env))
+                if variables_used(right) or isinstance(strip(right), SetEnum | Const):
+                    return Reason(self.text(expr), outcome, values=self.values(expr, env))
+                place = self.path(left, env) or self.text(left)
+                note = "; ".join(self.outside(place, self.scope.value(left, env), right, env))
                 return Reason(self.text(expr), outcome, note=note, values=() if note else self.values(expr, env))
         return Reason(self.text(expr), outcome, values=self.values(expr, env))
 
     def unchanged(self, expr: Expr, names: Sequence[str], outcome: str) -> Reason:
         changed = [name for name in names if self.scope.state[name] != self.scope.next[name]]
-        found = changes(self.scope.state, {name: self.scope.next[name] for name in changed})
         self.cells.update(dict.fromkeys(written(self.scope.state, {name: self.scope.next[name] for name in changed})))
-        values = tuple(Shown(f"{change.unit}", shorten(_arrow(change.old, change.new), TEXT)) for change in found)
         note = f"{', '.join(changed)} changed" if changed else ""
-        shown = Unchanged(tuple(changed)) if changed and len(names) > 3 else expr
-        return Reason(self.text(shown), outcome, note=note, values=values[:VALUES])
+        return Reason(self.text(expr), outcome, note=note)
 
     def update(self, expr: Expr, name: str, right: Expr, env: Env) -> Reason:
         """`x' = e` that is false: where the next state differs from what the specification demands."""
@@ -264,16 +264,17 @@ class _Walk:
             self.cells.update(dict.fromkeys(written(self.scope.state, {name: value})))
         found = changes({name: demanded}, {name: self.scope.next[name]})
         values: list[Shown] = []
+        notes: list[str] = []
         for change in found:
             unit = change.unit.replace(name, f"{name}'", 1)
+            where = " at its end" if change.how in ("appended", "truncated") else ""
             if change.how == "set":
                 values += [Shown(f"{unit} by the specification", change.old), Shown(f"{unit} in the trace", change.new)]
-            elif change.new:
-                values.append(Shown(f"{unit} in the trace only", change.new))
             else:
-                values.append(Shown(f"{unit} by the specification only", change.old))
+                verb, what = ("must not have", change.new) if change.new else ("lacks", change.old)
+                notes.append(f"{unit} in the trace {verb} {shorten(what, TEXT)}{where}")
         shown = tuple(replace(value, value=shorten(value.value, TEXT)) for value in values[:VALUES])
-        return Reason(self.text(expr), "false", values=shown)
+        return Reason(self.text(expr), "false", note="; ".join(notes[:VALUES]), values=shown)
 
     def outside(self, path: str, value: Value, domain: Expr, env: Env) -> Iterator[str]:
         """Sentences that say which parts of a value are outside a set; none where that is no clearer than the value."""
@@ -315,7 +316,7 @@ class _Walk:
         sides = expr.args if isinstance(expr, Op) else (expr,)
         for side in sides:
             plain = strip(side)
-            if isinstance(plain, Lit | HasRule) or (isinstance(plain, Op) and plain.name == "range"):
+            if not any(isinstance(node, Var | Local | Const) for node in walk(plain)):
                 continue
             if not _is_path(plain) and plain is not strip(expr):
                 found.update(dict.fromkeys(self.shown(plain, env)))
@@ -374,10 +375,6 @@ class _Walk:
 
 def _is_rule(expr: Expr) -> bool:
     return isinstance(strip(expr), HasRule)
-
-
-def _arrow(old: str, new: str) -> str:
-    return f"{old or '(nothing)'} -> {new or '(nothing)'}"
 
 
 def _is_path(expr: Expr) -> bool:

@@ -39,9 +39,11 @@ def lines(diagram: Diagram, width: int) -> list[Text]:
     head = Text(f"{'step':>{count}}  ", style="dim")
     for name in diagram.columns:
         head.append(f"{_cut(name or '-', pitch - 1):^{pitch}}", style="bold")
+    head.rstrip()
     shown = [head]
     if diagram.rows and diagram.rows[0].number > 0:
-        shown.append(Text(f"{'':>{count}}  " + f"{'┊':^{pitch}}" * len(diagram.columns), style="dim"))
+        above = f"{'':>{count}}  " + f"{'┊':^{pitch}}" * len(diagram.columns)
+        shown.append(Text(above.rstrip(), style="dim"))
     for row in diagram.rows:
         arrows = [arrow for arrow in diagram.arrows if arrow.target == row.number]
         shown.append(_row(diagram, row, arrows, pitch, count, width - count - grid - 4))

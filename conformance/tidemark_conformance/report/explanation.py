@@ -69,13 +69,13 @@ def verdict_sentences(explanation: Explanation) -> Iterator[str]:
     step = explanation.step
     if step is None or not explanation.findings or explanation.findings[0].kind != "not-a-step":
         return
-    if explanation.allowed_without:
-        rules = ", or without ".join(explanation.allowed_without)
-        yield f"It would be a step of {step.action} without {rules}."
     if explanation.allowed:
         yield f"The same change would be allowed as {', or '.join(explanation.allowed)}."
     elif step.kind == "step":
         yield "No action of the specification, with any parameters, makes this change in this state."
+    if explanation.allowed_without:
+        rules = ", or without ".join(explanation.allowed_without)
+        yield f"Without {rules} it would be a step of {step.action}."
 
 
 def finding_title(finding: Finding, later: bool) -> str:
@@ -85,6 +85,19 @@ def finding_title(finding: Finding, later: bool) -> str:
     said = finding.headline if finding.kind == "not-a-step" else f"{finding.headline} is violated"
     why = f"why it is {said}" if finding.kind == "not-a-step" else f"why {said}"
     return f"later, at step {finding.step}: {why}" if later else why
+
+
+def state_title(explanation: Explanation) -> str:
+    """The title over the state."""
+    if explanation.step is not None:
+        return f"the state before it (step {explanation.step.number - 1})"
+    return "the first state" if explanation.findings[0].step == 0 else "the last state"
+
+
+def enabled_title(explanation: Explanation) -> str:
+    """The title over the enabled actions."""
+    total = sum(group.count for group in explanation.enabled)
+    return f"what could have happened {'instead' if explanation.step is not None else 'next'} ({total} enabled)"
 
 
 def _failing(explanation: Explanation, console: Console) -> None:
@@ -100,14 +113,15 @@ def _failing(explanation: Explanation, console: Console) -> None:
             console.print(Text("    changes nothing", style="dim"))
     for finding in explanation.first:
         _finding(finding, console, False)
-    for sentence in verdict_sentences(explanation):
-        hanging(console, "  ", Text(sentence))
+        if finding.kind == "not-a-step":
+            for sentence in verdict_sentences(explanation):
+                hanging(console, "  ", Text(sentence))
     if explanation.state:
-        _title(console, f"the state before it (step {step.number - 1})" if step is not None else "the state")
+        _title(console, state_title(explanation))
         columns(console, "  ", [row for variable in explanation.state for row in _variable(variable)])
         if explanation.folded:
             hanging(console, "  ", Text(f"not shown: {', '.join(explanation.folded)}", style="dim"))
-    if step is not None:
+    if explanation.verdict == "fail":
         _enabled(explanation, console)
     for finding in explanation.later:
         _finding(finding, console, True)
@@ -138,8 +152,7 @@ def _finding(finding: Finding, console: Console, later: bool) -> None:
 
 
 def reason_lines(reason: Reason, console: Console, margin: str) -> None:
-    """Print a chain of reasons: operator, place and outcome, formula, bindings, values, then what decides, further
-    in."""
+    """Print a chain of reasons: operator, place, outcome, formula, bindings, values; then what decides, further in."""
     head = Text(reason.outcome.upper(), style=OUTCOMES[reason.outcome])
     if reason.operator:
         head.append(f"  {reason.operator}", style="bold not green")
@@ -175,12 +188,11 @@ def _variable(variable: Variable) -> Iterator[tuple[Text, Text]]:
         name = f"{variable.name if number == 0 else ' ' * len(variable.name)}{unit.name}"
         yield Text(name, style=style), Text(unit.value)
     if variable.folded:
-        yield Text(""), Text(f"({variable.folded} more)", style="dim")
+        yield Text(""), Text(f"({variable.folded} more, not shown)", style="dim")
 
 
 def _enabled(explanation: Explanation, console: Console) -> None:
-    total = sum(group.count for group in explanation.enabled)
-    _title(console, f"what could have happened instead ({total} enabled)")
+    _title(console, enabled_title(explanation))
     for group in explanation.enabled:
         more = group.count - LABELS
         hanging(console, "  ", Text(", ".join(group.labels[:LABELS]) + (f", ... {more} more" if more > 0 else "")))
@@ -189,18 +201,22 @@ def _enabled(explanation: Explanation, console: Console) -> None:
 
 
 def _shrunk(shrunk: Shrunk, console: Console) -> None:
+    if shrunk.diagram is None:
+        console.print()
+        hanging(console, "", Text(shrunk.note, style="dim"))
+        return
     _title(console, "the smallest run that fails in the same way")
     if shrunk.note:
         hanging(console, "  ", Text(shrunk.note))
-    if shrunk.diagram is not None:
-        hanging(
-            console,
-            "  ",
-            Text(
-                f"{shrunk.decisions} of {shrunk.decisions_before} decisions, {shrunk.steps} of {shrunk.steps_before} "
-                f"steps, after {shrunk.runs} simulations:"
-            ),
-        )
-        for decision in shrunk.kept:
-            hanging(console, "    ", Text(decision))
-        _draw(shrunk.diagram, console)
+    hanging(console, "  ", Text(shrunk_sentence(shrunk)))
+    for decision in shrunk.kept:
+        hanging(console, "    ", Text(decision))
+    _draw(shrunk.diagram, console)
+
+
+def shrunk_sentence(shrunk: Shrunk) -> str:
+    """How much smaller the shrunk run is."""
+    return (
+        f"{shrunk.decisions} of {shrunk.decisions_before} decisions and {shrunk.steps} of {shrunk.steps_before} steps "
+        f"are enough (found by {shrunk.runs} simulations):"
+    )

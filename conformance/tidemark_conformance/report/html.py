@@ -7,7 +7,15 @@ from html import escape
 
 from tidemark_conformance.explain.record import Change, Diagram, Explanation, Finding, Reason, Shown, Shrunk, Variable
 from tidemark_conformance.report.diagram_svg import svg
-from tidemark_conformance.report.explanation import finding_title, rules_line, summary, verdict_sentences
+from tidemark_conformance.report.explanation import (
+    enabled_title,
+    finding_title,
+    rules_line,
+    shrunk_sentence,
+    state_title,
+    summary,
+    verdict_sentences,
+)
 
 STYLE = """
 :root { --ink: #1d2430; --soft: #667085; --line: #d5dae3; --paper: #ffffff; --panel: #f6f7fa; --bad: #c4262e;
@@ -75,12 +83,13 @@ def _sections(explanation: Explanation) -> Iterator[str]:
         yield f'<div class="panel">{changed}</div>'
     for finding in explanation.first if explanation.findings else ():
         yield _finding(finding)
-    yield from (f"<p>{escape(sentence)}</p>" for sentence in verdict_sentences(explanation))
+        if finding.kind == "not-a-step":
+            yield from (f"<p>{escape(sentence)}</p>" for sentence in verdict_sentences(explanation))
     if explanation.diagram is not None:
         yield f'<h2>What happened</h2><div class="panel">{_drawing(explanation.diagram)}</div>'
     if explanation.state:
         yield from _state(explanation)
-    if explanation.step is not None:
+    if explanation.verdict == "fail":
         yield from _enabled(explanation)
     for finding in explanation.later if explanation.findings else ():
         yield _finding(finding, True)
@@ -120,7 +129,7 @@ def _how(change: Change) -> str:
 
 def _finding(finding: Finding, later: bool = False) -> str:
     title = finding_title(finding, later)
-    return f'<h2>{escape(title[:1].upper() + title[1:])}</h2><div class="panel">{_reason(finding.reason)}</div>'
+    return f'<h2>{escape(_capital(title))}</h2><div class="panel">{_reason(finding.reason)}</div>'
 
 
 def _reason(reason: Reason) -> str:
@@ -144,10 +153,10 @@ def _shown(shown: Shown) -> str:
 
 
 def _state(explanation: Explanation) -> Iterator[str]:
-    before = f" (step {explanation.step.number - 1})" if explanation.step is not None else ""
+    title = _capital(state_title(explanation))
     rows = [row for variable in explanation.state for row in _variable(variable)]
     folded = f'<p class="soft">not shown: {escape(", ".join(explanation.folded))}</p>' if explanation.folded else ""
-    yield f'<h2>The state before it{before}</h2><div class="panel">{_table(rows)}{folded}</div>'
+    yield f'<h2>{escape(title)}</h2><div class="panel">{_table(rows)}{folded}</div>'
 
 
 def _variable(variable: Variable) -> Iterator[Sequence[str]]:
@@ -155,26 +164,23 @@ def _variable(variable: Variable) -> Iterator[Sequence[str]]:
         name = f'<span class="{"ghost" if variable.ghost else ""}">{escape(variable.name + unit.name)}</span>'
         yield name, escape(unit.value)
     if variable.folded:
-        yield "", f'<span class="soft">({variable.folded} more)</span>'
+        yield "", f'<span class="soft">({variable.folded} more, not shown)</span>'
 
 
 def _enabled(explanation: Explanation) -> Iterator[str]:
-    total = sum(group.count for group in explanation.enabled)
     groups = "".join(f'<div class="labels">{escape(", ".join(group.labels))}</div>' for group in explanation.enabled)
     nothing = '<p class="soft">Nothing: no action is enabled in this state.</p>'
-    yield f'<h2>What could have happened instead ({total} enabled)</h2><div class="panel">{groups or nothing}</div>'
+    yield f'<h2>{_capital(enabled_title(explanation))}</h2><div class="panel">{groups or nothing}</div>'
 
 
 def _shrunk(shrunk: Shrunk) -> str:
-    parts = ["<h2>The smallest run that fails in the same way</h2>"]
-    if shrunk.diagram is not None:
-        parts.append(
-            f"<p>{shrunk.decisions} of {shrunk.decisions_before} decisions, {shrunk.steps} of {shrunk.steps_before} "
-            f"steps, after {shrunk.runs} simulations.</p>"
-        )
-        parts += [f'<div class="labels">{escape(decision)}</div>' for decision in shrunk.kept]
-    if shrunk.note:
-        parts.append(f"<p>{escape(shrunk.note)}</p>")
-    if shrunk.diagram is not None:
-        parts.append(f'<div class="panel">{svg(shrunk.diagram)}</div>')
-    return "".join(parts)
+    if shrunk.diagram is None:
+        return f'<p class="soft">{escape(shrunk.note)}</p>'
+    parts = ["<h2>The smallest run that fails in the same way</h2>", f"<p>{escape(shrunk_sentence(shrunk))}</p>"]
+    parts += [f'<div class="labels">{escape(decision)}</div>' for decision in shrunk.kept]
+    parts += [f"<p>{escape(shrunk.note)}</p>"] if shrunk.note else []
+    return "".join(parts) + f'<div class="panel">{svg(shrunk.diagram)}</div>'
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

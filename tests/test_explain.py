@@ -1,0 +1,251 @@
+"""Explanations of two-phase commit's traces: what is said (snapshots), and that text, page and document say the same.
+
+TIDEMARK_SNAPSHOTS=write rewrites tests/snapshots/; read the diff before it is committed.
+"""
+
+from __future__ import annotations
+
+import html as html_text
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trace_lines
+from tidemark_conformance import cli
+from tidemark_conformance.explain.record import Explanation, Reason, Shown
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+START = {
+    "rmState": {"r1": "working", "r2": "working", "r3": "working"},
+    "tmState": "init",
+    "tmPrepared": [],
+    "messages": [],
+}
+PREPARED = [{"type": "prepared", "rm": f"r{n}"} for n in (1, 2, 3)]
+
+
+def decision(outcome: str) -> dict[str, str]:
+    return {"type": "decision", "outcome": outcome}
+
+
+def step(node: str, action: str, delta: dict[str, Any] | None = None, **params: str) -> dict[str, Any]:
+    """One step of a trace; its number and its trace are filled in later."""
+    return {"node": node, "action": action, "params": params, "delta": delta or {}}
+
+
+def prepares(n: int, sent: int) -> dict[str, Any]:
+    """The n-th resource manager prepares, as the `sent`-th message."""
+    return step(f"r{n}", "RMPrepare", {"rmState": {f"r{n}": "prepared"}, "messages": PREPARED[:sent]}, r=f"r{n}")
+
+
+COMMITS_EARLY = [
+    prepares(1, 1),
+    step("tm", "TMReceivePrepared", {"tmPrepared": ["r1"]}, r="r1"),
+    {**step("r1", "RMAbort", r="r1"), "blocked": True},
+    step(
+        "tm",
+        "TMDecide",
+        {"tmState": "committed", "messages": [PREPARED[0], decision("committed")]},
+        outcome="committed",
+    ),
+    step("r2", "RMAbort", {"rmState": {"r2": "aborted"}}, r="r2"),
+    step("r1", "RMReceiveDecision", {"rmState": {"r1": "committed"}}, r="r1", outcome="committed"),
+]
+
+SCENARIOS: dict[str, list[dict[str, Any]]] = {
+    "commits_early": COMMITS_EARLY,
+    "wrong_effect": [step("r1", "RMPrepare", {"rmState": {"r2": "prepared"}, "messages": PREPARED[:1]}, r="r1")],
+    "forgets_to_send": [step("r1", "RMPrepare", {"rmState": {"r1": "prepared"}}, r="r1")],
+    "wrong_name": [
+        step("tm", "TMDecide", {"tmState": "aborted", "messages": [decision("aborted")]}, outcome="aborted"),
+        step("r3", "RMReceiveDecision", {"rmState": {"r3": "aborted"}}, r="r3", outcome="committed"),
+    ],
+    "changes_another": [step("tm", "TMRestart", {"messages": PREPARED[:2]})],
+    "silent_change": [prepares(1, 1), {"node": "r2", "delta": {"rmState": {"r2": "aborted"}}}],
+    "breaks_its_word": [
+        step("r1", "RMAbort", {"rmState": {"r1": "aborted"}}, r="r1"),
+        step("r1", "RMPrepare", {"rmState": {"r1": "committed"}, "messages": PREPARED[:1]}, r="r1"),
+    ],
+    "never_done": [
+        step("tm", "TMDecide", {"tmState": "aborted", "messages": [decision("aborted")]}, outcome="aborted"),
+        step("r1", "RMReceiveDecision", {"rmState": {"r1": "aborted"}}, r="r1", outcome="aborted"),
+    ],
+}
+
+
+def written(folder: Path, header: Path, steps: list[dict[str, Any]], name: str = "t", **end: bool) -> Path:
+    """A file with one trace of these steps."""
+    events: list[dict[str, Any]] = [{"trace": name, "step": 0, "state": START}]
+    events += [{"trace": name, "step": number, **event} for number, event in enumerate(steps, 1)]
+    events.append({"trace": name, "end": {"steps": len(steps), "quiescent": False, "capacity": False, **end}})
+    return trace_lines.write(folder / "trace.ndjson", json.loads(header.read_text()), [trace_lines.signed(events)])
+
+
+def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Exit code and standard output of `tidemark explain`."""
+    code = cli.main(["explain", *arguments])
+    return code, capsys.readouterr().out
+
+
+def compare(name: str, text: str) -> None:
+    """Compare with a snapshot, or write it."""
+    file = SNAPSHOTS / f"explain_{name}.txt"
+    if os.environ.get("TIDEMARK_SNAPSHOTS") == "write":
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    assert text == file.read_text(), f"{file.name} differs; TIDEMARK_SNAPSHOTS=write rewrites it"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """File names in messages are short, and lines are as wide as where the output is no terminal."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_failing_trace_is_explained(
+    name: str, two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, two_phase.header, SCENARIOS[name], quiescent=name == "never_done")
+    code, text = explain(capsys, "trace.ndjson")
+    assert code == 1
+    assert max(map(len, text.splitlines())) <= 100
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+    compare(name, text)
+
+
+def test_the_same_trace_without_the_rule_shows_the_harm(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, two_phase.header, COMMITS_EARLY)
+    code, text = explain(capsys, "trace.ndjson", "--without", "CommitOnlyIfAllPrepared")
+    assert code == 1
+    compare("commits_early_without_the_rule", text)
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    _, text = explain(capsys, *arguments, "--json", "-")
+    return json.loads(text)
+
+
+def strings(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for key, part in value.items() for text in strings(part)]
+    if isinstance(value, list):
+        return [text for part in value for text in strings(part)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_text_page_and_document_say_the_same(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, two_phase.header, COMMITS_EARLY)
+    _, text = explain(capsys, "trace.ndjson", "-o", "page.html")
+    page = html_text.unescape(re.sub(r"<[^>]+>", "", (tmp_path / "page.html").read_text()))
+    said = document(capsys, "trace.ndjson")
+    assert said["schema"] == "tidemark.explain/1"
+    assert not said["ok"]
+    flat = re.sub(r"\s+", " ", text)
+    parts = {
+        key: said[key] for key in ("findings", "state", "enabled", "allowed", "allowed_without", "folded", "trace")
+    }
+    for finding in parts["findings"]:
+        del finding["kind"], finding["place"]  # told in other words
+    for wanted in strings(parts):
+        for outcome in ("false", "true"):
+            wanted = wanted.upper() if wanted == outcome else wanted
+        assert wanted in page, wanted
+        assert wanted in flat, wanted
+    assert page.count("TMDecide") >= 3
+    arrows = (tmp_path / "page.html").read_text().count('class="arrow"')
+    assert arrows == len(said["diagram"]["arrows"]) == flat.count("←") - 1
+
+
+def test_arrows_are_what_one_node_learns_from_another(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, two_phase.header, COMMITS_EARLY)
+    arrows = document(capsys, "trace.ndjson", "--all")["diagram"]["arrows"]
+    assert [(arrow["node"], arrow["source"], arrow["target"]) for arrow in arrows] == [("r1", 1, 2), ("tm", 4, 6)]
+    assert arrows[0]["units"] == ['messages \\ni [rm |-> r1, type |-> "prepared"]']
+
+
+def test_the_first_failing_trace_is_chosen(two_phase: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    said = document(capsys, str(two_phase.hasty))
+    named = document(capsys, str(two_phase.hasty), "--trace", said["trace"])
+    assert said == named
+    assert said["verdict"] == "fail"
+    assert said["findings"][0]["kind"] == "not-a-step"
+    assert said["allowed_without"] == ["CommitOnlyIfAllPrepared"]
+
+
+def test_a_passing_trace_says_so(two_phase: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = explain(capsys, str(two_phase.good), "--trace", "tx-3")
+    assert code == 0
+    assert "PASS" in text
+    assert "nothing to explain" in text
+    assert explain(capsys, str(two_phase.good))[0] == 0
+
+
+def test_a_trace_that_does_not_start_in_init_is_undecided(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, two_phase.header, [step("tm", "TMRestart")])
+    (trace,) = trace_lines.traces_of(path)
+    trace[0]["state"] = {**START, "tmPrepared": ["r2"]}
+    trace_lines.write(path, trace_lines.header_of(path), [trace_lines.signed(trace)])
+    code, text = explain(capsys, "trace.ndjson")
+    assert code == 3
+    compare("not_initial", text)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [("cut", "no end record"), ("flipped", "bad checksum"), ("missing", "missing steps"), ("capacity", "capacity")],
+)
+def test_damaged_traces_are_undecided(
+    damage: str, reason: str, two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, two_phase.header, COMMITS_EARLY, capacity=damage == "capacity")
+    (trace,) = trace_lines.traces_of(path)
+    if damage == "cut":
+        trace = trace[:-1]
+    elif damage == "flipped":
+        trace[-1]["crc32c"] = "00000000"
+    elif damage == "missing":
+        trace = trace_lines.signed(trace[:2] + trace[3:])
+    trace_lines.write(path, trace_lines.header_of(path), [trace])
+    code, text = explain(capsys, "trace.ndjson")
+    assert code == 3
+    assert "UNDECIDED" in text
+    assert reason in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.ndjson"], "does not exist"),
+        (["trace.ndjson", "--trace", "other"], "holds no trace 'other'"),
+        (["trace.ndjson", "--without", "NoRule"], "NoRule is no rule of TwoPhase"),
+        (["trace.ndjson", "-o", "no/such/folder/page.html"], "cannot be written"),
+        (["."], "mixes NDJSON and Parquet"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    arguments: list[str], said: str, two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, two_phase.header, COMMITS_EARLY)
+    (tmp_path / "other.parquet").touch()
+    assert cli.main(["explain", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_the_record_is_complete_without_anything_to_say() -> None:
+    bare = Explanation("S", "t", "f", "pass", "", 0, ())
+    assert bare.document()["ok"]
+    assert Reason("x", "true", values=(Shown("a", "1"),)).because == ()
