@@ -179,7 +179,7 @@ Has(rule) == rule \notin Without
 \* vanish (row 1) and logs diverge (row 2).
 TruncateByEpoch(b) == epochCache[b] # <<>>
 
-\* KIP-279 (KAFKA-6361). Without it the follower takes the leader's offset although the epochs differ: logs diverge (row 3).
+\* KIP-279 (KAFKA-6361). Without it leader and follower look at offsets alone although the epochs differ: logs diverge (row 3).
 DivergingReplyCarriesEpoch(own, e) == own.epoch # e
 
 \* KAFKA-7415. Without it a new leader does not know where its epoch began: a follower of a later epoch gets an undefined
@@ -470,7 +470,7 @@ ViewOf(n) == [leader |-> metadata[n].leader, leaderEpoch |-> metadata[n].leaderE
 \* The leader-epoch cache of a broker that leads after change n.
 CacheAtElection(b, n) ==
     IF Has("CacheEpochAtElection") /\ CacheEpochAtElection(b, metadata[n].leaderEpoch)
-    THEN Append(epochCache[b], [epoch |-> metadata[n].leaderEpoch, start |-> Leo(b)])
+    THEN ExtendCache(epochCache[b], metadata[n].leaderEpoch, Leo(b))
     ELSE epochCache[b]
 
 \* Does a broker that leads after change n forget what it knew of its followers? Kafka: only if it did not lead before.
@@ -516,11 +516,12 @@ MakeFollower(b, n) ==
 
 \* ApplyMetadata   who: broker   code: replication/partition.py
 \* Applies the changes up to the n-th as one delta. A new incarnation starts at its registration. Older changes than the
-\* broker knows of (from an AlterPartition reply) are ignored.
+\* broker knows of (from an AlterPartition reply) are ignored. A broker that was deposed first answers the produces that wait.
 ApplyMetadata(b, n) ==
     \* enabled when
     /\ Running(b)
     /\ n <= Len(metadata) /\ n > view[b].partitionEpoch /\ n >= registered[b].since
+    /\ Leads(b) \/ waiting[b] = NotWaiting
     \* effect
     /\ view' = [view EXCEPT ![b] = ViewOf(n)]
     /\ IF metadata[n].leader = b THEN MakeLeader(b, n) ELSE MakeFollower(b, n)
@@ -600,7 +601,7 @@ OutOfRange(l, request) ==
     IF request.lastEpoch = -1 THEN request.offset > Leo(l) ELSE LeaderEnd(l, request).epoch = -1
 Diverges(l, request) ==
     /\ request.lastEpoch # -1
-    /\ \/ LeaderEnd(l, request).epoch < request.lastEpoch
+    /\ \/ Has("DivergingReplyCarriesEpoch") /\ DivergingReplyCarriesEpoch(LeaderEnd(l, request), request.lastEpoch)
        \/ LeaderEnd(l, request).endOffset < request.offset
 
 FetchError(l, request) ==
@@ -788,6 +789,7 @@ FollowerAdoptHw(f, l) ==
 
 \* FollowerOutOfRange   who: follower   code: replication/fetcher.py
 \* Never truncates below the leader's end. Without CacheEpochAtElection: to its own high watermark, as before KIP-101's repair.
+\* With all rules a leader knows every epoch that its followers have, and without a log start offset nothing is out of range.
 FollowerOutOfRange(f, l) ==
     LET response == fetch[f][l] IN
     \* enabled when
@@ -1018,7 +1020,7 @@ Next ==
     \/ \E b \in Brokers, keep \in Offsets : CrashBroker(b, keep)
 
 \* Enabled only while a rule is not in force.
-FlawActions == {"FollowerAdoptHw"}
+FlawActions == {"FollowerAdoptHw", "FollowerOutOfRange"}
 
 Spec == Init /\ [][Next]_vars
 =============================================================================

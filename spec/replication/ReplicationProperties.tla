@@ -2,7 +2,8 @@
 (***************************************************************************)
 (* What replication must never do: state properties (INVARIANT), step      *)
 (* properties (PROPERTY [][...]_vars), and what holds once faults have     *)
-(* stopped and everything has settled (Quiescent...).                      *)
+(* stopped and everything has settled (Quiescent...). Liveness stands in   *)
+(* ReplicationLiveness. ReplicationProperties.cfg is the audit's.          *)
 (***************************************************************************)
 EXTENDS Replication
 
@@ -11,61 +12,91 @@ EXTENDS Replication
 
 IsPrefix(s, t) == Len(s) <= Len(t) /\ \A i \in 1..Len(s) : s[i] = t[i]
 
-\* 1. Every running member of the controller's ISR or ELR has the committed records.
+\* Every running member of the controller's ISR or ELR has the committed records.
 StrongIsr ==
     \A b \in Partition.isr \cup Partition.elr : Running(b) => IsPrefix(committed, log[b])
 
-\* 2. Two running replicas agree below the lower of their high watermarks.
+\* Two running replicas agree below the lower of their high watermarks.
 HwAgreement ==
     \A a, b \in Brokers :
         Running(a) /\ Running(b) =>
             \A i \in 1..Min(highWatermark[a], highWatermark[b]) : log[a][i] = log[b][i]
 
-\* 3. A follower that the leader of its epoch has counted is a prefix of the leader.
+\* A follower that the leader of its epoch has counted (so the divergence checks are over) is a prefix of the leader.
 FollowerPrefix ==
     \A l, f \in Brokers :
         Leads(l) /\ Follows(f, l) /\ view[f].leaderEpoch = view[l].leaderEpoch /\ remoteLeo[l][f] >= 0
         /\ remoteEpoch[l][f] = brokerEpoch[f]
             => IsPrefix(log[f], log[l])
 
-\* 4. An offset and an epoch name one record.
+\* An offset and an epoch name one record.
 RecordIdentity ==
     \A a, b \in Brokers :
         \A i \in 1..Min(Leo(a), Leo(b)) : log[a][i].epoch = log[b][i].epoch => log[a][i] = log[b][i]
 
-\* 7. At most one broker leads an epoch.
+\* Two logs with the same epoch at an offset have the same epochs, hence by RecordIdentity the same records, up to it: what makes
+\* it enough that a fetch carries the last epoch only.
+LogMatching ==
+    \A a, b \in Brokers :
+        \A i \in 2..Min(Leo(a), Leo(b)) :
+            log[a][i].epoch = log[b][i].epoch => log[a][i - 1].epoch = log[b][i - 1].epoch
+
+\* At most one broker leads an epoch.
 OneLeaderPerEpoch ==
     \A a, b \in Brokers : Leads(a) /\ Leads(b) /\ view[a].leaderEpoch = view[b].leaderEpoch => a = b
 
-\* 8. The leader-epoch cache is strictly increasing and says where the log's epochs begin.
+\* The leader-epoch cache is strictly increasing, and names the epoch of every record of the log.
 EpochCacheConsistent ==
     \A b \in Brokers :
-        /\ \A i \in 1..(Len(epochCache[b]) - 1) :
-            /\ epochCache[b][i].epoch < epochCache[b][i + 1].epoch
-            /\ epochCache[b][i].start <= epochCache[b][i + 1].start
+        LET cache == epochCache[b] IN
+        /\ \A i \in 1..(Len(cache) - 1) : cache[i].epoch < cache[i + 1].epoch /\ cache[i].start < cache[i + 1].start
+        /\ \A i \in 1..Len(cache) : cache[i].start <= Leo(b)
         /\ \A o \in 1..Leo(b) :
-            (o = 1 \/ log[b][o - 1].epoch # log[b][o].epoch) =>
-                \E i \in 1..Len(epochCache[b]) : epochCache[b][i].epoch = log[b][o].epoch /\ epochCache[b][i].start <= o - 1
+            LET i == Cardinality({j \in 1..Len(cache) : cache[j].start < o})
+            IN  i > 0 /\ (i > 0 => cache[i].epoch = log[b][o].epoch)
 
-\* 9. What acks=all acknowledged is on the running elected leader.
+\* What acks=all acknowledged is on the running elected leader, where it was acknowledged.
 AckedOnLeader ==
     LET l == Partition.leader IN
     l # None => (Running(l) =>
         \A v \in Values : acked[v] > 0 => Leo(l) >= acked[v] /\ log[l][acked[v]].value = v)
 
-\* Truncation 2. A follower's next fetch shows its tail.
+\* A follower's fetch, the next one and the one under way, shows its tail.
 FetchStateIsTail ==
-    \A b \in Brokers :
-        Running(b) /\ view[b].partitionEpoch > 0 /\ view[b].leader # b =>
-            lastFetchedEpoch[b] = LatestEpoch(epochCache[b])
+    \A f \in Brokers :
+        /\ Running(f) /\ view[f].partitionEpoch > 0 /\ view[f].leader # f => lastFetchedEpoch[f] = LatestEpoch(epochCache[f])
+        /\ \A l \in Brokers :
+            fetch[f][l].type = "request" /\ Follows(f, l) /\ fetch[f][l].epoch = view[f].leaderEpoch =>
+                fetch[f][l].offset = Leo(f) /\ fetch[f][l].lastEpoch = lastFetchedEpoch[f]
 
-\* A high watermark is never past the log.
+\* A high watermark is never past the log, nor is what the disk has.
 HwWithinLog == \A b \in Brokers : highWatermark[b] <= Leo(b) /\ flushed[b] <= Leo(b)
+
+\* ISR and ELR are disjoint, the ELR is empty while the ISR has min.insync.replicas, the ISR's members are active, and the leader
+\* is one of them.
+IsrWellFormed ==
+    /\ Partition.isr \cap Partition.elr = {}
+    /\ Cardinality(Partition.isr) >= EffectiveMinIsr => Partition.elr = {}
+    /\ \A b \in Partition.isr : registered[b].state = "active"
+    /\ Partition.leader # None => Partition.leader \in Partition.isr
+
+\* The maximal ISR of a leader that is not deposed covers all that may be elected, while it is large enough to commit anything.
+MaximalIsrCovers ==
+    LET l == Partition.leader IN
+    l # None => (Leads(l) /\ view[l].leaderEpoch = Partition.leaderEpoch /\ Cardinality(view[l].isr) >= EffectiveMinIsr =>
+        Partition.isr \cup Partition.elr \subseteq view[l].isr \cup pendingIsr[l].isr)
+
+\* What a broker believes of the partition was decided by the controller.
+ViewIsDecided ==
+    \A b \in Brokers :
+        view[b].partitionEpoch > 0 =>
+            LET change == metadata[view[b].partitionEpoch] IN
+            view[b].leader = change.leader /\ view[b].leaderEpoch = change.leaderEpoch /\ view[b].isr = change.isr
 
 -----------------------------------------------------------------------------
 (* Steps *)
 
-\* 1. Epochs never decrease; a new leader has the next leader epoch.
+\* Epochs never decrease; a new leader has the next leader epoch.
 EpochsMonotoneStep ==
     /\ IsPrefix(metadata, metadata')
     /\ metadata' # metadata =>
@@ -77,28 +108,28 @@ EpochsMonotoneStep ==
             view'[b].leaderEpoch >= view[b].leaderEpoch /\ view'[b].partitionEpoch >= view[b].partitionEpoch
 EpochsMonotone == [][EpochsMonotoneStep]_vars
 
-\* 2. A leader's high watermark is monotone within its epoch.
+\* A leader's high watermark is monotone within its epoch.
 LeaderHwMonotoneStep ==
     \A b \in Brokers :
         Leads(b) /\ status'[b] = "running" /\ view'[b].leader = b /\ view'[b].leaderEpoch = view[b].leaderEpoch =>
             highWatermark'[b] >= highWatermark[b]
 LeaderHwMonotone == [][LeaderHwMonotoneStep]_vars
 
-\* 3. Leaders never truncate.
+\* Leaders never truncate.
 LeaderNeverTruncatesStep ==
     \A b \in Brokers :
         Leads(b) /\ status'[b] = "running" /\ view'[b].leader = b => IsPrefix(log[b], log'[b])
 LeaderNeverTruncates == [][LeaderNeverTruncatesStep]_vars
 
-\* 3. A running follower never truncates a committed record.
+\* No running member of ISR or ELR truncates a committed record. (A replica outside may: it can follow a leader that was deposed.)
 NoCommittedTruncatedStep ==
-    \A b \in Brokers :
+    \A b \in Partition.isr \cup Partition.elr :
         Running(b) /\ status'[b] = "running" =>
             \A i \in 1..Len(committed) :
                 i <= Leo(b) /\ i > Len(log'[b]) => log[b][i] # committed[i]
 NoCommittedTruncated == [][NoCommittedTruncatedStep]_vars
 
-\* 4. An AlterPartition changes the ISR only under the leader epoch and the partition epoch that it was made for.
+\* An AlterPartition changes the ISR only under the leader epoch and the partition epoch that it was made for.
 IsrChangesByEpochStep ==
     \A b \in Brokers :
         alter[b].type = "request" /\ alter'[b].type = "reply" /\ metadata' # metadata =>
@@ -107,31 +138,41 @@ IsrChangesByEpochStep ==
             /\ alter[b].brokerEpoch = registered[b].epoch
 IsrChangesByEpoch == [][IsrChangesByEpochStep]_vars
 
-\* 5. A leader's high watermark does not advance while its ISR is under min.insync.replicas.
+\* A leader's high watermark does not advance while its ISR is under min.insync.replicas.
 HwNeverUnderMinIsrStep ==
     \A b \in Brokers :
         status'[b] = "running" /\ view'[b].leader = b /\ highWatermark'[b] > highWatermark[b] =>
             Cardinality(view'[b].isr) >= EffectiveMinIsr
 HwNeverUnderMinIsr == [][HwNeverUnderMinIsrStep]_vars
 
-\* Truncation 1. A diverging reply names the end of what the leader has up to that epoch.
+\* A diverging reply names the end of what the leader has up to the follower's last epoch, and of what it has up to the epoch
+\* that it names.
 DivergingPointIsExactStep ==
     \A f, l \in Brokers :
         fetch[f][l].type = "request" /\ fetch'[f][l].type = "diverging" =>
-            LET reply == fetch'[f][l] IN
-            /\ reply.divergingEpoch <= fetch[f][l].lastEpoch
-            /\ reply.endOffset <= Leo(l)
-            /\ \A i \in 1..Leo(l) : (log[l][i].epoch <= reply.divergingEpoch) <=> (i <= reply.endOffset)
+            LET request == fetch[f][l]
+                reply   == fetch'[f][l] IN
+            /\ reply.divergingEpoch <= request.lastEpoch /\ reply.endOffset <= Leo(l)
+            /\ \A i \in 1..Leo(l) :
+                /\ (log[l][i].epoch <= request.lastEpoch) <=> (i <= reply.endOffset)
+                /\ (log[l][i].epoch <= reply.divergingEpoch) <=> (i <= reply.endOffset)
 DivergingPointIsExact == [][DivergingPointIsExactStep]_vars
 
-\* Truncation 3. No record of an epoch above the follower's is appended.
+\* A follower truncates only what its leader does not have, while that leader is the one it follows.
+TruncatesOnlyDivergenceStep ==
+    \A f, l \in Brokers :
+        Follows(f, l) /\ Leads(l) /\ view[f].leaderEpoch = view[l].leaderEpoch /\ status'[f] = "running" /\ Len(log'[f]) < Leo(f)
+            => (Len(log'[f]) < Leo(l) => SubSeq(log[f], 1, Len(log'[f]) + 1) # SubSeq(log[l], 1, Len(log'[f]) + 1))
+TruncatesOnlyDivergence == [][TruncatesOnlyDivergenceStep]_vars
+
+\* No record of an epoch above the follower's is appended.
 NoFutureRecordStep ==
     \A b \in Brokers :
         status'[b] = "running" /\ view'[b].leader # b =>
             \A i \in (Leo(b) + 1)..Len(log'[b]) : log'[b][i].epoch <= view'[b].leaderEpoch
 NoFutureRecord == [][NoFutureRecordStep]_vars
 
-\* Truncation 4. Within one leader epoch a follower's truncation point never increases.
+\* Within one leader epoch a follower's truncation point never increases.
 DivergingPointNeverIncreasesStep ==
     \A b \in Brokers :
         Running(b) /\ status'[b] = "running" /\ view'[b].leaderEpoch = view[b].leaderEpoch /\ Len(log'[b]) < Leo(b) =>
@@ -139,7 +180,7 @@ DivergingPointNeverIncreasesStep ==
 DivergingPointNeverIncreases == [][DivergingPointNeverIncreasesStep]_vars
 
 -----------------------------------------------------------------------------
-(* At the end of a run whose faults have stopped *)
+(* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
 
 \* There is a leader, all brokers run and know of it, and all are in the ISR.
 QuiescentIsrIsFull ==
