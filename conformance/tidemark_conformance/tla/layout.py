@@ -12,6 +12,7 @@ from typing import Any
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.ir import Expr, Loc, Module, Op, Var
+from tidemark_conformance.tla.typeok import canonical, conjuncts, strip, type_of_set
 from tidemark_conformance.tla.types import (
     Evaluate,
     Misfit,
@@ -19,14 +20,10 @@ from tidemark_conformance.tla.types import (
     Type,
     atom_name,
     bounds,
-    canonical,
-    conjuncts,
     decode,
     describe,
     encode,
     size,
-    strip,
-    type_of_set,
     unsupported,
 )
 from tidemark_conformance.tla.values import Value

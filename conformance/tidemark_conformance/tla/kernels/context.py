@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla.ir import Expr, Loc
 from tidemark_conformance.tla.kernels.symbols import Address
 from tidemark_conformance.tla.layout import Layout
-from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla.types import Evaluate, Type, encode, size, unsupported
 from tidemark_conformance.tla.values import Value
 

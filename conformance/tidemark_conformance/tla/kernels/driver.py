@@ -44,7 +44,8 @@ def checksum(p: "I64", d: "U8", at, end):
     c = 4294967295
     while at + 8 <= end:
         low = c ^ (d[at] | d[at + 1] << 8 | d[at + 2] << 16 | d[at + 3] << 24)
-        c = (p[CRC + 1792 + (low & 255)] ^ p[CRC + 1536 + (low >> 8 & 255)]) ^ (p[CRC + 1280 + (low >> 16 & 255)] ^ p[CRC + 1024 + (low >> 24 & 255)])
+        c = p[CRC + 1792 + (low & 255)] ^ p[CRC + 1536 + (low >> 8 & 255)]
+        c = c ^ (p[CRC + 1280 + (low >> 16 & 255)] ^ p[CRC + 1024 + (low >> 24 & 255)])
         c = c ^ (p[CRC + 768 + d[at + 4]] ^ p[CRC + 512 + d[at + 5]]) ^ (p[CRC + 256 + d[at + 6]] ^ p[CRC + d[at + 7]])
         at += 8
     while at < end:

@@ -1,11 +1,11 @@
-"""Comparing symbolic values structurally, and storing them into cells."""
+"""Comparing symbolic values structurally."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tidemark_conformance.tla.kernels import sets, values
+from tidemark_conformance.tla.kernels import compound, membership, sets, storing, values
 from tidemark_conformance.tla.kernels.context import Context, both, conjunction
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
@@ -21,7 +21,6 @@ from tidemark_conformance.tla.kernels.symbols import (
     Range,
     Rec,
     Run,
-    Seg,
     Symbol,
     Tup,
     Update,
@@ -30,8 +29,6 @@ from tidemark_conformance.tla.kernels.symbols import (
 )
 from tidemark_conformance.tla.layout import MAX_UNITS
 from tidemark_conformance.tla.types import (
-    Slot,
-    TAtom,
     TBool,
     TFun,
     TInt,
@@ -40,8 +37,6 @@ from tidemark_conformance.tla.types import (
     TSet,
     TTuple,
     TUnion,
-    Type,
-    is_scalar,
     size,
     slots,
 )
@@ -59,7 +54,7 @@ def equal(c: Context, a: Symbol, b: Symbol) -> str:
         case Atom(), Atom():
             return _equal_atoms(c, a, b)
     if is_set(a) and is_set(b):
-        return sets.equal_sets(c, a, b)
+        return membership.equal_sets(c, a, b)
     if isinstance(a, Choice) or isinstance(b, Choice):
         return _equal_choice(c, a, b)
     scalar = (Int, Bool, Atom)
@@ -83,7 +78,7 @@ def _equal_integers(a: Int, b: Int) -> str:
 def _equal_atoms(c: Context, a: Atom, b: Atom) -> str:
     if b.code.isdigit() and not a.code.isdigit():
         a, b = b, a
-    code, total = values.atom_index(c, a, b.members)
+    code, _ = values.atom_index(c, a, b.members)
     if code == "-1":
         return "False"
     if code == b.code:
@@ -182,11 +177,8 @@ def _function_kind(c: Context, a: Symbol, b: Symbol) -> TFun | None:
     return None
 
 
-# --- records --------------------------------------------------------------------------------------------------------
-
-
 def _equal_records(c: Context, a: Symbol, b: Symbol) -> str:
-    names_a, names_b = values.field_names(a), values.field_names(b)
+    names_a, names_b = compound.field_names(a), compound.field_names(b)
     if names_a is not None and names_b is not None:
         if names_a != names_b:
             return "False"
@@ -198,14 +190,14 @@ def _equal_records(c: Context, a: Symbol, b: Symbol) -> str:
 
 
 def _same_field(c: Context, a: Symbol, b: Symbol, name: str) -> Callable[[], str]:
-    return lambda: equal(c, values.field(c, a, name), values.field(c, b, name))
+    return lambda: equal(c, compound.field(c, a, name), compound.field(c, b, name))
 
 
 def _equal_union(c: Context, union: Place, other: Symbol) -> str:
     kind = cast(TUnion, union.kind)
-    tag = values.field(c, other, "type")
+    tag = compound.field(c, other, "type")
     same_tag = equal(c, values.load(union.base, kind.tags), tag)
-    names = values.field_names(other)
+    names = compound.field_names(other)
     parts: list[Callable[[], str]] = [lambda: same_tag]
     for tags, fields in kind.variants:
         own = sorted(["type", *(name for name, _ in fields)])
@@ -218,7 +210,7 @@ def _equal_variant(
 ) -> str:
     """If the tag is one of a variant's (both sides have the same tag), its fields are equal."""
     kind = cast(TUnion, union.kind)
-    tag = values.field(c, other, "type")
+    tag = compound.field(c, other, "type")
     is_one = [equal(c, tag, Atom("0", (name,))) for name in tags]
     if all(code == "False" for code in is_one):
         return "True"
@@ -233,7 +225,7 @@ def _equal_variant(
             if name != "type":
                 parts.append(
                     lambda name=name: equal(  # type: ignore[misc]
-                        c, values.unchecked_field(union.base, kind, index, name), _plain_field(c, other, tags[0], name)
+                        c, compound.unchecked_field(union.base, kind, index, name), plain_field(c, other, tags[0], name)
                     )
                 )
         return Bool(conjunction(c, parts))
@@ -244,27 +236,24 @@ def _equal_variant(
     return values.truth(c, values.choice(c, condition, fields_equal, lambda: Bool("True")))
 
 
-def _plain_field(c: Context, value: Symbol, tag: str, name: str) -> Symbol:
+def plain_field(c: Context, value: Symbol, tag: str, name: str) -> Symbol:
     """A field of a record or union that is known to carry this tag."""
     if isinstance(value, Place) and isinstance(value.kind, TUnion) and tag in value.kind.tags.members:
         index = value.kind.tags.members.index(tag)
         if any(slot.name == name and index in slot.tags for slot in slots(value.kind)):
-            return values.unchecked_field(value.base, value.kind, index, name)
-    return values.field(c, value, name)
-
-
-# --- tuples, functions, sequences -----------------------------------------------------------------------------------
+            return compound.unchecked_field(value.base, value.kind, index, name)
+    return compound.field(c, value, name)
 
 
 def _equal_tuples(c: Context, kind: TTuple, a: Symbol, b: Symbol) -> str:
     count = len(kind.parts)
-    total = values.length(c, b)
+    total = compound.length(c, b)
     if total.code.isdigit() and int(total.code) != count:
         return "False"
 
     def part(index: int) -> Callable[[], str]:
         key = Int(str(index), index, index)
-        return lambda: equal(c, values.apply(c, a, key), values.apply(c, b, key))
+        return lambda: equal(c, compound.apply(c, a, key), compound.apply(c, b, key))
 
     return conjunction(c, [lambda: equal(c, total, Int(str(count))), *(part(i + 1) for i in range(count))])
 
@@ -294,22 +283,22 @@ def _equal_functions(c: Context, kind: TFun, a: Symbol, b: Symbol) -> str:
             continue
         if full is None:
             raise c.unsupported("functions on more than 62 elements with unlike domains are compared")
-        parts.append(lambda domain=domain: sets.equal_sets(c, full, domain))  # type: ignore[misc]
+        parts.append(lambda domain=domain: membership.equal_sets(c, full, domain))  # type: ignore[misc]
 
     def body(index: str) -> str:
-        return equal(c, _at(c, a, universe, index), _at(c, b, universe, index))
+        return equal(c, at(c, a, universe, index), at(c, b, universe, index))
 
     parts.append(lambda: loop(c, str(len(kind.domain)), body))
     return conjunction(c, parts)
 
 
-def _at(c: Context, value: Symbol, universe: TSet, index: str) -> Symbol:
+def at(c: Context, value: Symbol, universe: TSet, index: str) -> Symbol:
     if isinstance(value, Place) and isinstance(value.kind, TFun) and value.kind.domain == universe.members:
-        return values.element_at(c, value, index)
+        return compound.element_at(c, value, index)
     key = values.member_at(c, universe, index)
     if isinstance(value, Literal):
         return value.body(key)
-    return values.apply(c, value, key)
+    return compound.apply(c, value, key)
 
 
 def domain_of(c: Context, value: Symbol) -> Symbol:
@@ -325,10 +314,10 @@ def domain_of(c: Context, value: Symbol) -> Symbol:
             return domain_of(c, base)
         case Choice(condition, then, orelse):
             return values.choice(c, condition, lambda: domain_of(c, then()), lambda: domain_of(c, orelse()))
-    names = values.field_names(value)
+    names = compound.field_names(value)
     if names is not None:
         return values.literal(c, frozenset(names))
-    total = values.length(c, value)
+    total = compound.length(c, value)
     return Range(Int("1", 1, 1), total)
 
 
@@ -336,10 +325,10 @@ def _equal_sequences(c: Context, a: Symbol, b: Symbol) -> str:
     if isinstance(a, Place) and isinstance(a.kind, TSeq) and a.kind.cap == 0:
         a, b = b, a
     if not isinstance(a, Place):
-        a, b = (a, b) if isinstance(a, Tup) and not a.items else (materialize(c, a), b)
-    parts = values.sequence_parts(c, b)
-    total = values.length(c, b)
-    own = values.length(c, a)
+        a, b = (a, b) if isinstance(a, Tup) and not a.items else (storing.materialize(c, a), b)
+    parts = compound.sequence_parts(c, b)
+    total = compound.length(c, b)
+    own = compound.length(c, a)
     checks: list[Callable[[], str]] = [lambda: equal(c, own, total)]
     if isinstance(a, Place):
         at = "0"
@@ -360,36 +349,32 @@ def advance(at: str, part: Run | Item | Gen) -> str:
 def _equal_part(c: Context, place: Place, at: str, part: Run | Item | Gen) -> str:
     match part:
         case Item(value):
-            return equal(c, values.element_at(c, place, c.keep(at, "i")), value)
+            return equal(c, compound.element_at(c, place, c.keep(at, "i")), value)
         case Run(source, start, count, _):
             elem = values.element_type(place.kind)
-            if values.element_type(source.kind) == elem and not isinstance(elem, TInt) or (
-                isinstance(elem, TInt) and isinstance(values.element_type(source.kind), TInt)
-            ):
+            own = values.element_type(source.kind)
+            if own == elem or (isinstance(elem, TInt) and isinstance(own, TInt)):
                 width = size(elem)
                 cells = str(int(count) * width) if count.isdigit() else count if width == 1 else f"({count}) * {width}"
-                return run_equal(c, _run_base(place, at), _run_base(source, start), cells)
+                return run_equal(c, run_base(place, at), run_base(source, start), cells)
     first = c.keep(at, "i")
-    return loop(c, c.keep(part.count, "n"), lambda i: equal(c, _element(c, place, first, i), part_element(c, part, i)))
+    return loop(c, c.keep(part.count, "n"), lambda i: equal(c, element(c, place, first, i), part_element(c, part, i)))
 
 
-def _run_base(place: Place, start: str) -> Address:
+def run_base(place: Place, start: str) -> Address:
     offset, term = scaled(start, size(values.element_type(place.kind)))
     return place.base.plus((1 if isinstance(place.kind, TSeq) else 0) + offset, term)
 
 
-def _element(c: Context, place: Place, first: str, index: str) -> Symbol:
-    return values.element_at(c, place, index if first == "0" else f"({first} + {index})")
+def element(c: Context, place: Place, first: str, index: str) -> Symbol:
+    return compound.element_at(c, place, index if first == "0" else f"({first} + {index})")
 
 
 def part_element(c: Context, part: Run | Gen, index: str) -> Symbol:
     """The element of a sequence's part at an index within it."""
     if isinstance(part, Run):
-        return _element(c, part.place, part.start, index)
+        return element(c, part.place, part.start, index)
     return part.element(index)
-
-
-# --- EXCEPT ---------------------------------------------------------------------------------------------------------
 
 
 def chain(value: Update) -> tuple[Symbol, list[Update]]:
@@ -417,7 +402,7 @@ def _equal_update(c: Context, a: Symbol, b: Update) -> str | None:
         parts: list[Callable[[], str]] = [
             lambda: f"(p[{a.base}] == {total})",
             lambda: f"eqexcept(p, {a.base.plus(1)}, {base.base.plus(1)}, {total}, {width}, {index})",
-            lambda: equal(c, values.element_at(c, a, index), updates[0].value()),
+            lambda: equal(c, compound.element_at(c, a, index), updates[0].value()),
         ]
         return conjunction(c, parts)
     return None
@@ -432,7 +417,7 @@ def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[
 
         def compare(update: Update = update, index: str = indices[i], later: list[str] = later) -> str:
             def here() -> Bool:
-                return Bool(equal(c, values.element_at(c, a, index), update.value()))
+                return Bool(equal(c, compound.element_at(c, a, index), update.value()))
 
             hidden = [code for other in later for code in [_equal_integers(Int(index), Int(other))] if code != "False"]
             if not hidden:
@@ -447,7 +432,7 @@ def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[
 
 def update_index(c: Context, kind: TFun, update: Update) -> str:
     """The index of an update's key in the domain; a key outside it is an evaluation error."""
-    code, total = values.position(c, cast(Symbol, update.key), kind.domain, kind.key)
+    code, total = compound.position(c, cast(Symbol, update.key), kind.domain, kind.key)
     if not total:
         code = c.check(f"ix(p, {code}, {len(kind.domain)})")
     return c.named(code, "i") if not total else c.keep(code, "i")
@@ -473,217 +458,3 @@ def _others_unchanged(c: Context, a: Place, base: Place, indices: Sequence[str])
         return f"({skipped} or {same})"
 
     return loop(c, str(len(kind.domain)), body)
-
-
-# --- storing --------------------------------------------------------------------------------------------------------
-
-
-def materialize(c: Context, value: Symbol) -> Place:
-    """A compound value as a place, in scratch if it is none yet."""
-    if isinstance(value, Place):
-        return value
-    kind = values.type_of(c, value)
-    base = c.room(kind)
-    store(c, base, kind, value, checked=False)
-    return Place(base, kind)
-
-
-def scalar_code(c: Context, kind: Type, value: Symbol) -> str:
-    """The cell of a scalar value in a type's representation (out of range where it has none)."""
-    match kind, value:
-        case TInt(), Int():
-            return value.code
-        case TBool(), Bool():
-            return f"(1 if {value.code} else 0)"
-        case TAtom(members), Atom():
-            return values.atom_index(c, value, members)[0]
-        case TSet(), _ if is_set(value):
-            return sets.to_mask(c, value, kind)
-        case _, Choice(condition, then, orelse):
-            return values.integer(
-                c,
-                values.choice(
-                    c,
-                    condition,
-                    lambda: Int(scalar_code(c, kind, then())),
-                    lambda: Int(scalar_code(c, kind, orelse())),
-                ),
-            ).code
-    raise c.unsupported(f"a {values.kind_name(value)} where another kind is expected")
-
-
-def store(c: Context, base: Address, kind: Type, value: Symbol, checked: bool = True) -> None:
-    """Write a value's cells; `checked`: a value without cells in the type sets the overflow flag."""
-    if isinstance(value, Choice) and not is_scalar(kind):
-        for header, part in ((f"if {value.condition}:", value.then), ("else:", value.orelse)):
-            with c.block(header):
-                store(c, base, kind, part(), checked)
-        return
-    if is_scalar(kind):
-        _store_scalar(c, base, kind, value, checked)
-        return
-    if isinstance(value, Place) and value.kind == kind:
-        if isinstance(kind, TSeq):
-            c.line(f"copyseq(p, {base}, {value.base}, {size(kind.elem)}, {size(kind)})")
-        else:
-            c.line(f"copyrun(p, {base}, {value.base}, {size(kind)})")
-        return
-    if isinstance(value, Update) and _store_update(c, base, kind, value, checked):
-        return
-    match kind:
-        case TSeq():
-            _store_sequence(c, base, kind, value, checked)
-        case TFun(domain, key, target):
-            universe = TSet(key, domain)
-            index = c.name("i")
-            c.line(f"{index} = 0")
-            with c.block(f"while {index} < {len(domain)}:"):
-                offset, term = scaled(index, size(target))
-                store(c, base.plus(offset, term), target, _at(c, value, universe, index), checked)
-                c.line(f"{index} += 1")
-        case TRec(fields):
-            at = base
-            for name, part in fields:
-                store(c, at, part, values.field(c, value, name), checked)
-                at = at.plus(size(part))
-        case TTuple(parts):
-            at = base
-            for i, part in enumerate(parts):
-                store(c, at, part, values.apply(c, value, Int(str(i + 1), i + 1, i + 1)), checked)
-                at = at.plus(size(part))
-        case TUnion():
-            _store_union(c, base, kind, value, checked)
-
-
-def _store_scalar(c: Context, base: Address, kind: Type, value: Symbol, checked: bool) -> None:
-    code = scalar_code(c, kind, value)
-    if not checked:
-        c.line(f"p[{base}] = {code}")
-        return
-    match kind, value:
-        case TInt(lo, hi), Int(_, low, high):
-            fits = None not in (lo, hi, low, high) and cast(int, lo) <= cast(int, low) and cast(int, high) <= cast(int, hi)
-            text = code if fits else f"fit(p, {code}, {lo}, {hi})"
-        case TAtom(members), Atom():
-            text = code if values.atom_index(c, value, members)[1] else f"fit(p, {code}, 0, {len(members) - 1})"
-        case TSet(_, members), _:
-            same = isinstance(value, Mask) and value.kind == kind
-            text = code if same else f"fit(p, {code}, 0, {(1 << len(members)) - 1})"
-        case _:
-            text = code
-    c.line(f"p[{base}] = {text}")
-
-
-def _store_update(c: Context, base: Address, kind: Type, value: Update, checked: bool) -> bool:
-    under, updates = chain(value)
-    if not isinstance(kind, TFun) or any(isinstance(update.key, str) for update in updates):
-        return False
-    store(c, base, kind, under, checked)
-    for update in reversed(updates):
-        offset, term = scaled(update_index(c, kind, update), size(kind.range))
-        store(c, base.plus(offset, term), kind.range, update.value(), checked)
-    return True
-
-
-def _store_sequence(c: Context, base: Address, kind: TSeq, value: Symbol, checked: bool) -> None:
-    total = c.keep(values.length(c, value).code, "n")
-    width = size(kind.elem)
-    place = Place(base, kind)
-    if checked:
-        total = c.named(f"fit(p, {total}, 0, {kind.cap})", "n")
-    c.line(f"p[{base}] = {total}")
-    if checked:
-        c.line("if p[1] == 0:")
-    with c.captured() as buffer:
-        at = "0"
-        for part in values.sequence_parts(c, value):
-            _store_part(c, place, kind, at, part, checked)
-            at = advance(at, part)
-        offset, term = scaled(total, width)
-        rest = f"({kind.cap} - {total}) * {width}"
-        c.line(f"zero(p, {base.plus(1 + offset, term)}, {rest})")
-    buffer.scope.end()
-    if checked:
-        c.nest(buffer.lines)
-    else:
-        c.lines.extend(buffer.lines)
-
-
-def extend(c: Context, sequence: Place, parts: Sequence[Run | Item | Gen]) -> None:
-    """Write parts behind a sequence in scratch, which has room for them; its length comes last."""
-    kind = cast(TSeq, sequence.kind)
-    at = c.named(f"p[{sequence.base}]", "n")
-    for part in parts:
-        _store_part(c, sequence, kind, at, part, checked=False)
-        at = c.keep(advance(at, part), "n")
-    c.line(f"p[{sequence.base}] = {at}")
-
-
-def copy(c: Context, to: Address, source: Address, kind: Type) -> None:
-    """Copy a value's cells within scratch, of a sequence those in use (the others are then not 0)."""
-    if isinstance(kind, TSeq):
-        width = size(kind.elem)
-        used = f"p[{source}]" if width == 1 else f"p[{source}] * {width}"
-        c.line(f"copyrun(p, {to}, {source}, 1 + {used})")
-    else:
-        c.line(f"copyrun(p, {to}, {source}, {size(kind)})")
-
-
-def _store_part(c: Context, place: Place, kind: TSeq, at: str, part: Run | Item | Gen, checked: bool) -> None:
-    width = size(kind.elem)
-    if isinstance(part, Item):
-        store(c, _run_base(place, c.keep(at, "i")), kind.elem, part.value, checked)
-        return
-    if isinstance(part, Run) and values.element_type(part.place.kind) == kind.elem:
-        cells = part.count if width == 1 else f"({part.count}) * {width}"
-        c.line(f"copyrun(p, {_run_base(place, at)}, {_run_base(part.place, part.start)}, {cells})")
-        return
-    index, count = c.name("i"), c.keep(part.count, "n")
-    first = c.keep(at, "i")
-    c.line(f"{index} = 0")
-    with c.block(f"while {index} < {count}:"):
-        target = _run_base(place, index if first == "0" else f"({first} + {index})")
-        store(c, target, kind.elem, part_element(c, part, index), checked)
-        c.line(f"{index} += 1")
-
-
-def variants_for(c: Context, kind: TUnion, value: Symbol) -> list[tuple[int, str, list[Slot]]]:
-    """For each tag that a record may have: the tag's index, the condition that it has it, and its slots."""
-    tag = values.field(c, value, "type")
-    names = values.field_names(value)
-    found = []
-    for index, name in enumerate(kind.tags.members):
-        condition = equal(c, tag, Atom("0", (name,)))
-        own = [slot for slot in slots(kind) if index in slot.tags]
-        if condition != "False" and (names is None or sorted(["type", *(s.name for s in own)]) == names):
-            found.append((index, condition, own))
-    return found
-
-
-def _store_union(c: Context, base: Address, kind: TUnion, value: Symbol, checked: bool) -> None:
-    c.line(f"zero(p, {base}, {size(kind)})")
-    cases = variants_for(c, kind, value)
-    if len(cases) == 1 and cases[0][1] == "True":
-        _store_variant(c, base, kind, value, cases[0], checked)
-        return
-    stored = c.name("f")
-    c.line(f"{stored} = False")
-    for case in cases:
-        with c.block(f"if {case[1]}:"):
-            _store_variant(c, base, kind, value, case, checked)
-            c.line(f"{stored} = True")
-    c.line(f"if not {stored}:")
-    c.nest(["p[1] = 1"])
-
-
-def _store_variant(
-    c: Context, base: Address, kind: TUnion, value: Symbol, case: tuple[int, str, list[Slot]], checked: bool
-) -> None:
-    index, _, own = case
-    c.line(f"p[{base}] = {index}")
-    for slot in own:
-        part = _plain_field(c, value, str(kind.tags.members[index]), slot.name)
-        store(c, base.plus(slot.offset), slot.type, part, checked)
-
-
-_ = Seg

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tidemark_conformance.tla.ir import (
@@ -33,8 +33,19 @@ from tidemark_conformance.tla.ir import (
     Unchanged,
     Var,
 )
-from tidemark_conformance.tla.kernels import equality, sets, values
-from tidemark_conformance.tla.kernels.context import Context, Scope, both, conjunction, either, negated
+from tidemark_conformance.tla.kernels import (
+    compound,
+    equality,
+    folds,
+    iteration,
+    levels,
+    membership,
+    operators,
+    sets,
+    storing,
+    values,
+)
+from tidemark_conformance.tla.kernels.context import Context, Scope, both, conjunction, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -47,7 +58,6 @@ from tidemark_conformance.tla.kernels.symbols import (
     Image,
     Infinite,
     Int,
-    Item,
     Join,
     Literal,
     Mask,
@@ -57,8 +67,6 @@ from tidemark_conformance.tla.kernels.symbols import (
     Range,
     Rec,
     Records,
-    Run,
-    Seg,
     Sequences,
     Subsets,
     Symbol,
@@ -66,20 +74,8 @@ from tidemark_conformance.tla.kernels.symbols import (
     Update,
     is_set,
 )
-from tidemark_conformance.tla.types import (
-    TBool,
-    TFun,
-    TInt,
-    TSeq,
-    TSet,
-    Type,
-    exact,
-    is_scalar,
-    join,
-    strip,
-    type_of_set,
-    type_of_values,
-)
+from tidemark_conformance.tla.typeok import exact, strip, type_of_set, type_of_values
+from tidemark_conformance.tla.types import TFun, TInt
 from tidemark_conformance.tla.values import Value
 
 
@@ -93,91 +89,6 @@ class Lazy:
 
 
 Env = Mapping[int, "Symbol | Lazy"]
-
-
-@dataclass(frozen=True)
-class Level:
-    """What an expression depends on."""
-
-    variables: bool
-    locals: frozenset[int]
-    constants: bool
-    rules: bool
-    guards: bool
-
-
-_levels: dict[int, tuple[Expr, Level]] = {}
-
-
-def level(expr: Expr) -> Level:
-    """What an expression depends on: variables, free locals, constants of the cfg, rules in force, counted guards."""
-    known = _levels.get(id(expr))
-    if known is not None and known[0] is expr:
-        return known[1]
-    result = _level(expr)
-    _levels[id(expr)] = (expr, result)
-    return result
-
-
-def _level(expr: Expr) -> Level:
-    variables = isinstance(expr, Var | Unchanged)
-    free: set[int] = {expr.uid} if isinstance(expr, Local) else set()
-    constants = isinstance(expr, Const | HasRule | RuleGuard)
-    rules = isinstance(expr, HasRule | RuleGuard)
-    guards = isinstance(expr, RuleGuard)
-    bound: set[int] = set()
-    for part in _inside(expr):
-        if isinstance(part, Binder):
-            bound.add(part.uid)
-            part = part.domain
-        inner = level(part)
-        variables |= inner.variables
-        free |= inner.locals
-        constants |= inner.constants
-        rules |= inner.rules
-        guards |= inner.guards
-    if isinstance(expr, Let):
-        bound.add(expr.uid)
-    if isinstance(expr, Except):
-        bound.add(expr.at)
-    if isinstance(expr, Fold):
-        bound |= {expr.element, expr.accumulator}
-    return Level(variables, frozenset(free - bound), constants, rules, guards)
-
-
-def parts(expr: Expr) -> list[Expr]:
-    """The expressions directly inside an expression, domains of binders included."""
-    return [part.domain if isinstance(part, Binder) else part for part in _inside(expr)]
-
-
-def plain(expr: Expr) -> str:
-    """An expression's text without primes and marks."""
-    if isinstance(expr, Mark):
-        return plain(expr.body)
-    if isinstance(expr, Var):
-        return f"Var({expr.name})"
-    own = [repr(getattr(expr, slot.name)) for slot in fields(expr) if isinstance(getattr(expr, slot.name), str | int)]
-    return f"{type(expr).__name__}({', '.join(own + [plain(part) for part in parts(expr)])})"
-
-
-def _inside(node: Any) -> list[Any]:
-    """The expressions and binders directly inside a node."""
-    found: list[Any] = []
-
-    def visit(value: Any) -> None:
-        if isinstance(value, Expr | Binder):
-            found.append(value)
-        elif isinstance(value, tuple):
-            for item in value:
-                visit(item)
-
-    if is_dataclass(node):
-        for slot in fields(node):
-            visit(getattr(node, slot.name))
-    return found
-
-
-# --- entry points ---------------------------------------------------------------------------------------------------
 
 
 def predicate(c: Context, expr: Expr, env: Env) -> str:
@@ -204,7 +115,7 @@ def evaluate(c: Context, expr: Expr, env: Env) -> Symbol:
 
 def _hoisted(c: Context, expr: Expr) -> Symbol | None:
     """A constant-level scalar as a run-time constant; a constant of another kind as a literal."""
-    own = level(expr)
+    own = levels.level(expr)
     if own.variables or own.locals or not own.constants or own.guards or isinstance(expr, SetEnum | TupleLit):
         return None
     if isinstance(expr, Op) and expr.name in ("range", "function_set", "powerset", "record_set", "product"):
@@ -238,10 +149,7 @@ def _constant(c: Context, expr: Expr) -> Value | None:
         return None
 
 
-# --- logic ----------------------------------------------------------------------------------------------------------
-
-
-def _literal(c: Context, expr: Lit, env: Env) -> Symbol:
+def literal(c: Context, expr: Lit, env: Env) -> Symbol:
     return values.literal(c, expr.value)
 
 
@@ -314,9 +222,7 @@ def _if(c: Context, expr: If, env: Env) -> Symbol:
     condition = predicate(c, expr.condition, env)
     if condition not in ("True", "False"):
         condition = c.named(condition)
-    return values.choice(
-        c, condition, lambda: evaluate(c, expr.then, env), lambda: evaluate(c, expr.orelse, env)
-    )
+    return values.choice(c, condition, lambda: evaluate(c, expr.then, env), lambda: evaluate(c, expr.orelse, env))
 
 
 def _case(c: Context, expr: Case, env: Env) -> Symbol:
@@ -337,19 +243,16 @@ def _case(c: Context, expr: Case, env: Env) -> Symbol:
     return values.choice(c, code, lambda: evaluate(c, value, env), otherwise)
 
 
-def _unchanged(c: Context, expr: Unchanged, env: Env) -> Symbol:
+def unchanged(c: Context, expr: Unchanged, env: Env) -> Symbol:
     code = "True"
     for name in expr.names:
         code = both(code, equality.unchanged(c, c.layout.index[name], None))
     return Bool(code)
 
 
-# --- binders --------------------------------------------------------------------------------------------------------
-
-
-def _force(c: Context, body: Expr, env: Env) -> None:
+def force(c: Context, body: Expr, env: Env) -> None:
     """Evaluate the LET definitions that a loop uses before the loop, unless that might raise an error too early."""
-    for uid in level(body).locals:
+    for uid in levels.level(body).locals:
         bound = env.get(uid)
         if not isinstance(bound, Lazy) or any(scope.alive for scope, _ in bound.known):
             continue
@@ -378,12 +281,12 @@ def _quantified(c: Context, binders: tuple[Binder, ...], body: Expr, env: Env, w
         return predicate(c, body, env)
     binder, rest = binders[0], binders[1:]
     domain = evaluate(c, binder.domain, env)
-    _force(c, body, env)
+    force(c, body, env)
     for inner in rest:
-        _force(c, inner.domain, env)
+        force(c, inner.domain, env)
     if isinstance(domain, Filter | Join | Choice | Mask):
         domain = values.keep(c, domain)
-    return sets.exists(
+    return iteration.exists(
         c, domain, lambda element: _quantified(c, rest, body, {**env, binder.uid: element}, wanted), wanted
     )
 
@@ -395,7 +298,8 @@ def _one_point(c: Context, expr: Quant, env: Env) -> Symbol | None:
     binder = expr.binders[0]
     domain = strip(binder.domain)
     if not isinstance(domain, Op | RecordSet) or (
-        isinstance(domain, Op) and domain.name not in ("powerset", "function_set", "product", "nat", "int", "seq", "union")
+        isinstance(domain, Op)
+        and domain.name not in ("powerset", "function_set", "product", "nat", "int", "seq", "union")
     ):
         return None
     body = strip(expr.body)
@@ -403,22 +307,25 @@ def _one_point(c: Context, expr: Quant, env: Env) -> Symbol | None:
     for at, part in enumerate(parts):
         match strip(part):
             case Op("eq", (Local(uid, _), value)) | Op("eq", (value, Local(uid, _))) if uid == binder.uid:
-                if binder.uid in level(value).locals:
+                if binder.uid in levels.level(value).locals:
                     continue
                 chosen = evaluate(c, value, env)
                 inner = {**env, binder.uid: chosen}
-                rest = [*parts[:at], *parts[at + 1 :]]
-                checks: list[Callable[[], str]] = [lambda: sets.member(c, chosen, evaluate(c, binder.domain, env))]
-                checks += [lambda part=part: predicate(c, part, inner) for part in rest]  # type: ignore[misc]
-                return Bool(conjunction(c, checks))
+                return Bool(_at_point(c, binder.domain, env, chosen, [*parts[:at], *parts[at + 1 :]], inner))
     return None
+
+
+def _at_point(c: Context, domain: Expr, env: Env, chosen: Symbol, rest: list[Expr], inner: Env) -> str:
+    checks: list[Callable[[], str]] = [lambda: membership.member(c, chosen, evaluate(c, domain, env))]
+    checks += [lambda part=part: predicate(c, part, inner) for part in rest]  # type: ignore[misc]
+    return conjunction(c, checks)
 
 
 def _choose(c: Context, expr: Choose, env: Env) -> Symbol:
     domain = evaluate(c, expr.binder.domain, env)
     if isinstance(domain, Filter | Join | Choice | Mask):
         domain = values.keep(c, domain)
-    _force(c, expr.body, env)
+    force(c, expr.body, env)
     found, witness = c.name("n"), c.name("w")
     c.line(f"{found} = 0")
     at = len(c.lines)
@@ -434,12 +341,11 @@ def _choose(c: Context, expr: Choose, env: Env) -> Symbol:
             with c.block(f"if {found} == 0:"):
                 assign()
                 c.line(f"{found} = 1")
-            with c.block("else:"):
-                with c.block(f"if not {equality.equal(c, again(), element)}:"):
-                    c.line("p[0] = 1")
+            with c.block("else:"), c.block(f"if not {equality.equal(c, again(), element)}:"):
+                c.line("p[0] = 1")
 
     c_lines = c.lines
-    sets.iterate(c, domain, body, None)
+    iteration.iterate(c, domain, body, None)
     c.checked += 1
     c.line(f"need(p, {found})")
     if not chosen:
@@ -466,137 +372,11 @@ def _witness(c: Context, element: Symbol, name: str) -> tuple[str, Callable[[], 
             return f"{name} = {c.memory.current}", remember(str(base)), lambda: Place(Address(0, (name,)), kind2)
     kind3 = values.type_of(c, element)
     base2 = c.room(kind3)
-    return f"{name} = 0", lambda: equality.store(c, base2, kind3, element, checked=False), lambda: values.load(base2, kind3)
-
-
-def _fold(c: Context, expr: Fold, env: Env) -> Symbol:
-    collection = evaluate(c, expr.collection, env)
-    start = evaluate(c, expr.start, env)
-    _force(c, expr.body, env)
-    if expr.kind == "set" and not isinstance(collection, Mask | Range):
-        mask = sets.as_mask(c, collection)
-        if mask is not None:
-            collection = mask
-        elif not isinstance(collection, Filter) or not isinstance(collection.source, Range):
-            raise c.unsupported("a fold over a set whose elements are not known to be among 62 values")
-    collection = values.keep(c, collection)
-    kind = _fold_type(c, expr, env, collection, values.type_of(c, start))
-    if is_scalar(kind):
-        return _scalar_fold(c, expr, env, collection, start, kind)
-    accumulator, following = Place(c.room(kind), kind), c.room(kind)
-    equality.store(c, accumulator.base, kind, start, checked=False)
-
-    def step(element: Symbol) -> None:
-        inner = {**env, expr.element: element, expr.accumulator: accumulator}
-        _accumulate(c, accumulator, following, evaluate(c, expr.body, inner))
-
-    _each(c, expr, collection, step)
-    return accumulator
-
-
-def _accumulate(c: Context, accumulator: Place, following: Address, value: Symbol) -> None:
-    """Write a fold's next value over the last one, of which it may be made."""
-    if isinstance(value, Choice):
-        for header, part in ((f"if {value.condition}:", value.then), ("else:", value.orelse)):
-            with c.block(header):
-                _accumulate(c, accumulator, following, part())
-        return
-    if isinstance(value, Place) and value.base == accumulator.base:
-        return
-    if isinstance(value, Seg) and isinstance(value.parts[0], Run) and value.parts[0].place.base == accumulator.base:
-        first = value.parts[0]
-        if first.start == "0" and first.count == f"p[{accumulator.base}]":
-            equality.extend(c, accumulator, value.parts[1:])
-            return
-    equality.store(c, following, accumulator.kind, value, checked=False)
-    equality.copy(c, accumulator.base, following, accumulator.kind)
-
-
-def _fold_type(c: Context, expr: Fold, env: Env, collection: Symbol, kind: Type) -> Type:
-    """The type of a fold's accumulator: joined with the body's until it no longer grows."""
-    first = kind
-    for round in range(4):
-        joined = _joined_with_body(c, expr, env, collection, kind)
-        if joined == kind:
-            return kind
-        if isinstance(joined, TInt):
-            joined = TInt(None, None)
-        if round == 1 and isinstance(joined, TSeq) and isinstance(kind, TSeq) and isinstance(first, TSeq):
-            return TSeq(joined.elem, max(first.cap, 0) + _most(c, collection) * max(joined.cap - kind.cap, 0) + kind.cap)
-        kind = joined
-    raise c.unsupported("a fold whose value grows with every element without a known bound")
-
-
-def _most(c: Context, collection: Symbol) -> int:
-    """How many elements a set or sequence has at most."""
-    if is_set(collection):
-        kind = sets.universe(c, collection)
-        if kind is None:
-            raise c.unsupported("a fold that grows over a set whose elements are not known to be among 62 values")
-        return len(kind.members)
-    return values.sequence_cap(values.type_of(c, collection))
-
-
-def _joined_with_body(c: Context, expr: Fold, env: Env, collection: Symbol, kind: Type) -> Type:
-    found: list[Type] = []
-    checked = c.checked
-    with c.captured() as buffer:
-        accumulator = _scalar("z", kind) if is_scalar(kind) else values.load(c.room(kind), kind)
-
-        def step(element: Symbol) -> None:
-            inner = {**env, expr.element: element, expr.accumulator: accumulator}
-            found.append(values.type_of(c, evaluate(c, expr.body, inner)))
-
-        _each(c, expr, collection, step)
-    c.drop(buffer)
-    c.checked = checked
-    joined = kind
-    for own in found:
-        joined = join(joined, own, c.loc)
-    return joined
-
-
-def _scalar(name: str, kind: Type) -> Symbol:
-    match kind:
-        case TInt(lo, hi):
-            return Int(name, lo, hi)
-        case TBool():
-            return Bool(name)
-        case TSet():
-            return Mask(name, kind)
-    return Atom(name, cast(Any, kind).members)
-
-
-def _scalar_fold(c: Context, expr: Fold, env: Env, collection: Symbol, start: Symbol, kind: Type) -> Symbol:
-    name = c.name("r")
-    code = equality.scalar_code(c, kind, start)
-    c.line(f"{name} = {start.code if isinstance(start, Bool) else code}")
-
-    def step(element: Symbol) -> None:
-        inner = {**env, expr.element: element, expr.accumulator: _scalar(name, kind)}
-        value = evaluate(c, expr.body, inner)
-        c.line(f"{name} = {value.code if isinstance(value, Bool) else equality.scalar_code(c, kind, value)}")
-
-    _each(c, expr, collection, step)
-    return _scalar(name, kind)
-
-
-def _each(c: Context, expr: Fold, collection: Symbol, step: Callable[[Symbol], None]) -> None:
-    if expr.kind == "set":
-        sets.iterate(c, collection, step, None)
-        return
-    for part in values.sequence_parts(c, collection):
-        if isinstance(part, Item):
-            step(part.value)
-            continue
-        index = c.name("i")
-        c.line(f"{index} = 0")
-        with c.block(f"while {index} < {part.count}:"):
-            step(equality.part_element(c, part, index))
-            c.line(f"{index} += 1")
-
-
-# --- constructors ---------------------------------------------------------------------------------------------------
+    return (
+        f"{name} = 0",
+        lambda: storing.store(c, base2, kind3, element, checked=False),
+        lambda: values.load(base2, kind3),
+    )
 
 
 def _set_enum(c: Context, expr: SetEnum, env: Env) -> Symbol:
@@ -605,19 +385,17 @@ def _set_enum(c: Context, expr: SetEnum, env: Env) -> Symbol:
 
 def _set_filter(c: Context, expr: SetFilter, env: Env) -> Symbol:
     source = evaluate(c, expr.binder.domain, env)
-    _force(c, expr.body, env)
+    force(c, expr.body, env)
     return Filter(source, lambda element: predicate(c, expr.body, {**env, expr.binder.uid: element}))
 
 
 def _set_map(c: Context, expr: SetMap, env: Env) -> Symbol:
-    _force(c, expr.body, env)
+    force(c, expr.body, env)
 
     def bind(chosen: tuple[Symbol, ...]) -> Env:
         return {**env, **{b.uid: element for b, element in zip(expr.binders, chosen, strict=False)}}
 
-    sources = tuple(
-        (lambda chosen, binder=binder: evaluate(c, binder.domain, bind(chosen))) for binder in expr.binders
-    )
+    sources = tuple((lambda chosen, binder=binder: evaluate(c, binder.domain, bind(chosen))) for binder in expr.binders)
     return Image(cast(Any, sources), lambda chosen: evaluate(c, expr.body, bind(chosen)))
 
 
@@ -635,7 +413,7 @@ def _record_set(c: Context, expr: RecordSet, env: Env) -> Symbol:
 
 def _function(c: Context, expr: FunctionLit, env: Env) -> Symbol:
     domains = [evaluate(c, binder.domain, env) for binder in expr.binders]
-    _force(c, expr.body, env)
+    force(c, expr.body, env)
     if len(domains) == 1:
         uid = expr.binders[0].uid
         return Literal(domains[0], lambda key: evaluate(c, expr.body, {**env, uid: key}))
@@ -643,7 +421,7 @@ def _function(c: Context, expr: FunctionLit, env: Env) -> Symbol:
     def body(key: Symbol) -> Symbol:
         inner = dict(env)
         for at, binder in enumerate(expr.binders):
-            inner[binder.uid] = values.apply(c, key, Int(str(at + 1), at + 1, at + 1))
+            inner[binder.uid] = compound.apply(c, key, Int(str(at + 1), at + 1, at + 1))
         return evaluate(c, expr.body, inner)
 
     return Literal(Product(tuple(domains)), body)
@@ -660,7 +438,7 @@ def _update(c: Context, expr: Except, env: Env, base: Symbol, at: int) -> Symbol
         key = str(key.members[int(key.code)])
 
     def old() -> Symbol:
-        return values.field(c, base, key) if isinstance(key, str) else values.apply(c, base, key)
+        return compound.field(c, base, key) if isinstance(key, str) else compound.apply(c, base, key)
 
     def new() -> Symbol:
         if at + 1 < len(expr.path):
@@ -671,10 +449,7 @@ def _update(c: Context, expr: Except, env: Env, base: Symbol, at: int) -> Symbol
 
 
 def _uses_old(expr: Except) -> bool:
-    return expr.at in level(expr.value).locals
-
-
-# --- operators ------------------------------------------------------------------------------------------------------
+    return expr.at in levels.level(expr.value).locals
 
 
 def _operator(c: Context, expr: Op, env: Env) -> Symbol:
@@ -695,7 +470,7 @@ def _operator(c: Context, expr: Op, env: Env) -> Symbol:
     if name == "bigunion":
         return _bigunion(c, args[0], env)
     operands = [evaluate(c, arg, env) for arg in args]
-    handler = _OPERATORS.get(name)
+    handler = operators.OPERATORS.get(name)
     if handler is None:
         raise c.unsupported(f"the operator {name}")
     return handler(c, *operands)
@@ -704,7 +479,7 @@ def _operator(c: Context, expr: Op, env: Env) -> Symbol:
 def _by_layout(c: Context, args: tuple[Expr, ...]) -> bool:
     """Whether `v \\in S` is what the layout guarantees for v already: S is the set that gave v its type."""
     variable = strip(args[0])
-    own = level(args[1])
+    own = levels.level(args[1])
     if not isinstance(variable, Var) or own.variables or own.locals or own.rules:
         return False
     kind = c.layout.by_name[variable.name].type
@@ -727,118 +502,8 @@ def _bigunion(c: Context, inner: Expr, env: Env) -> Symbol:
     return Flat(evaluate(c, inner, env))
 
 
-def _arithmetic(symbol: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
-    def combine(c: Context, a: Symbol, b: Symbol) -> Symbol:
-        x, y = values.integer(c, a), values.integer(c, b)
-        if x.code.lstrip("-").isdigit() and y.code.lstrip("-").isdigit():
-            result = {"+": int(x.code) + int(y.code), "-": int(x.code) - int(y.code), "*": int(x.code) * int(y.code)}
-            return Int(str(result[symbol]), result[symbol], result[symbol])
-        return Int(f"({x.code} {symbol} {y.code})", *_interval(symbol, x, y))
-
-    return combine
-
-
-def _interval(symbol: str, x: Int, y: Int) -> tuple[int | None, int | None]:
-    if symbol == "+":
-        return _plus(x.lo, y.lo), _plus(x.hi, y.hi)
-    if symbol == "-":
-        return _plus(x.lo, None if y.hi is None else -y.hi), _plus(x.hi, None if y.lo is None else -y.lo)
-    if x.lo is None or x.hi is None or y.lo is None or y.hi is None:
-        return None, None
-    corners = [a * b for a in (x.lo, x.hi) for b in (y.lo, y.hi)]
-    return min(corners), max(corners)
-
-
-def _plus(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else a + b
-
-
-def _division(name: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
-    def combine(c: Context, a: Symbol, b: Symbol) -> Symbol:
-        x, y = values.integer(c, a), values.integer(c, b)
-        lo, hi = (0, None if y.hi is None else y.hi - 1) if name == "modulo" else (None, None)
-        if name == "floordiv" and x.lo is not None and x.lo >= 0 and y.lo is not None and y.lo >= 1:
-            lo, hi = 0, x.hi
-        return Int(c.check(f"{name}(p, {x.code}, {y.code})"), lo, hi)
-
-    return combine
-
-
-def _comparison(symbol: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
-    return lambda c, a, b: Bool(f"({values.integer(c, a).code} {symbol} {values.integer(c, b).code})")
-
-
-def _negative(c: Context, a: Symbol) -> Symbol:
-    x = values.integer(c, a)
-    lo, hi = None if x.hi is None else -x.hi, None if x.lo is None else -x.lo
-    return Int(str(-int(x.code)) if x.code.isdigit() else f"(-{x.code})", lo, hi)
-
-
-def _append(c: Context, sequence: Symbol, item: Symbol) -> Symbol:
-    return Seg((*values.sequence_parts(c, sequence), Item(item)))
-
-
-def _concat(c: Context, a: Symbol, b: Symbol) -> Symbol:
-    if isinstance(a, Place | Tup | Seg) and isinstance(b, Place | Tup | Seg) or True:
-        return Seg((*values.sequence_parts(c, a), *values.sequence_parts(c, b)))
-
-
-def _head(c: Context, sequence: Symbol) -> Symbol:
-    return values.apply(c, sequence, Int("1", 1, 1))
-
-
-def _tail(c: Context, sequence: Symbol) -> Symbol:
-    total = values.length(c, sequence)
-    c.checked += 1
-    c.line(f"need(p, {total.code} > 0)")
-    return values.subsequence(c, sequence, Int("2", 2, 2), Int(total.code, 0, total.hi, total.code))
-
-
-def _subseq(c: Context, sequence: Symbol, low: Symbol, high: Symbol) -> Symbol:
-    return values.subsequence(c, sequence, values.integer(c, low), values.integer(c, high))
-
-
-_OPERATORS: dict[str, Callable[..., Symbol]] = {
-    "iff": lambda c, a, b: Bool(f"({values.truth(c, a)} == {values.truth(c, b)})"),
-    "add": _arithmetic("+"),
-    "sub": _arithmetic("-"),
-    "mul": _arithmetic("*"),
-    "div": _division("floordiv"),
-    "mod": _division("modulo"),
-    "neg": _negative,
-    "lt": _comparison("<"),
-    "le": _comparison("<="),
-    "gt": _comparison(">"),
-    "ge": _comparison(">="),
-    "range": lambda c, a, b: Range(values.integer(c, a), values.integer(c, b)),
-    "in": lambda c, a, b: Bool(sets.member(c, a, b)),
-    "notin": lambda c, a, b: Bool(negated(sets.member(c, a, b))),
-    "subseteq": lambda c, a, b: Bool(sets.subset(c, a, b)),
-    "union": lambda c, a, b: sets.union(c, a, b),
-    "intersect": lambda c, a, b: sets.intersection(c, a, b),
-    "setminus": lambda c, a, b: sets.difference(c, a, b),
-    "powerset": lambda c, a: Subsets(a),
-    "cardinality": lambda c, a: sets.count(c, a),
-    "isfiniteset": lambda c, a: Bool("True"),
-    "len": lambda c, a: values.length(c, a),
-    "append": _append,
-    "head": _head,
-    "tail": _tail,
-    "subseq": _subseq,
-    "concat": _concat,
-    "seq": lambda c, a: Sequences(a, None),
-    "domain": lambda c, a: equality.domain_of(c, a),
-    "apply": lambda c, a, b: values.apply(c, a, b),
-    "function_set": lambda c, a, b: Functions(a, b),
-    "product": lambda c, *parts: Product(parts),
-    "nat": lambda c: Infinite("nat"),
-    "int": lambda c: Infinite("int"),
-    "string": lambda c: Infinite("string"),
-    "boolean": lambda c: Mask("3", TSet(TBool(), (False, True))),
-}
-
 _HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
-    Lit: _literal,
+    Lit: literal,
     Const: _const,
     Var: _variable,
     Local: _local,
@@ -858,8 +523,6 @@ _HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
     RecordSet: _record_set,
     FunctionLit: _function,
     Except: _except,
-    Fold: _fold,
-    Unchanged: _unchanged,
+    Fold: folds.fold,
+    Unchanged: unchanged,
 }
-
-_ = (Literal, either)

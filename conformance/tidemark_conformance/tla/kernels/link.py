@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from llvmlite import ir
 from numba import config, int64, njit
 from numba.core import cgutils, types
@@ -19,7 +19,23 @@ from tidemark_conformance.tla.kernels.lower import Lowering
 ARGUMENTS = 12
 """Parameters of the entry point, all int64: six addresses (memory, bytes, four tables), then six numbers."""
 
-INLINED = frozenset("err ix need bit shl1 lookup fit floordiv modulo copyrows saverows invariants properties".split())
+INLINED = frozenset(
+    [
+        "bit",
+        "copyrows",
+        "err",
+        "fit",
+        "floordiv",
+        "invariants",
+        "ix",
+        "lookup",
+        "modulo",
+        "need",
+        "properties",
+        "saverows",
+        "shl1",
+    ]
+)
 
 
 def lowered(source: str, names: dict[str, int], module: str) -> str:
@@ -34,7 +50,7 @@ def entry_point(folder: Path, module: str) -> Callable[..., Any]:
     """A function for numba's compiler that calls a generated module: kernel.ll in `folder` is read when it compiles."""
     pointers = [ir.IntType(64).as_pointer(), ir.IntType(8).as_pointer(), *[ir.IntType(64).as_pointer()] * 4]
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def run(
         _context: Any,
         a0: Any,

@@ -4,7 +4,7 @@ Numba's own front end spends some 25 ms a line on inferring types that are all i
 takes well under one, and numba still owns the entry point, the linking, the optimiser and the cache on disk.
 The subset (anything else raises NotImplementedError, a fault of the generator):
 
-    def f(p: "I64", d: "U8", a, b) -> bool:      pointers to int64 and to bytes; other parameters int64; returns int or bool
+    def f(p: "I64", d: "U8", a, b) -> bool:      pointers to int64 and to bytes; other parameters int64
     x = e · x += e · p[e] = e · p[e] += e · if/elif/else · while · break · continue · return e · f(...) · pass
     integers, True/False, + - * // % & | ^ << >> ~ -, comparisons, and/or/not, a if c else b, p[e], calls,
     names of constants (given to the lowering), ctz(x), popcount(x)
@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 
 I64, I1, I8, I32 = ir.IntType(64), ir.IntType(1), ir.IntType(8), ir.IntType(32)
 POINTERS = {"I64": I64.as_pointer(), "U8": I8.as_pointer()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PRELUDE = '''
+PRELUDE = """
 def err(p: "I64"):
     p[0] = 1
     return 0
@@ -114,9 +114,9 @@ def fit(p: "I64", v, lo, hi):
         p[1] = 1
         return lo
     return v
-'''
+"""
 
-PRELUDE += '''
+PRELUDE += """
 def mark(p: "I64", old, new, low, high, width, dirty, flag):
     u = low
     while u < high:
@@ -132,4 +132,4 @@ def nonzero(p: "I64", at, end) -> bool:
             return True
         at += 1
     return False
-'''
+"""

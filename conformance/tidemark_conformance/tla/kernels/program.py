@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidemark_conformance.tla.ir import Action, Expr, If, Let, Loc, Local, Mark, Module, Named, Op, Quant, Unchanged, Var
-from tidemark_conformance.tla.kernels import equality, expressions, values
+from tidemark_conformance.tla.ir import (
+    Action,
+    Expr,
+    If,
+    Let,
+    Loc,
+    Local,
+    Mark,
+    Module,
+    Named,
+    Op,
+    Quant,
+    Unchanged,
+    Var,
+)
+from tidemark_conformance.tla.kernels import equality, expressions, levels, shapes, storing, values
 from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Memory
 from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
 from tidemark_conformance.tla.kernels.prelude import PRELUDE
@@ -15,21 +29,15 @@ from tidemark_conformance.tla.layout import MAX_UNITS, Layout, Parameters, Varia
 from tidemark_conformance.tla.types import (
     Evaluate,
     TFun,
-    TInt,
-    TRec,
-    TSeq,
-    TTuple,
-    TUnion,
-    Type,
-    bounds,
     encode,
     is_scalar,
     size,
-    slots,
 )
 from tidemark_conformance.tla.values import Value
 
 NOT_A_STEP = "not a step"
+
+
 """The name of the check that a record is a step of its action."""
 
 
@@ -235,7 +243,7 @@ class Generator:
         for variable in self.layout.variables:
             if variable.ghost:
                 value = expressions.evaluate(c, self.source.module.initial_ghosts[variable.name], {})
-                equality.store(c, Address(self.memory.next + variable.offset), variable.type, value)
+                storing.store(c, Address(self.memory.next + variable.offset), variable.type, value)
                 c.line(f"p[{self.memory.dirty + self.layout.index[variable.name]}] = -1")
         self._finish("initial_ghosts", c, "p[0] == 0")
 
@@ -257,10 +265,10 @@ class Generator:
                 for update in reversed(updates):
                     unit = equality.update_index(c, variable.type, update)
                     offset, term = scaled(unit, variable.unit_size)
-                    equality.store(c, base.plus(offset, term), variable.type.range, update.value())
+                    storing.store(c, base.plus(offset, term), variable.type.range, update.value())
                     self._mark(c, variable, f"{unit}", f"{unit} + 1")
                 return
-        equality.store(c, base, variable.type, value)
+        storing.store(c, base, variable.type, value)
         self._mark(c, variable, "0", str(variable.units))
 
     def _mark(self, c: Context, variable: Variable, low: str, high: str) -> None:
@@ -275,10 +283,10 @@ class Generator:
     # --- shapes ---------------------------------------------------------------------------------------------------
 
     def _canonical(self) -> None:
-        """`canonical(p)`: unused cells of what a delta changed are 0, used ones within their bounds; 0 or the reason."""
+        """`canonical(p)`: are unused cells of what a delta changed 0, used ones in bounds? 0 or the reason."""
         lines = ['def canonical(p: "I64"):']
         for number, variable in enumerate(self.layout.variables):
-            if variable.ghost or not _shaped(variable.type):
+            if variable.ghost or not shapes.shaped(variable.type):
                 continue
             self._shape_function(number, variable)
             lines += [
@@ -300,9 +308,9 @@ class Generator:
                 c.line("u = ctz(m)")
                 c.line("m = m & (m - 1)")
                 offset, term = scaled("u", variable.unit_size)
-                _shape(c, base.plus(offset, term), kind.range, False)
+                shapes.shape(c, base.plus(offset, term), kind.range, False)
         else:
-            _shape(c, base, kind, False)
+            shapes.shape(c, base, kind, False)
         lines = [f'def shape_{number}(p: "I64"):', *("    " + line for line in c.lines), "    return 0"]
         self.functions.append("\n".join(lines))
 
@@ -365,9 +373,7 @@ class Generator:
         return row + [0] * (length - len(row))
 
 
-def _conjuncts(
-    expr: Expr, loc: Loc | None, env: expressions.Env
-) -> Iterator[tuple[Expr, Loc | None, expressions.Env]]:
+def _conjuncts(expr: Expr, loc: Loc | None, env: expressions.Env) -> Iterator[tuple[Expr, Loc | None, expressions.Env]]:
     """The conjuncts of a predicate in evaluation order, through marks and LET, each with its place and bindings."""
     match expr:
         case Mark(_, here, body):
@@ -381,79 +387,6 @@ def _conjuncts(
             yield expr, loc, env
 
 
-def _shaped(kind: Type) -> bool:
-    """Whether a type has cells that may be unused, or elements that need not have all bounds."""
-    match kind:
-        case TSeq() | TUnion():
-            return True
-        case TFun(_, _, target):
-            return _shaped(target)
-        case TRec(fields):
-            return any(_shaped(part) for _, part in fields)
-        case TTuple(parts):
-            return any(_shaped(part) for part in parts)
-    return False
-
-
-def _shape(c: Context, base: Address, kind: Type, padded: bool) -> None:
-    """Lines that return the reason when cells are no value's: bounds that padding hid, unused cells that are not 0."""
-    match kind:
-        case TSeq(elem, cap):
-            width = size(elem)
-            total = c.name("n")
-            c.line(f"{total} = p[{base}]")
-            if _needs_shape(elem):
-                index = c.name("i")
-                c.line(f"{index} = 0")
-                with c.block(f"while {index} < {total}:"):
-                    offset, term = scaled(index, width)
-                    _shape(c, base.plus(1 + offset, term), elem, True)
-                    c.line(f"{index} += 1")
-            offset, term = scaled(total, width)
-            c.line(f"if nonzero(p, {base.plus(1 + offset, term)}, {base.plus(1 + cap * width)}):")
-            c.nest(["return 4"])
-        case TFun(domain, _, target) if _needs_shape(target) or _shaped(target):
-            index = c.name("i")
-            c.line(f"{index} = 0")
-            with c.block(f"while {index} < {len(domain)}:"):
-                offset, term = scaled(index, size(target))
-                _shape(c, base.plus(offset, term), target, padded)
-                c.line(f"{index} += 1")
-        case TRec(fields):
-            for _, part in fields:
-                _shape(c, base, part, padded)
-                base = base.plus(size(part))
-        case TTuple(parts):
-            for part in parts:
-                _shape(c, base, part, padded)
-                base = base.plus(size(part))
-        case TUnion():
-            _shape_union(c, base, kind)
-        case TInt(lo, hi) if padded and lo is not None and hi is not None and (lo > 0 or hi < 0):
-            c.line(f"if p[{base}] < {lo} or p[{base}] > {hi}:")
-            c.nest(["return 5"])
-
-
-def _needs_shape(kind: Type) -> bool:
-    return _shaped(kind) or any(lo > 0 or hi < 0 for lo, hi in bounds(kind))
-
-
-def _shape_union(c: Context, base: Address, kind: TUnion) -> None:
-    tag = c.named(f"p[{base}]", "g")
-    for slot in slots(kind):
-        allowed = sum(1 << index for index in slot.tags)
-        here = base.plus(slot.offset)
-        if len(slot.tags) < len(kind.tags.members):
-            c.line(f"if ({allowed} >> {tag}) & 1 == 0:")
-            c.nest([f"if nonzero(p, {here}, {here.plus(size(slot.type))}):", "    return 4"])
-        if _needs_shape(slot.type):
-            with c.block(f"if ({allowed} >> {tag}) & 1 != 0:"):
-                _shape(c, here, slot.type, True)
-
-
-# --- what expressions mention ---------------------------------------------------------------------------------------
-
-
 def variables_of(expr: Expr) -> set[str]:
     """The variables that an expression mentions, primed or not."""
     found: set[str] = set()
@@ -463,7 +396,7 @@ def variables_of(expr: Expr) -> set[str]:
             found.add(node.name)
         elif isinstance(node, Unchanged):
             found.update(node.names)
-        for part in expressions.parts(node):
+        for part in levels.parts(node):
             visit(part)
 
     visit(expr)
@@ -477,7 +410,7 @@ def mentions_next(expr: Expr, env: expressions.Env) -> bool:
     bound = env.get(expr.uid) if isinstance(expr, Local) else None
     if isinstance(bound, expressions.Lazy) and mentions_next(bound.value, bound.env):
         return True
-    return any(mentions_next(part, env) for part in expressions.parts(expr))
+    return any(mentions_next(part, env) for part in levels.parts(expr))
 
 
 def _stutters(expr: Expr) -> bool:
@@ -516,5 +449,5 @@ def _falls(expr: Expr) -> bool:
 
 def _unprimed(expr: Expr) -> str:
     """An expression's text without primes and marks, to compare two of them."""
-    rename: Callable[[Expr], str] = expressions.plain
+    rename: Callable[[Expr], str] = levels.plain
     return rename(expr)

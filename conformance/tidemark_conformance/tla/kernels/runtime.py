@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 Cells = NDArray[np.int64]
 _MTIME = 1_000_000_000
-_GENERATOR = ("context", "driver", "equality", "expressions", "link", "lower", "prelude", "program", "sets", "values")
+_FIXED = ("runtime.py", "stream.py")
+"""Files of this package that generated text does not depend on."""
 
 __all__ = ["NOT_A_STEP", "REASONS", "BatchResult", "Kernels", "compile_kernels"]
 
@@ -108,7 +110,7 @@ class Kernels:
         out = np.zeros((count, 3), np.int64)
         first = np.full((count, len(self.checks)), -1, np.int64)
         bounds = np.linspace(0, count, max(1, min(threads, count)) + 1).astype(int).tolist()
-        parts = list(zip(bounds[:-1], bounds[1:], strict=True))
+        parts = list(pairwise(bounds))
 
         def work(part: tuple[int, int]) -> Cells:
             memory = self._blank.copy()
@@ -203,7 +205,7 @@ class Kernels:
             if block.shape[1] != len(domains):
                 raise Unusable(f"action {self.actions[index]} takes {len(domains)} parameters, not {block.shape[1]}.")
             for column, domain in enumerate(domains):
-                if count and not (0 <= block[:, column].min() and block[:, column].max() < len(domain)):
+                if count and (block[:, column].min() < 0 or block[:, column].max() >= len(domain)):
                     raise Unusable(f"action {self.actions[index]}: a parameter index is outside its domain.")
             given[:, : len(domains)] = block
         out = np.zeros(count, np.int64)
@@ -271,9 +273,7 @@ def _program(
         return kept
     except (OSError, pickle.PickleError, EOFError, AttributeError):
         pass
-    source = Source(
-        spec.module, fixed, constant, layout, parameters, spec.invariants, spec.properties, spec.quiescence
-    )
+    source = Source(spec.module, fixed, constant, layout, parameters, spec.invariants, spec.properties, spec.quiescence)
     program = Generator(source).program()
     _write(file, pickle.dumps(program))
     return program
@@ -281,12 +281,13 @@ def _program(
 
 def _generator_digest() -> str:
     here = Path(__file__).parent
-    texts = [(here / f"{name}.py").read_bytes() for name in _GENERATOR]
-    texts += [(here.parent / f"{name}.py").read_bytes() for name in ("types", "layout", "ir")]
+    files = [file for file in sorted(here.glob("*.py")) if file.name not in _FIXED]
+    texts = [file.read_bytes() for file in files]
+    texts += [(here.parent / f"{name}.py").read_bytes() for name in ("types", "typeok", "layout", "ir", "walk")]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
-_ENTRY = '''"""Generated: the entry point of one specification's kernels (its text is kernel.txt, its constants names.json)."""
+_ENTRY = '''"""Generated: the entry point of one specification's kernels (their text: kernel.txt)."""
 
 from pathlib import Path
 

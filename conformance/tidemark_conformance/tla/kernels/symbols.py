@@ -251,9 +251,6 @@ class Infinite:
     name: str
 
 
-SetSymbol: TypeAlias = (
-    "Mask | Range | Enum | Filter | Image | Join | Flat | Subsets | Product | Records | Functions | Sequences | Infinite"
-)
 Scalar: TypeAlias = "Int | Bool | Atom | Mask"
 Symbol: TypeAlias = (
     "Int | Bool | Atom | Mask | Place | Rec | Tup | Literal | Update | Seg | Choice | Range | Enum | Filter | Image | "
