@@ -1,0 +1,190 @@
+"""The kill matrix, traces' side: every row's flawed implementation simulated and judged twice, as one Spark job.
+
+Against the right specification some step must be no step; against the specification without the row's rules every step
+must be one, and the row's property must fall. What is simulated is judged in the same task and never written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tidemark_conformance.check.judge import NOT_A_STEP, Batch, Judge, judge_for
+from tidemark_conformance.check.protocols import Protocol
+from tidemark_conformance.check.session import readable_errors, run_with_progress
+from tidemark_conformance.check.specifications import with_rules_off
+from tidemark_conformance.check.tally import Group, Tally
+from tidemark_conformance.check.zoo import Row
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report.progress import Progress, Silent
+from tidemark_conformance.tla.spec import Specification, load
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+SEEDS_PER_TASK = 250
+"""Traces simulated and judged together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """What the traces of one row's flawed implementation showed.
+
+    `by_step`: traces with a step that is none of the right specification's; `strange`: traces with a step that is none
+    without the row's rules either (must be 0); `by_property`: traces in which the row's property falls there;
+    `first`: the first of these as "trace, step"; `undecided`: traces that could not be judged (must be 0);
+    `facts`: the simulator's own counts, summed; `seconds`: of simulation and judging, summed over the tasks.
+    """
+
+    row: Row
+    simulated: int
+    by_step: int
+    strange: int
+    by_property: int
+    first: str
+    first_step: int | None
+    undecided: int
+    facts: Mapping[str, int]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Killed on both counts and conforming, or excused with a reason (and then not silently killed)."""
+        shown = bool(self.by_step and self.by_property)
+        if self.row.simulation.excused:
+            return not shown and not self.strange
+        return shown and not self.strange and not self.undecided
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    row: Row
+    simulate: Any
+    first: int
+    stop: int
+    nodes: int
+
+
+def kill(
+    session: SparkSession,
+    rows: Sequence[Row],
+    protocols: Mapping[str, Protocol],
+    progress: Progress | None = None,
+) -> list[Killed]:
+    """Simulate and judge every row's flaw; results in the order of `rows`.
+
+    Raises Unusable for a property that a row names and its specification does not check.
+    """
+    specifications = {
+        name: load(protocols[name].spec, protocols[name].config) for name in {row.protocol for row in rows}
+    }
+    for row in rows:
+        _property_index(row, specifications[row.protocol])
+    tasks = [task for row in rows for task in _tasks(row, protocols[row.protocol], specifications[row.protocol])]
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            found = [pickle.dumps(_judge(tasks[i], specifications)) for i in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], names=["found"])
+
+    for specification in specifications.values():
+        judge_for(with_rules_off(specification, frozenset()))  # compile once, here; the workers find it in the cache
+    frame = session.range(0, len(tasks), 1, len(tasks)).mapInArrow(work, "found binary")
+    with readable_errors("the kill matrix"):
+        collected = run_with_progress(session, frame.collect, progress or Silent())
+    parts = [pickle.loads(row.found) for row in collected]
+    return [_merge(row, [part for part in parts if part.row.id == row.id]) for row in rows]
+
+
+def _tasks(row: Row, protocol: Protocol, specification: Specification) -> Iterator[_Task]:
+    from tidemark_conformance.trace.schema import schema_of
+
+    header = schema_of(specification).with_nodes(protocol.nodes())
+    plan = row.simulation
+    simulate = protocol.make_simulator(header, steps=plan.steps, flaw=row.id, **plan.options)
+    end = plan.first_seed + plan.count
+    for first in range(plan.first_seed, end, SEEDS_PER_TASK):
+        yield _Task(row, simulate, first, min(first + SEEDS_PER_TASK, end), len(header.nodes))
+
+
+def _judge(task: _Task, specifications: Mapping[str, Specification]) -> Killed:
+    row, started = task.row, time.monotonic()
+    specification = specifications[row.protocol]
+    runs = [task.simulate(seed) for seed in range(task.first, task.stop)]
+    names = [run.trace for run in runs]
+    lengths = np.array([0, *(len(run.stream) for run in runs)], np.int64)
+    data = np.frombuffer(b"".join(run.stream for run in runs), np.uint8)
+    hashes = [
+        int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True) for name in names
+    ]
+    batch = Batch(data, np.cumsum(lengths), np.array(hashes, np.int64), names.__getitem__)
+    right = _tally(judge_for(with_rules_off(specification, frozenset())), batch, task.nodes)
+    flawed = _tally(judge_for(with_rules_off(specification, frozenset(row.rules))), batch, task.nodes)
+    index = _property_index(row, specification)
+    falls = flawed.failures.get((index, -1), Group())
+    facts: dict[str, int] = {}
+    for run in runs:
+        for name, number in run.facts.items():
+            facts[name] = facts.get(name, 0) + number
+    return Killed(
+        row=row,
+        simulated=len(runs),
+        by_step=_not_steps(right),
+        strange=_not_steps(flawed),
+        by_property=falls.traces,
+        first=falls.examples[0].trace if falls.examples else "",
+        first_step=falls.examples[0].step if falls.examples else None,
+        undecided=int(right.verdicts[2]) + int(flawed.verdicts[2]),
+        facts=facts,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _tally(judge: Judge, batch: Batch, nodes: int) -> Tally:
+    tally = judge.tally()
+    judge.add(tally, batch, nodes)
+    return tally
+
+
+def _not_steps(tally: Tally) -> int:
+    return sum(group.traces for (check, _), group in tally.failures.items() if check == NOT_A_STEP)
+
+
+def _property_index(row: Row, specification: Specification) -> int:
+    """The index of the row's property among the kernels' checks."""
+    names = [one.name for one in (*specification.invariants, *specification.properties, *specification.quiescence)]
+    if row.property not in names:
+        raise Unusable(
+            f"row {row.id} of the zoo expects {row.property} to fall, which {specification.cfg.name} does not check; "
+            f"its properties are {', '.join(names)}"
+        )
+    return names.index(row.property) + 1
+
+
+def _merge(row: Row, parts: list[Killed]) -> Killed:
+    firsts = sorted((part.first, part.first_step) for part in parts if part.first)
+    facts: dict[str, int] = {}
+    for part in parts:
+        for name, number in part.facts.items():
+            facts[name] = facts.get(name, 0) + number
+    return Killed(
+        row=row,
+        simulated=sum(part.simulated for part in parts),
+        by_step=sum(part.by_step for part in parts),
+        strange=sum(part.strange for part in parts),
+        by_property=sum(part.by_property for part in parts),
+        first=firsts[0][0] if firsts else "",
+        first_step=firsts[0][1] if firsts else None,
+        undecided=sum(part.undecided for part in parts),
+        facts=facts,
+        seconds=sum(part.seconds for part in parts),
+    )

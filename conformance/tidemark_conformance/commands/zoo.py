@@ -1,0 +1,48 @@
+"""`tidemark zoo [ROW...]`: the kill matrix."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from tidemark_conformance.check import zoo
+from tidemark_conformance.check.session import spark_session
+from tidemark_conformance.commands.check import with_progress
+from tidemark_conformance.report import document
+from tidemark_conformance.report.progress import progress
+from tidemark_conformance.tlc import manifest as manifests
+from tidemark_conformance.tlc import verify
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tidemark zoo`."""
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="ids or numbers of spec/zoo.toml (default: all)")
+    parser.add_argument("--master", help="Spark's master (default: local[2])")
+    parser.add_argument("--jar", help="the tla2tools.jar to use")
+    document.add_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0: every row is killed where it must be; 1: a flaw survives, or a flawed trace is no trace of the flawed spec."""
+    from tidemark_conformance.check import matrix, protocols
+    from tidemark_conformance.report import matrix as report
+
+    started = time.monotonic()
+    rows = zoo.select(args.rows)
+    models = models_of(rows, args.jar)
+    with spark_session(args.master) as session, progress("flawed implementations") as bar:
+        killed = matrix.kill(session, rows, protocols.protocols(), bar)
+    result = report.Matrix(rows, models, {one.row.id: one for one in killed}, {}, time.monotonic() - started)
+    document.write(result.document(), args.json)
+    if args.json != "-":
+        report.render(result, document.console(args.json))
+    return 0 if result.ok else 1
+
+
+def models_of(rows: list[zoo.Row], jar: str | None = None) -> dict[str, verify.Outcome | None]:
+    """TLC's outcome of each row's model, by the row's id (verdicts come from the cache where nothing changed)."""
+    manifest = manifests.load()
+    chosen = manifest.select({row.model: None for row in rows if row.model}) if any(row.model for row in rows) else []
+    outcomes = with_progress(lambda listener: verify.verify(manifest, chosen, jar=jar, listener=listener))
+    found = {outcome.model.name: outcome for outcome in outcomes}
+    return {row.id: found.get(row.model) for row in rows}

@@ -1,0 +1,143 @@
+"""The kill matrix for people and for machines: rows of the zoo against TLC and against the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tidemark_conformance.check.matrix import Killed
+from tidemark_conformance.check.zoo import Row
+from tidemark_conformance.tlc.verify import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """All that is known of the rows: TLC's outcome of each row's model (None: no model), what the traces showed, and the
+    unflawed traces audited per protocol with their flags (empty if this run audited none)."""
+
+    rows: Sequence[Row]
+    models: Mapping[str, Outcome | None]
+    traces: Mapping[str, Killed]
+    clean: Mapping[str, tuple[int, int]]
+    seconds: float
+
+    def killed_by_tlc(self, row: Row) -> bool:
+        """TLC found the row's property violated without its rules."""
+        outcome = self.models[row.id]
+        return outcome is not None and outcome.ok and outcome.result.property == row.property
+
+    def row_ok(self, row: Row) -> bool:
+        """As expected on both sides: killed, or excused where it is not."""
+        spec = bool(row.excused) if not self.killed_by_tlc(row) else not row.excused
+        return spec and self.traces[row.id].ok
+
+    @property
+    def ok(self) -> bool:
+        """Every row as expected, and not a flag on the unflawed traces."""
+        return (
+            bool(self.rows) and all(map(self.row_ok, self.rows)) and not any(flags for _, flags in self.clean.values())
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The document `tidemark.zoo/1`."""
+        return {
+            "schema": "tidemark.zoo/1",
+            "ok": self.ok,
+            "seconds": round(self.seconds, 3),
+            "clean": {name: {"traces": traces, "flags": flags} for name, (traces, flags) in self.clean.items()},
+            "rows": [self._row(row) for row in self.rows],
+        }
+
+    def _row(self, row: Row) -> dict[str, Any]:
+        outcome, killed = self.models[row.id], self.traces[row.id]
+        return {
+            "id": row.id,
+            "number": row.number,
+            "protocol": row.protocol,
+            "rules": list(row.rules),
+            "property": row.property,
+            "harm": row.harm,
+            "summary": row.summary,
+            "ok": self.row_ok(row),
+            "spec": {
+                "killed": self.killed_by_tlc(row),
+                "property": outcome.result.property if outcome else None,
+                "depth": outcome.result.depth if outcome else None,
+                "seconds": round(outcome.result.seconds, 3) if outcome else None,
+                "cached": outcome.cached if outcome else None,
+            },
+            "traces": {
+                "killed_by_property": killed.by_property > 0,
+                "killed_by_step": killed.by_step > 0,
+                "conforms_without_rules": killed.strange == 0,
+                "simulated": killed.simulated,
+                "property_falls_in": killed.by_property,
+                "not_a_step_in": killed.by_step,
+                "first_failure": killed.first or None,
+                "first_step": killed.first_step,
+                "undecided": killed.undecided,
+                "facts": dict(killed.facts),
+                "seconds": round(killed.seconds, 3),
+            },
+            "excused": " ".join(part for part in (row.excused, row.simulation.excused) if part) or None,
+        }
+
+
+def render(matrix: Matrix, console: Console) -> None:
+    """Print the matrix, why a row is excused, and every row that is not as expected."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("row", "rules removed", "property that falls"):
+        table.add_column(title)
+    table.add_column("TLC: depth", justify="right")
+    table.add_column("traces", justify="right")
+    table.add_column("property falls", justify="right")
+    table.add_column("no step", justify="right")
+    table.add_column("conforms")
+    for row in matrix.rows:
+        outcome, killed = matrix.models[row.id], matrix.traces[row.id]
+        ok = matrix.row_ok(row)
+        table.add_row(
+            Text(f"{row.number} {row.id}", style="" if ok else "bold red"),
+            "\n".join(row.rules),
+            row.property,
+            str(outcome.result.depth)
+            if outcome and matrix.killed_by_tlc(row)
+            else ("excused" if row.excused else "SURVIVES"),
+            f"{killed.simulated:,}",
+            f"{killed.by_property:,}" if killed.by_property else ("excused" if row.simulation.excused else "SURVIVES"),
+            f"{killed.by_step:,}" if killed.by_step else ("excused" if row.simulation.excused else "SURVIVES"),
+            "yes" if not killed.strange else f"NO ({killed.strange:,})",
+        )
+    console.print(table)
+    for row in matrix.rows:
+        if row.excused:
+            console.print(f"{row.number} {row.id}, TLC: {row.excused}")
+        if row.simulation.excused:
+            console.print(f"{row.number} {row.id}, traces: {row.simulation.excused}")
+        if not matrix.row_ok(row):
+            console.print(Text(f"{row.number} {row.id} is not as expected: {_why(matrix, row)}", style="bold red"))
+    good = sum(map(matrix.row_ok, matrix.rows))
+    console.print(f"{good} of {len(matrix.rows)} rows as expected in {matrix.seconds:.1f} s")
+
+
+def _why(matrix: Matrix, row: Row) -> str:
+    outcome, killed = matrix.models[row.id], matrix.traces[row.id]
+    reasons = []
+    if not matrix.killed_by_tlc(row) and not row.excused:
+        reasons.append(
+            "TLC: " + ("; ".join(outcome.problems) or f"{outcome.result.property} fell" if outcome else "no model")
+        )
+    if matrix.killed_by_tlc(row) and row.excused:
+        reasons.append("TLC reaches it, so its excuse is stale")
+    if killed.strange:
+        reasons.append(f"{killed.strange} traces do not conform without the row's rules")
+    if killed.undecided:
+        reasons.append(f"{killed.undecided} traces are undecided")
+    if not killed.ok and not reasons:
+        reasons.append("the traces show it although it is excused" if row.simulation.excused else "no trace shows it")
+    return "; ".join(reasons) or "unknown"
