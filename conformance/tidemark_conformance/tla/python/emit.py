@@ -132,14 +132,14 @@ class Emitter:
 
     # Functions
 
-    def function(self, name: str, expr: Expr, params: dict[int, str]) -> str:
-        """Emit `def name(s, t, params...)` that returns `expr`; returns its name."""
+    def function(self, name: str, expr: Expr, params: dict[int, str], described: bool = False) -> str:
+        """Emit `def name(s, t, params...)` that returns `expr` (a set maybe by description); returns its name."""
         lines: list[tuple[str, Place]] = []
         outer = self.place
         arguments = ", ".join(["s", "t", *params.values()])
         lines.append((f"def {name}({arguments}):", self.place))
         scope = Scope({uid: _read(text) for uid, text in params.items()})
-        self.returned(expr, scope, lines, 1)
+        self.returned(expr, scope, lines, 1, described)
         self.functions.append(lines)
         self.place = outer
         return name
@@ -150,23 +150,25 @@ class Emitter:
         self.count += 1
         name = f"{self.prefix}_{self.count}"
         params = {uid: _parameter(scope.names[uid], uid) for uid in sorted(free)}
-        self.function(name, expr, params)
+        self.function(name, expr, params, described=is_symbolic(expr))
         arguments = ", ".join(["s", "t", *(scope.names[uid].removesuffix("()") for uid in sorted(free))])
         return f"{name}({arguments})"
 
     def line(self, lines: list[tuple[str, Place]], indent: int, text: str) -> None:
         lines.append(("    " * indent + text, self.place))
 
-    def returned(self, expr: Expr, scope: Scope, lines: list[tuple[str, Place]], indent: int) -> None:
-        """Statements that return the value of `expr`."""
+    def returned(
+        self, expr: Expr, scope: Scope, lines: list[tuple[str, Place]], indent: int, described: bool = False
+    ) -> None:
+        """Statements that return the value of `expr`; with `described` a set may be a description."""
         outer = self.place
         if isinstance(expr, Mark):
             self.enter(expr)
             if expr.name:
                 self.line(lines, indent, f"# {expr.name}, {expr.loc}")
-            self.returned(expr.body, scope, lines, indent)
+            self.returned(expr.body, scope, lines, indent, described)
         elif isinstance(expr, Let):
-            self.returned(expr.body, self.definition(expr, scope, lines, indent), lines, indent)
+            self.returned(expr.body, self.definition(expr, scope, lines, indent), lines, indent, described)
         elif isinstance(expr, Op) and expr.name in ("and", "or"):
             word, verdict = ("not ", "False") if expr.name == "and" else ("", "True")
             for item in expr.args[:-1]:
@@ -189,7 +191,8 @@ class Emitter:
             else:
                 self.returned(expr.other, scope, lines, indent)
         else:
-            self.line(lines, indent, f"return {self.expr(expr, scope)}")
+            value = self.described(expr, scope) if described else self.expr(expr, scope)
+            self.line(lines, indent, f"return {value}")
         self.place = outer
 
     def definition(self, let: Let, scope: Scope, lines: list[tuple[str, Place]], indent: int) -> Scope:
@@ -331,7 +334,8 @@ def intern(namespace: dict[str, Any], text: str, value: Any) -> str:
 
 def is_symbolic(expr: Expr) -> bool:
     """Does the text of `described` give a description rather than a frozenset?"""
-    expr = walk.strip(expr)
+    while isinstance(expr, (Mark, Let)):
+        expr = expr.body
     if isinstance(expr, RecordSet):
         return True
     if isinstance(expr, SetFilter):
