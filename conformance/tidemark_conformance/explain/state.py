@@ -10,7 +10,7 @@ from tidemark_conformance.explain.text import is_record, value_text
 from tidemark_conformance.tla.values import Fn, Value, in_order
 
 NESTED = 72
-"""A function of functions is shown on one line as long as it takes at most so many characters."""
+"""A function of functions, or a sequence, is shown on one line as long as it takes at most so many characters."""
 
 
 def shown_variables(
@@ -24,37 +24,37 @@ def shown_variables(
     for name, value in state.items():
         if name in wanted:
             units = tuple(_units(value, wanted[name], ""))
-            shown.append(Variable(name, units, name in ghosts, _count(value) - _counted(value, wanted[name])))
+            shown.append(Variable(name, units, name in ghosts, _folded(value, wanted[name])))
     return tuple(shown), tuple(name for name in state if name not in wanted)
 
 
 def _units(value: Value, wanted: Sequence[Cell], path: str) -> list[Shown]:
     """The units below `path` that some cell of `wanted` (relative to `value`) names or lies in."""
-    if not _is_map(value):
-        return [Shown(path, value_text(value))]
     everything = any(not cell for cell in wanted)
     units: list[Shown] = []
-    for key in in_order(value):
+    for key, part in _parts(value):
         inner = [cell[1:] for cell in wanted if cell and cell[0] == key] + [()] * everything
-        part, place = value[key], f"{path}[{value_text(key)}]"
         if not inner:
             continue
-        if not _is_map(part) or (() in inner and len(value_text(part)) <= NESTED):
+        place = f"{path}[{value_text(key)}]"
+        if () in inner and len(value_text(part)) <= NESTED:
             units.append(Shown(place, value_text(part)))
         else:
             units += _units(part, inner, place)
-    return units
+    return units or [Shown(path, value_text(value))]
 
 
-def _is_map(value: Value) -> bool:
-    return isinstance(value, Fn) and not is_record(value)
+def _parts(value: Value) -> list[tuple[Value, Value]]:
+    """The parts that stand on lines of their own: a function's, and those of a long sequence."""
+    if isinstance(value, Fn) and not is_record(value):
+        return [(key, value[key]) for key in in_order(value)]
+    if isinstance(value, tuple) and len(value) > 1 and len(value_text(value)) > NESTED:
+        return list(enumerate(value, 1))
+    return []
 
 
-def _count(value: Value) -> int:
-    return len(value) if _is_map(value) else 1
-
-
-def _counted(value: Value, wanted: Sequence[Cell]) -> int:
-    if not _is_map(value) or any(not cell for cell in wanted):
-        return _count(value)
-    return sum(1 for key in value if any(cell[0] == key for cell in wanted))
+def _folded(value: Value, wanted: Sequence[Cell]) -> int:
+    """How many of the value's parts no cell names."""
+    keys = [key for key, _ in _parts(value)]
+    named = [key for key in keys if any(not cell or cell[0] == key for cell in wanted)]
+    return len(keys) - len(named) if named else 0

@@ -32,37 +32,52 @@ def changes_text(row: StepView) -> str:
 
 def lines(diagram: Diagram, width: int) -> list[Text]:
     """The diagram, its head first, in at most `width` characters."""
-    pitch = _pitch(diagram.columns)
-    grid = pitch * len(diagram.columns)
+    grid = _Grid(diagram.columns)
     last = diagram.rows[-1].number if diagram.rows else 0
     count = max(4, len(str(last)))
     head = Text(f"{'step':>{count}}  ", style="dim")
-    for name in diagram.columns:
-        head.append(f"{_cut(name or '-', pitch - 1):^{pitch}}", style="bold")
-    head.rstrip()
+    head.append(grid.head(), style="bold")
     shown = [head]
     if diagram.rows and diagram.rows[0].number > 0:
-        above = f"{'':>{count}}  " + f"{'┊':^{pitch}}" * len(diagram.columns)
-        shown.append(Text(above.rstrip(), style="dim"))
+        above = "".join("┊" if place in grid.places.values() else " " for place in range(grid.width))
+        shown.append(Text(f"{'':>{count}}  {above}".rstrip(), style="dim"))
     for row in diagram.rows:
         arrows = [arrow for arrow in diagram.arrows if arrow.target == row.number]
-        shown.append(_row(diagram, row, arrows, pitch, count, width - count - grid - 4))
+        shown.append(_row(diagram, row, arrows, grid, count, width - count - grid.width - 4))
     return shown
 
 
-def _pitch(columns: Sequence[str]) -> int:
-    return min(10, max(5, *(len(name) + 2 for name in columns)))
+class _Grid:
+    """Where the columns are: each as wide as its name, at least `NARROW`."""
+
+    NARROW, WIDE = 5, 14
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.names = [_cut(name or "-", self.WIDE - 2) for name in columns]
+        self.widths = [max(self.NARROW, len(name) + 2) for name in self.names]
+        starts = [sum(self.widths[:index]) for index in range(len(columns))]
+        self.places = {
+            name: start + (wide - 1) // 2 for name, start, wide in zip(columns, starts, self.widths, strict=True)
+        }
+        self.width = sum(self.widths)
+
+    def head(self) -> str:
+        cells = [" "] * self.width
+        for name, place in zip(self.names, self.places.values(), strict=True):
+            start = place - (len(name) - 1) // 2
+            cells[start : start + len(name)] = name
+        return "".join(cells).rstrip()
 
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
-def _row(diagram: Diagram, row: StepView, arrows: list[Arrow], pitch: int, count: int, room: int) -> Text:
+def _row(diagram: Diagram, row: StepView, arrows: list[Arrow], grid: _Grid, count: int, room: int) -> Text:
     failing = row.number in diagram.failing
     style = "bold red" if failing else "dim" if row.kind in ("blocked", "stutter") else ""
     text = Text(f"{row.number:>{count}}  ", style="dim")
-    text.append_text(_grid(diagram, row, arrows, pitch, failing))
+    text.append_text(_lifelines(row, arrows, grid, failing))
     text.append("  ")
     label = _cut(row.label, room)
     text.append(label, style=style)
@@ -76,22 +91,18 @@ def _row(diagram: Diagram, row: StepView, arrows: list[Arrow], pitch: int, count
     return text
 
 
-def _grid(diagram: Diagram, row: StepView, arrows: list[Arrow], pitch: int, failing: bool) -> Text:
+def _lifelines(row: StepView, arrows: list[Arrow], grid: _Grid, failing: bool) -> Text:
     """The lifelines of one row, its mark, and the arrows that end in it."""
-    cells = [" "] * (pitch * len(diagram.columns))
+    cells = [" "] * grid.width
     styles = ["dim"] * len(cells)
-    places = {name: index * pitch + (pitch - 1) // 2 for index, name in enumerate(diagram.columns)}
-    for place in places.values():
-        cells[place] = "│"
-    own = places.get(row.node)
+    for place in grid.places.values():
+        cells[place] = MARKS["initial"] if row.kind == "initial" else "│"
+    own = grid.places.get(row.node)
     for arrow in arrows:
-        source = places.get(arrow.node)
+        source = grid.places.get(arrow.node)
         if source is not None and own is not None:
             _draw(cells, styles, source, own)
-    if row.kind == "initial":
-        for place in places.values():
-            cells[place] = MARKS["initial"]
-    elif own is not None:
+    if row.kind != "initial" and own is not None:
         cells[own] = FAILED if failing else MARKS[row.kind]
         styles[own] = "bold red" if failing else "bold green" if row.kind == "step" else "yellow"
     text = Text()
@@ -105,7 +116,7 @@ def _draw(cells: list[str], styles: list[str], source: int, target: int) -> None
     for place in range(source + step, target, step):
         cells[place] = "┼" if cells[place] in "│┼├┤" else "─"
         styles[place] = "cyan"
-    cells[source] = "├" if step > 0 else "┤"
+    cells[source] = "┼" if cells[source] in "─┼" else "├" if step > 0 else "┤"
     styles[source] = "cyan"
     cells[target - step] = "▶" if step > 0 else "◀"
     styles[target - step] = "cyan"
