@@ -1,0 +1,1 @@
+"""The controller: one metadata log, and the state that is its replay."""

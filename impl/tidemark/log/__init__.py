@@ -1,0 +1,1 @@
+"""A replica's log: record batches, the leader-epoch cache, storage behind an interface."""

@@ -1,0 +1,100 @@
+"""A replica's log (UnifiedLog): batches on a storage, the leader-epoch cache and the high watermark.
+
+The high watermark lives here, below the log's end always; the leader computes it from the ISR, a follower takes it from
+its leader, and after a start it is what the checkpoint file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidemark.changes import CHECKPOINT, FLUSHED, HIGH_WATERMARK, LOG, Changes
+from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset, LeaderEpochCache
+from tidemark.log.storage import Payload, RecordBatch, Storage, read_batches
+
+
+class Log:
+    """One replica's log, opened on what its disk holds.
+
+    `end_offset`: the offset of the next record; `high_watermark`: records below it are known to be committed.
+    """
+
+    __slots__ = ("_changes", "end_offset", "epoch_cache", "high_watermark", "storage")
+
+    def __init__(self, storage: Storage, changes: Changes) -> None:
+        self.storage = storage
+        self._changes = changes
+        self.end_offset = storage.end_offset
+        self.high_watermark = min(storage.high_watermark, storage.end_offset)
+        self.epoch_cache = LeaderEpochCache(storage, changes)
+        self.epoch_cache.truncate_from_end(storage.end_offset)
+
+    def append_as_leader(self, payloads: tuple[Payload, ...], leader_epoch: int) -> int:
+        """Append records as one batch stamped with the leader's epoch; returns the first one's offset."""
+        base_offset = self.end_offset
+        self.epoch_cache.assign(leader_epoch, base_offset)
+        self.storage.append(RecordBatch(base_offset, leader_epoch, payloads))
+        self.end_offset = base_offset + len(payloads)
+        self._changes.mask |= LOG
+        return base_offset
+
+    def append_as_follower(self, batches: Sequence[RecordBatch]) -> None:
+        """Append batches as the leader sent them; their epochs go to the cache."""
+        storage, cache = self.storage, self.epoch_cache
+        for batch in batches:
+            if batch.leader_epoch != cache.latest_epoch:
+                cache.assign(batch.leader_epoch, batch.base_offset)
+            storage.append(batch)
+        self.end_offset = storage.end_offset
+        self._changes.mask |= LOG
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut the log to end at `offset` (no effect beyond its end), and the epochs that begin there or later.
+
+        The cache is trimmed even when no record goes: a leader's epoch without records must go too (KAFKA-10706).
+        """
+        if offset < self.end_offset:
+            self.storage.truncate_to(offset)
+            self.end_offset = self.storage.end_offset
+            self._changes.mask |= LOG | FLUSHED
+            if self.high_watermark > self.end_offset:
+                self.set_high_watermark(self.end_offset)
+        self.epoch_cache.truncate_from_end(offset)
+
+    def read(self, offset: int, limit: int) -> tuple[RecordBatch, ...]:
+        """Whole batches from `offset`, `limit` records at most; none at or beyond the end."""
+        return read_batches(self.storage.batches, self.end_offset, offset, limit)
+
+    def tail_epoch(self) -> int:
+        """The epoch of the last record, -1 for an empty log."""
+        batches = self.storage.batches
+        return batches[-1].leader_epoch if batches else NO_EPOCH
+
+    def end_offset_for_epoch(self, epoch: int) -> EpochEndOffset:
+        """Where an epoch ends in this log; -1, -1 where it cannot tell."""
+        return self.epoch_cache.end_offset_for(epoch, self.end_offset)
+
+    def set_high_watermark(self, offset: int) -> None:
+        """The high watermark, clamped to the log's end; it may go down on a follower."""
+        end = self.end_offset
+        if offset > end:
+            offset = end
+        if offset != self.high_watermark:
+            self.high_watermark = offset
+            self._changes.mask |= HIGH_WATERMARK
+
+    def flush_log(self) -> bool:
+        """Everything to disk; False if everything was."""
+        if self.storage.flushed_offset == self.end_offset:
+            return False
+        self.storage.flush()
+        self._changes.mask |= FLUSHED
+        return True
+
+    def checkpoint_high_watermark(self) -> bool:
+        """Write the high watermark to its checkpoint file; False if it is there already."""
+        if self.storage.high_watermark == self.high_watermark:
+            return False
+        self.storage.high_watermark = self.high_watermark
+        self._changes.mask |= CHECKPOINT
+        return True

@@ -1,0 +1,406 @@
+"""The abstraction function: what the specification's variables are, read off the implementation's state.
+
+| variable                          | what it is here                                                                            |
+|-----------------------------------|--------------------------------------------------------------------------------------------|
+| `metadata`                        | the partition's changes in the metadata log; other records are left out                    |
+| `registered`                      | the controller's registrations; `since` counts the changes up to the registration's offset |
+| `status`                          | "running" for a registered process; else how the last one ended                            |
+| `brokerEpoch`                     | the process's epoch; of a broker that is down, the one it last registered with             |
+| `view`                            | the partition's leader, epochs and committed ISR; nothing before any metadata              |
+| `log`                             | the batches on disk, record by record; a payload's value is its rank among the appended    |
+| `flushed`, `checkpoint`           | the storage's recovery point, the high-watermark checkpoint                                |
+| `epochCache`                      | the cache; of a broker that is down, its checkpoint as recovery will trim it               |
+| `highWatermark`                   | the log's; of a broker that is down, the checkpoint's within the log                       |
+| `epochStart`                      | the leader's epoch start offset; 0 on a follower                                           |
+| `remoteLeo`, `remoteEpoch`        | the leader's remote replicas; -1 for its own and on a follower, whatever it remembers      |
+| `pendingIsr`                      | the undecided proposal                                                                     |
+| `produced`                        | how many payloads any leader has appended                                                  |
+| `waiting`                         | the required offsets of the delayed produces, by value                                     |
+| `lastFetchedEpoch`                | the follower's fetch state; -1 on a leader                                                 |
+| `fetch`                           | the exchange between a follower and a source: what was asked, what is being read, or the   |
+|                                   | answer, with the epoch and offset that the follower asked for                              |
+| `alter`                           | the exchange between a broker and the controller                                           |
+
+A *unit* is what is computed and compared at once: one broker's part of a variable, one exchange. Its cells come as the
+layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tidemark.controller.records import MetadataLog
+from tidemark.controller.replication_control import ReplicationControl
+from tidemark.errors import NONE
+from tidemark.log.storage import Payload, RecordBatch, Storage
+from tidemark.replication.broker import STARTING, Broker
+from tidemark.replication.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerId,
+    FetchRequest,
+    FetchResponse,
+    PendingRead,
+)
+
+Cells = tuple[int, ...]
+
+
+class CapacityExceeded(Exception):
+    """A value that the layout cannot hold: the trace ends before the step that made it."""
+
+
+class Host(Protocol):
+    """A machine: its disk, its process if one runs, and how the last one ended ("stopped", "crashed", "lossy")."""
+
+    storage: Storage
+    broker: Broker | None
+    down: str
+
+
+class FetchExchange(Protocol):
+    """A follower's one outstanding fetch at a source: asked, perhaps being read, perhaps answered."""
+
+    request: FetchRequest | None
+    read: PendingRead | None
+    response: FetchResponse | None
+
+
+class AlterExchange(Protocol):
+    """A broker's one outstanding AlterPartition: asked or answered, never both."""
+
+    request: AlterPartitionRequest | None
+    response: AlterPartitionResponse | None
+
+
+class Table:
+    """What the abstraction needs of a trace header: offsets of variables, tags and atoms as numbers, capacities.
+
+    Raises ValueError if the header is not for the specification that this file is written for.
+    """
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.variables: dict[str, Any] = header["variables"]
+        constants = header["constants"]
+        self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
+        self.count = len(self.brokers)
+        self.min_isr: int = constants["MinIsr"]
+        self.max_log: int = constants["MaxLog"]
+        self.max_epoch: int = constants["MaxEpoch"]
+        self.max_metadata: int = constants["MaxMetadata"]
+        self.max_broker_epoch: int = constants["MaxBrokerEpoch"]
+        self.max_value: int = constants["MaxValue"]
+        self.max_fetch: int = constants["MaxFetch"]
+        self.cells = sum(variable["cells"] for variable in self.variables.values())
+        change = self._record(self._type("metadata")["sequence"], ("elr", "isr", "leader", "leaderEpoch"), "metadata")
+        self.leaders = {name: index for index, name in enumerate(change["leader"]["atom"])}
+        self.no_leader: int = self.leaders[constants["None"]]
+        self.leader_number = {index: self.leaders[name] for index, name in enumerate(self.brokers)}
+        self.registration_state = self._atoms(
+            self._record(self._each("registered"), ("epoch", "since", "state"), "registered")["state"]
+        )
+        self.status = self._atoms(self._each("status"))
+        self._record(self._each("view"), ("isr", "leader", "leaderEpoch", "partitionEpoch"), "view")
+        self._record(self._each("pendingIsr"), ("active", "isr", "memberEpochs"), "pendingIsr")
+        self._record(self._each("log")["sequence"], ("epoch", "value"), "log")
+        self._record(self._each("epochCache")["sequence"], ("epoch", "start"), "epochCache")
+        fetch = self._each("fetch")["function"]
+        self.fetch_tag, self.fetch_slot = self._union(fetch, "fetch")
+        self.fetch_error = self._atoms(self._field(fetch, "error", "error"))
+        self.fetch_cells: int = self.variables["fetch"]["cells"] // self.count**2
+        alter = self._each("alter")
+        self.alter_tag, self.alter_slot = self._union(alter, "alter")
+        self.alter_error = self._atoms(self._field(alter, "reply", "error"))
+        self.alter_cells: int = self.variables["alter"]["cells"] // self.count
+
+    def offset(self, variable: str) -> int:
+        """The first cell of a variable."""
+        return int(self.variables[variable]["offset"])
+
+    def _type(self, variable: str) -> Any:
+        if variable not in self.variables:
+            raise ValueError(f"the header has no variable {variable}: it is not that of the replication specification")
+        return self.variables[variable]["type"]
+
+    def _each(self, variable: str) -> Any:
+        return self._type(variable)["function"]
+
+    @staticmethod
+    def _record(kind: Any, names: tuple[str, ...], variable: str) -> Any:
+        if tuple(kind["record"]) != names:
+            raise ValueError(f"variable {variable} has the fields {', '.join(kind['record'])}, not {', '.join(names)}")
+        return kind["record"]
+
+    @staticmethod
+    def _atoms(kind: Any) -> dict[str, int]:
+        return {name: index for index, name in enumerate(kind["atom"])}
+
+    @staticmethod
+    def _union(kind: Any, variable: str) -> tuple[dict[str, int], dict[str, int]]:
+        tags = sorted(tag for variant in kind["union"] for tag in variant["tags"])
+        slots = {name: offset for name, offset, _ in kind["slots"]}
+        if len(slots) != len(kind["slots"]):
+            raise ValueError(f"variable {variable} keeps one field at two places")
+        return {tag: index for index, tag in enumerate(tags)}, slots
+
+    @staticmethod
+    def _field(kind: Any, tag: str, name: str) -> Any:
+        return next(variant["fields"][name] for variant in kind["union"] if tag in variant["tags"])
+
+
+class Abstraction:
+    """The abstraction function over one cluster, unit by unit.
+
+    Every method takes a part of the implementation and returns the cells of one unit. `values` numbers the payloads in
+    the order in which leaders appended them. Raises CapacityExceeded for a state beyond the table's capacities.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.values: dict[Payload, int] = {}
+        count = table.count
+        self.no_view: Cells = (0, table.no_leader, -1, 0)
+        self.no_remote: Cells = (-1,) * count
+        self.no_pending: Cells = (0, 0, *self.no_remote)
+        self._status = table.status
+        self._running = table.status["running"]
+        self._leaders: dict[BrokerId | None, int] = {None: table.no_leader, **table.leader_number}
+        self._masks: dict[frozenset[BrokerId], int] = {}
+        self._fetch_idle = self._sparse(table.fetch_cells, {0: table.fetch_tag["idle"]})
+        self._alter_idle = self._sparse(table.alter_cells, {0: table.alter_tag["idle"]})
+
+    @staticmethod
+    def _sparse(size: int, cells: dict[int, int]) -> Cells:
+        return tuple([cells.get(index, 0) for index in range(size)])
+
+    def mask(self, brokers: frozenset[BrokerId]) -> int:
+        """A set of brokers as a bit mask over their sorted names."""
+        found = self._masks.get(brokers)
+        if found is None:
+            found = self._masks[brokers] = sum(1 << broker for broker in brokers)
+        return found
+
+    # --- controller -----------------------------------------------------------------------------------------------
+
+    def metadata(self, log: MetadataLog) -> Cells:
+        """Length, then per change ELR, ISR, leader, leader epoch."""
+        changes = log.partition_changes
+        if len(changes) > self.table.max_metadata or changes[-1].leader_epoch > self.table.max_epoch:
+            raise CapacityExceeded("partition changes")
+        cells = [len(changes)]
+        for change in changes:
+            cells += (
+                self.mask(change.elr),
+                self.mask(change.isr),
+                self._leaders[change.leader],
+                change.leader_epoch,
+            )
+        return tuple(cells)
+
+    def registered(self, control: ReplicationControl, log: MetadataLog, broker: BrokerId) -> Cells:
+        """Broker epoch, number of changes up to the registration, state."""
+        registration = control.registrations[broker]
+        if registration.broker_epoch > self.table.max_broker_epoch:
+            raise CapacityExceeded("incarnations of a broker")
+        state = "fenced" if registration.fenced else "stopping" if registration.in_controlled_shutdown else "active"
+        change = log.delta(0, registration.offset)
+        since = 0 if change is None else change.partition_epoch
+        return registration.broker_epoch, since, self.table.registration_state[state]
+
+    # --- process --------------------------------------------------------------------------------------------------
+
+    def status(self, host: Host) -> Cells:
+        """One cell."""
+        broker = host.broker
+        if broker is None or broker.state == STARTING:
+            return (self._status[host.down],)
+        return (self._running,)
+
+    def broker_epoch(self, host: Host, control: ReplicationControl, broker_id: BrokerId) -> Cells:
+        """One cell."""
+        broker = host.broker
+        if broker is None or broker.state == STARTING:
+            return (control.registrations[broker_id].broker_epoch,)
+        return (broker.epoch,)
+
+    def view(self, broker: Broker | None) -> Cells:
+        """ISR, leader, leader epoch, partition epoch."""
+        if broker is None:
+            return self.no_view
+        partition = broker.partition
+        return (
+            self.mask(partition.isr),
+            self._leaders[partition.leader_id],
+            partition.leader_epoch,
+            partition.partition_epoch,
+        )
+
+    # --- disk -----------------------------------------------------------------------------------------------------
+
+    def log(self, storage: Storage) -> Cells:
+        """Length, then per record epoch and value."""
+        if storage.end_offset > self.table.max_log:
+            raise CapacityExceeded("records in a log")
+        cells = [storage.end_offset]
+        self._records(cells, storage.batches)
+        return tuple(cells)
+
+    def _records(self, cells: list[int], batches: Sequence[RecordBatch]) -> None:
+        values = self.values
+        for batch in batches:
+            for payload in batch.records:
+                number = values.get(payload)
+                if number is None:
+                    number = values[payload] = len(values) + 1
+                    if number > self.table.max_value:
+                        raise CapacityExceeded("produce attempts")
+                cells += (batch.leader_epoch, number)
+
+    def flushed(self, storage: Storage) -> Cells:
+        """One cell."""
+        return (storage.flushed_offset,)
+
+    def epoch_cache(self, storage: Storage, broker: Broker | None) -> Cells:
+        """Length, then per entry epoch and start offset."""
+        entries = storage.epochs
+        if broker is None:
+            entries = tuple(entry for entry in entries if entry.start_offset < storage.end_offset)
+        cells = [len(entries)]
+        for entry in entries:
+            cells += (entry.epoch, entry.start_offset)
+        return tuple(cells)
+
+    def high_watermark(self, storage: Storage, broker: Broker | None) -> Cells:
+        """One cell."""
+        return (min(storage.high_watermark, storage.end_offset) if broker is None else broker.log.high_watermark,)
+
+    def checkpoint(self, storage: Storage) -> Cells:
+        """One cell."""
+        return (storage.high_watermark,)
+
+    # --- the leader's memory --------------------------------------------------------------------------------------
+
+    def epoch_start(self, broker: Broker | None) -> Cells:
+        """One cell."""
+        return (broker.partition.epoch_start_offset if broker is not None and broker.partition.is_leader else 0,)
+
+    def remote_leo(self, broker: Broker | None) -> Cells:
+        """Per broker: its log end by its last counted fetch."""
+        if broker is None or not broker.partition.is_leader:
+            return self.no_remote
+        cells = [replica.log_end_offset for replica in broker.partition.remote.values()]
+        cells.insert(broker.id, -1)
+        return tuple(cells)
+
+    def remote_epoch(self, broker: Broker | None) -> Cells:
+        """Per broker: its broker epoch by that fetch."""
+        if broker is None or not broker.partition.is_leader:
+            return self.no_remote
+        cells = [replica.broker_epoch for replica in broker.partition.remote.values()]
+        cells.insert(broker.id, -1)
+        return tuple(cells)
+
+    def pending_isr(self, broker: Broker | None) -> Cells:
+        """Active, ISR, per broker the epoch that the proposal names (-1 for others)."""
+        pending = None if broker is None else broker.partition.pending
+        if pending is None:
+            return self.no_pending
+        epochs = list(self.no_remote)
+        for member in pending.members:
+            epochs[member.broker_id] = member.broker_epoch
+        return (1, self.mask(pending.isr), *epochs)
+
+    def waiting(self, broker: Broker | None) -> Cells:
+        """Per value: the offset that its produce waits for, 0 none."""
+        cells = [0] * self.table.max_value
+        if broker is not None:
+            for delayed in broker.purgatory.waiting.values():
+                cells[self.values[delayed.payload] - 1] = delayed.required_offset
+        return tuple(cells)
+
+    def produced(self) -> Cells:
+        """One cell."""
+        return (len(self.values),)
+
+    # --- the follower's memory ------------------------------------------------------------------------------------
+
+    def last_fetched_epoch(self, broker: Broker | None) -> Cells:
+        """One cell."""
+        return (-1 if broker is None or broker.partition.is_leader else broker.partition.last_fetched_epoch,)
+
+    # --- the network ----------------------------------------------------------------------------------------------
+
+    def fetch(self, exchange: FetchExchange) -> Cells:
+        """A tag and the union's fields at their places."""
+        request = exchange.request
+        if request is None:
+            return self._fetch_idle
+        table = self.table
+        tag, at = table.fetch_tag, table.fetch_slot
+        cells = [0] * table.fetch_cells
+        cells[at["epoch"]] = request.current_leader_epoch
+        cells[at["offset"]] = request.fetch_offset
+        response, read = exchange.response, exchange.read
+        if response is not None:
+            self._response(cells, response)
+        elif read is not None:
+            cells[0] = tag["reading"]
+            cells[at["count"]] = read.limit
+            cells[at["hw"]] = read.high_watermark
+        else:
+            cells[0] = tag["request"]
+            cells[at["lastEpoch"]] = request.last_fetched_epoch
+            cells[at["brokerEpoch"]] = request.broker_epoch
+        return tuple(cells)
+
+    def _response(self, cells: list[int], response: FetchResponse) -> None:
+        tag, at = self.table.fetch_tag, self.table.fetch_slot
+        if response.error != NONE:
+            cells[0] = tag["error"]
+            cells[at["error"]] = self.table.fetch_error[response.error]
+            cells[at["endOffset"]] = response.log_end_offset
+            return
+        cells[at["hw"]] = response.high_watermark
+        diverging = response.diverging
+        if diverging is not None:
+            cells[0] = tag["diverging"]
+            cells[at["divergingEpoch"]] = diverging.epoch
+            cells[at["endOffset"]] = diverging.end_offset
+            return
+        cells[0] = tag["records"]
+        records: list[int] = []
+        self._records(records, response.records)
+        first = at["batch"]
+        cells[first] = len(records) // 2
+        cells[first + 1 : first + 1 + len(records)] = records
+
+    def alter(self, exchange: AlterExchange) -> Cells:
+        """A tag and the union's fields at their places."""
+        table = self.table
+        tag, at = table.alter_tag, table.alter_slot
+        request, response = exchange.request, exchange.response
+        if response is not None:
+            return self._sparse(
+                table.alter_cells,
+                {
+                    0: tag["reply"],
+                    at["error"]: table.alter_error[response.error],
+                    at["leaderEpoch"]: response.leader_epoch,
+                    at["partitionEpoch"]: response.partition_epoch,
+                },
+            )
+        if request is None:
+            return self._alter_idle
+        cells = {
+            0: tag["request"],
+            at["brokerEpoch"]: request.broker_epoch,
+            at["isr"]: self.mask(request.isr),
+            at["leaderEpoch"]: request.leader_epoch,
+            at["partitionEpoch"]: request.partition_epoch,
+        }
+        for broker in range(table.count):
+            cells[at["memberEpochs"] + broker] = -1
+        for member in request.members:
+            cells[at["memberEpochs"] + member.broker_id] = member.broker_epoch
+        return self._sparse(table.alter_cells, cells)

@@ -1,0 +1,73 @@
+"""Delayed produces (DelayedProduce, the purgatory): acks=all waits here until the high watermark covers the record."""
+
+from __future__ import annotations
+
+from tidemark.changes import PURGATORY, Changes
+from tidemark.errors import (
+    NONE,
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    NOT_LEADER_OR_FOLLOWER,
+    REQUEST_TIMED_OUT,
+)
+from tidemark.log.storage import Payload
+from tidemark.replication.messages import REFUSED, ProduceResponse, Refused
+from tidemark.replication.partition import Partition
+from tidemark.replication.rules import Rules
+from tidemark.structs import value
+
+
+@value
+class DelayedProduce:
+    """A produce that waits for the high watermark to reach `required_offset`, until `deadline_ms` at the longest."""
+
+    payload: Payload
+    base_offset: int
+    required_offset: int
+    deadline_ms: int
+
+
+class ProducePurgatory:
+    """The waiting produces of one partition, oldest first: payload -> DelayedProduce."""
+
+    __slots__ = ("_changes", "_partition", "_rules", "waiting")
+
+    def __init__(self, partition: Partition, rules: Rules, changes: Changes) -> None:
+        self._partition = partition
+        self._rules = rules
+        self._changes = changes
+        self.waiting: dict[Payload, DelayedProduce] = {}
+
+    def park(self, payload: Payload, base_offset: int, deadline_ms: int) -> None:
+        """An appended acks=all produce waits."""
+        self.waiting[payload] = DelayedProduce(payload, base_offset, base_offset + 1, deadline_ms)
+        self._changes.mask |= PURGATORY
+
+    def complete_produce(self, payload: Payload) -> ProduceResponse | Refused | None:
+        """Acknowledge a waiting produce. None: it does not wait here or cannot succeed now; REFUSED: not committed yet."""
+        delayed, partition = self.waiting.get(payload), self._partition
+        if delayed is None or not partition.is_leader or not partition.has_enough_replicas():
+            return None
+        if not self._rules.ack_all_only_below_hw(partition.log.high_watermark, delayed.required_offset):
+            return REFUSED
+        self._forget(payload)
+        return ProduceResponse(payload, NONE, delayed.base_offset)
+
+    def fail_produce(self, payload: Payload, now: int) -> ProduceResponse | None:
+        """Answer a waiting produce with the error that is due, None if none is; its record stays in the log."""
+        delayed, partition = self.waiting.get(payload), self._partition
+        if delayed is None:
+            return None
+        if not partition.is_leader:
+            error = NOT_LEADER_OR_FOLLOWER
+        elif partition.log.high_watermark >= delayed.required_offset and not partition.has_enough_replicas():
+            error = NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        elif now >= delayed.deadline_ms:
+            error = REQUEST_TIMED_OUT
+        else:
+            return None
+        self._forget(payload)
+        return ProduceResponse(payload, error)
+
+    def _forget(self, payload: Payload) -> None:
+        del self.waiting[payload]
+        self._changes.mask |= PURGATORY

@@ -1,0 +1,29 @@
+"""The deterministic simulator: a cluster, faults by profile, traces in the specification's terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.replication.rules import Rules
+from tidemark.sim.run import Simulator, SimResult
+
+__all__ = ["SimResult", "Simulator", "simulate"]
+
+_simulators: dict[tuple[Any, ...], tuple[Any, Simulator]] = {}
+
+
+def simulate(
+    seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = "chaos", rules: Rules | None = None
+) -> SimResult:
+    """One trace. `table` is a trace header as `tidemark schema` prints it (a dict); its constants say how many brokers
+    there are. What can be prepared is kept for the next call with the same arguments.
+
+    Raises ValueError for a header of another specification, or a profile that there is not.
+    """
+    key = (id(table), steps, profile, id(rules))
+    known = _simulators.get(key)
+    if known is None or known[0] is not table:
+        if len(_simulators) >= 64:
+            _simulators.clear()
+        known = _simulators[key] = (table, Simulator(table, steps=steps, profile=profile, rules=rules))
+    return known[1].run(seed)

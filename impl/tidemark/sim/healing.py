@@ -1,0 +1,129 @@
+"""Healing: faults stop, everything that is down starts, and the cluster is run fairly until it has come to rest.
+
+At rest means: every broker is up, active and in the ISR, knows the last metadata, has the leader's log with everything
+committed, and nothing waits. A client produces once more on the way, so that a healed run has acknowledged something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidemark.replication.messages import BrokerId
+from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
+
+ROUNDS = 60
+
+
+def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
+    """Heal; returns whether the cluster came to rest. `produce(broker, acks)` sends one more attempt."""
+    cluster.network.heal()
+    for host in cluster.hosts:
+        host.paused = host.slow_disk = False
+        host.skew_ms = 0
+    produced = False
+    for _ in range(ROUNDS):
+        cluster.now += SESSION_TIMEOUT_MS // 2
+        _administer(cluster)
+        _replicate(cluster)
+        leader = cluster.control.partition.leader
+        if not produced and leader is not None and _all_in_sync(cluster):
+            produced = produce(leader, "all")
+            if produced:
+                continue
+            produced = True  # no room for one more record
+        if produced and at_rest(cluster):
+            return True
+    return False
+
+
+def _administer(cluster: Cluster) -> None:
+    """Sessions, registrations, metadata, AlterPartition, one round."""
+    for broker_id in cluster.replicas:
+        broker = cluster.hosts[broker_id].broker
+        if broker is None:
+            cluster.expire_session(broker_id)
+            cluster.start_broker(broker_id)
+        else:
+            cluster.start_broker(broker_id)
+            cluster.stop_broker(broker_id)
+        cluster.apply_metadata(broker_id)
+        cluster.heartbeat(broker_id)
+        cluster.apply_metadata(broker_id)
+
+
+def _replicate(cluster: Cluster) -> None:
+    """Every follower fetches once, every leader sees to its ISR and its purgatory."""
+    for follower in cluster.replicas:
+        for connection in cluster.network.fetches[follower]:
+            if connection.read is not None:
+                cluster.read_fetch(connection)
+            elif connection.request is not None and connection.response is None:
+                cluster.receive_fetch(connection, 3)
+            if connection.response is not None:
+                cluster.receive_response(connection)
+        if _behind(cluster, follower) and cluster.send_fetch(follower):
+            leader = cluster.hosts[follower].broker
+            source = None if leader is None else leader.partition.leader_id
+            if source is not None and cluster.receive_fetch(cluster.network.fetches[follower][source], 3):
+                cluster.receive_response(cluster.network.fetches[follower][source])
+    for broker_id in cluster.replicas:
+        cluster.receive_alter_reply(broker_id)
+        cluster.receive_alter_partition(broker_id)
+        cluster.receive_alter_reply(broker_id)
+        cluster.resend_alter_partition(broker_id)
+        _lead(cluster, broker_id)
+
+
+def _lead(cluster: Cluster, broker_id: BrokerId) -> None:
+    broker = cluster.up(broker_id)
+    if broker is None:
+        return
+    if broker.partition.is_leader:
+        for follower in cluster.replicas:
+            if follower not in broker.partition.isr and cluster.control.registrations[follower].active:
+                cluster.expand_isr(broker_id, follower)
+    for payload in list(broker.purgatory.waiting):
+        if not cluster.fail_produce(broker_id, payload):
+            cluster.complete_produce(broker_id, payload)
+
+
+def _behind(cluster: Cluster, follower: BrokerId) -> bool:
+    """Whether a fetch would tell follower or leader something new."""
+    broker, leader_id = cluster.up(follower), cluster.control.partition.leader
+    leader = None if leader_id is None else cluster.up(leader_id)
+    if broker is None or leader is None or not leader.partition.is_leader or follower == leader_id:
+        return False
+    known = leader.partition.remote[follower]
+    return (
+        broker.log.end_offset != leader.log.end_offset
+        or known.log_end_offset != broker.log.end_offset
+        or known.broker_epoch != broker.epoch
+        or broker.log.high_watermark != leader.log.high_watermark
+        or broker.partition.last_fetched_epoch != leader.log.tail_epoch()
+    )
+
+
+def _all_in_sync(cluster: Cluster) -> bool:
+    return len(cluster.control.partition.isr) == cluster.count
+
+
+def at_rest(cluster: Cluster) -> bool:
+    """Whether nothing is left to do."""
+    partition = cluster.control.partition
+    if partition.leader is None or not _all_in_sync(cluster):
+        return False
+    leader = cluster.up(partition.leader)
+    if leader is None or leader.log.high_watermark != leader.log.end_offset or leader.partition.pending is not None:
+        return False
+    for broker_id in cluster.replicas:
+        broker = cluster.up(broker_id)
+        if (
+            broker is None
+            or broker.partition.partition_epoch != partition.partition_epoch
+            or broker.purgatory.waiting
+            or broker.log.storage.batches != leader.log.storage.batches
+            or broker.log.high_watermark != leader.log.high_watermark
+            or not cluster.control.registrations[broker_id].active
+        ):
+            return False
+    return True

@@ -1,0 +1,110 @@
+"""The network: one connection per follower and source broker, one per broker and controller.
+
+Connections are FIFO and repeat nothing, and at most one request is outstanding on each, so an exchange is all that a
+connection can hold. It waits until the simulator moves it on (that is delay), goes when the connection breaks (loss),
+and stands still while the way is cut; ways are cut in one direction at a time.
+"""
+
+from __future__ import annotations
+
+from tidemark.replication.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerId,
+    FetchRequest,
+    FetchResponse,
+    PendingRead,
+)
+
+
+class FetchConnection:
+    """The fetches of `follower` at `source`: idle, asked, being read, or answered.
+
+    `moved` is shared by all connections of a network: who moves on puts itself there.
+    """
+
+    __slots__ = ("follower", "moved", "read", "request", "response", "source")
+
+    def __init__(self, follower: BrokerId, source: BrokerId, moved: list[FetchConnection | AlterConnection]) -> None:
+        self.follower = follower
+        self.source = source
+        self.moved = moved
+        self.request: FetchRequest | None = None
+        self.read: PendingRead | None = None
+        self.response: FetchResponse | None = None
+
+    def ask(self, request: FetchRequest) -> None:
+        """The request is on its way."""
+        self.request = request
+        self.moved.append(self)
+
+    def begin_read(self, read: PendingRead) -> None:
+        """The source has validated the request and will read the bytes later."""
+        self.read = read
+        self.moved.append(self)
+
+    def answer(self, response: FetchResponse) -> None:
+        """The response is on its way."""
+        self.response = response
+        self.read = None
+        self.moved.append(self)
+
+    def clear(self) -> None:
+        """The exchange is over, or the connection broke."""
+        self.request = self.read = self.response = None
+        self.moved.append(self)
+
+
+class AlterConnection:
+    """The AlterPartition exchange of one broker with the controller: idle, asked, or answered."""
+
+    __slots__ = ("broker", "moved", "request", "response")
+
+    def __init__(self, broker: BrokerId, moved: list[FetchConnection | AlterConnection]) -> None:
+        self.broker = broker
+        self.moved = moved
+        self.request: AlterPartitionRequest | None = None
+        self.response: AlterPartitionResponse | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is outstanding."""
+        return self.request is None and self.response is None
+
+    def ask(self, request: AlterPartitionRequest) -> None:
+        """The request is on its way."""
+        self.request = request
+        self.moved.append(self)
+
+    def answer(self, response: AlterPartitionResponse) -> None:
+        """The reply is on its way."""
+        self.request = None
+        self.response = response
+        self.moved.append(self)
+
+    def clear(self) -> None:
+        """The exchange is over, or the connection broke."""
+        self.request = self.response = None
+        self.moved.append(self)
+
+
+class Network:
+    """All connections among `count` brokers and the controller.
+
+    `fetches[f][s]` is follower f's connection to source s; `alters[b]` broker b's to the controller; `cut[a][b]` holds
+    messages from a to b back, with the controller as number `count`; `moved`: what moved since somebody last looked.
+    """
+
+    __slots__ = ("alters", "count", "cut", "fetches", "moved")
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.moved: list[FetchConnection | AlterConnection] = []
+        self.fetches = [[FetchConnection(f, s, self.moved) for s in range(count)] for f in range(count)]
+        self.alters = [AlterConnection(b, self.moved) for b in range(count)]
+        self.cut = [[False] * (count + 1) for _ in range(count + 1)]
+
+    def heal(self) -> None:
+        """Every way is open."""
+        for row in self.cut:
+            row[:] = [False] * len(row)

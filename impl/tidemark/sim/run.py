@@ -1,0 +1,355 @@
+"""One simulated run: chaos by a profile, then perhaps healing, then the verdict of a client that reads back.
+
+One seed decides all. Every step draws one random word and slices it: what to try, where, how much. Time advances with
+every try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tidemark.log.storage import Payload
+from tidemark.replication.abstraction import CapacityExceeded, Table
+from tidemark.replication.messages import BrokerId
+from tidemark.replication.partition import ReplicationConfig
+from tidemark.replication.rules import Rules
+from tidemark.sim.cluster import Cluster
+from tidemark.sim.healing import heal
+from tidemark.sim.profiles import PROFILES, Profile
+from tidemark.sim.readback import lost_payloads
+from tidemark.sim.recorder import Actions, Recorder
+
+WORD = 48
+"""Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
+
+
+@dataclass(slots=True)
+class SimResult:
+    """One trace.
+
+    `stream`: its delta stream; `steps`: its records after the initial one, `changing` of which changed something;
+    `acked`: payloads acknowledged with acks=all, `lost`: those that a client did not find where they were acknowledged
+    (only after healing); `healed`: faults have stopped; `converged`: and the cluster came to rest; `capacity`: the trace
+    was cut at a capacity.
+    """
+
+    seed: int
+    stream: bytes
+    steps: int
+    changing: int
+    acked: int
+    lost: int
+    healed: bool
+    converged: bool
+    capacity: bool
+
+
+class Simulator:
+    """Everything that runs of one kind share: the table of a trace header, a profile, rules. Call `run(seed)`."""
+
+    def __init__(
+        self, header: dict[str, Any], *, steps: int = 50, profile: str = "chaos", rules: Rules | None = None
+    ) -> None:
+        if profile not in PROFILES:
+            raise ValueError(f"there is no profile {profile}; the profiles are {', '.join(PROFILES)}")
+        self.table = Table(header)
+        self.actions = Actions(header, self.table)
+        self.steps = steps
+        self.profile = PROFILES[profile]
+        self.rules = rules if rules is not None else Rules()
+        self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
+        self.kinds = weight_table(self.profile)
+
+    def run(self, seed: int) -> SimResult:
+        """The trace of a seed."""
+        return Run(self, seed).run()
+
+
+def weight_table(profile: Profile) -> list[str]:
+    """256 kinds of events, each as often as its weight says."""
+    total = sum(profile.weights.values())
+    table: list[str] = []
+    done = 0
+    for kind, weight in profile.weights.items():
+        done += weight
+        table += [kind] * (done * 256 // total - len(table))
+    return table
+
+
+class Run:
+    """The state of one run: the cluster, the client's next payload, the limits that keep a trace within its capacities."""
+
+    def __init__(self, simulator: Simulator, seed: int) -> None:
+        self.simulator = simulator
+        self.seed = seed
+        self.profile = simulator.profile
+        table = simulator.table
+        random = Random(seed)
+        self._bits = random.getrandbits
+        first = self._bits(16)
+        self.cluster = cluster = Cluster(table.count, first % table.count, simulator.config, simulator.rules)
+        self.recorder = cluster.recorder = Recorder(
+            table, simulator.actions, cluster.hosts, cluster.control, cluster.metadata, cluster.network
+        )
+        self._heals = first >> 8 < self.profile.heals
+        self._next_payload: Payload = 1
+        self._count = table.count
+        self._max_fetch = table.max_fetch
+        # the healing needs room: for a few records, elections, ISR changes and registrations
+        self._log_limit = table.max_log - 2
+        self._value_limit = table.max_value - 2
+        self._epoch_limit = table.max_epoch - 3
+        self._metadata_limit = table.max_metadata - 2 * table.count - 2
+        self._incarnation_limit = table.max_broker_epoch - 1
+
+    def run(self) -> SimResult:
+        """Chaos, then perhaps healing."""
+        recorder = self.recorder
+        recorder.begin()
+        capacity = converged = False
+        lost: list[Payload] = []
+        try:
+            self._chaos(self.simulator.steps - (self.simulator.steps // 3 if self._heals else 0))
+            if self._heals:
+                converged = heal(self.cluster, self._produce)
+                lost = lost_payloads(self.cluster)
+        except CapacityExceeded:
+            capacity = True
+        stream = recorder.end(self._heals and not capacity, capacity)
+        return SimResult(
+            self.seed,
+            stream,
+            recorder.records - 1,
+            recorder.changing,
+            len(self.cluster.answers.acked),
+            len(lost),
+            self._heals,
+            converged,
+            capacity,
+        )
+
+    def _chaos(self, steps: int) -> None:
+        events: list[Callable[[int], bool]] = [getattr(self, kind) for kind in self.simulator.kinds]
+        bits, recorder, cluster = self._bits, self.recorder, self.cluster
+        tries = 40 * steps
+        while recorder.records <= steps and tries:
+            tries -= 1
+            word = bits(WORD)
+            cluster.now += 1 + (word >> 40 & 7)
+            events[word & 255](word >> 8)
+
+    # --- events: each gets the word without the kind, and says whether something happened -------------------------
+
+    def fetch(self, word: int) -> bool:
+        """Some exchange between a follower and a source moves on."""
+        count, cluster = self._count, self.cluster
+        follower = word % count
+        for _ in range(count):
+            broker = cluster.up(follower)
+            connections = cluster.network.fetches[follower]
+            source = (word >> 8) % count
+            if broker is not None and broker.partition.leader_id is not None and (
+                word & 0x1C0000 or connections[source].request is None
+            ):
+                source = broker.partition.leader_id
+            connection = connections[source]
+            if connection.request is None:
+                if cluster.send_fetch(follower):
+                    return True
+            elif connection.response is not None:
+                if cluster.receive_response(connection, adopt_first=not word & 0x600000):
+                    return True
+            elif connection.read is not None:
+                if not word & 0x300 and cluster.read_fetch(connection):
+                    return True
+            elif cluster.receive_fetch(
+                connection, 1 + (word >> 16) % self._max_fetch, cluster.hosts[source].slow_disk
+            ):
+                return True
+            follower = (follower + 1) % count
+        return False
+
+    def produce(self, word: int) -> bool:
+        """The client sends an attempt to a broker that believes to lead."""
+        return self._produce(word % self._count, self.profile.acks[word >> 8 & 7])
+
+    def _produce(self, first: BrokerId, acks: str) -> bool:
+        cluster = self.cluster
+        if len(self.recorder.abstraction.values) >= self._value_limit:
+            return False
+        for step in range(self._count):
+            broker_id = (first + step) % self._count
+            broker = cluster.hosts[broker_id].broker
+            if broker is not None and broker.partition.is_leader and broker.log.end_offset < self._log_limit:
+                self._next_payload += 1
+                return cluster.append_record(broker_id, self._next_payload, acks)
+        return False
+
+    def apply(self, word: int) -> bool:
+        """A broker applies metadata: all that there is, or one batch of it."""
+        cluster = self.cluster
+        for step in range(self._count):
+            broker_id = (word + step) % self._count
+            broker = cluster.hosts[broker_id].broker
+            if broker is not None and broker.metadata_offset < cluster.metadata.end_offset:
+                end = None
+                if not word & 0x300:
+                    end = next(offset for offset in cluster.metadata.ends if offset > broker.metadata_offset)
+                if cluster.apply_metadata(broker_id, end):
+                    return True
+        return False
+
+    def alter(self, word: int) -> bool:
+        """An AlterPartition exchange moves on."""
+        cluster = self.cluster
+        for step in range(self._count):
+            broker_id = (word + step) % self._count
+            connection = cluster.network.alters[broker_id]
+            if connection.request is not None:
+                if cluster.receive_alter_partition(broker_id):
+                    return True
+            elif connection.response is not None:
+                if cluster.receive_alter_reply(broker_id):
+                    return True
+            elif cluster.resend_alter_partition(broker_id):
+                return True
+        return False
+
+    def maintain_isr(self, word: int) -> bool:
+        """A leader looks for a member that lags, or for a follower that has caught up."""
+        cluster = self.cluster
+        if not self._room_for_changes():
+            return False
+        for step in range(self._count):
+            broker_id = (word + step) % self._count
+            broker = cluster.hosts[broker_id].broker
+            if broker is None or not broker.partition.is_leader:
+                continue
+            if word & 0x100 and cluster.shrink_isr(broker_id):
+                return True
+            follower = (word >> 9) % self._count
+            for _ in range(self._count):
+                if follower not in broker.partition.isr and cluster.expand_isr(broker_id, follower):
+                    return True
+                follower = (follower + 1) % self._count
+        return False
+
+    def purgatory(self, word: int) -> bool:
+        """A waiting produce is looked at."""
+        cluster = self.cluster
+        for step in range(self._count):
+            broker_id = (word + step) % self._count
+            broker = cluster.hosts[broker_id].broker
+            if broker is None or not broker.purgatory.waiting:
+                continue
+            waiting = list(broker.purgatory.waiting)
+            payload = waiting[(word >> 8) % len(waiting)]
+            if cluster.fail_produce(broker_id, payload):
+                return True
+            if cluster.complete_produce(broker_id, payload, (word >> 16 & 255) >= self.profile.reply_lost):
+                return True
+        return False
+
+    def flush(self, word: int) -> bool:
+        """A broker flushes its log."""
+        return self.cluster.flush_log(word % self._count)
+
+    def checkpoint(self, word: int) -> bool:
+        """A broker checkpoints its high watermark."""
+        return self.cluster.checkpoint_high_watermark(word % self._count)
+
+    def elect(self, word: int) -> bool:
+        """An operator moves the leadership."""
+        return self._room_for_epochs() and self.cluster.elect_leader(word % self._count)
+
+    def pause(self, word: int) -> bool:
+        """A process stands still."""
+        self.cluster.hosts[word % self._count].paused = True
+        return False
+
+    def resume(self, word: int) -> bool:
+        """Paused processes go on."""
+        self.cluster.hosts[word % self._count].paused = False
+        return False
+
+    def cut(self, word: int) -> bool:
+        """Messages from one node to another are held back."""
+        nodes = self._count + 1
+        self.cluster.network.cut[word % nodes][(word >> 8) % nodes] = True
+        return False
+
+    def mend(self, word: int) -> bool:
+        """All ways are open again."""
+        self.cluster.network.heal()
+        return False
+
+    def expire(self, word: int) -> bool:
+        """The controller checks a session."""
+        return self._room_for_epochs() and self.cluster.expire_session(word % self._count)
+
+    def heartbeat(self, word: int) -> bool:
+        """Heartbeats arrive; the first that matters counts."""
+        if not self._room_for_epochs():
+            return False
+        for step in range(self._count):
+            if self.cluster.heartbeat((word + step) % self._count):
+                return True
+        return False
+
+    def crash(self, word: int) -> bool:
+        """A machine fails and keeps some of what was not flushed."""
+        broker_id = word % self._count
+        cluster = self.cluster
+        if cluster.control.registrations[broker_id].broker_epoch >= self._incarnation_limit:
+            return False
+        storage = cluster.hosts[broker_id].storage
+        unflushed = storage.end_offset - storage.flushed_offset
+        keep = storage.end_offset - (word >> 8) % (unflushed + 1)
+        return cluster.crash_broker(broker_id, keep)
+
+    def start(self, word: int) -> bool:
+        """A broker that is down starts."""
+        if not self._room_for_epochs():
+            return False
+        for step in range(self._count):
+            if self.cluster.start_broker((word + step) % self._count):
+                return True
+        return False
+
+    def stop(self, word: int) -> bool:
+        """An operator asks a broker to stop, or one that was let go stops."""
+        cluster = self.cluster
+        for broker_id in range(self._count):
+            if cluster.stop_broker(broker_id):
+                return True
+        broker_id = word % self._count
+        if cluster.control.registrations[broker_id].broker_epoch < self._incarnation_limit:
+            cluster.begin_stop(broker_id)
+        return False
+
+    def break_connection(self, word: int) -> bool:
+        """A connection breaks."""
+        cluster = self.cluster
+        if word & 0x300:
+            return cluster.lose_fetch(cluster.network.fetches[word % self._count][(word >> 10) % self._count])
+        return cluster.lose_alter_partition(word % self._count)
+
+    def slow_disk(self, word: int) -> bool:
+        """A disk becomes slow, or fast again."""
+        host = self.cluster.hosts[word % self._count]
+        host.slow_disk = not host.slow_disk
+        return False
+
+    def skew(self, word: int) -> bool:
+        """A clock jumps."""
+        self.cluster.hosts[word % self._count].skew_ms = (word >> 8 & 255) - 128
+        return False
+
+    def _room_for_changes(self) -> bool:
+        return len(self.cluster.metadata.partition_changes) < self._metadata_limit
+
+    def _room_for_epochs(self) -> bool:
+        return self._room_for_changes() and self.cluster.control.partition.leader_epoch < self._epoch_limit

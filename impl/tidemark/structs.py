@@ -1,0 +1,18 @@
+"""How the values of the core are declared: slotted dataclasses that the type checker holds immutable.
+
+They are not frozen at run time, because the simulator makes hundreds of thousands of them a second and a frozen
+dataclass costs three times as much to build. A test runs the whole simulator with frozen ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def value(cls: type[T]) -> type[T]:
+    """A message, a record or another value: never changed after it is made, shared and never copied."""
+    return dataclass(slots=True)(cls)
