@@ -17,8 +17,11 @@ from tidemark_conformance.tlc.verify import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """All that is known of the rows: TLC's outcome of each row's model (None: no model), what the traces showed, and the
-    unflawed traces audited per protocol with their flags (empty if this run audited none)."""
+    """All that is known of the rows.
+
+    `models`: TLC's outcome of each row's model (None: no model); `traces`: what the flawed traces showed; `clean`: per
+    protocol the unflawed traces audited, and those flagged (empty if this run audited none).
+    """
 
     rows: Sequence[Row]
     models: Mapping[str, Outcome | None]

@@ -1,0 +1,117 @@
+"""The unflawed implementation at scale: simulate, audit, and ask that the run shows everything it should.
+
+A run is kept in the cache folder under a digest of all that decides its traces, so that it is simulated again only when the
+implementation, the specification or the settings change; it is audited every time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidemark_conformance.check.audit import Options, audit
+from tidemark_conformance.check.generate import MANIFEST, Generated, generate
+from tidemark_conformance.check.protocols import Protocol
+from tidemark_conformance.check.result import AuditResult
+from tidemark_conformance.check.session import first_line
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import cache_root
+from tidemark_conformance.report.progress import Progress
+from tidemark_conformance.tla.python import compile_python
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.trace.schema import schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BAD = "bad."
+"""A simulator's fact whose name starts so counts what must not happen in an unflawed run (a lost record, say)."""
+GOOD = "good."
+"""A fact whose name starts so counts what must happen in every run (it equals the number of traces)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanRun:
+    """An unflawed run and its audit; `complaints`: every way in which it does not show what it should."""
+
+    protocol: str
+    run: Generated
+    result: AuditResult
+    complaints: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Not a flag, and nothing missed."""
+        return self.result.exit_code == 0 and not self.complaints
+
+
+def clean_run(
+    session: SparkSession, protocol: Protocol, traces: int, steps: int, oracle: int, progress: Progress | None = None
+) -> CleanRun:
+    """Simulate (or find) `traces` unflawed traces of a protocol, and audit them with all rules in force.
+
+    `oracle`: passing traces that TLC replays, too. Raises Unusable where the run or the audit cannot be made.
+    """
+    specification = load(protocol.spec, protocol.config, also=("FlawActions",))
+    header = schema_of(specification).with_nodes(protocol.nodes())
+    simulator = protocol.make_simulator(header, steps=steps)
+    settings = {"protocol": protocol.name, "steps": steps, "flaw": None, "code": _digest(protocol.simulator)}
+    folder = _folder(protocol.name, settings | {"traces": traces, "spec": specification.hash})
+    run = generate(simulator, range(traces), folder, header, settings, session=session, progress=progress)
+    result = audit(session, [str(folder)], specification, Options(oracle=oracle), progress)
+    return CleanRun(protocol.name, run, result, tuple(_complaints(specification, run, result)))
+
+
+def _complaints(specification: Specification, run: Generated, result: AuditResult) -> Iterable[str]:
+    """What a do-nothing implementation would leave out, and what the simulator's own client found."""
+    flaws = flaw_actions(specification)
+    for action, (taken, _) in result.actions.items():
+        if not taken and action not in flaws:
+            yield f"no step of {action}"
+        if taken and action in flaws:
+            yield f"{action} is taken, though it needs a rule out of force"
+    for rule, (held, blocked) in result.rules.items():
+        if not held:
+            yield f"rule {rule} never holds"
+        if not blocked:
+            yield f"rule {rule} never says no"
+    for name, number in sorted(run.facts.items()):
+        if name.startswith(BAD) and number:
+            yield f"{number:,} x {name.removeprefix(BAD)}"
+        if name.startswith(GOOD) and number != run.traces:
+            yield f"{run.traces - number:,} traces without {name.removeprefix(GOOD)}"
+
+
+def flaw_actions(specification: Specification) -> frozenset[str]:
+    """The actions that are enabled only while a rule is not in force (`FlawActions`; none if it is not defined)."""
+    named = specification.module.definitions.get("FlawActions")
+    return frozenset(compile_python(specification).constant(named.body)) if named else frozenset()
+
+
+def _folder(protocol: str, settings: dict[str, object]) -> Path:
+    """The run's folder; other runs of the protocol are deleted, for they take room and are of another time."""
+    digest = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]
+    root = cache_root() / "runs"
+    for other in root.glob(f"{protocol}-*"):
+        if other.name != f"{protocol}-{digest}" and (other / MANIFEST).is_file():
+            shutil.rmtree(other, ignore_errors=True)
+    return root / f"{protocol}-{digest}"
+
+
+def _digest(simulator: str) -> str:
+    """Of the source of the package that holds the simulator, and of the one that it simulates."""
+    hashed = hashlib.sha256()
+    for package in sorted({simulator.partition(":")[0].partition(".")[0], "tidemark"}):
+        try:
+            found = importlib.util.find_spec(package)
+        except ImportError as problem:
+            raise Unusable(f"the simulator {simulator} cannot be loaded ({first_line(problem)})") from problem
+        for folder in found.submodule_search_locations or () if found else ():
+            for file in sorted(Path(folder).rglob("*.py")):
+                hashed.update(str(file.relative_to(folder)).encode() + file.read_bytes())
+    return hashed.hexdigest()

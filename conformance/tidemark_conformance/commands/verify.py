@@ -1,0 +1,153 @@
+"""`tidemark verify`: all that `make check` does, and one table at the end.
+
+TLC on every model, then per protocol unflawed traces simulated and audited, then the kill matrix.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tidemark_conformance.check import zoo
+from tidemark_conformance.commands import check
+from tidemark_conformance.report import document
+from tidemark_conformance.report.progress import progress
+from tidemark_conformance.tlc import manifest as manifests
+from tidemark_conformance.tlc import verify
+
+TRACES, STEPS, ORACLE = 200_000, 50, 20
+"""Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the closing table."""
+
+    what: str
+    found: str
+    ok: bool
+    seconds: float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tidemark verify`."""
+    parser.add_argument(
+        "--deep", action="store_true", help="the models of tier deep, too, and the rarity of rare flaws"
+    )
+    parser.add_argument("--traces", type=int, default=TRACES, metavar="N", help=f"unflawed traces (default {TRACES:,})")
+    parser.add_argument("--master", help="Spark's master (default: local[2])")
+    parser.add_argument("--json", metavar="DIR", type=Path, help="write check.json, audit-*.json and zoo.json there")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 only if all is as expected; 1 otherwise."""
+    console = Console(highlight=False, soft_wrap=True)
+    if args.json:
+        args.json.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    lines, models = _models(args, console)
+    lines += _traces(args, console, models)
+    _closing(lines, time.monotonic() - started, console)
+    return 0 if all(line.ok for line in lines) else 1
+
+
+def _models(args: argparse.Namespace, console: Console) -> tuple[list[Line], list[verify.Outcome]]:
+    started = time.monotonic()
+    manifest = manifests.load()
+    chosen = manifest.select(deep=args.deep)
+    outcomes = check.with_progress(lambda listener: verify.verify(chosen, listener=listener))
+    missing = verify.uncovered(manifest, outcomes)
+    seconds = time.monotonic() - started
+    check.render(outcomes, missing, seconds, console)
+    _write(args, "check", check.as_document(outcomes, missing, seconds))
+    zoo_models = [outcome for outcome in outcomes if outcome.model.kind == "zoo"]
+    others = [outcome for outcome in outcomes if outcome.model.kind != "zoo"]
+    cached = sum(outcome.cached for outcome in outcomes)
+    states = sum(outcome.result.distinct or 0 for outcome in others)
+    unreached = sum(map(len, missing.values()))
+    return [
+        Line(
+            "models",
+            f"{sum(one.ok for one in others)} of {len(others)} as expected, {states:,} distinct states; "
+            f"{sum(one.ok for one in zoo_models)} of {len(zoo_models)} flaws found by TLC; {cached} verdicts cached"
+            + (f"; {unreached} actions or rule sides unreached" if unreached else ""),
+            check.exit_code(outcomes, missing) == 0,
+            seconds,
+        )
+    ], outcomes
+
+
+def _traces(args: argparse.Namespace, console: Console, outcomes: list[verify.Outcome]) -> list[Line]:
+    from tidemark_conformance.check import clean, matrix, protocols
+    from tidemark_conformance.check.session import spark_session
+    from tidemark_conformance.report import audit as audit_report
+    from tidemark_conformance.report import matrix as matrix_report
+
+    lines: list[Line] = []
+    known = protocols.protocols()
+    flags: dict[str, tuple[int, int]] = {}
+    with spark_session(args.master) as session:
+        for name, protocol in known.items():
+            started = time.monotonic()
+            with progress(f"unflawed traces of {name}") as bar:
+                found = clean.clean_run(session, protocol, args.traces, STEPS, ORACLE, bar)
+            audit_report.render(found.result, console)
+            for complaint in found.complaints:
+                console.print(Text(f"{name}: {complaint}", style="bold red"))
+            _write(args, f"audit-{name}", found.result.document())
+            flags[name] = (found.result.traces, found.result.failed)
+            lines.append(_clean_line(found, time.monotonic() - started))
+        rows = zoo.rows()
+        if rows:
+            started = time.monotonic()
+            with progress("flawed implementations") as bar:
+                killed = matrix.kill(session, rows, known, bar)
+            by_name = {outcome.model.name: outcome for outcome in outcomes}
+            models = {row.id: by_name.get(row.model) for row in rows}
+            seconds = time.monotonic() - started
+            result = matrix_report.Matrix(rows, models, {one.row.id: one for one in killed}, flags, seconds)
+            matrix_report.render(result, console)
+            _write(args, "zoo", result.document())
+            good = sum(map(result.row_ok, rows))
+            lines.append(Line("kill matrix", f"{good} of {len(rows)} rows as expected", result.ok, seconds))
+    return lines
+
+
+def _clean_line(found: Any, seconds: float) -> Line:
+    result, run = found.result, found.run
+    rate = result.steps / result.seconds / 1e6 if result.seconds else 0.0
+    text = (
+        f"{result.traces:,} traces, {result.steps:,} steps, {result.failed:,} flags, {rate:.1f} million steps/s; "
+        f"{result.oracle.replayed} replayed by TLC, {len(result.oracle.disagreements)} disagreements"
+        + (f"; {len(found.complaints)} complaints" if found.complaints else "")
+        + ("; simulated before" if run.kept == len(run.parts) else "")
+    )
+    return Line(f"{found.protocol} traces", text, found.ok, seconds)
+
+
+def _write(args: argparse.Namespace, name: str, content: dict[str, Any]) -> None:
+    if args.json:
+        document.write(content, str(args.json / f"{name}.json"))
+
+
+def _closing(lines: list[Line], seconds: float, console: Console) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("make check", "found", "", "seconds"):
+        table.add_column(title, justify="right" if title == "seconds" else "left")
+    for line in lines:
+        verdict = Text("ok", style="green") if line.ok else Text("NOT AS EXPECTED", style="bold red")
+        table.add_row(line.what, line.found, verdict, f"{line.seconds:.1f}")
+    console.print()
+    console.print(table)
+    good = all(line.ok for line in lines)
+    console.print(
+        Text("all as expected" if good else "not as expected", style="green" if good else "bold red")
+        + Text(f" in {seconds:.1f} s")
+    )
