@@ -187,8 +187,6 @@ def _variable(variable: Variable) -> Iterator[tuple[Text, Text]]:
     for number, unit in enumerate(variable.units):
         name = f"{variable.name if number == 0 else ' ' * len(variable.name)}{unit.name}"
         yield Text(name, style=style), Text(unit.value)
-    if variable.folded:
-        yield Text(""), Text(f"({variable.folded} more, not shown)", style="dim")
 
 
 def _enabled(explanation: Explanation, console: Console) -> None:

@@ -163,8 +163,6 @@ def _variable(variable: Variable) -> Iterator[Sequence[str]]:
     for unit in variable.units:
         name = f'<span class="{"ghost" if variable.ghost else ""}">{escape(variable.name + unit.name)}</span>'
         yield name, escape(unit.value)
-    if variable.folded:
-        yield "", f'<span class="soft">({variable.folded} more, not shown)</span>'
 
 
 def _enabled(explanation: Explanation) -> Iterator[str]:
