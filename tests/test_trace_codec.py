@@ -111,7 +111,8 @@ def test_values_look_as_documented() -> None:
     a, b = ModelValue("a"), ModelValue("b")
     nodes = TSet(NODES, NODES.members)
     assert value_json(nodes, frozenset({b, a})) == ["a", "b"]
-    assert value_json(TFun(NODES.members, NODES, SMALL), Fn(dict.fromkeys(NODES.members, 1))) == {"a": 1, "b": 1, "c": 1}
+    ones = Fn(dict.fromkeys(NODES.members, 1))
+    assert value_json(TFun(NODES.members, NODES, SMALL), ones) == {"a": 1, "b": 1, "c": 1}
     assert value_json(TFun((0, 1), TInt(0, 1), SMALL), Fn({0: 2, 1: 3})) == [[0, 2], [1, 3]]
     assert value_json(MESSAGE, Fn({"type": "ack", "to": a})) == {"type": "ack", "to": "a"}
     assert value_json(PAIRS, (a, b)) == ["a", "b"]

@@ -165,9 +165,14 @@ def test_an_id_twice_in_a_file_is_refused(two_phase: TwoPhase, tmp_path: Path) -
 
 def test_a_parquet_file_appears_only_when_it_is_whole(two_phase: TwoPhase, tmp_path: Path) -> None:
     header = two_phase.schema.header
-    with pytest.raises(RuntimeError), PartWriter(tmp_path / "a.parquet", header) as writer:
-        writer.add("x", 0, b"")
-        raise RuntimeError
+
+    def interrupted() -> None:
+        with PartWriter(tmp_path / "a.parquet", header) as writer:
+            writer.add("x", 0, b"")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        interrupted()
     assert not list(tmp_path.iterdir())
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import pickle
+import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidemark_conformance.check.inputs import Input, ndjson_lines, open_input, parquet_rows
+from tidemark_conformance.check import bootstrap
+from tidemark_conformance.check.bootstrap import Partition
+from tidemark_conformance.check.inputs import Input, files_with_header, ndjson_lines, open_input, parquet_rows, plain
 from tidemark_conformance.check.judge import NOT_A_STEP, Judge, judge_for
 from tidemark_conformance.check.oracle import Judged, compare
 from tidemark_conformance.check.result import AuditResult, Failure, Oracle, Undecided
-from tidemark_conformance.check.session import on_this_machine, readable_errors, run_with_progress
+from tidemark_conformance.check.session import readable_errors, run_with_progress
 from tidemark_conformance.check.tally import REMEMBERED_IDS, Example, Signature, Tally, has_duplicates
-from tidemark_conformance.check.worker import OUTPUT, Job, ndjson_ids, ndjson_partition, pack, parquet_partition
+from tidemark_conformance.check.worker import OUTPUT, Job, ndjson_ids, ndjson_partition, parquet_partition
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import PACKAGE, cache_root
 from tidemark_conformance.report.progress import Progress, Silent
@@ -58,14 +63,7 @@ def audit(
     opened = source if isinstance(source, Input) else open_input(session, source)
     judge = judge_for(specification, options.oracle, options.snapshot)
     opened.header.require(judge.schema.header, opened.files[0])
-    job = Job(
-        specification,
-        judge.schema.header,
-        opened.header.nodes,
-        options.snapshot,
-        options.oracle,
-        None if on_this_machine(session.sparkContext.master) else ship(session),
-    )
+    job = Job(specification, judge.schema.header, opened.header.nodes, options.snapshot, options.oracle)
     tally = _run(session, opened, job, judge, progress or Silent())
     _require_sound(session, opened, tally)
     seconds = time.monotonic() - started
@@ -74,11 +72,9 @@ def audit(
 
 def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress: Progress) -> Tally:
     with readable_errors(source.shown):
-        if source.form == NDJSON:
-            frame = ndjson_lines(session, source).mapInArrow(ndjson_partition(job), OUTPUT)
-        else:
-            frame = parquet_rows(session, source).mapInArrow(parquet_partition(job), OUTPUT)
-        rows = run_with_progress(session, frame.collect, progress)
+        frame = ndjson_lines(session, source) if source.form == NDJSON else parquet_rows(session, source)
+        work = _work(session, ndjson_partition if source.form == NDJSON else parquet_partition, job)
+        rows = run_with_progress(session, frame.mapInArrow(work, OUTPUT).collect, progress)
     tally = judge.tally()
     for row in rows:
         tally.merge(pickle.loads(row.tally))
@@ -99,8 +95,8 @@ def _require_sound(session: SparkSession, source: Input, tally: Tally) -> None:
         raise Unusable(f"{source.shown} holds no trace; an audit of nothing proves nothing")
     if tally.headers != len(source.files):
         raise Unusable(
-            f"{len(source.files)} files in {source.shown} start with {tally.headers} trace headers; "
-            "write the parts without one again, with `tidemark convert`"
+            f"{_headless(session, source)} has no trace header (is it empty?); write it again with `tidemark convert` "
+            "or take it away"
         )
     if tally.traces > REMEMBERED_IDS or has_duplicates(tally.ids):
         duplicate = _duplicate(session, source)
@@ -109,6 +105,14 @@ def _require_sound(session: SparkSession, source: Input, tally: Tally) -> None:
                 f"trace {duplicate} stands twice in {source.shown} (or its lines are apart); give every trace an id of "
                 "its own and keep its lines together"
             )
+
+
+def _headless(session: SparkSession, source: Input) -> str:
+    """A file without a header, or the input's name if none can be found any more."""
+    with readable_errors(source.shown):
+        rows = files_with_header(session, source).distinct().collect()
+    missing = sorted(set(source.files) - {plain(row.path) for row in rows})
+    return missing[0] if missing else f"a file of {source.shown}"
 
 
 def _article(reason: str) -> str:
@@ -126,23 +130,28 @@ def _duplicate(session: SparkSession, source: Input) -> str | None:
     return rows[0].trace if rows else None
 
 
-def ship(session: SparkSession) -> str:
-    """Send our package, the compiled kernels and the parsed specifications along with the jobs of this session.
+def _work(session: SparkSession, function: Callable[[Job], Partition], job: Job) -> Partition:
+    """What a partition runs: as it is on this machine, with our package and its cache shipped along on a cluster."""
+    if session.sparkContext.master.startswith("local"):
+        return function(job)
+    from pyspark import cloudpickle
 
-    Returns the name of the shipped cache's archive. Done once per session.
+    cloudpickle.register_pickle_by_value(bootstrap)
+    return bootstrap.shipped(_ship(session), function.__module__, function.__name__, pickle.dumps(job))
+
+
+def _ship(session: SparkSession) -> str:
+    """Add our package, the compiled kernels and the parsed specifications to the session, once for each content.
+
+    Returns the name of their archive.
     """
-    context = session.sparkContext
-    known = getattr(context, "_tidemark_shipped", None)
-    if known is not None:
-        return str(known)
     folder = Path(tempfile.mkdtemp(prefix="tidemark-ship-"))
-    package = folder / "tidemark_conformance.zip"
-    pack(PACKAGE.parent, [PACKAGE.name], package)
-    context.addPyFile(str(package))
-    archive = folder / "tidemark-cache.zip"
-    pack(cache_root(), [name for name in ("kernels", "ir") if (cache_root() / name).is_dir()], archive)
-    context.addFile(str(archive))
-    context._tidemark_shipped = archive.name
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    draft = folder / "draft.zip"
+    cached = {f"cache/{name}": cache_root() / name for name in ("kernels", "ir")}
+    bootstrap.pack({f"package/{PACKAGE.name}": PACKAGE, **cached}, draft)
+    archive = draft.rename(folder / f"tidemark-{hashlib.sha256(draft.read_bytes()).hexdigest()[:16]}.zip")
+    session.sparkContext.addFile(str(archive))
     return archive.name
 
 

@@ -1,7 +1,7 @@
 """The unflawed implementation at scale: simulate, audit, and ask that the run shows everything it should.
 
-A run is kept in the cache folder under a digest of all that decides its traces, so that it is simulated again only when the
-implementation, the specification or the settings change; it is audited every time.
+A run is kept in the cache folder under a digest of all that decides its traces, so that it is simulated again only
+when the implementation, the specification or the settings change; it is audited every time.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from tidemark_conformance.check.session import SESSION_SETTINGS, readable_errors
 from tidemark_conformance.errors import Unusable
@@ -25,7 +26,6 @@ class Input:
 
     paths: tuple[str, ...]
     files: tuple[str, ...]
-    size: int
     form: str
     header: Header
     shown: str
@@ -39,17 +39,16 @@ def open_input(session: SparkSession, paths: Sequence[str]) -> Input:
     shown = " ".join(paths)
     with readable_errors(shown):
         listing = session.read.format("binaryFile").option("recursiveFileLookup", "true").load(list(paths))
-        rows = listing.select("path", "length").collect()
-    files = sorted((_plain(row.path), int(row.length)) for row in rows)
-    form = one_form([name for name, _ in files], shown)
+        files = sorted(plain(name) for name in listing.inputFiles())
+    form = one_form(files, shown)
     with readable_errors(shown):
-        header = _first_header(session, files[0][0], form)
-    names = tuple(name for name, _ in files)
-    return Input(tuple(paths), names, sum(size for _, size in files), form, header, shown)
+        header = _first_header(session, files[0], form)
+    return Input(tuple(paths), tuple(files), form, header, shown)
 
 
-def _plain(path: str) -> str:
-    """A path as its user would write it."""
+def plain(path: str) -> str:
+    """A path as its user would write it: without `file:`, and not as a URL."""
+    path = unquote(path)
     return path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
 
 
@@ -72,6 +71,14 @@ def parquet_rows(session: SparkSession, source: Input) -> DataFrame:
     reader = session.read.schema(COLUMNS).option("parquet.page.verify-checksum.enabled", "true")
     frame = reader.option("recursiveFileLookup", "true").parquet(*source.paths)
     return frame.selectExpr("trace", "stream", "header", "xxhash64(trace) as id")
+
+
+def files_with_header(session: SparkSession, source: Input) -> DataFrame:
+    """The column path: the files whose header column, or first line, is there."""
+    if source.form == NDJSON:
+        return ndjson_lines(session, source).select("path")
+    reader = session.read.schema(COLUMNS).option("recursiveFileLookup", "true")
+    return reader.parquet(*source.paths).where("header is not null").selectExpr("_metadata.file_path as path")
 
 
 def ndjson_lines(session: SparkSession, source: Input) -> DataFrame:

@@ -56,6 +56,7 @@ def settings(master: str, driver_memory: str = DRIVER_MEMORY) -> dict[str, str]:
         conf |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.memory": "512m",
         }
     return conf
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.tla.python import evaluate_constant
+from tidemark_conformance.tla.python import EvaluationError, evaluate_constant
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.schema import WITHOUT
 
@@ -79,7 +79,10 @@ def load_for(
     if baseline == REPAIRED:
         return with_rules_off(load(spec, config), frozenset()), baseline
     specification = load(spec, config, also=(baseline,))
-    rules = evaluate_constant(specification.module.definitions[baseline].body, specification.constants)
+    try:
+        rules = evaluate_constant(specification.module.definitions[baseline].body, specification.constants)
+    except EvaluationError:
+        rules = None
     if not isinstance(rules, frozenset) or not all(isinstance(rule, str) for rule in rules):
         raise Unusable(f"{baseline} of {specification.module.name} is no set of rule names; name an operator that is")
     return with_rules_off(specification, rules), baseline

@@ -7,18 +7,15 @@ our packages, travel with the job (`ship`), and a worker whose processor or numb
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
-import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tidemark_conformance.check.inputs import plain
 from tidemark_conformance.check.judge import Batch, Judge, judge_for
 from tidemark_conformance.check.tally import Tally
 from tidemark_conformance.errors import Unusable
@@ -38,8 +35,7 @@ class Job:
     """All that a worker must know; it travels by pickle.
 
     `header`: what every file must start with; `nodes`: those of a Parquet audit's files; `snapshot`: traces need not
-    start in Init and checks with history do not run; `wanted`: passing traces to sample; `cache`: the shipped cache
-    folder's archive, None on this machine.
+    start in Init and checks with history do not run; `wanted`: passing traces to sample.
     """
 
     specification: Specification
@@ -47,53 +43,10 @@ class Job:
     nodes: tuple[str, ...]
     snapshot: bool
     wanted: int
-    cache: str | None
 
     def judge(self) -> Judge:
         """This process's judge."""
-        if self.cache is not None:
-            _unpack(self.cache)
         return judge_for(self.specification, self.wanted, self.snapshot)
-
-
-def _unpack(archive: str) -> None:
-    """Unpack the shipped cache folder once per machine, and use it."""
-    from pyspark import SparkFiles
-
-    source = Path(SparkFiles.get(archive))
-    content = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    target = Path(tempfile.gettempdir()) / f"tidemark-{user}-{content}"
-    if not target.is_dir():
-        draft = Path(tempfile.mkdtemp(prefix="tidemark-"))
-        with zipfile.ZipFile(source) as packed:
-            for entry in packed.infolist():
-                path = Path(packed.extract(entry, draft))
-                stamp = _timestamp(entry)
-                os.utime(path, (stamp, stamp))
-        try:
-            draft.rename(target)
-        except OSError:
-            if not target.is_dir():
-                raise
-    os.environ["TIDEMARK_CACHE"] = str(target)
-
-
-def _timestamp(entry: zipfile.ZipInfo) -> float:
-    return float(entry.comment.decode() or 0)
-
-
-def pack(folder: Path, names: list[str], archive: Path) -> None:
-    """Pack files and folders below `folder` for `_unpack`, times of modification included (kernels are known by
-    them)."""
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name in names:
-            root = folder / name
-            files = sorted(one for one in root.rglob("*") if one.is_file()) if root.is_dir() else [root]
-            for file in files:
-                entry = zipfile.ZipInfo(str(file.relative_to(folder)))
-                entry.comment = repr(file.stat().st_mtime).encode()
-                packed.writestr(entry, file.read_bytes())
 
 
 def parquet_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -214,7 +167,7 @@ def _by_file(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[
                 yield line
 
         current = lines()
-        yield _shown(path), current
+        yield plain(path), current
         for _ in current:
             pass
 
@@ -224,10 +177,6 @@ def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, bytes]]:
         value, path = batch.columns
         raw = value.cast(pa.binary() if value.type == pa.string() else pa.large_binary()).to_pylist()
         yield from zip(path.to_pylist(), raw, strict=True)
-
-
-def _shown(path: str) -> str:
-    return path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
 
 
 def _result(tally: Tally | None) -> Iterator[pa.RecordBatch]:

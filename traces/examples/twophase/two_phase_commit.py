@@ -96,6 +96,8 @@ def run(transaction, rms, rng):
     for _ in range(rng.randrange(10, 40)):
         rng.choice(likely + rare)(rng.choice(rms))
     t.decide("aborted")
+    if rng.randrange(4) == 0:
+        t.restart()
     for rm in rms:
         t.decision_arrives(rm)
     t.end()

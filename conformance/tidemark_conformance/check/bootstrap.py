@@ -1,0 +1,71 @@
+"""The first thing that a worker of a cluster runs: it unpacks what was shipped, then hands over.
+
+This module travels by value and imports nothing of ours, since a worker need not have this package installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+Partition = Callable[[Iterator[Any]], Iterator[Any]]
+
+
+def pack(folders: dict[str, Path], archive: Path) -> None:
+    """Pack folders under new names, times of modification included (numba's cache goes by them)."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, folder in folders.items():
+            for file in sorted(folder.rglob("*")):
+                if file.is_file() and "__pycache__" not in file.relative_to(folder).parts:
+                    entry = zipfile.ZipInfo(f"{name}/{file.relative_to(folder)}")
+                    entry.comment = repr(file.stat().st_mtime).encode()
+                    packed.writestr(entry, file.read_bytes())
+
+
+def unpack(source: Path) -> Path:
+    """Unpack an archive of `pack` once per machine and user; returns the folder."""
+    content = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    target = Path(tempfile.gettempdir()) / f"tidemark-{user}-{content}"
+    if target.is_dir():
+        return target
+    draft = Path(tempfile.mkdtemp(prefix="tidemark-draft-"))
+    with zipfile.ZipFile(source) as packed:
+        for entry in packed.infolist():
+            path = Path(packed.extract(entry, draft))
+            modified = float(entry.comment.decode())
+            os.utime(path, (modified, modified))
+    try:
+        draft.rename(target)
+    except OSError:
+        if not target.is_dir():  # another process was not faster: it is a real error
+            raise
+    return target
+
+
+def shipped(archive: str, module: str, function: str, argument: bytes) -> Partition:
+    """A function for `mapInArrow` that runs `module.function(pickle.loads(argument))` with the shipped package.
+
+    `archive`: the name under which the archive was added to the Spark context.
+    """
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        import importlib
+        import pickle
+
+        from pyspark import SparkFiles
+
+        folder = unpack(Path(SparkFiles.get(archive)))
+        os.environ["TIDEMARK_CACHE"] = str(folder / "cache")
+        if str(folder / "package") not in sys.path:
+            sys.path.insert(0, str(folder / "package"))
+        made: Partition = getattr(importlib.import_module(module), function)(pickle.loads(argument))
+        yield from made(batches)
+
+    return work
