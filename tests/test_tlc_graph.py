@@ -153,3 +153,21 @@ def test_what_hides_steps_is_refused(tmp_path: Path) -> None:
 def test_a_graph_that_tlc_cannot_finish_is_refused() -> None:
     with pytest.raises(Unusable, match=r"cannot dump the whole graph of Ledger.*budget"):
         graph.dump(MODELS / "Ledger.tla", MODELS / "Ledger.cfg", budget_s=0.3)
+
+
+def test_domains_are_enumerated_however_tlc_prints_them(tmp_path: Path) -> None:
+    (tmp_path / "Wide.tla").write_text(
+        "---- MODULE Wide ----\nEXTENDS Naturals\nCONSTANT Node\nVARIABLE x\nInit == x = {}\n"
+        "Put(s, n) == x = {} /\\ n = 40 /\\ x' = s\nName(f) == x = Node /\\ f[1] = \"a\" /\\ x' = {}\n"
+        "Next == \\/ \\E s \\in SUBSET Node, n \\in 1..40 : Put(s, n)\n"
+        '        \\/ \\E f \\in [1..2 -> {"a", "b"}] : Name(f)\n====\n'
+    )
+    (tmp_path / "Wide.cfg").write_text("INIT Init\nNEXT Next\nCONSTANT Node = {n1, n2}\n")
+    found = graph.dump(tmp_path / "Wide.tla", tmp_path / "Wide.cfg")
+    one, two = ModelValue("n1"), ModelValue("n2")
+    subsets = {frozenset(), frozenset({one}), frozenset({two}), frozenset({one, two})}
+    assert set(found.domains["Put"][0]) == subsets
+    assert found.domains["Put"][1] == tuple(range(1, 41))
+    assert set(found.domains["Name"][0]) == {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")}
+    assert len(found.states) == 4
+    assert {edge.params for edge in found.edges if edge.action == "Name"} == {(("a", "a"),), (("a", "b"),)}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     """0: every answer is TLC's; 1: one differs."""
     console = document.console(arguments.json)
     agreements = []
-    for subject in _subjects(arguments):
-        print(f"{subject.name}: its state graph out of TLC, then every backend", file=sys.stderr, flush=True)
-        agreements.append(_compare(subject, arguments))
+    with _progress() as say:
+        for subject in _subjects(arguments):
+            agreements.append(_compare(subject, arguments, say))
     document.write(as_document(agreements), arguments.json)
     render(agreements, console)
     return 0 if all(one.ok for one in agreements) else 1
@@ -69,13 +70,26 @@ def _subjects(arguments: argparse.Namespace) -> list[_Subject]:
     return [_Subject(model.name, model.module, model.cfg, model.heap_mib) for model in flagged]
 
 
-def _compare(subject: _Subject, arguments: argparse.Namespace) -> agree.Agreement:
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Says on standard error what goes on: one live line in a terminal, plain lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda text: print(text, file=sys.stderr, flush=True)
+        return
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
+def _compare(subject: _Subject, arguments: argparse.Namespace, say: Callable[[str], None]) -> agree.Agreement:
     started = time.monotonic()
+    say(f"{subject.name}: compiling")
     spec = specifications.load(subject.module, subject.cfg)
     made = backends.backends(spec, arguments.backend or backends.NAMES)
+    say(f"{subject.name}: its state graph out of TLC")
     dumped = graph.dump(
         subject.module, subject.cfg, jar=arguments.jar, budget_s=arguments.budget, heap_mib=subject.heap_mib
     )
+    say(f"{subject.name}: comparing {len(dumped.states):,} states and {len(dumped.edges):,} steps")
     return agree.compare(subject.name, dumped, spec.module.ghosts, made, started=started)
 
 

@@ -95,8 +95,11 @@ def _java() -> Generator[Finding, None, bool]:
         yield Finding("Java", "missing", "none", str(problem))
         return False
     yield Finding("Java", "ok", f"{java.version} ({java.source}: {java.executable})")
-    home = toolchain.java_home_for_spark()
-    yield Finding("Java for Spark", "ok", "the same" if home is None else f"JAVA_HOME={home}")
+    try:
+        home = toolchain.java_home_for_spark()
+        yield Finding("Java for Spark", "ok", "the same" if home is None else f"JAVA_HOME={home}")
+    except Unusable as problem:
+        yield Finding("Java for Spark", "missing", "no wrapper", str(problem))
     return True
 
 

@@ -30,7 +30,7 @@ ROOT = "TidemarkGraph"
 VERDICTS = "tidemark_verdicts"
 _NODE = re.compile(r'^(-?\d+) \[label="((?:[^"\\]|\\.)*)"(,style = filled)?\]')
 _EDGE = re.compile(r'^(-?\d+) -> (-?\d+) \[label="(\w+)"')
-_DOMAIN = re.compile(r'<<"tidemark-domain", (\d+), (\d+), "((?:[^"\\]|\\.)*)">>')
+_DOMAIN = re.compile(r'<<\s*"tidemark-domain",\s*(\d+),\s*(\d+),\s*"((?:[^"\\]|\\.)*)"\s*>>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _domains(
 ) -> tuple[list[tuple[tuple[Value, ...], ...]], float]:
     """Per disjunct the domains of its parameters as TLC evaluates them, sorted; and the seconds it took."""
     prints = [
-        f'PrintT(<<"tidemark-domain", {at}, {index}, ToString({domain})>>)'
+        f'PrintT(<<"tidemark-domain", {at}, {index}, ToString({{tidemark_x : tidemark_x \\in {domain}}})>>)'
         for at, disjunct in enumerate(plan.disjuncts)
         for index, domain in enumerate(disjunct.domains)
     ]

@@ -4,7 +4,7 @@ Actions: TLC's own counts (message 2772). Rules: a generated root module extends
 replaces each rule's operator by a twin that calls the original through INSTANCE, prints a line when a side is seen for
 the first time (per worker; a register of TLCSet remembers it), and returns the original's value:
 
-    tm_Rule(a1) == IF tm_rules!Rule(a1) THEN tm_seen(1) ELSE ~tm_seen(2)
+    tidemark_Rule(a) == IF tidemark_Owner!Rule(a) THEN tidemark_seen(1001) ELSE ~tidemark_seen(1002)
 
 A rule out of force is never evaluated (`Has(rule) => ...`), so it prints nothing. Measured: no slower than without.
 """
@@ -20,18 +20,29 @@ from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tlc import modules
 
 PROBE = "TidemarkProbe"
+FIRST_REGISTER = 1001
+"""Of TLCSet; a specification's own registers are below."""
 _HAS = re.compile(r'\bHas\(\s*"(\w+)"\s*\)')
-_LINE = re.compile(r'<<"tidemark-rule", "(\w+)", (TRUE|FALSE)>>')
+_LINE = re.compile(r'<<"tidemark-rule", (\d+)>>')
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A generated root: the path that `runner.run` takes, the modules' texts, the cfg's text, and the rules in it."""
+    """A generated root: the path that `runner.run` takes, the generated module's text, the cfg's, the rules in it.
+
+    `registers`: what a printed number says: the rule and the side that was seen.
+    """
 
     module: Path
     given: dict[str, str]
     cfg: str
     rules: tuple[str, ...]
+    registers: dict[int, tuple[str, bool]]
+
+    def side_of(self, line: str) -> tuple[str, bool] | None:
+        """The rule and side that a printed line reports; None for any other line."""
+        found = _LINE.match(line.strip())
+        return self.registers.get(int(found[1])) if found else None
 
 
 def rules_of(module: Path) -> dict[str, tuple[str, int]]:
@@ -65,19 +76,19 @@ def probe(module: Path, cfg: str) -> Probe | None:
     # Locals of a definition must not clash with anything in scope, hence the long prefix.
     lines = [f"{'-' * 20} MODULE {PROBE} {'-' * 20}", f"EXTENDS {module.stem}, TLC"]
     lines += [f"tidemark_{owner} == INSTANCE {owner}" for owner in owners]
-    registers = {rule: 2 * at + 1001 for at, rule in enumerate(rules)}
-    lines.append("ASSUME " + " /\\ ".join(f"TLCSet({at}, 0) /\\ TLCSet({at + 1}, 0)" for at in registers.values()))
+    registers = {FIRST_REGISTER + 2 * at + side: (rule, not side) for at, rule in enumerate(rules) for side in (0, 1)}
+    lines.append("ASSUME " + " /\\ ".join(f"TLCSet({register}, 0)" for register in registers))
     lines.append(
-        "tidemark_seen(register, rule, side) == IF TLCGet(register) = 1 THEN TRUE "
-        'ELSE TLCSet(register, 1) /\\ PrintT(<<"tidemark-rule", rule, side>>)'
+        "tidemark_seen(tidemark_r) == IF TLCGet(tidemark_r) = 1 THEN TRUE "
+        'ELSE TLCSet(tidemark_r, 1) /\\ PrintT(<<"tidemark-rule", tidemark_r>>)'
     )
-    for rule, (owner, arity) in rules.items():
+    for at, (rule, (owner, arity)) in enumerate(rules.items()):
         formals = ", ".join(f"tidemark_a{at}" for at in range(arity))
         call = f"({formals})" if arity else ""
-        register = registers[rule]
+        register = FIRST_REGISTER + 2 * at
         lines.append(
             f"tidemark_{rule}{call} == IF tidemark_{owner}!{rule}{call} "
-            f'THEN tidemark_seen({register}, "{rule}", TRUE) ELSE ~tidemark_seen({register + 1}, "{rule}", FALSE)'
+            f"THEN tidemark_seen({register}) ELSE ~tidemark_seen({register + 1})"
         )
     lines.append("=" * 60)
     overrides = "".join(f"    {rule} <- tidemark_{rule}\n" for rule in rules)
@@ -86,13 +97,8 @@ def probe(module: Path, cfg: str) -> Probe | None:
         given={PROBE: "\n".join(lines) + "\n"},
         cfg=f"{cfg.rstrip()}\nCONSTANTS\n{overrides}",
         rules=tuple(rules),
+        registers=registers,
     )
-
-
-def side_of(line: str) -> tuple[str, bool] | None:
-    """The rule and side that a printed line reports; None for any other line."""
-    found = _LINE.match(line.strip())
-    return (found[1], found[2] == "TRUE") if found else None
 
 
 def taken(coverage: dict[str, tuple[int, int]], cfg: str) -> dict[str, bool]:

@@ -176,11 +176,17 @@ def _wrapper_home(java: Path) -> Path:
     wrapper = home / "bin" / "java"
     if wrapper.is_file() and os.access(wrapper, os.X_OK) and wrapper.read_text() == text:
         return home
-    wrapper.parent.mkdir(parents=True, exist_ok=True)
     draft = wrapper.with_name(f"java.{os.getpid()}")
-    draft.write_text(text)
-    draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-    os.replace(draft, wrapper)
+    try:
+        wrapper.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text)
+        draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        os.replace(draft, wrapper)
+    except OSError as problem:
+        raise Unusable(
+            f"{wrapper}, which Spark needs without a Java on the PATH, cannot be written ({problem.strerror}): "
+            "set TIDEMARK_CACHE to a folder that can"
+        ) from None
     return home
 
 

@@ -57,7 +57,7 @@ class Job:
     given: dict[str, str]
     cfg: str
     options: runner.Options
-    rules: tuple[str, ...]
+    probe: probes.Probe | None
     jar: Path
     key: str
 
@@ -88,8 +88,7 @@ def prepare(model: Model, jar: str | Path | None = None) -> Job:
     for part in parts:
         encoded = part.encode()
         hashed.update(len(encoded).to_bytes(8, "big") + encoded)
-    rules = probe.rules if probe else ()
-    return Job(model, module, texts, text, options, rules, jar_file, hashed.hexdigest())
+    return Job(model, module, texts, text, options, probe, jar_file, hashed.hexdigest())
 
 
 def verify(
@@ -151,10 +150,10 @@ def _run_all(waiting: list[Job], slots: int, outcomes: dict[str, Outcome], tell:
 
 
 def _run(job: Job, tell: Listener) -> Outcome:
-    sides: dict[str, set[bool]] = {rule: set() for rule in job.rules}
+    sides: dict[str, set[bool]] = {rule: set() for rule in (job.probe.rules if job.probe else ())}
 
     def printed(line: str) -> None:
-        seen = probes.side_of(line)
+        seen = job.probe.side_of(line) if job.probe else None
         if seen:
             sides[seen[0]].add(seen[1])
 
