@@ -1,0 +1,40 @@
+"""`tidemark docs`: rewrite the generated parts of README.md, ARCHITECTURE.md and docs/."""
+
+from __future__ import annotations
+
+import argparse
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import PACKAGE
+from tidemark_conformance.report import generated
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tidemark docs`."""
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a generated part is out of date")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0: all is up to date (or was rewritten); 1: with --check, something is not."""
+    root = PACKAGE.parent.parent
+    files = [
+        root / "README.md",
+        root / "ARCHITECTURE.md",
+        root / "DIVERGENCES.md",
+        *sorted((root / "docs").glob("*.md")),
+    ]
+    if not files[0].is_file():
+        raise Unusable(f"{root} is no checkout of Tidemark (no README.md there); run this in one")
+    stale = []
+    for file in files:
+        if not file.is_file():
+            continue
+        text = file.read_text(encoding="utf-8")
+        fresh = generated.rewrite(text, generated.CHEAP, file.name)
+        if fresh != text:
+            stale.append(file.name)
+            if not args.check:
+                file.write_text(fresh, encoding="utf-8")
+    for name in stale:
+        print(f"{name}: {'out of date' if args.check else 'rewritten'}")
+    return 1 if stale and args.check else 0

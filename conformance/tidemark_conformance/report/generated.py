@@ -1,0 +1,97 @@
+"""Text that is generated: between markers in Markdown files, from manifest, zoo, specifications and real runs.
+
+    <!-- begin: models (make docs) -->
+    ...
+    <!-- end: models -->
+
+Every generator's output is sorted by something that does not change from run to run, and holds no clock times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tidemark_conformance.check import zoo
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tlc import manifest as manifests
+
+_BLOCK = re.compile(
+    r"(?P<begin><!-- begin: (?P<name>[\w-]+) \(make docs\) -->\n)(?P<body>.*?)(?P<end><!-- end: (?P=name) -->)",
+    re.DOTALL,
+)
+
+Generator = Callable[[], str]
+
+
+def rewrite(text: str, generators: dict[str, Generator], where: str, only: Iterable[str] | None = None) -> str:
+    """The text with every block's body made anew (`only`: of these names). Unusable for a name without a generator."""
+    chosen = None if only is None else frozenset(only)
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in generators:
+            raise Unusable(
+                f"{where} asks for {name}, which nothing generates; choose from {', '.join(sorted(generators))}"
+            )
+        if chosen is not None and name not in chosen:
+            return match[0]
+        return f"{match['begin']}{generators[name]().rstrip()}\n{match['end']}"
+
+    return _BLOCK.sub(replaced, text)
+
+
+def blocks(file: Path) -> list[str]:
+    """The names of the blocks of a file, in its order."""
+    return [match["name"] for match in _BLOCK.finditer(file.read_text(encoding="utf-8"))]
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table."""
+    titles = list(header)
+    lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def models() -> str:
+    """The models of the manifest with what must be found in them."""
+    return table(
+        ("model", "tier", "expected", "scope", "distinct states", "depth"),
+        (
+            (
+                f"`{model.name}`",
+                model.tier,
+                "holds" if model.expected == "holds" else f"`{model.property}` falls",
+                model.scope,
+                f"{model.distinct:,}" if model.distinct else "",
+                model.depth or "",
+            )
+            for model in manifests.load().models
+            if model.kind != "zoo"
+        ),
+    )
+
+
+def rows() -> str:
+    """The rows of the zoo: what is removed, what must fall, how deep TLC must look."""
+    depths = {model.name: model.depth for model in manifests.load().models}
+    return table(
+        ("row", "flaw", "rules removed", "property that falls", "TLC depth", "harm"),
+        (
+            (
+                row.number,
+                f"{row.id}: {row.summary}",
+                " ".join(f"`{rule}`" for rule in row.rules),
+                f"`{row.property}`",
+                depths.get(row.model) or "excused",
+                row.harm,
+            )
+            for row in zoo.rows()
+        ),
+    )
+
+
+CHEAP: dict[str, Generator] = {"models": models, "zoo-rows": rows}
+"""Generators that need no run; a test holds their blocks to what they say."""
