@@ -15,7 +15,7 @@ from tidemark_conformance.check.specifications import add_baseline_arguments, ad
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain import load
 from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.judge import Judgement, judge
+from tidemark_conformance.explain.judge import Judgement
 from tidemark_conformance.explain.record import Explanation
 from tidemark_conformance.explain.run import Run
 from tidemark_conformance.explain.shrink import shrunk
@@ -71,7 +71,7 @@ def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema
     with progress("looking for a failing trace") as shown:
         for trace in load.stored(path, schema, wanted):
             run = load.decoded(trace, schema)
-            judgement = judge(run, explainer.specification, explainer.checks)
+            judgement = explainer.judge(run)
             if wanted is not None or judgement.verdict == "fail":
                 return run, judgement
             if best is None or (best[1].verdict, judgement.verdict) == ("pass", "undecided"):

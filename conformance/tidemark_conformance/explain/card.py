@@ -21,7 +21,6 @@ from typing import Any
 from tidemark_conformance.check.protocols import REGISTRY
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.judge import judge
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.record import Change, Reason
 from tidemark_conformance.explain.source import Line, Source
@@ -375,7 +374,7 @@ def flagged(row: Row, protocol: str) -> Flagged:
     data = runner(header.to_json(), file.read_text(encoding="utf-8"), row.rules)
     run = decoded(Stored(row.id, data, file, header), schema)
     explainer = Explainer(specification)
-    judgement = judge(run, specification, explainer.checks)
+    judgement = explainer.judge(run)
     if judgement.verdict != "fail":
         return nothing(f"Its golden trace is {judgement.verdict}: {judgement.reason or 'no step of it is refused'}.")
     explained = explainer.explain(run, judgement, 0)

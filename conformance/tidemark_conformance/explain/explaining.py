@@ -12,6 +12,7 @@ from tidemark_conformance.explain.judge import (
     NOT_A_STEP,
     NOT_INITIAL,
     QUIESCENCE,
+    Judge,
     Judgement,
     Key,
 )
@@ -42,6 +43,7 @@ class Explainer:
         self.checks = checks or compile_python(specification)
         self.module = specification.module
         self.evaluator = Evaluator(specification)
+        self.judge = Judge(specification, self.checks, self.evaluator)
         self.source = Source(specification.sources)
         self.formals = {action.name: tuple(param.name for param in action.params) for action in self.module.actions}
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemark_conformance.explain.run import BLOCKED, STEP, STUTTER, Event, Run, State
+from tidemark_conformance.explain.scope import Env, Evaluator, Scope
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks
 from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.walk import conjuncts, variables_used
 
 NOT_A_STEP, INVARIANT, ACTION_PROPERTY, QUIESCENCE = "not-a-step", "invariant", "action-property", "quiescence"
 NOT_INITIAL = "its first state does not satisfy Init"
@@ -34,28 +36,42 @@ class Judgement:
     states: list[State]
 
 
-def judge(run: Run, specification: Specification, checks: PythonChecks) -> Judgement:
-    """Judge a run. A damaged run, or one that does not start in Init, is undecided whatever its steps are."""
-    if not run.events:
-        return Judgement("undecided", run.damage or "no initial state", {}, [])
-    first_state = run.events[0].state
-    if not _holds(lambda: checks.init(first_state)):
-        return Judgement("undecided", NOT_INITIAL, {}, [dict(first_state)])
-    judging = _Judging(specification, checks)
-    judging.start(first_state)
-    for event in run.events[1:]:
-        judging.take(event)
-    if run.damage:
-        return Judgement("undecided", run.damage, judging.first, judging.states)
-    if run.quiescent:
-        judging.end()
-    return Judgement("fail" if judging.first else "pass", "", judging.first, judging.states)
+class Judge:
+    """Judges runs of one specification."""
+
+    def __init__(self, specification: Specification, checks: PythonChecks, evaluator: Evaluator) -> None:
+        self.specification = specification
+        self.checks = checks
+        self.evaluator = evaluator
+        self.parts = {
+            named.name: [(part, variables_used(part)) for part in conjuncts(named.body)]
+            for named in specification.invariants
+        }
+
+    def __call__(self, run: Run) -> Judgement:
+        """Judge a run. A damaged run, or one that does not start in Init, is undecided whatever its steps are."""
+        if not run.events:
+            return Judgement("undecided", run.damage or "no initial state", {}, [])
+        first_state = run.events[0].state
+        if not _holds(self.checks.init, first_state):
+            return Judgement("undecided", NOT_INITIAL, {}, [dict(first_state)])
+        judging = _Judging(self)
+        judging.start(first_state)
+        for event in run.events[1:]:
+            judging.take(event)
+        if run.damage:
+            return Judgement("undecided", run.damage, judging.first, judging.states)
+        if run.quiescent:
+            judging.end()
+        return Judgement("fail" if judging.first else "pass", "", judging.first, judging.states)
 
 
 class _Judging:
-    def __init__(self, specification: Specification, checks: PythonChecks) -> None:
-        self.specification = specification
-        self.checks = checks
+    def __init__(self, judge: Judge) -> None:
+        self.specification = judge.specification
+        self.checks = judge.checks
+        self.evaluator = judge.evaluator
+        self.parts = judge.parts
         self.first: dict[Key, int] = {}
         self.states: list[State] = []
 
@@ -85,10 +101,16 @@ class _Judging:
         self.states.append(after)
 
     def invariants(self, number: int) -> None:
+        """Evaluate the conjuncts of invariants that mention a variable which changed; the others are true still."""
         state = self.states[-1]
-        for named in self.specification.invariants:
-            if (INVARIANT, named.name) not in self.first and not _holds(self.checks.invariant, named.name, state):
-                self.first[(INVARIANT, named.name)] = number
+        before = self.states[-2] if number else None
+        scope = Scope(self.evaluator, state, state)
+        changed = {name for name, value in state.items() if before is None or before[name] != value}
+        for name, parts in self.parts.items():
+            if (INVARIANT, name) in self.first:
+                continue
+            if not all(scope.holds(part, Env()) for part, used in parts if before is None or used & changed):
+                self.first[(INVARIANT, name)] = number
 
     def properties(self, number: int) -> None:
         before, after = self.states[-2:]

@@ -20,7 +20,7 @@ from tidemark_conformance.check.protocols import REGISTRY
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.ddmin import ddmin
 from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement, judge
+from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement
 from tidemark_conformance.explain.load import Stored, decoded, header_of
 from tidemark_conformance.explain.record import Shrunk
 from tidemark_conformance.explain.run import Run
@@ -66,7 +66,7 @@ class Shrinker:
         def attempt(kept: Sequence[int]) -> tuple[Run, Judgement]:
             data = again.stream(kept)
             found = decoded(Stored(run.id, data, Path(run.source), header), self.schema)
-            return found, judge(found, self.explainer.specification, self.explainer.checks)
+            return found, self.explainer.judge(found)
 
         def fails(kept: Sequence[int]) -> bool:
             return self.signature(*attempt(kept)) == wanted
