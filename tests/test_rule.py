@@ -1,0 +1,91 @@
+"""`tidemark rule`: the card of one rule, the list of all, and what is said of a name that is none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tidemark_conformance import cli
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain import card as cards
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def rule(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert cli.main(["rule", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_card_shows_text_uses_and_counterexample(capsys: pytest.CaptureFixture[str]) -> None:
+    text = rule(capsys, "CommitOnlyIfAllPrepared").replace(" (from the verdict cache)", "")
+    file = SNAPSHOTS / "rule_CommitOnlyIfAllPrepared.txt"
+    if os.environ.get("TIDEMARK_SNAPSHOTS") == "write":
+        file.write_text(text)
+    assert text == file.read_text()
+
+
+def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = rule(capsys).splitlines()
+    known = {name for home in cards.homes() for name in home.specification.module.rules}
+    named = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert set(named) == known
+    assert len(named) == len(known)
+    assert max(map(len, lines)) <= 100
+    assert "  KeepDecision             A restarted manager forgets that it committed, and aborts." in lines
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("CommitOnlyIfPrepared", "did you mean CommitOnlyIfAllPrepared?"),
+        ("prepared_waits", "did you mean PreparedWaits?"),
+        ("Qqqqqqqqq", "`tidemark rule` lists them all"),
+    ],
+)
+def test_an_unknown_rule_is_one_sentence(name: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["rule", name]) == 2
+    error = capsys.readouterr().err
+    assert hint in error
+    assert error.count("\n") == 1
+
+
+def test_without_java_the_card_has_its_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise Unusable("no Java is here: install one")
+
+    monkeypatch.setattr(cards.verify, "verify", missing)
+    text = rule(capsys, "CommitOnlyIfAllPrepared")
+    assert "tmPrepared = RM" in text
+    assert "TLC cannot be asked: no Java is here: install one." in text
+
+
+@pytest.mark.parametrize(
+    ("name", "python"),
+    [
+        ("ReachedEpochStart", "reached_epoch_start"),
+        ("HwBlockedUnderMinIsr", "hw_blocked_under_min_isr"),
+        ("ResetRemoteLeoOnNewLeaderEpoch", "reset_remote_leo_on_new_leader_epoch"),
+        ("KIPRule", "kip_rule"),
+    ],
+)
+def test_a_rule_has_one_name_in_two_spellings(name: str, python: str) -> None:
+    assert cards.snake(name) == python
+
+
+def test_rows_of_the_zoo_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "zoo.toml"
+    file.write_text(
+        '[[row]]\nid = "KIP-1"\nnumber = 1\nrules = ["A"]\nproperty = "P"\nmodel = "M"\ndepth = 12\nsummary = "It breaks."\n'
+        '[[row]]\nid = "KIP-2"\nnumber = 2\nrules = ["A", "B"]\nproperty = "Q"\nexcused = "too deep"\n'
+    )
+    first, second = cards.zoo(file)
+    assert (first.id, first.rules, first.model, first.depth) == ("KIP-1", ("A",), "M", 12)
+    assert (second.note, second.model, second.depth) == ("too deep", "", None)
+    file.write_text('[[row]]\nid = "KIP-1"\n')
+    with pytest.raises(Unusable, match="lacks something"):
+        cards.zoo(file)
+    assert cards.zoo(tmp_path / "none.toml") == []
