@@ -217,9 +217,7 @@ class ReplicationControl:
 
     # --- AlterPartition -------------------------------------------------------------------------------------------
 
-    def handle_alter_partition(
-        self, request: AlterPartitionRequest
-    ) -> tuple[ControllerResult, AlterPartitionResponse]:
+    def handle_alter_partition(self, request: AlterPartitionRequest) -> tuple[ControllerResult, AlterPartitionResponse]:
         """Decide a leader's proposal; the reply names the partition epoch that holds after the decision."""
         error = self._alter_verdict(request)
         records: tuple[Record, ...] = ()
@@ -231,9 +229,7 @@ class ReplicationControl:
     def _alter_verdict(self, request: AlterPartitionRequest) -> str:
         """Kafka's checks in Kafka's order."""
         rules, partition, registrations = self._rules, self.partition, self.registrations
-        if not rules.fence_alter_by_broker_epoch(
-            request.broker_epoch, registrations[request.broker_id].broker_epoch
-        ):
+        if not rules.fence_alter_by_broker_epoch(request.broker_epoch, registrations[request.broker_id].broker_epoch):
             return STALE_BROKER_EPOCH
         if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:
             return NOT_CONTROLLER

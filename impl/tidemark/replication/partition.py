@@ -277,10 +277,7 @@ class Partition:
             end = log.end_offset_for_epoch(last_fetched)
             if end.epoch == NO_EPOCH:
                 return self.reject_fetch(OFFSET_OUT_OF_RANGE)
-            if (
-                self._rules.diverging_reply_carries_epoch(end, last_fetched)
-                or end.end_offset < request.fetch_offset
-            ):
+            if self._rules.diverging_reply_carries_epoch(end, last_fetched) or end.end_offset < request.fetch_offset:
                 return self.answer_diverging(request, end, now)
         if lazily and request.fetch_offset < log.end_offset:
             return self.validate_fetch(request, limit, now)
@@ -296,9 +293,7 @@ class Partition:
     def validate_fetch(self, request: FetchRequest, limit: int, now: int) -> PendingRead:
         """The same, but the bytes are read when the socket takes them."""
         log = self.log
-        read = PendingRead(
-            request.fetch_offset, min(limit, log.end_offset - request.fetch_offset), log.high_watermark
-        )
+        read = PendingRead(request.fetch_offset, min(limit, log.end_offset - request.fetch_offset), log.high_watermark)
         self._count_fetch(request, now, False)
         return read
 
@@ -334,7 +329,7 @@ class Partition:
             replica.log_end_offset = offset
             replica.broker_epoch = request.broker_epoch
             self._changes.mask |= REMOTE
-            self._maybe_advance_high_watermark()
+        self._maybe_advance_high_watermark()
 
     # --- the ISR --------------------------------------------------------------------------------------------------
 

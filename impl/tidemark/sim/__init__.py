@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tidemark.replication.rules import Rules
+from tidemark.sim.profiles import PROFILES
 from tidemark.sim.run import Simulator, SimResult
 
-__all__ = ["SimResult", "Simulator", "simulate"]
+__all__ = ["PROFILES", "SimResult", "Simulator", "simulate"]
 
 _simulators: dict[tuple[Any, ...], tuple[Any, Simulator]] = {}
 

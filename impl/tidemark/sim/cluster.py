@@ -322,7 +322,7 @@ class Cluster:
         result, response = self.control.handle_alter_partition(connection.request)
         self._commit(result)
         connection.answer(response)
-        self.recorder.step("HandleAlterPartition", -1, broker_id)
+        self.recorder.step("HandleAlterPartition", self.count, broker_id)
         return True
 
     def receive_alter_reply(self, broker_id: BrokerId) -> bool:
@@ -381,12 +381,12 @@ class Cluster:
         """An operator moves the leadership."""
         result = self.control.elect_leader(broker_id)
         if result.error == PREFERRED_LEADER_NOT_AVAILABLE:
-            self.recorder.blocked("ElectLeader", -1, broker_id)
+            self.recorder.blocked("ElectLeader", self.count, broker_id)
             return True
         if result.error != NONE:
             return False
         self._commit(result)
-        self.recorder.step("ElectLeader", -1, broker_id)
+        self.recorder.step("ElectLeader", self.count, broker_id)
         return True
 
     def heartbeat(self, broker_id: BrokerId) -> bool:
@@ -399,7 +399,7 @@ class Cluster:
             return False
         self._commit(result)
         action = "ControlledShutdown" if broker.state == STOPPING else "UnfenceBroker"
-        self.recorder.step(action, -1, broker_id, self.control.partition.leader)
+        self.recorder.step(action, self.count, broker_id, self.control.partition.leader)
         return True
 
     def expire_session(self, broker_id: BrokerId) -> bool:
@@ -416,7 +416,7 @@ class Cluster:
         if not self.control.session_expired(broker_id, self.now, SESSION_TIMEOUT_MS):
             return False
         self._commit(self.control.fence_broker(broker_id))
-        self.recorder.step("FenceBroker", -1, broker_id, self.control.partition.leader)
+        self.recorder.step("FenceBroker", self.count, broker_id, self.control.partition.leader)
         return True
 
     def begin_stop(self, broker_id: BrokerId) -> bool:
@@ -452,7 +452,7 @@ class Cluster:
             return False
         storage.fail(keep)
         self._process_ends(broker_id, "lossy" if loses else "crashed")
-        self.recorder.step("CrashBroker", -1, broker_id, keep)
+        self.recorder.step("CrashBroker", broker_id, broker_id, keep)
         return True
 
     def leaves_one_intact(self, broker_id: BrokerId) -> bool:
@@ -518,4 +518,3 @@ class Cluster:
             return False
         self.recorder.step("CheckpointHighWatermark", broker_id, broker_id)
         return True
-

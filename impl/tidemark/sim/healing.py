@@ -36,16 +36,18 @@ def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
     return False
 
 
+def beyond_repair(cluster: Cluster) -> bool:
+    """Whether nobody may lead any more: ISR and ELR are empty. Kafka would elect the last known leader, or uncleanly."""
+    partition = cluster.control.partition
+    return partition.leader is None and not partition.isr and not partition.elr
+
+
 def _administer(cluster: Cluster) -> None:
     """Sessions, registrations, metadata, AlterPartition, one round."""
     for broker_id in cluster.replicas:
-        broker = cluster.hosts[broker_id].broker
-        if broker is None:
-            cluster.expire_session(broker_id)
-            cluster.start_broker(broker_id)
-        else:
-            cluster.start_broker(broker_id)
-            cluster.stop_broker(broker_id)
+        cluster.stop_broker(broker_id)
+        cluster.expire_session(broker_id)
+        cluster.start_broker(broker_id)
         cluster.apply_metadata(broker_id)
         cluster.heartbeat(broker_id)
         cluster.apply_metadata(broker_id)

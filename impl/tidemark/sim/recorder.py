@@ -55,6 +55,7 @@ class Actions:
     def __init__(self, header: dict[str, Any], table: Table) -> None:
         names: dict[Any, int | None] = {name: index for index, name in enumerate(table.brokers)}
         names[header["constants"]["None"]] = None
+        self._nodes = len(header["nodes"])
         self.numbers: dict[str, int] = {}
         self._domains: list[list[dict[Any, int]]] = []
         for number, action in enumerate(header["actions"]):
@@ -68,7 +69,8 @@ class Actions:
         self._known: dict[tuple[Any, ...], bytes] = {}
 
     def prefix(self, key: tuple[Any, ...]) -> bytes:
-        """The bytes of `(kind, action name, node, parameters...)`; `node` is a broker id or -1.
+        """The bytes of `(kind, action name, node, parameters...)`; `node` is a broker's id, their number for the
+        controller, or -1 for nowhere.
 
         Raises CapacityExceeded for a parameter outside its domain, ValueError for an action that the header has not.
         """
@@ -83,7 +85,7 @@ class Actions:
             raise ValueError(f"the header has no action {action} with {len(params)} parameters")
         out = bytearray()
         varint(out, kind + 4 * (number + 1))
-        varint(out, node + 1)
+        varint(out, node + 1 if node < self._nodes else 0)
         for domain, param in zip(self._domains[number], params, strict=True):
             if param not in domain:
                 raise CapacityExceeded(f"parameter {param} of {action}")

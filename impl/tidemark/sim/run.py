@@ -13,11 +13,12 @@ from typing import Any
 
 from tidemark.log.storage import Payload
 from tidemark.replication.abstraction import CapacityExceeded, Table
+from tidemark.replication.broker import STARTING
 from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
 from tidemark.sim.cluster import Cluster
-from tidemark.sim.healing import heal
+from tidemark.sim.healing import beyond_repair, heal
 from tidemark.sim.profiles import PROFILES, Profile
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Actions, Recorder
@@ -115,10 +116,11 @@ class Run:
             self._chaos(self.simulator.steps - (self.simulator.steps // 3 if self._heals else 0))
             if self._heals:
                 converged = heal(self.cluster, self._produce)
-                lost = lost_payloads(self.cluster)
+                lost = [] if beyond_repair(self.cluster) else lost_payloads(self.cluster)
         except CapacityExceeded:
             capacity = True
-        stream = recorder.end(self._heals and not capacity, capacity)
+        quiescent = self._heals and not capacity and not beyond_repair(self.cluster)
+        stream = recorder.end(quiescent, capacity)
         return SimResult(
             self.seed,
             stream,
@@ -126,7 +128,7 @@ class Run:
             recorder.changing,
             len(self.cluster.answers.acked),
             len(lost),
-            self._heals,
+            quiescent,
             converged,
             capacity,
         )
@@ -151,8 +153,10 @@ class Run:
             broker = cluster.up(follower)
             connections = cluster.network.fetches[follower]
             source = (word >> 8) % count
-            if broker is not None and broker.partition.leader_id is not None and (
-                word & 0x1C0000 or connections[source].request is None
+            if (
+                broker is not None
+                and broker.partition.leader_id is not None
+                and (word & 0x1C0000 or connections[source].request is None)
             ):
                 source = broker.partition.leader_id
             connection = connections[source]
@@ -165,9 +169,7 @@ class Run:
             elif connection.read is not None:
                 if not word & 0x300 and cluster.read_fetch(connection):
                     return True
-            elif cluster.receive_fetch(
-                connection, 1 + (word >> 16) % self._max_fetch, cluster.hosts[source].slow_disk
-            ):
+            elif cluster.receive_fetch(connection, 1 + (word >> 16) % self._max_fetch, cluster.hosts[source].slow_disk):
                 return True
             follower = (follower + 1) % count
         return False
@@ -305,10 +307,22 @@ class Run:
         cluster = self.cluster
         if cluster.control.registrations[broker_id].broker_epoch >= self._incarnation_limit:
             return False
+        if not self._another_intact(broker_id):
+            return False
         storage = cluster.hosts[broker_id].storage
         unflushed = storage.end_offset - storage.flushed_offset
         keep = storage.end_offset - (word >> 8) % (unflushed + 1)
         return cluster.crash_broker(broker_id, keep)
+
+    def _another_intact(self, broker_id: BrokerId) -> bool:
+        """Whether somebody else may still lead after this crash: a member of ISR or ELR that runs or stopped cleanly."""
+        hosts, partition = self.cluster.hosts, self.cluster.control.partition
+        return any(
+            other != broker_id
+            and (other in partition.isr or other in partition.elr)
+            and (host.broker is not None and host.broker.state != STARTING or host.down == "stopped")
+            for other, host in enumerate(hosts)
+        )
 
     def start(self, word: int) -> bool:
         """A broker that is down starts."""

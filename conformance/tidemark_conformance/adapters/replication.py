@@ -1,0 +1,65 @@
+"""Replication's simulator as `spec/protocols.toml` wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Any
+
+from tidemark.replication.flaws import rules_without
+from tidemark.sim import PROFILES, simulate
+from tidemark_conformance.check import zoo
+from tidemark_conformance.check.generate import Simulated, Simulator
+from tidemark_conformance.errors import Unusable
+
+NODES = ("b1", "b2", "b3", "controller")
+"""Where steps happen; what the network does happens nowhere."""
+
+_rules: dict[tuple[str, ...], Any] = {}
+
+
+def simulator(
+    header: Mapping[str, Any], *, steps: int, flaw: str | None = None, profile: str = "chaos", **others: Any
+) -> Simulator:
+    """Traces of the simulated cluster. `flaw`: a row of the zoo, by id or number, whose rules are removed.
+
+    Raises Unusable for an unknown flaw, profile or option.
+    """
+    if others:
+        raise Unusable(f"replication's simulator has no option {sorted(others)[0]}; it takes profile")
+    if profile not in PROFILES:
+        raise Unusable(f"replication's simulator has no profile {profile}; choose from {', '.join(sorted(PROFILES))}")
+    rules = tuple(sorted(zoo.select([flaw])[0].rules)) if flaw else ()
+    removed(rules)
+    return partial(run, dict(header), steps, profile, rules)
+
+
+def removed(names: Collection[str]) -> Any:
+    """The implementation's rules without some, made once. Raises Unusable for a name that is no rule."""
+    key = tuple(sorted(names))
+    if key not in _rules:
+        try:
+            _rules[key] = rules_without(key)
+        except ValueError as problem:
+            raise Unusable(f"{problem}; correct the rules of that row in spec/zoo.toml") from problem
+    return _rules[key]
+
+
+def run(header: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int) -> Simulated:
+    """The trace of one seed, with what the client found after healing among its facts."""
+    result = simulate(seed, table=header, steps=steps, profile=profile, rules=removed(without))
+    facts = {
+        "changing": result.changing,
+        "healed": int(result.healed),
+        "acknowledged": result.acked,
+        "traces with lost records": int(result.lost > 0),
+        "bad.lost records": result.lost,
+        "bad.healed clusters that did not come to rest": int(result.healed and not result.converged),
+        "good.an acknowledgement after healing": int(not result.healed or result.acked > 0),
+    }
+    return Simulated(f"seed-{seed}", result.stream, result.steps, facts)
+
+
+def nodes_for(size: int) -> tuple[str, ...]:
+    """Where steps happen in a cluster of `size` brokers."""
+    return (*(f"b{number}" for number in range(1, size + 1)), "controller")

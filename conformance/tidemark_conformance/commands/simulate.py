@@ -1,0 +1,123 @@
+"""`tidemark simulate PROTOCOL`: run an implementation in its simulator and write the traces.
+
+A protocol may come in more sizes than one: `sizes = { 5 = "replication/ReplicationFiveBrokers.cfg" }` in its entry of
+`spec/protocols.toml` names a cfg for each, and its simulator's module then has `nodes_for(size)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import tempfile
+import time
+import tomllib
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tidemark_conformance.check.generate import Generated, generate
+from tidemark_conformance.check.protocols import REGISTRY, Protocol, protocol
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.report.progress import Progress, progress
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.schema import Schema, schema_of
+
+ON_SPARK = 20_000
+"""From this many traces on Spark's workers simulate (fewer are done before it has started)."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tidemark simulate`."""
+    parser.add_argument("protocol", metavar="PROTOCOL", help="a protocol of spec/protocols.toml")
+    parser.add_argument("--traces", type=int, required=True, metavar="N", help="how many traces, one per seed")
+    parser.add_argument("--steps", type=int, default=50, metavar="S", help="recorded steps per trace, about (50)")
+    parser.add_argument("--seed", type=int, default=0, metavar="K", help="the first seed (0)")
+    parser.add_argument("--flaw", metavar="ROW", help="a row of spec/zoo.toml, by id or number: without its rules")
+    parser.add_argument("--profile", metavar="NAME", help="how the faults come (the simulator's default)")
+    parser.add_argument("--brokers", "--size", dest="size", type=int, metavar="N", help="another size of the protocol")
+    parser.add_argument("--format", choices=("parquet", "ndjson"), default="parquet", help="of the traces (parquet)")
+    parser.add_argument("--master", help="simulate on Spark, at this master")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="a folder, new or to be finished"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate; 0, or 1 when the simulator's own client found what must not happen in a run without a flaw."""
+    if args.traces < 1 or args.steps < 1 or args.seed < 0:
+        raise Unusable("--traces and --steps must be at least 1, and --seed at least 0; give such numbers")
+    known = _sized(protocol(args.protocol), args.size)
+    schema = schema_of(load(known.spec, known.config))
+    started = time.monotonic()
+    with progress(f"simulation of {known.name}") as bar:
+        if args.format == "parquet":
+            made = _simulate(args, known, schema, args.output, bar)
+        else:
+            made = _as_ndjson(args, known, schema, bar)
+    return _report(args, made, time.monotonic() - started)
+
+
+def _sized(known: Protocol, size: int | None) -> Protocol:
+    """The protocol with the cfg of another size; Unusable if it has none of that size."""
+    if size is None:
+        return known
+    entry = tomllib.loads((spec_root() / REGISTRY).read_text(encoding="utf-8"))[known.name]
+    sizes: dict[str, Any] = entry.get("sizes", {})
+    if str(size) not in sizes:
+        raise Unusable(f"{known.name} does not come in size {size}; choose from {', '.join(sizes) or 'its default'}")
+    return replace(known, config=spec_root() / sizes[str(size)])
+
+
+def _nodes(known: Protocol, size: int | None) -> tuple[str, ...]:
+    if size is None:
+        return known.nodes()
+    module = importlib.import_module(known.simulator.partition(":")[0])
+    return tuple(module.nodes_for(size))
+
+
+def _simulate(args: argparse.Namespace, known: Protocol, schema: Schema, out: Path, bar: Progress) -> Generated:
+    options: dict[str, Any] = {} if args.profile is None else {"profile": args.profile}
+    header = schema.with_nodes(_nodes(known, args.size))
+    simulator = known.make_simulator(header, steps=args.steps, flaw=args.flaw, **options)
+    settings = {"protocol": known.name, "steps": args.steps, "flaw": args.flaw, **options}
+    seeds = range(args.seed, args.seed + args.traces)
+    if args.master is None and args.traces < ON_SPARK:
+        context: Any = nullcontext(None)
+    else:
+        from tidemark_conformance.check.session import spark_session
+
+        context = spark_session(args.master)
+    with context as session:
+        return generate(simulator, seeds, out, header, settings, session=session, progress=bar)
+
+
+def _as_ndjson(args: argparse.Namespace, known: Protocol, schema: Schema, bar: Progress) -> Generated:
+    """Simulate to Parquet aside, then convert."""
+    from tidemark_conformance.trace.convert import convert
+
+    if args.output.exists() and any(args.output.iterdir()):
+        raise Unusable(f"{args.output} is not empty, and NDJSON is not continued; choose another folder")
+    with tempfile.TemporaryDirectory(prefix="tidemark-simulate-") as temporary:
+        aside = Path(temporary) / "traces"
+        made = _simulate(args, known, schema, aside, bar)
+        args.output.mkdir(parents=True, exist_ok=True)
+        convert([aside], args.output, schema)
+    return made
+
+
+def _report(args: argparse.Namespace, made: Generated, seconds: float) -> int:
+    console = Console(highlight=False, soft_wrap=True)
+    kept = f", {made.kept} parts were there" if made.kept else ""
+    console.print(f"{made.traces:,} traces, {made.steps:,} steps in {seconds:.1f} s in {args.output}{kept}")
+    for name, number in sorted(made.facts.items()):
+        if not name.startswith(("bad.", "good.")):
+            console.print(f"  {number:,} {name}")
+    bad = {name.removeprefix("bad."): number for name, number in made.facts.items() if name.startswith("bad.")}
+    for name, number in sorted(bad.items()):
+        if number:
+            console.print(f"  {number:,} {name}")
+    return 1 if any(bad.values()) and args.flaw is None else 0
