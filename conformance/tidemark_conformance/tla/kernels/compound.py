@@ -80,7 +80,7 @@ def field(c: Context, value: Symbol, name: str) -> Symbol:
             return apply(c, value, Atom("0", (name,)))
     if isinstance(value, Literal):
         return apply(c, value, Atom("0", (name,)))
-    raise c.unsupported(f"a value without a field `{name}` (a {values.kind_name(value)}) is asked for it")
+    raise c.impossible(f"a value without a field `{name}` (a {values.kind_name(value)}) is asked for it")
 
 
 def _union_field(c: Context, base: Address, kind: TUnion, name: str) -> Symbol:
@@ -88,7 +88,7 @@ def _union_field(c: Context, base: Address, kind: TUnion, name: str) -> Symbol:
         return values.load(base, kind.tags)
     found = [slot for slot in slots(kind) if slot.name == name]
     if not found:
-        raise c.unsupported(f"no variant has a field `{name}`")
+        raise c.impossible(f"no variant has a field `{name}`")
     total = len(kind.tags.members)
     result: Callable[[], Symbol] | None = None
     for slot in found:
@@ -114,7 +114,7 @@ def _union_field(c: Context, base: Address, kind: TUnion, name: str) -> Symbol:
 
             result = either
     if result is None:
-        raise c.unsupported(f"no variant has a field `{name}`")
+        raise c.impossible(f"no variant has a field `{name}`")
     return result()
 
 
@@ -226,9 +226,9 @@ def _apply_sequence(c: Context, sequence: Symbol, key: Int) -> Symbol:
         if key.code.isdigit():
             if 1 <= int(key.code) <= len(sequence.items):
                 return sequence.items[int(key.code) - 1]
-            raise c.unsupported("an index beyond a tuple's end")
+            raise c.impossible("an index beyond a tuple's end")
         if not sequence.items:
-            raise c.unsupported("an index into the empty sequence")
+            raise c.impossible("an index into the empty sequence")
     total = length(c, sequence).code
     if key.below is not None and key.below == total and key.lo is not None and key.lo >= 1:
         return element(c, sequence, values.fold(f"({key.code} + -1)"))
@@ -241,7 +241,14 @@ def _apply_update(c: Context, base: Symbol, own: Symbol | str, new: Callable[[],
         raise c.unsupported("a record with an EXCEPT is applied to an argument that is no literal field")
     kept = values.keep(c, key)
     same = equality.equal(c, kept, own)
-    return values.choice(c, same if same in ("True", "False") else c.named(same), new, lambda: apply(c, base, kept))
+
+    def updated() -> Symbol:
+        inside = membership.member(c, kept, equality.domain_of(c, base))
+        if inside != "True":
+            _need(c, inside)
+        return new()
+
+    return values.choice(c, same if same in ("True", "False") else c.named(same), updated, lambda: apply(c, base, kept))
 
 
 def length(c: Context, value: Symbol) -> Int:

@@ -25,6 +25,10 @@ _ATOMIC = re.compile(r"^-?\w+$")
 _CHEAP = re.compile(r"^(-?\w+|p\[[\w +*()]+\])$")
 
 
+class Impossible(Unsupported):
+    """An expression that certainly has no value; a branch of an IF may be one, and is an evaluation error then."""
+
+
 class Memory:
     """Where everything is in the memory; grows while code is generated, then is fixed."""
 
@@ -102,6 +106,10 @@ class Context:
         """The refusal of a construct at the current place."""
         return unsupported(what, self.loc)
 
+    def impossible(self, what: str) -> Impossible:
+        """The refusal of an expression that certainly has no value."""
+        return Impossible(str(unsupported(what, self.loc)))
+
     def name(self, prefix: str = "t") -> str:
         """A fresh local name."""
         self._names += 1
@@ -149,6 +157,15 @@ class Context:
         buffer.scope.end()
         self.line(header)
         self.nest(buffer.lines or ["pass"])
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What is written inside happens if a condition holds."""
+        if condition == "True":
+            yield
+            return
+        with self.block(f"if {condition}:"):
+            yield
 
     def nest(self, lines: Sequence[str]) -> None:
         """Write lines one level deeper."""

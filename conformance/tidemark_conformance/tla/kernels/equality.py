@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tidemark_conformance.tla.kernels import compound, membership, sets, storing, values
-from tidemark_conformance.tla.kernels.context import Context, both, conjunction
+from tidemark_conformance.tla.kernels import compound, iteration, membership, storing, values
+from tidemark_conformance.tla.kernels.context import Context, both, conjunction, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -29,7 +29,6 @@ from tidemark_conformance.tla.kernels.symbols import (
 )
 from tidemark_conformance.tla.layout import MAX_UNITS
 from tidemark_conformance.tla.types import (
-    TBool,
     TFun,
     TInt,
     TRec,
@@ -152,9 +151,11 @@ def _equal_virtual(c: Context, a: Symbol, b: Symbol) -> str:
     kinds = [v.kind for v in (a, b) if isinstance(v, Place)]
     if kinds and isinstance(kinds[0], TTuple):
         return _equal_tuples(c, kinds[0], a, b)
-    domain = next((kind for kind in kinds if isinstance(kind, TFun)), None) or _function_kind(c, a, b)
+    domain = next((kind for kind in kinds if isinstance(kind, TFun)), None) or _function_kind(a, b)
     if domain is not None:
         return _equal_functions(c, domain, a, b)
+    if _is_function(a) or _is_function(b):
+        return _equal_literals(c, a, b)
     return _equal_sequences(c, a, b)
 
 
@@ -164,17 +165,34 @@ def _is_record(value: Symbol) -> bool:
     return isinstance(value, Rec) or (isinstance(value, Place) and isinstance(value.kind, TRec | TUnion))
 
 
-def _function_kind(c: Context, a: Symbol, b: Symbol) -> TFun | None:
+def _function_kind(a: Symbol, b: Symbol) -> TFun | None:
+    """The type of the function in the memory that is one of two values, or the base of one."""
     for value in (a, b):
         while isinstance(value, Update):
             value = value.base
         if isinstance(value, Place) and isinstance(value.kind, TFun):
             return value.kind
-        if isinstance(value, Literal):
-            kind = sets.universe(c, value.domain)
-            if isinstance(value.domain, Mask) and kind is not None:
-                return TFun(kind.members, kind.elem, TBool())
     return None
+
+
+def _is_function(value: Symbol) -> bool:
+    while isinstance(value, Update):
+        value = value.base
+    return isinstance(value, Literal) and not isinstance(value.domain, Range)
+
+
+def _equal_literals(c: Context, a: Symbol, b: Symbol) -> str:
+    """Two functions of which none is in the memory: equal domains, and equal values on them."""
+    domain = domain_of(c, a)
+    return conjunction(
+        c,
+        [
+            lambda: membership.equal_sets(c, domain, domain_of(c, b)),
+            lambda: iteration.exists(
+                c, domain, lambda key: equal(c, compound.apply(c, a, key), compound.apply(c, b, key)), wanted=False
+            ),
+        ],
+    )
 
 
 def _equal_records(c: Context, a: Symbol, b: Symbol) -> str:
@@ -395,59 +413,68 @@ def _equal_update(c: Context, a: Symbol, b: Update) -> str | None:
     if isinstance(a.kind, TFun):
         return _equal_function_update(c, a, base, updates)
     if isinstance(a.kind, TSeq) and len(updates) == 1:
-        key = values.integer(c, cast(Symbol, updates[0].key))
-        total = f"p[{base.base}]"
-        index = c.named(c.check(f"ix(p, {key.code} - 1, {total})"), "i")
-        width = size(a.kind.elem)
-        parts: list[Callable[[], str]] = [
-            lambda: f"(p[{a.base}] == {total})",
-            lambda: f"eqexcept(p, {a.base.plus(1)}, {base.base.plus(1)}, {total}, {width}, {index})",
-            lambda: equal(c, compound.element_at(c, a, index), updates[0].value()),
-        ]
-        return conjunction(c, parts)
+        return _equal_sequence_update(c, a, base, updates[0])
     return None
+
+
+def _equal_sequence_update(c: Context, a: Place, base: Place, update: Update) -> str:
+    kind = cast(TSeq, a.kind)
+    key = values.integer(c, cast(Symbol, update.key))
+    total = f"p[{base.base}]"
+    index = c.named(values.fold(f"({key.code} + -1)"), "i")
+    new, old = a.base.plus(1), base.base.plus(1)
+    inside = f"({index} < 0 or {index} >= {total})"
+    parts: list[Callable[[], str]] = [
+        lambda: f"(p[{a.base}] == {total})",
+        lambda: f"eqexcept(p, {new}, {old}, {total}, {size(kind.elem)}, {index})",
+        lambda: conjunction(
+            c, [lambda: inside, lambda: equal(c, compound.element_at(c, a, index), update.value())], "or"
+        ),
+    ]
+    return conjunction(c, parts)
 
 
 def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[Update]) -> str:
     kind = cast(TFun, a.kind)
-    indices = [update_index(c, kind, update) for update in updates]
-    parts: list[Callable[[], str]] = [lambda: _others_unchanged(c, a, base, indices)]
+    places = [update_index(c, kind, update) for update in updates]
+    parts: list[Callable[[], str]] = [lambda: _others_unchanged(c, a, base, places)]
     for i, update in enumerate(updates):
-        later = indices[:i]
+        later = [index for index, _ in places[:i]]
 
-        def compare(update: Update = update, index: str = indices[i], later: list[str] = later) -> str:
-            def here() -> Bool:
-                return Bool(equal(c, compound.element_at(c, a, index), update.value()))
+        def compare(update: Update = update, place: tuple[str, str] = places[i], later: list[str] = later) -> str:
+            index, inside = place
+            hidden = [] if inside == "True" else [negated(inside)]
+            hidden += [code for code in (_equal_integers(Int(index), Int(other)) for other in later) if code != "False"]
 
-            hidden = [code for other in later for code in [_equal_integers(Int(index), Int(other))] if code != "False"]
-            if not hidden:
-                return here().code
-            if "True" in hidden:
-                return "True"
-            return values.truth(c, values.choice(c, c.named(" or ".join(hidden)), lambda: Bool("True"), here))
+            def here() -> str:
+                return equal(c, compound.element_at(c, a, index), update.value())
+
+            return conjunction(c, [*((lambda code=code: code) for code in hidden), here], "or")  # type: ignore[misc]
 
         parts.append(compare)
     return conjunction(c, parts)
 
 
-def update_index(c: Context, kind: TFun, update: Update) -> str:
-    """The index of an update's key in the domain; a key outside it is an evaluation error."""
+def update_index(c: Context, kind: TFun, update: Update) -> tuple[str, str]:
+    """The index of an update's key in the domain, and the condition that it is there (else nothing is updated)."""
     code, total = compound.position(c, cast(Symbol, update.key), kind.domain, kind.key)
-    if not total:
-        code = c.check(f"ix(p, {code}, {len(kind.domain)})")
-    return c.named(code, "i") if not total else c.keep(code, "i")
+    if total:
+        return c.keep(code, "i"), "True"
+    index = c.named(code, "i")
+    return index, f"({index} >= 0 and {index} < {len(kind.domain)})"
 
 
-def _others_unchanged(c: Context, a: Place, base: Place, indices: Sequence[str]) -> str:
+def _others_unchanged(c: Context, a: Place, base: Place, places: Sequence[tuple[str, str]]) -> str:
     """All elements but those of `indices` are the same in two functions of one type."""
     kind = cast(TFun, a.kind)
     x, y = a.origin, base.origin
     whole = x is not None and y is not None and x.variable == y.variable and x.primed != y.primed
     if whole and x is not None and x.unit is None and len(kind.domain) <= MAX_UNITS:
-        mask = " | ".join(f"(1 << {index})" for index in dict.fromkeys(indices))
+        bits = dict.fromkeys(f"(1 << {i})" if inside == "True" else f"shl1({i})" for i, inside in places)
+        mask = " | ".join(bits)
         return f"(p[{c.memory.dirty + x.variable}] & ~({mask}) == 0)"
     width = size(kind.range)
-    distinct = list(dict.fromkeys(indices))
+    distinct = list(dict.fromkeys(index for index, _ in places))
     if len(distinct) == 1:
         return f"eqexcept(p, {a.base}, {base.base}, {len(kind.domain)}, {width}, {distinct[0]})"
 

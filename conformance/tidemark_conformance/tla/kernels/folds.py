@@ -8,7 +8,7 @@ from typing import Any, cast
 from tidemark_conformance.tla.ir import (
     Fold,
 )
-from tidemark_conformance.tla.kernels import compound, equality, expressions, iteration, sets, storing, values
+from tidemark_conformance.tla.kernels import compound, equality, expressions, iteration, listing, sets, storing, values
 from tidemark_conformance.tla.kernels.context import Context
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
@@ -39,7 +39,10 @@ def fold(c: Context, expr: Fold, env: expressions.Env) -> Symbol:
         if mask is not None:
             collection = mask
         elif not isinstance(collection, Filter) or not isinstance(collection.source, Range):
-            raise c.unsupported("a fold over a set whose elements are not known to be among 62 values")
+            place = listing.listing(c, collection)
+            if place is None:
+                raise c.unsupported("a fold over a set that may have too many elements")
+            collection = place
     collection = values.keep(c, collection)
     kind = _fold_type(c, expr, env, collection, values.type_of(c, start))
     if is_scalar(kind):
@@ -93,10 +96,10 @@ def _fold_type(c: Context, expr: Fold, env: expressions.Env, collection: Symbol,
 def _most(c: Context, collection: Symbol) -> int:
     """How many elements a set or sequence has at most."""
     if is_set(collection):
-        kind = sets.universe(c, collection)
-        if kind is None:
-            raise c.unsupported("a fold that grows over a set whose elements are not known to be among 62 values")
-        return len(kind.members)
+        most = listing.most_elements(c, collection)
+        if most is None:
+            raise c.unsupported("a fold that grows with every element of a set without a known bound")
+        return most
     return values.sequence_cap(values.type_of(c, collection))
 
 
@@ -145,7 +148,7 @@ def _scalar_fold(c: Context, expr: Fold, env: expressions.Env, collection: Symbo
 
 
 def _each(c: Context, expr: Fold, collection: Symbol, step: Callable[[Symbol], None]) -> None:
-    if expr.kind == "set":
+    if is_set(collection):
         iteration.iterate(c, collection, step, None)
         return
     for part in compound.sequence_parts(c, collection):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidemark_conformance.tla.kernels import compound, equality, iteration, sets, values
+from tidemark_conformance.tla.kernels import compound, equality, iteration, listing, sets, values
 from tidemark_conformance.tla.kernels.context import Context, conjunction, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Atom,
@@ -45,21 +45,14 @@ def count(c: Context, value: Symbol) -> Int:
         total = c.name("n")
         c.line(f"{total} = 0")
         iteration.iterate(c, value, lambda element: c.line(f"{total} += 1"), None)
-        return Int(total, 0, _most(value.source))
+        return Int(total, 0, listing.most_elements(c, value.source))
     mask = sets.as_mask(c, value)
     if mask is None:
-        raise c.unsupported("Cardinality of a set whose elements are not known to be among 62 values")
+        place = listing.listing(c, value)
+        if place is None:
+            raise c.unsupported("Cardinality of a set that may have too many elements")
+        return compound.length(c, place)
     return Int(f"popcount({mask.code})", 0, len(mask.kind.members))
-
-
-def _most(value: Symbol) -> int | None:
-    """How many elements a set has at most, if that is known."""
-    match value:
-        case Mask(_, kind):
-            return len(kind.members)
-        case Range(lo, hi) if lo.lo is not None and hi.hi is not None:
-            return max(0, hi.hi - lo.lo + 1)
-    return None
 
 
 def member(c: Context, value: Symbol, container: Symbol) -> str:

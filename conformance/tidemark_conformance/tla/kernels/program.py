@@ -263,10 +263,11 @@ class Generator:
             under, updates = equality.chain(value)
             if isinstance(under, Place) and under.origin is not None and under.origin.variable == number:
                 for update in reversed(updates):
-                    unit = equality.update_index(c, variable.type, update)
+                    unit, inside = equality.update_index(c, variable.type, update)
                     offset, term = scaled(unit, variable.unit_size)
-                    storing.store(c, base.plus(offset, term), variable.type.range, update.value())
-                    self._mark(c, variable, f"{unit}", f"{unit} + 1")
+                    with c.when(inside):
+                        storing.store(c, base.plus(offset, term), variable.type.range, update.value())
+                        self._mark(c, variable, f"{unit}", f"{unit} + 1")
                 return
         storing.store(c, base, variable.type, value)
         self._mark(c, variable, "0", str(variable.units))

@@ -145,8 +145,10 @@ def _store_update(c: Context, base: Address, kind: Type, value: Update, checked:
         return False
     store(c, base, kind, under, checked)
     for update in reversed(updates):
-        offset, term = scaled(equality.update_index(c, kind, update), size(kind.range))
-        store(c, base.plus(offset, term), kind.range, update.value(), checked)
+        index, inside = equality.update_index(c, kind, update)
+        offset, term = scaled(index, size(kind.range))
+        with c.when(inside):
+            store(c, base.plus(offset, term), kind.range, update.value(), checked)
     return True
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from tidemark_conformance.tla.kernels import compound, sets
-from tidemark_conformance.tla.kernels.context import Context
+from tidemark_conformance.tla.kernels.context import Context, Impossible
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -282,11 +282,13 @@ def choice(c: Context, condition: str, then: Callable[[], Symbol], orelse: Calla
         return then() if condition == "True" else orelse()
     checked = c.checked
     with c.captured() as first:
-        a = then()
+        a = _possible(then)
     first.scope.end()
     with c.captured() as second:
-        b = orelse()
+        b = orelse() if a is None else _possible(orelse)
     second.scope.end()
+    if a is None or b is None:
+        return _only_branch(c, condition, then if b is None else orelse, b is None)
     merged = _merge(c, a, b)
     if merged is not None:
         kind, code_a, code_b = merged
@@ -304,6 +306,20 @@ def choice(c: Context, condition: str, then: Callable[[], Symbol], orelse: Calla
         return Place(Address(0, (name,)), a.kind)
     c.checked = checked
     return Choice(c.named(condition), then, orelse)
+
+
+def _possible(branch: Callable[[], Symbol]) -> Symbol | None:
+    try:
+        return branch()
+    except Impossible:
+        return None
+
+
+def _only_branch(c: Context, condition: str, branch: Callable[[], Symbol], wanted: bool) -> Symbol:
+    """The branch of an IF whose other branch has no value: to come there is an evaluation error."""
+    c.checked += 1
+    c.line(f"need(p, {condition})" if wanted else f"need(p, not {condition})")
+    return branch()
 
 
 def _merge(c: Context, a: Symbol, b: Symbol) -> tuple[Callable[[str], Scalar], str, str] | None:
