@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import trace_lines
 from tidemark_conformance import cli
+from tidemark_conformance.explain import load, search
 from tidemark_conformance.explain.record import Explanation, Reason, Shown
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -180,6 +181,23 @@ def test_the_first_failing_trace_is_chosen(two_phase: Any, capsys: pytest.Captur
     assert said["verdict"] == "fail"
     assert said["findings"][0]["kind"] == "not-a-step"
     assert said["allowed_without"] == ["CommitOnlyIfAllPrepared"]
+
+
+def test_among_many_traces_the_kernels_search(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, hasty = (trace_lines.traces_of(path) for path in (two_phase.good, two_phase.hasty))
+    named = [[{**event, "trace": f"h-{event['trace']}"} for event in trace] for trace in hasty]
+    trace_lines.write(
+        tmp_path / "many.ndjson", trace_lines.header_of(two_phase.good), [*good, *map(trace_lines.signed, named)]
+    )
+    alone = document(capsys, "many.ndjson")
+    monkeypatch.setattr(search, "FEW", 2)
+    monkeypatch.setattr(search, "BATCH", 7)
+    asked = []
+    monkeypatch.setattr(search, "decoded", lambda trace, schema: asked.append(trace.id) or load.decoded(trace, schema))
+    assert document(capsys, "many.ndjson") == alone
+    assert asked == ["tx-0", "tx-1", alone["trace"]]
 
 
 def test_a_passing_trace_says_so(two_phase: Any, capsys: pytest.CaptureFixture[str]) -> None:

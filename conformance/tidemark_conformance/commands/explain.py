@@ -18,6 +18,7 @@ from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import Judgement
 from tidemark_conformance.explain.record import Explanation
 from tidemark_conformance.explain.run import Run
+from tidemark_conformance.explain.search import choose
 from tidemark_conformance.explain.shrink import shrunk
 from tidemark_conformance.explain.spacetime import WINDOW
 from tidemark_conformance.report import explanation as text
@@ -66,25 +67,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema) -> tuple[Run, Judgement]:
     """The trace to explain and its judgement: the wanted one, else the first that fails, is undecided, or passes."""
-    best: tuple[Run, Judgement] | None = None
-    count = 0
     with progress("looking for a failing trace") as shown:
-        for trace in load.stored(path, schema, wanted):
-            run = load.decoded(trace, schema)
-            judgement = explainer.judge(run)
-            if wanted is not None or judgement.verdict == "fail":
-                return run, judgement
-            if best is None or (best[1].verdict, judgement.verdict) == ("pass", "undecided"):
-                best = run, judgement
-            count += 1
-            shown.update(count, count)
-    if best is None:
+        traces = load.stored(path, schema, wanted)
+        found = choose(traces, explainer, schema, lambda count: shown.update(count, count))
+    if found is None:
         raise Unusable(
             f"{path} holds no trace {wanted!r}; take an id from the audit's report"
             if wanted is not None
             else f"{path} holds no trace; give the file or folder that was audited"
         )
-    return best
+    return found
 
 
 def _write(explained: Explanation, arguments: argparse.Namespace) -> None:
