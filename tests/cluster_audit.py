@@ -1,4 +1,5 @@
-"""A driver for test_cluster.py: python cluster_audit.py MASTER PATH; prints finished tasks, then the audit's document."""
+"""A driver for test_cluster.py: python cluster_audit.py MASTER PATH; prints finished tasks, then the audit's
+document."""
 
 from __future__ import annotations
 

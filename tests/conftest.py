@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.paths import spec_root
@@ -23,6 +23,8 @@ EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One local Spark session for all tests; the commands under test find it and use it."""
+    # Its workers can import what stands beside the tests, as the driver can.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     with spark_session("local[2]") as session:
         yield session
 

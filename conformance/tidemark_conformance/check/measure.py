@@ -1,0 +1,210 @@
+"""What `tidemark bench` measures, for any protocol with a simulator: rates, ratios and memory, from one run."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import os
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidemark_conformance.check.audit import Options, audit
+from tidemark_conformance.check.generate import Generated, Simulator, generate
+from tidemark_conformance.check.inputs import COLUMNS, Input, open_input
+from tidemark_conformance.check.protocols import Protocol
+from tidemark_conformance.check.session import readable_errors
+from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report.progress import Progress
+from tidemark_conformance.tla.ir import Lit
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.schema import schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROUNDS = 3
+"""Scans and audits, in turns; medians are reported."""
+STEPS_PER_TRACE = 50
+CORE_SECONDS = 4.0
+"""CPU time for which one core simulates alone."""
+ORACLE_TRACES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number of the document `tidemark.bench/1`."""
+
+    name: str
+    value: float
+    unit: str
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"name": self.name, "value": self.value, "unit": self.unit}
+
+
+def bench(
+    session: SparkSession, protocol: Protocol, steps: int, progress: Progress, folder: Path | None = None
+) -> list[Measure]:
+    """Simulate at least `steps` steps, scan and audit them in turns, and let TLC replay a few.
+
+    `folder`: where the traces are kept (a finished run there is used again); None: a temporary one.
+    Raises Unusable when the clean traces do not pass, since a rate of failing is none.
+    """
+    specification, _ = load_for(protocol.name, protocol.spec, protocol.config)
+    schema = schema_of(specification)
+    header = schema.with_nodes(protocol.nodes())
+    simulator = protocol.make_simulator(header, steps=STEPS_PER_TRACE)
+    rate, changing, per_trace = simulated_per_core(simulator)
+    with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as temporary:
+        traces = math.ceil(steps * 1.02 / per_trace)
+        settings = {"bench": protocol.name, "steps": STEPS_PER_TRACE}
+        started = time.monotonic()
+        run = generate(
+            simulator,
+            range(traces),
+            folder or Path(temporary) / "traces",
+            header,
+            settings,
+            session=session,
+            progress=progress,
+        )
+        seconds = time.monotonic() - started
+        source = open_input(session, [str(run.parts[0].parent)])
+        measures = _audited(session, source, specification, run, progress)
+    simulated = [("steps_per_s_per_core", rate, "steps/s"), ("changing_share", changing, "ratio")]
+    if not run.kept:
+        simulated.append(("spark_steps_per_s", run.steps / seconds, "steps/s"))
+    measures += [(f"simulate.{name}", value, unit) for name, value, unit in simulated]
+    return [Measure(f"{protocol.name}.{name}", round(value, 4), unit) for name, value, unit in measures]
+
+
+def simulated_per_core(simulator: Simulator) -> tuple[float, float, float]:
+    """State-changing steps per second of CPU on one core, their share of all steps, and all steps per trace.
+
+    A simulator that reports a fact `changing` is counted by it; otherwise every step counts as one that changes
+    something.
+    """
+    for seed in range(20):
+        simulator(seed)
+    total = changing = 0
+    started = time.process_time()
+    for traces in itertools.count(1):
+        run = simulator(1_000_000 + traces)
+        total += run.steps
+        changing += run.facts.get("changing", run.steps)
+        elapsed = time.process_time() - started
+        if elapsed >= CORE_SECONDS:
+            return changing / elapsed, changing / max(total, 1), total / traces
+    raise Unusable("the simulator never finished a trace")
+
+
+def _audited(
+    session: SparkSession, source: Input, specification: Specification, run: Generated, progress: Progress
+) -> list[tuple[str, float, str]]:
+    """Scan, full audit and invariants alone in turns, after one round that does not count; then TLC."""
+    alone = invariants_alone(specification)
+    scans, fulls, invariants = [], [], []
+    steps = 0
+    peak = Peak()
+    for number in range(ROUNDS + 1):
+        scans.append(_timed(lambda: _scan(session, source)))
+        with peak.watched():
+            result = audit(session, source, specification, progress=progress)
+        if result.failed:
+            raise Unusable(f"clean traces of {result.spec} fail; run `tidemark audit` on them first")
+        fulls.append(result.seconds)
+        invariants.append(audit(session, source, alone, progress=progress).seconds)
+        steps = result.steps
+        if number == 0:
+            scans, fulls, invariants = [], [], []
+    scan, full, part = map(statistics.median, (scans, fulls, invariants))
+    found = [
+        ("audit.full.steps_per_s", steps / full, "steps/s"),
+        ("audit.invariants.steps_per_s", steps / part, "steps/s"),
+        ("scan.steps_per_s", steps / scan, "steps/s"),
+        ("audit.full_over_scan", full / scan, "ratio"),
+        ("audit.peak_rss_mib", peak.worst / 2**20, "MiB"),
+        ("audit.steps", float(steps), "steps"),
+        ("audit.traces", float(run.traces), "traces"),
+        ("audit.bytes_per_step", sum(part.stat().st_size for part in run.parts) / steps, "bytes"),
+    ]
+    sampled = replace(source, paths=source.files[:1], files=source.files[:1])
+    tlc = audit(session, sampled, specification, Options(oracle=ORACLE_TRACES)).tlc_steps_per_s
+    found.append(("tlc.steps_per_s", tlc, "steps/s"))
+    found.append(("audit.over_tlc", steps / full / tlc if tlc else math.inf, "ratio"))
+    return found
+
+
+def invariants_alone(specification: Specification) -> Specification:
+    """The specification with nothing but its state invariants to check: any change is a step of any action."""
+    actions = tuple(replace(action, body=Lit(True, "bool")) for action in specification.module.actions)
+    module = replace(specification.module, actions=actions)
+    return replace(specification, module=module, properties=(), quiescence=())
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.monotonic()
+    work()
+    return time.monotonic() - started
+
+
+def _scan(session: SparkSession, source: Input) -> int:
+    """Read the same columns of the same files into Python, and do nothing with them."""
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        rows = sum(batch.num_rows for batch in batches)
+        yield pa.record_batch({"rows": pa.array([rows], pa.int64())})
+
+    with readable_errors(source.shown):
+        frame = session.read.schema(COLUMNS).parquet(*source.paths).select("trace", "stream")
+        return sum(row.rows for row in frame.mapInArrow(count, "rows long").collect())
+
+
+class Peak:
+    """The largest resident memory of any one process under this one (the JVM, each Python worker) and of this one."""
+
+    def __init__(self) -> None:
+        self.worst = 0
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Look five times a second while the block runs."""
+        stop = threading.Event()
+
+        def look() -> None:
+            while not stop.wait(0.2):
+                self.look()
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+            self.look()
+
+    def look(self) -> None:
+        """Take the present sizes into account. Where there is no /proc, nothing is found and 0 is reported."""
+        parents: dict[int, int] = {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        mine = {os.getpid()}
+        while more := {child for child, parent in parents.items() if parent in mine} - mine:
+            mine |= more
+        page = os.sysconf("SC_PAGE_SIZE")
+        for process in mine:
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                self.worst = max(self.worst, int(Path(f"/proc/{process}/statm").read_text().split()[1]) * page)

@@ -1,0 +1,61 @@
+"""A simulator of two-phase commit for tests of what works for any protocol: as in spec/protocols.toml, `factory`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import Any
+
+from tidemark_conformance.tla.kernels.stream import StreamWriter
+
+NODES = ("tm", "r1", "r2", "r3")
+
+
+@dataclass
+class Run:
+    """What a simulator returns for a seed."""
+
+    trace: str
+    stream: bytes
+    steps: int
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+
+def factory(header: dict[str, Any], *, steps: int, flaw: str | None, **options: Any) -> Any:
+    """A simulator for traces of about `steps` steps; its one flaw is "hasty"."""
+    if flaw not in (None, "hasty") or options:
+        raise ValueError(f"no such flaw or option: {flaw} {options}")
+    arities = tuple(len(action["params"]) for action in header["actions"])
+    return partial(simulate, arities, steps, flaw == "hasty")
+
+
+def simulate(arities: tuple[int, ...], steps: int, hasty: bool, seed: int) -> Run:
+    """Every resource manager prepares in some order; the manager restarts now and then, and decides at last."""
+    random = Random(seed)
+    out = StreamWriter(6, list(arities))
+    out.initial([3, 3, 3, 2, 0, 0])
+    prepared, order = 0, [0, 1, 2]
+    random.shuffle(order)
+    for number, rm in enumerate(order):
+        prepared |= 4 << rm
+        out.step(0, [rm], rm + 2, [(rm, 2), (5, prepared)])
+        if hasty and number == 0:
+            break
+    votes = 0
+    while out.records < steps - 4:
+        if random.random() < 0.1:
+            votes = 0
+            out.step(4, [], 1, [(4, 0)])
+        else:
+            rm = random.choice(order[:1] if hasty else order)
+            votes |= 1 << rm
+            out.step(2, [rm], 1, [(4, votes)])
+        if votes != 7:
+            out.blocked(3, [1], 1) if not hasty else None
+    outcome = 1 if votes == 7 or hasty else 0
+    out.step(3, [outcome], 1, [(3, outcome), (5, prepared | 1 << outcome)])
+    for rm in order:
+        out.step(5, [rm, outcome], rm + 2, [(rm, outcome)])
+    return Run(f"twophase-{seed}", out.end(quiescent=True), out.records - 1, {"seeds": 1, "odd": seed % 2})
