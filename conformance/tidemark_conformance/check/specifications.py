@@ -35,16 +35,17 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find(name: str) -> tuple[Path, Path]:
-    """The files of a specification of this installation: `spec/*/<name>.tla` and `<name>.cfg` beside it."""
-    found = sorted(spec_root().glob(f"*/{name}.tla"))
+    """The files of a specification of this installation: a module `<name>`, or `<name>Properties` that extends it, in
+    `spec/*/`, with the cfg of its name beside it."""
+    found = [path for stem in (name, f"{name}Properties") for path in sorted(spec_root().glob(f"*/{stem}.tla"))]
     if not found:
         raise Unusable(
             f"the traces are of a specification {name}, which is not in {spec_root()}; pass it with --spec and --config"
         )
-    config = found[0].with_suffix(".cfg")
-    if not config.is_file():
-        raise Unusable(f"{found[0]} has no {config.name} beside it; pass a configuration with --config")
-    return found[0], config
+    for path in found:
+        if path.with_suffix(".cfg").is_file():
+            return path, path.with_suffix(".cfg")
+    raise Unusable(f"{found[0]} has no {found[0].stem}.cfg beside it; pass a configuration with --config")
 
 
 def load_for(
