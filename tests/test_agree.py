@@ -107,7 +107,7 @@ def test_a_disagreement_shows_state_and_action() -> None:
 
 
 def test_nothing_compared_is_no_agreement() -> None:
-    nothing = agree.Agreement("X", 1, 0, 1, 1, 1, 1, 0, (), 0.0)
+    nothing = agree.Agreement("X", 1, 0, 1, 1, 1, 1, 0, (), (), 0.0)
     assert not nothing.ok
 
 

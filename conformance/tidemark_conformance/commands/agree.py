@@ -108,6 +108,7 @@ def as_document(agreements: list[agree.Agreement]) -> dict[str, Any]:
                 "invariants": one.invariants,
                 "actions": one.actions,
                 "properties": one.properties,
+                "untaken": list(one.untaken),
                 "seconds": round(one.seconds, 3),
                 "backends": {
                     backend.backend: {
@@ -141,6 +142,9 @@ def render(agreements: list[agree.Agreement], console: Console) -> None:
             differing = Text(f"{backend.disagreements:,}", style=style)
             table.add_row(*shown, backend.backend, f"{backend.compared:,}", differing)
     console.print(table)
+    for one in agreements:
+        if one.untaken:
+            console.print(f"{one.model}: only near misses, and no step, of {', '.join(one.untaken)}", style="yellow")
     for line in _firsts(agreements):
         console.print(line, markup=False)
     total = sum(backend.compared for one in agreements for backend in one.comparisons)

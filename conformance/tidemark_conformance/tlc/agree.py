@@ -104,7 +104,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A model compared: the graph's sizes, and one comparison per backend."""
+    """A model compared: the graph's sizes, the actions without any edge in it, and one comparison per backend."""
 
     model: str
     states: int
@@ -114,6 +114,7 @@ class Agreement:
     invariants: int
     actions: int
     properties: int
+    untaken: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
     seconds: float
 
@@ -159,6 +160,7 @@ def compare(
         invariants=len(graph.invariants),
         actions=len(graph.domains),
         properties=len(graph.broken),
+        untaken=tuple(action for action in graph.domains if all(edge.action != action for edge in graph.edges)),
         comparisons=tuple(comparisons),
         seconds=time.monotonic() - started,
     )
@@ -214,6 +216,8 @@ class _Questions:
         for action in graph.domains:
             edges = [edge for edge in graph.edges if edge.action == action]
             attempts: list[Attempt] = [(edge.params, states[edge.source], states[edge.target]) for edge in edges]
+            if not attempts:
+                continue  # said in `Agreement.untaken`
             self.attempts("edges", action, attempts, [True] * len(edges), backend.action(action, attempts))
             histories = [self.history(next_) for _, _, next_ in attempts]
             found = [dict(ghosts) for ghosts in backend.ghosts(action, attempts)]
@@ -246,7 +250,7 @@ class _Questions:
                 for miss in self.misses
                 if miss.action == action
             ]
-            answers = self.backend.action(action, attempts)
+            answers = self.backend.action(action, attempts) if attempts else []
             self.attempts("non-edges", action, attempts, [False] * len(attempts), answers)
 
     def replays(self, ways: Sequence[Walk]) -> None:
