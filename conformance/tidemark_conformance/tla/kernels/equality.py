@@ -449,7 +449,7 @@ def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[
             def here() -> str:
                 return equal(c, compound.element_at(c, a, index), update.value())
 
-            return conjunction(c, [*((lambda code=code: code) for code in hidden), here], "or")  # type: ignore[misc]
+            return conjunction(c, [*((lambda code=code: code) for code in hidden), here], "or")
 
         parts.append(compare)
     return conjunction(c, parts)

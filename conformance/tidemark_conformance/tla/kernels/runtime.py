@@ -26,7 +26,7 @@ from tidemark_conformance.tla.kernels.program import NOT_A_STEP, Generator, Prog
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
 from tidemark_conformance.tla.types import Evaluate
-from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.values import Value, show
 from tidemark_conformance.tla.walk import map_children
 
 if TYPE_CHECKING:
@@ -265,7 +265,8 @@ def _program(
     spec: Specification, constant: Evaluate, layout: Layout, parameters: dict[str, Parameters], root: Path
 ) -> Program:
     fixed = {name: value for name, value in spec.constants.items() if name != "Without"}
-    asked = (spec.module, sorted(fixed.items()), spec.invariants, spec.properties, spec.quiescence)
+    constants = [(name, show(value)) for name, value in sorted(fixed.items())]
+    asked = (spec.module, constants, spec.invariants, spec.properties, spec.quiescence)
     key = hashlib.sha256(repr((asked, _generator_digest())).encode()).hexdigest()[:24]
     file = root / "programs" / f"{key}.pickle"
     try:

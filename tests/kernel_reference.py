@@ -1,0 +1,204 @@
+"""For the tests of the kernels: random values of a type, and what a replay must find, by the Python backend."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels.program import Generator, Source
+from tidemark_conformance.tla.kernels.runtime import Kernels, evaluator
+from tidemark_conformance.tla.layout import action_parameters, layout_of
+from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tla.types import TAtom, TBool, TFun, TInt, TRec, TSeq, TSet, TTuple, TUnion, Type
+from tidemark_conformance.tla.values import Fn, Value, function
+
+MODELS = Path(__file__).parent / "models"
+State = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A specification with both of its backends."""
+
+    spec: Specification
+    kernels: Kernels
+    python: PythonChecks
+
+    def random_states(self, count: int, seed: int) -> list[State]:
+        draw = random.Random(seed)
+        return [{v.name: value_of(v.type, draw) for v in self.kernels.layout.variables} for _ in range(count)]
+
+    def neighbour(self, state: State, draw: random.Random, ghosts: bool = True) -> State:
+        """A state that differs a little, mostly in one variable."""
+        changed = dict(state)
+        variables = [v for v in self.kernels.layout.variables if ghosts or not v.ghost]
+        for _ in range(draw.choice([0, 1, 1, 1, 1, 2, 3])):
+            variable = draw.choice(variables)
+            changed[variable.name] = changed_value(variable.type, changed[variable.name], draw)
+        return changed
+
+    def rows(self, states: Sequence[State]) -> np.ndarray:
+        return np.array([self.kernels.layout.encode(state) for state in states], np.int64)
+
+
+@cache
+def alphabet() -> Subject:
+    """The model with one predicate per construct."""
+    return subject(MODELS / "Alphabet.tla", MODELS / "Alphabet.cfg")
+
+
+@cache
+def two_phase() -> Subject:
+    """Two-phase commit."""
+    return subject(spec_root() / "twophase" / "TwoPhase.tla", spec_root() / "twophase" / "TwoPhase.cfg")
+
+
+def subject(module: Path, cfg: Path) -> Subject:
+    spec = load(module, cfg)
+    return Subject(spec, compile_kernels(spec), compile_python(spec, counting=True))
+
+
+def generated(module: Path, cfg: Path) -> str:
+    """The text of a specification's kernels, generated anew."""
+    spec = load(module, cfg)
+    constant = evaluator(spec, compile_python(spec).constant)
+    fixed = {name: value for name, value in spec.constants.items() if name != "Without"}
+    layout, parameters = layout_of(spec.module, constant), action_parameters(spec.module, constant)
+    checks = (spec.invariants, spec.properties, spec.quiescence)
+    return Generator(Source(spec.module, fixed, constant, layout, parameters, *checks)).program().source
+
+
+def value_of(kind: Type, draw: random.Random) -> Value:
+    """A random value of a type."""
+    match kind:
+        case TInt(lo, hi):
+            return draw.randint(lo or 0, hi or 0)
+        case TBool():
+            return draw.random() < 0.5
+        case TAtom(members):
+            return draw.choice(members)
+        case TSet(_, members):
+            likely = draw.choice([0.2, 0.5, 0.8])
+            return frozenset(member for member in members if draw.random() < likely)
+        case TSeq(elem, cap):
+            return tuple(value_of(elem, draw) for _ in range(draw.randint(0, cap)))
+        case TFun(domain, _, target):
+            return function({key: value_of(target, draw) for key in domain})
+        case TRec(fields):
+            return Fn({name: value_of(part, draw) for name, part in fields})
+        case TUnion(variants):
+            tags, own = draw.choice(variants)
+            return Fn({"type": draw.choice(tags), **{name: value_of(part, draw) for name, part in own}})
+        case TTuple(parts):
+            return tuple(value_of(part, draw) for part in parts)
+
+
+def changed_value(kind: Type, value: Value, draw: random.Random) -> Value:
+    """A value near another one."""
+    chance = draw.random()
+    if isinstance(kind, TFun) and chance < 0.8:
+        mapping = dict(value) if isinstance(value, Fn) else dict(enumerate(value, 1))
+        key = draw.choice(kind.domain)
+        return function({**mapping, key: changed_value(kind.range, mapping[key], draw)})
+    if isinstance(kind, TSeq) and chance < 0.8:
+        if chance < 0.25 and len(value) < kind.cap:
+            return (*value, value_of(kind.elem, draw))
+        if chance < 0.5:
+            return value[1:] if chance < 0.4 else value[:-1]
+        if value:
+            at = draw.randrange(len(value))
+            return (*value[:at], changed_value(kind.elem, value[at], draw), *value[at + 1 :])
+    if isinstance(kind, TSet) and chance < 0.7 and kind.members:
+        return value ^ {draw.choice(kind.members)}
+    if isinstance(kind, TRec) and chance < 0.8:
+        name, part = draw.choice(kind.fields)
+        return Fn({**value, name: changed_value(part, value[name], draw)})
+    if isinstance(kind, TTuple) and chance < 0.8:
+        at = draw.randrange(len(value))
+        return (*value[:at], changed_value(kind.parts[at], value[at], draw), *value[at + 1 :])
+    return value_of(kind, draw)
+
+
+def holds(check: Callable[..., bool], *arguments: Value) -> bool:
+    """A check's verdict; an evaluation error is no."""
+    try:
+        return bool(check(*arguments))
+    except EvaluationError:
+        return False
+
+
+@dataclass
+class Attempt:
+    """A record to write: kind 0 step, 1 blocked attempt, 2 stutter; the next state without ghosts."""
+
+    kind: int
+    action: str
+    params: tuple[int, ...]
+    next: State
+
+
+def stream(subject: Subject, initial: State, attempts: Sequence[Attempt], quiescent: bool) -> bytes:
+    """The delta stream of a trace."""
+    kernels = subject.kernels
+    writer = kernels.writer()
+    writer.initial(kernels.layout.encode(initial, ghosts=False))
+    for attempt in attempts:
+        if attempt.kind == 2:
+            writer.stutter()
+        elif attempt.kind == 1:
+            writer.blocked(kernels.actions.index(attempt.action), attempt.params, 0)
+        else:
+            cells = kernels.layout.encode(attempt.next, ghosts=False)
+            writer.step(kernels.actions.index(attempt.action), attempt.params, 0, cells)
+    return writer.end(quiescent=quiescent)
+
+
+def replayed(
+    subject: Subject, initial: State, attempts: Sequence[Attempt], quiescent: bool
+) -> tuple[str, dict[str, int]]:
+    """The reason why a trace is undecided ("" if none), and the first failing record of each failing check."""
+    python, kernels = subject.python, subject.kernels
+    first: dict[str, int] = {}
+
+    def fail(check: str, record: int) -> None:
+        first.setdefault(check, record)
+
+    def invariants(record: int) -> None:
+        for name in kernels.invariants:
+            if not holds(python.invariant, name, state):
+                fail(name, record)
+
+    state = {**initial, **python.initial_ghosts(initial)}
+    if not python.init(state):
+        return "not from Init", {}
+    invariants(0)
+    for record, attempt in enumerate(attempts, 1):
+        if attempt.kind == 2:
+            continue
+        values = tuple(d[i] for d, i in zip(kernels.parameters[attempt.action].domains, attempt.params, strict=True))
+        if attempt.kind == 1:
+            holds(python.enabling, attempt.action, values, state)
+            continue
+        following = {**state, **attempt.next}
+        if not holds(python.action, attempt.action, values, state, following):
+            fail("not a step", record)
+        following.update(python.ghosts(attempt.action, values, state, following))
+        if not kernels.layout.fits(following):
+            return "capacity exceeded", first
+        for name in kernels.properties:
+            if not holds(python.property, name, state, following):
+                fail(name, record)
+        state = following
+        invariants(record)
+    if quiescent:
+        for name in kernels.quiescence:
+            if not holds(python.quiescent, name, state):
+                fail(name, len(attempts))
+    return "", first

@@ -1,0 +1,231 @@
+"""The kernels against the Python backend: explicit states, and whole traces through the replay."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from kernel_reference import MODELS, Attempt, Subject, alphabet, holds, replayed, stream, two_phase
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels.driver import REASONS
+from tidemark_conformance.tla.kernels.runtime import BatchResult
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.tla.values import ModelValue
+
+SUBJECTS = {"Alphabet": (alphabet, 400), "TwoPhase": (two_phase, 800)}
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_explicit_states_agree(name: str) -> None:
+    """Every predicate on random states and near pairs; each has to be true and false somewhere to be compared."""
+    make, count = SUBJECTS[name]
+    subject = make()
+    kernels, python = subject.kernels, subject.python
+    states = subject.random_states(count, seed=1)
+    draw = random.Random(2)
+    nexts = [subject.neighbour(state, draw) for state in states]
+    rows, next_rows = subject.rows(states), subject.rows(nexts)
+    for check in kernels.invariants:
+        wanted = [holds(python.invariant, check, state) for state in states]
+        assert kernels.invariants_batch(check, rows).tolist() == wanted, check
+    for check in kernels.quiescence:
+        wanted = [holds(python.quiescent, check, state) for state in states]
+        assert kernels.quiescence_batch(check, rows).tolist() == wanted, check
+    for check in kernels.properties:
+        wanted = [holds(python.property, check, *pair) for pair in zip(states, nexts, strict=True)]
+        assert kernels.properties_batch(check, rows, next_rows).tolist() == wanted, check
+    for action in kernels.actions:
+        domains = kernels.parameters[action].domains
+        assert [list(domain) for domain in domains] == python.parameters(action)
+        params = np.array([[draw.randrange(len(d)) for d in domains] for _ in states], np.int64)
+        given = [tuple(d[i] for d, i in zip(domains, row, strict=True)) for row in params.tolist()]
+        wanted = [holds(python.action, action, *one) for one in zip(given, states, nexts, strict=True)]
+        assert kernels.actions_batch(action, params, rows, next_rows).tolist() == wanted, action
+        wanted = [holds(python.enabling, action, *one) for one in zip(given, states, strict=True)]
+        assert kernels.enabling_batch(action, params, rows).tolist() == wanted, action
+        cells, good = kernels.ghosts_batch(action, params, rows, next_rows)
+        for i, values in enumerate(given):
+            after = {**nexts[i], **python.ghosts(action, values, states[i], nexts[i])}
+            assert good[i] == kernels.layout.fits(after), (action, i)
+            if good[i]:
+                assert kernels.layout.decode(cells[i].tolist()) == after, (action, i)
+
+
+def test_predicates_are_not_vacuous() -> None:
+    """Most predicates of the alphabet come out both ways on the random states, so a comparison means something."""
+    subject = alphabet()
+    rows = subject.rows(subject.random_states(800, seed=3))
+    both = [name for name in subject.kernels.invariants if len(set(subject.kernels.invariants_batch(name, rows))) == 2]
+    assert len(both) > 0.9 * (len(subject.kernels.invariants) - 5)
+
+
+def _random_traces(subject: Subject, count: int, seed: int) -> list[tuple[dict, list[Attempt], bool]]:
+    draw = random.Random(seed)
+    made = []
+    for _ in range(count):
+        state = _initial(subject)
+        initial, attempts = state, []
+        for _ in range(draw.randrange(12)):
+            kind = draw.choice([0, 0, 0, 0, 1, 2])
+            action = draw.choice(subject.kernels.actions)
+            params = tuple(draw.randrange(len(d)) for d in subject.kernels.parameters[action].domains)
+            state = subject.neighbour(state, draw, ghosts=False) if kind == 0 else state
+            attempts.append(Attempt(kind, action, params, state))
+        made.append((initial, attempts, draw.random() < 0.5))
+    return made
+
+
+def _initial(subject: Subject) -> dict:
+    """A state of Init, found among near misses of an empty one."""
+    layout = subject.kernels.layout
+    ghosts = {v.name for v in layout.variables if v.ghost}
+    if subject is two_phase():
+        members = [ModelValue(name) for name in ("r1", "r2", "r3")]
+        from tidemark_conformance.tla.values import Fn
+
+        working = Fn(dict.fromkeys(members, "working"))
+        return {"rmState": working, "tmState": "init", "tmPrepared": frozenset(), "messages": frozenset()}
+    blank = [0] * layout.base_cells
+    state = layout.decode(blank, ghosts=False)
+    state.update(nums=frozenset({1}), row=(0, 1, 2), maybe=ModelValue("None"))
+    idle = layout.by_name["slot"].type.range.tags.members.index("idle")
+    for unit in range(3):
+        blank[layout.by_name["slot"].offset + unit * layout.by_name["slot"].unit_size] = idle
+    state["slot"] = layout.decode(blank, ghosts=False)["slot"]
+    assert not ghosts & state.keys()
+    return state
+
+
+def _check(subject: Subject, streams: list[bytes], **options: object) -> BatchResult:
+    offsets = np.cumsum([0, *map(len, streams)], dtype=np.int64)
+    return subject.kernels.check(np.frombuffer(b"".join(streams), np.uint8), offsets, **options)
+
+
+@pytest.mark.parametrize(("name", "count"), [("Alphabet", 60), ("TwoPhase", 300)])
+def test_replay_agrees_with_the_reference(name: str, count: int) -> None:
+    """First failing record of every check, reasons, and both sides of every rule, on traces that fail all over."""
+    subject = SUBJECTS[name][0]()
+    traces = _random_traces(subject, count, seed=4)
+    subject.python.rule_counts.update({rule: [0, 0] for rule in subject.spec.module.rules})
+    counts = {rule: [0, 0] for rule in subject.spec.module.rules}
+    wanted = []
+    for trace in traces:
+        wanted.append(_counting_actions_only(subject, counts, trace))
+    result = _check(subject, [stream(subject, *trace) for trace in traces])
+    for row, (reason, first) in enumerate(wanted):
+        found = {c: r for c, r in zip(subject.kernels.checks, result.first[row].tolist(), strict=True) if r >= 0}
+        assert found == first, row
+        verdict = 1 if first else 2 if reason else 0
+        assert result.verdict[row] == verdict, row
+        assert REASONS[result.reason[row]] == (reason if verdict == 2 else ""), row
+    assert {rule: list(row) for rule, row in zip(subject.kernels.rules, result.rules.tolist(), strict=True)} == counts
+    steps = sum(1 for _, attempts, _ in traces for attempt in attempts if attempt.kind == 0)
+    assert result.actions[:, 0].sum() <= steps
+    again = _check(subject, [stream(subject, *trace) for trace in traces], threads=3)
+    assert (again.first == result.first).all()
+    assert (again.rules == result.rules).all()
+
+
+def _counting_actions_only(
+    subject: Subject, counts: dict[str, list[int]], trace: tuple[dict, list[Attempt], bool]
+) -> tuple[str, dict[str, int]]:
+    """The reference's findings; `counts` grows by what actions (not invariants or ghosts) ask of the rules."""
+    python = subject.python
+    for method in ("action", "enabling"):
+        original = getattr(type(python), method)
+
+        def counted(*args: object, original: object = original) -> bool:
+            before = {rule: list(both) for rule, both in python.rule_counts.items()}
+            try:
+                return original(python, *args)  # type: ignore[operator,no-any-return]
+            finally:
+                for rule, both in python.rule_counts.items():
+                    for side in (0, 1):
+                        counts[rule][side] += both[side] - before[rule][side]
+
+        setattr(python, method, counted)
+    try:
+        return replayed(subject, *trace)
+    finally:
+        for method in ("action", "enabling"):
+            delattr(python, method)
+
+
+def test_a_second_process_loads_what_the_first_compiled() -> None:
+    """The object code comes from the disk: a fresh process neither generates nor compiles."""
+    two_phase()
+    program = (
+        "import sys, time; from pathlib import Path\n"
+        "from tidemark_conformance.tla.spec import load\n"
+        "from tidemark_conformance.tla.kernels import compile_kernels, link, runtime\n"
+        "def refuse(*_): raise SystemExit('compiled again')\n"
+        "link.lowered = refuse; runtime.Generator.program = refuse\n"
+        "kernels = compile_kernels(load(Path(sys.argv[1]), Path(sys.argv[2])))\n"
+        "print(len(kernels.checks), sum(kernels._run.stats.cache_hits.values()))\n"
+    )
+    folder = spec_root() / "twophase"
+    arguments = [sys.executable, "-c", program, str(folder / "TwoPhase.tla"), str(folder / "TwoPhase.cfg")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == [str(len(two_phase().kernels.checks)), "1"]
+
+
+def test_generated_text_does_not_depend_on_the_hash_seed() -> None:
+    """Two processes with other orders of sets generate the same text, so they share their object code."""
+    program = (
+        "import sys, hashlib; from pathlib import Path\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from kernel_reference import MODELS, generated\n"
+        "print(hashlib.sha256(generated(MODELS / 'Alphabet.tla', MODELS / 'Alphabet.cfg').encode()).hexdigest())\n"
+    )
+    digests = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        arguments = [sys.executable, "-c", program, str(MODELS.parent)]
+        digests.add(subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment).stdout)
+    assert len(digests) == 1
+
+
+def test_without_is_a_runtime_argument() -> None:
+    """The flawed configuration runs the very same object code."""
+    folder = spec_root() / "twophase"
+    right, flawed = (
+        compile_kernels(load(folder / "TwoPhase.tla", folder / f"{name}.cfg"))
+        for name in ("TwoPhase", "TwoPhaseFlawed")
+    )
+    assert right.folder == flawed.folder
+    state = {**_initial(two_phase()), "decided": two_phase().python.initial_ghosts(_initial(two_phase()))["decided"]}
+    from tidemark_conformance.tla.values import Fn
+
+    message = Fn({"type": "decision", "outcome": "committed"})
+    after = {**state, "tmState": "committed", "messages": frozenset({message})}
+    cells, nexts = right.layout.encode(state), right.layout.encode(after)
+    commit = right.parameters["TMDecide"].indices("TMDecide", ("committed",))
+    assert not right.action("TMDecide", commit, cells, nexts)
+    assert flawed.action("TMDecide", commit, cells, nexts)
+
+
+def test_wrong_arrays_are_refused() -> None:
+    """Arrays that are no batch of states or streams are refused before the kernel reads them."""
+    kernels = two_phase().kernels
+    with pytest.raises(Unusable, match="cells each"):
+        kernels.invariants_batch("TypeOK", np.zeros((2, 3), np.int64))
+    with pytest.raises(Unusable, match="offsets"):
+        kernels.check(np.zeros(3, np.uint8), np.array([0, 5], np.int64))
+    with pytest.raises(Unusable, match="outside its domain"):
+        kernels.actions_batch("RMPrepare", np.array([[7]]), *[np.zeros((1, kernels.layout.cells), np.int64)] * 2)
+    with pytest.raises(Unusable, match="no invariant Nonsense"):
+        kernels.invariants_batch("Nonsense", np.zeros((1, kernels.layout.cells), np.int64))
+
+
+def test_models_are_where_the_tests_expect_them() -> None:
+    """The alphabet names every construct once: its invariants are numbered without gaps."""
+    names = [name for name in alphabet().kernels.invariants if name.startswith("I")]
+    assert names == [f"I{i:02}" for i in range(1, len(names) + 1)]
+    assert (MODELS / "Alphabet.cfg").exists()
