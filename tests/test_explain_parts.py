@@ -89,8 +89,18 @@ def test_formulas_read_back_as_themselves(tmp_path: Path) -> None:
 
 
 def test_changes_are_named_part_by_part() -> None:
-    old = {"f": Fn({"u": Fn({"x": 1, "y": (1, 2)}), "v": Fn({"type": "a", "x": 1})}), "s": frozenset({1, 2}), "q": (1,)}
-    new = {"f": Fn({"u": Fn({"x": 2, "y": (1,)}), "v": Fn({"type": "b", "x": 1})}), "s": frozenset({2, 3}), "q": (1, 5)}
+    old = {
+        "f": Fn({"u": Fn({"x": 1, "y": (1, 2)}), "v": Fn({"type": "a", "x": 1})}),
+        "s": frozenset({1, 2}),
+        "q": (1,),
+        "w": (0, 0),
+    }
+    new = {
+        "f": Fn({"u": Fn({"x": 2, "y": (1,)}), "v": Fn({"type": "b", "x": 1})}),
+        "s": frozenset({2, 3}),
+        "q": (1, 5),
+        "w": (0, 4),
+    }
     found = [(change.unit, change.how, change.old, change.new) for change in changes(old, new)]
     assert found == [
         ("f.u.x", "set", "1", "2"),
@@ -99,6 +109,7 @@ def test_changes_are_named_part_by_part() -> None:
         ("s", "added", "", "3"),
         ("s", "removed", "1", ""),
         ("q", "appended", "", "5"),
+        ("w[2]", "set", "0", "4"),
     ]
 
 

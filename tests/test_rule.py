@@ -74,18 +74,3 @@ def test_without_java_the_card_has_its_text(
 )
 def test_a_rule_has_one_name_in_two_spellings(name: str, python: str) -> None:
     assert cards.snake(name) == python
-
-
-def test_rows_of_the_zoo_are_read(tmp_path: Path) -> None:
-    file = tmp_path / "zoo.toml"
-    file.write_text(
-        '[[row]]\nid = "KIP-1"\nnumber = 1\nrules = ["A"]\nproperty = "P"\nmodel = "M"\ndepth = 12\n'
-        '[[row]]\nid = "KIP-2"\nnumber = 2\nrules = ["A", "B"]\nproperty = "Q"\nexcused = "too deep"\n'
-    )
-    first, second = cards.zoo(file)
-    assert (first.id, first.rules, first.model, first.depth) == ("KIP-1", ("A",), "M", 12)
-    assert (second.note, second.model, second.depth) == ("too deep", "", None)
-    file.write_text('[[row]]\nid = "KIP-1"\n')
-    with pytest.raises(Unusable, match="lacks something"):
-        cards.zoo(file)
-    assert cards.zoo(tmp_path / "none.toml") == []

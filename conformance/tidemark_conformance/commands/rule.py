@@ -40,6 +40,6 @@ def _with_runs(card: cards.Card, jar: str | None) -> cards.Card:
     """The card with what TLC and the simulator show."""
     with progress(f"TLC: the models without {card.name}"):
         counterexamples = tuple(cards.counterexample(removal, jar) for removal in card.removals)
-    with progress("golden traces"):
-        flagged = tuple(cards.flagged(row, card.protocol) for row in card.rows)
+    with progress("traces without it"):
+        flagged = tuple(cards.flagged(row) for row in card.rows)
     return replace(card, counterexamples=counterexamples, flagged=flagged)

@@ -1,8 +1,9 @@
 """One safety rule side by side: its lines in the specification, its Python, its zoo rows, how it fails without it.
 
 Nothing here knows a protocol. A rule `ReachedEpochStart` of `spec/<protocol>/` is the function `reached_epoch_start` of
-the module `tidemark.<protocol>.rules`, its flaw the function of the same name in `tidemark.<protocol>.flaws`; the rows
-that remove it stand in `spec/zoo.toml`, their models in `spec/manifest.json`, their scenarios in `traces/golden/`.
+the module `tidemark.<protocol>.rules`; `rules_without({"ReachedEpochStart"})` of `tidemark.<protocol>.flaws` holds what
+stands in its place. The rows that remove it are in `spec/zoo.toml`, their models in `spec/manifest.json`, their
+scenarios in `traces/golden/`.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ import difflib
 import importlib
 import inspect
 import re
+import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from tidemark_conformance.check import protocols, zoo
 from tidemark_conformance.check.protocols import REGISTRY
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.load import Stored, decoded
+from tidemark_conformance.explain.load import Stored
 from tidemark_conformance.explain.record import Change, Reason
+from tidemark_conformance.explain.search import choose
 from tidemark_conformance.explain.source import Line, Source
 from tidemark_conformance.explain.text import changes, label
 from tidemark_conformance.paths import spec_root
@@ -34,9 +39,11 @@ from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import manifest as manifests
 from tidemark_conformance.tlc import verify
 from tidemark_conformance.tlc.runner import Step
+from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
 
-ZOO = "zoo.toml"
+SIMULATED = 500
+"""Where a row has no golden scenario, at most so many of its simulated traces are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +52,6 @@ class PythonRule:
 
     place: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the zoo that removes the rule; `note` is what to know of it, such as why it cannot be reached."""
-
-    id: str
-    number: int
-    rules: tuple[str, ...]
-    property: str
-    model: str
-    summary: str
-    depth: int | None
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +120,8 @@ class Card:
     definition: tuple[Line, ...]
     uses: tuple[tuple[str, Line], ...]
     python: PythonRule | None
-    flaw: PythonRule | None
-    rows: tuple[Row, ...]
+    flaws: tuple[PythonRule, ...]
+    rows: tuple[zoo.Row, ...]
     removals: tuple[Removal, ...]
     counterexamples: tuple[Counterexample, ...] = ()
     flagged: tuple[Flagged, ...] = ()
@@ -160,7 +153,7 @@ def homes() -> list[Home]:
 
 def listed() -> list[Listed]:
     """Every rule of every specification, in the order of its text."""
-    rows = zoo()
+    rows = zoo.rows()
     found = []
     for home in homes():
         for rule in sorted(home.specification.module.rules, key=lambda rule: _order(home, rule)):
@@ -193,18 +186,18 @@ def card(name: str) -> Card:
     home = find(name)
     uses = tuple((home.source.enclosing(line), line) for line in home.source.uses(name))
     notes: list[str] = []
-    python = python_rule(home.protocol, "rules", name)
-    flaw = python_rule(home.protocol, "flaws", name)
+    python = python_rule(home.protocol, name)
+    flaws = flawed_rules(home.protocol, name)
     if python is None:
         notes.append(f"The package tidemark.{home.protocol} has no rules.{snake(name)}.")
-    rows = tuple(row for row in zoo() if name in row.rules)
+    rows = tuple(row for row in zoo.rows() if name in row.rules)
     if not rows:
-        notes.append(f"No row of {ZOO} removes it.")
+        notes.append(f"No row of {zoo.ZOO} removes it.")
     definition = tuple(_definition(home, name))
     found = removals(name, rows)
     if not found:
         notes.append("No model of the manifest does without it alone.")
-    return Card(name, home.protocol, definition, uses, python, flaw, rows, found, notes=tuple(notes))
+    return Card(name, home.protocol, definition, uses, python, flaws, rows, found, notes=tuple(notes))
 
 
 def snake(name: str) -> str:
@@ -212,57 +205,45 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def python_rule(protocol: str, module: str, rule: str) -> PythonRule | None:
-    """The function of a rule in `tidemark.<protocol>.<module>`; None where there is no such module or function."""
+def python_rule(protocol: str, rule: str) -> PythonRule | None:
+    """The function of a rule in `tidemark.<protocol>.rules`; None where there is no such module or function."""
+    module = _implementation(protocol, "rules")
+    function = getattr(module, snake(rule), None)
+    return _source(function) if callable(function) else None
+
+
+def flawed_rules(protocol: str, rule: str) -> tuple[PythonRule, ...]:
+    """What differs without the rule: the attributes of `rules_without({rule})` that are others than with all rules."""
+    flaws = _implementation(protocol, "flaws")
+    without = getattr(flaws, "rules_without", None)
+    if without is None:
+        return ()
+    right, flawed = without(()), without({rule})
+    names = [field.name for field in fields(right)] if is_dataclass(right) else sorted(vars(right))
+    pairs = [(name, getattr(flawed, name)) for name in names if getattr(flawed, name) is not getattr(right, name)]
+    found = [(name, _source(function)) for name, function in pairs if callable(function)]
+    return tuple(replace(source, text=f"# in place of {name}\n{source.text}") for name, source in found if source)
+
+
+def _implementation(protocol: str, module: str) -> ModuleType | None:
     path = f"tidemark.{protocol}.{module}"
     try:
-        loaded = importlib.import_module(path)
+        return importlib.import_module(path)
     except ModuleNotFoundError as problem:
         if problem.name is not None and path.startswith(problem.name):
             return None
         raise Unusable(f"{path} cannot be imported ({problem}); install what it needs") from problem
-    function = inspect.unwrap(found) if callable(found := getattr(loaded, snake(rule), None)) else None
-    if function is None:
-        return None
+
+
+def _source(function: Callable[..., Any]) -> PythonRule | None:
+    """Where a function stands and how it reads; None of one without a text."""
+    plain = inspect.unwrap(function)
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(plain)
     except (OSError, TypeError):
         return None
-    file = Path(inspect.getsourcefile(function) or "")
-    package = Path(*path.split(".")[:-1])
-    return PythonRule(f"{package / file.name}:{first}", inspect.cleandoc("".join(lines)).rstrip())
-
-
-def zoo(path: Path | None = None) -> list[Row]:
-    """The rows of `spec/zoo.toml` in its order (none if there is no such file); Unusable if it cannot be read."""
-    path = path or spec_root() / ZOO
-    if not path.is_file():
-        return []
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as problem:
-        raise Unusable(f"{path} cannot be read ({problem}); correct it") from problem
-    tables = [table for rows in document.values() if isinstance(rows, list) for table in rows]
-    return [_row(table, path) for table in tables]
-
-
-def _row(table: Any, path: Path) -> Row:
-    try:
-        rules = table["rules"]
-        return Row(
-            id=str(table["id"]),
-            number=int(table["number"]),
-            rules=tuple(str(rule) for rule in rules),
-            property=str(table["property"]),
-            model=str(table.get("model", "")),
-            summary=str(table.get("summary", "")),
-            depth=int(table["depth"]) if table.get("depth") else None,
-            note=str(table.get("excused", "")),
-        )
-    except (KeyError, TypeError, ValueError) as problem:
-        raise Unusable(
-            f"a row of {path} lacks something ({problem!r}); it needs id, number, rules, property"
-        ) from problem
+    place = f"{plain.__module__.replace('.', '/')}.py:{first}"
+    return PythonRule(place, textwrap.dedent("".join(lines)).rstrip())
 
 
 def _place(home: Home, rule: str) -> object:
@@ -287,10 +268,10 @@ def _sentence(lines: list[Line]) -> str:
 # --- what must be run ----------------------------------------------------------------------------------------------
 
 
-def removals(rule: str, rows: tuple[Row, ...]) -> tuple[Removal, ...]:
+def removals(rule: str, rows: tuple[zoo.Row, ...]) -> tuple[Removal, ...]:
     """Where the rule is out of force: its rows' models; where it has no row, models of the manifest that fall."""
     manifest = manifests.load()
-    found = [Removal(row.id, row.model, _model(manifest, row.model), row.note) for row in rows]
+    found = [Removal(row.id, row.model, _model(manifest, row.model), row.excused) for row in rows]
     if not found:
         found = [
             Removal(model.name, model.name, model, "")
@@ -349,38 +330,48 @@ def _labelled(checks: PythonChecks, name: str, before: dict[str, Value], after: 
     return name
 
 
-def flagged(row: Row, protocol: str) -> Flagged:
-    """The first step that the right specification refuses in the row's golden trace, with the row's rules missing.
+def flagged(row: zoo.Row) -> Flagged:
+    """The first step that the right specification refuses in a trace of the implementation without the row's rules.
 
-    The trace comes from the protocol's simulator: `golden = "package.module:function"` in `spec/protocols.toml`;
-    `function(header, text, without)` runs the scenario and returns the delta stream.
+    The trace is the row's golden scenario: `golden = "package.module:function"` in `spec/protocols.toml`, whose
+    `function(header, text, without)` runs it and returns the delta stream. Without one: the first simulated trace that
+    fails, of the row's first `SIMULATED` seeds.
     """
     file = golden_root() / f"{row.id}.txt"
-    shown = f"traces/golden/{file.name}"
-
-    def nothing(note: str) -> Flagged:
-        return Flagged(row.id, shown, None, "", "", note)
-
-    entry = registry().get(protocol, {})
-    if not file.is_file():
-        return nothing("There is no golden scenario of this row here.")
-    if "golden" not in entry:
-        return nothing(f"The protocol {protocol} names no runner of golden scenarios in {REGISTRY}.")
-    specification = load(spec_root() / entry["spec"], spec_root() / entry["config"])
+    golden = f"traces/golden/{file.name}"
+    entry = registry().get(row.protocol)
+    if entry is None:
+        return Flagged(row.id, golden, None, "", "", f"The protocol {row.protocol} is not in {REGISTRY}.")
+    known = protocols.protocol(row.protocol)
+    specification = load(known.spec, known.config)
     schema = schema_of(specification)
-    runner = resolve(entry["golden"], protocol)
-    nodes = getattr(importlib.import_module(entry["simulator"].partition(":")[0]), "NODES", ())
-    header = schema.with_nodes(nodes)
-    data = runner(header.to_json(), file.read_text(encoding="utf-8"), row.rules)
-    run = decoded(Stored(row.id, data, file, header), schema)
     explainer = Explainer(specification)
-    judgement = explainer.judge(run)
-    if judgement.verdict != "fail":
-        return nothing(f"Its golden trace is {judgement.verdict}: {judgement.reason or 'no step of it is refused'}.")
-    explained = explainer.explain(run, judgement, 0)
+    header = schema.with_nodes(known.nodes())
+    if file.is_file() and "golden" in entry:
+        text = file.read_text(encoding="utf-8")
+        data = resolve(entry["golden"], row.protocol)(header.to_json(), text, row.rules)
+        traces: Iterator[Stored] = iter([Stored(row.id, data, file, header)])
+        source = golden
+    else:
+        traces = _simulated(row, known, header)
+        source = f"simulated traces (there is no {golden} yet)"
+    found = choose(traces, explainer, schema)
+    if found is None or found[1].verdict != "fail":
+        return Flagged(row.id, source, None, "", "", row.simulation.excused or "No step of them is refused.")
+    explained = explainer.explain(*found, 0)
     first = explained.findings[0]
-    named = explained.step.label if explained.step is not None else "initial state"
-    return Flagged(row.id, shown, first.step, named, first.headline, "", first.reason)
+    named = explained.step.label if explained.step is not None else "the end of the trace"
+    if source != golden:
+        source = f"simulated trace {found[0].id} (there is no {golden} yet)"
+    return Flagged(row.id, source, first.step, named, first.headline, "", first.reason)
+
+
+def _simulated(row: zoo.Row, known: protocols.Protocol, header: Header) -> Iterator[Stored]:
+    settings = row.simulation
+    simulate = known.make_simulator(header, steps=settings.steps, flaw=row.id, **settings.options)
+    for seed in range(settings.first_seed, settings.first_seed + min(settings.count, SIMULATED)):
+        made = simulate(seed)
+        yield Stored(made.trace, made.stream, Path(known.name), header)
 
 
 def golden_root() -> Path:

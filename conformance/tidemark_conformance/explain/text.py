@@ -62,6 +62,10 @@ def _differences(variable: str, path: str, old: Value, new: Value, ghost: bool, 
             add("added", "", value_text(element))
         for element in in_order(old - new):
             add("removed", value_text(element), "")
+    elif isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
+        for place, (before, after) in enumerate(zip(old, new, strict=True), 1):
+            if before != after:
+                _differences(variable, f"{path}[{place}]", before, after, ghost, found)
     elif isinstance(old, tuple) and isinstance(new, tuple) and new[: len(old)] == old:
         add("appended", "", _elements(new[len(old) :]))
     elif isinstance(old, tuple) and isinstance(new, tuple) and old[: len(new)] == new:

@@ -207,8 +207,7 @@ def _shrunk(shrunk: Shrunk, console: Console) -> None:
     if shrunk.note:
         hanging(console, "  ", Text(shrunk.note))
     hanging(console, "  ", Text(shrunk_sentence(shrunk)))
-    for decision in shrunk.kept:
-        hanging(console, "    ", Text(decision))
+    hanging(console, "    ", Text(", ".join(shrunk.kept)))
     _draw(shrunk.diagram, console)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from tidemark_conformance.explain.card import Card, Counterexample, Flagged, Listed, PythonRule, Row
+from tidemark_conformance.check import zoo
+from tidemark_conformance.explain.card import Card, Counterexample, Flagged, Listed, PythonRule
 from tidemark_conformance.explain.source import Line
 from tidemark_conformance.report.diagram import change_text
 from tidemark_conformance.report.explanation import reason_lines
@@ -40,8 +41,8 @@ def render(card: Card, console: Console) -> None:
         _code(console, [line])
     if card.python is not None:
         _python(console, "Python", card.python)
-    if card.flaw is not None:
-        _python(console, "Python, flawed", card.flaw)
+    for flaw in card.flaws:
+        _python(console, "Python, flawed", flaw)
     for row in card.rows:
         _row(console, row)
     for found in card.counterexamples:
@@ -76,16 +77,15 @@ def _python(console: Console, title: str, rule: PythonRule) -> None:
         console.print(Text(f"    {line}".rstrip()), no_wrap=True, crop=False, overflow="ignore")
 
 
-def _row(console: Console, row: Row) -> None:
+def _row(console: Console, row: zoo.Row) -> None:
     _title(console, f"zoo row {row.number}, {row.id}")
     if row.summary:
         hanging(console, "  ", Text(row.summary))
     without = ", ".join(row.rules)
     falls = f"Without {without} the property {row.property} falls"
-    depth = f" after {row.depth} states" if row.depth else ""
-    hanging(console, "  ", Text(f"{falls}{depth}{f' in {row.model}' if row.model else ''}."))
-    if row.note:
-        hanging(console, "  ", Text(f"Excused: {row.note}"))
+    hanging(console, "  ", Text(f"{falls}{f' in {row.model}' if row.model else ''}."))
+    if row.excused:
+        hanging(console, "  ", Text(f"Excused: {row.excused}"))
 
 
 def _counterexample(console: Console, found: Counterexample) -> None:
@@ -103,7 +103,7 @@ def _counterexample(console: Console, found: Counterexample) -> None:
 
 
 def _flagged(console: Console, flagged: Flagged) -> None:
-    _title(console, f"first flagged step of {flagged.source}")
+    _title(console, f"first flagged step: {flagged.source}")
     if flagged.note:
         hanging(console, "  ", Text(flagged.note))
         return
