@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.kernels import compile_kernels
-from tidemark_conformance.tla.kernels.program import Generator, Source
+from tidemark_conformance.tla.kernels.program import Generator, Program, Source
 from tidemark_conformance.tla.kernels.runtime import Kernels, evaluator
 from tidemark_conformance.tla.layout import action_parameters, layout_of
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
@@ -67,12 +67,17 @@ def subject(module: Path, cfg: Path) -> Subject:
 
 def generated(module: Path, cfg: Path) -> str:
     """The text of a specification's kernels, generated anew."""
+    return program_of(module, cfg).source
+
+
+def program_of(module: Path, cfg: Path) -> Program:
+    """A specification's generated module."""
     spec = load(module, cfg)
     constant = evaluator(spec, compile_python(spec).constant)
     fixed = {name: value for name, value in spec.constants.items() if name != "Without"}
     layout, parameters = layout_of(spec.module, constant), action_parameters(spec.module, constant)
     checks = (spec.invariants, spec.properties, spec.quiescence)
-    return Generator(Source(spec.module, fixed, constant, layout, parameters, *checks)).program().source
+    return Generator(Source(spec.module, fixed, constant, layout, parameters, *checks)).program()
 
 
 def value_of(kind: Type, draw: random.Random) -> Value:

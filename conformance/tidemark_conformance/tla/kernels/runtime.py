@@ -322,6 +322,8 @@ def _compiled(program: Program, root: Path) -> tuple[Path, Callable[..., int]]:
         _write(place / "names.json", names.encode())
         _write(place / "kernel.ll", lowered(program.source, program.names, module).encode())
         _write(place / "entry.py", _ENTRY.format(module=module).encode())
+    elif (place / "entry.py").stat().st_mtime != _MTIME:
+        os.utime(place / "entry.py", (_MTIME, _MTIME))
     description = importlib.util.spec_from_file_location(module, place / "entry.py")
     if description is None or description.loader is None:
         raise Unusable(f"{place}: the compiled kernels cannot be loaded: delete this folder.")
