@@ -116,6 +116,9 @@ class Cluster:
             host.broker = self._process(broker_id)
             host.broker.registered(1)
             host.broker.apply_metadata(self.metadata.delta(0, end), end, 0)
+        leader = self.hosts[first_leader].broker
+        if leader is not None:  # whatever the rules say of later elections
+            leader.log.epoch_cache.assign(0, 0)
 
     def _process(self, broker_id: BrokerId) -> Broker:
         host = self.hosts[broker_id]
