@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla import spec as specs
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python, evaluate_constant
@@ -198,7 +197,9 @@ def test_expressions_have_tlcs_values(tmp_path: Path) -> None:
     result = runner.run(tmp_path / "Table.tla", CFG, given={"Table": text}, on_print=lines.append)
     assert result.verdict == "holds"
     parts = re.split(r'<<\s*"value",\s*(\d+),', " ".join(lines))[1:]
-    printed = {int(number): text.strip().removesuffix(">>") for number, text in zip(parts[::2], parts[1::2], strict=True)}
+    printed = {
+        int(number): text.strip().removesuffix(">>") for number, text in zip(parts[::2], parts[1::2], strict=True)
+    }
     assert len(printed) == len(TABLE)
     for number, expression in enumerate(TABLE):
         mine = evaluate_constant(spec.module.definitions[names[number]].body, spec.constants)
@@ -213,3 +214,225 @@ def test_what_tlc_reports_as_an_error_is_one(tmp_path: Path) -> None:
             evaluate_constant(spec.module.definitions[name].body, spec.constants)
         assert "Table.tla:" in caught.value.place, expression
         assert caught.value.operator == name
+
+
+PART = r"""---- MODULE Part ----
+EXTENDS Naturals
+CONSTANT Step
+VARIABLE P
+Foo == P + Step
+Bar(z) == LET w == Foo IN z + w + w
+Grows == P' > P
+Up == P' = Foo
+===="""
+
+GALLERY = r"""---- MODULE Gallery ----
+EXTENDS Integers, Sequences, FiniteSets, Folds, Bounded
+CONSTANTS Nodes, None, Without
+VARIABLES count, log, link, mail, owner, seen, sum
+vars == <<count, log, link, mail, owner, seen, sum>>
+Ghosts == <<seen, sum>>
+C == INSTANCE Part WITH P <- count, Step <- 1
+Entry == [id : 0..2, tags : SUBSET {"a", "b"}]
+Letter == [type : {"ask"}, from : Nodes] \cup [type : {"tell"}, from : Nodes, value : 0..3]
+TypeOK ==
+    /\ count \in 0..4
+    /\ log \in [Nodes -> BoundedSeq(Entry, 2)]
+    /\ link \in [Nodes -> [Nodes -> [on : BOOLEAN, load : 0..2]]]
+    /\ mail \in SUBSET Letter
+    /\ owner \in Nodes \cup {None}
+    /\ seen \in SUBSET Nodes
+    /\ sum \in 0..100
+Has(rule) == rule \notin Without
+Room(n) == Len(log[n]) < 2
+Owned(n) == owner = n
+Init ==
+    /\ count = 0
+    /\ \E n \in Nodes \cup {None} : owner = n
+    /\ log = [n \in Nodes |-> <<>>]
+    /\ link = [a \in Nodes |-> [b \in Nodes |-> [on |-> a = b, load |-> 0]]]
+    /\ mail = {}
+    /\ seen = IF owner = None THEN {} ELSE {owner}
+    /\ sum = 0
+\* a prime reaches variables through by-name arguments, operators with LET inside, and INSTANCE
+Keep(v) == v' = v
+Bump(v, by) == v' = v + by
+Total == LET lens == {Len(log[n]) : n \in Nodes} IN FoldSet(LAMBDA e, acc : e + acc, 0, lens)
+Loads(l) == LET row(a) == {l[a][b].load : b \in Nodes} IN UNION {row(a) : a \in Nodes}
+NextSum == LET t == Total + Total' IN IF Loads(link)' = Loads(link) THEN sum ELSE (sum + t) % 2
+NextSeen(n) == IF owner' # owner THEN seen \cup {n} ELSE seen
+GhostsStay == UNCHANGED <<seen, sum>>
+Count ==
+    /\ C!Bar(count) < 8
+    /\ C!Up /\ C!Grows
+    /\ (count + 1)' = C!Foo' /\ C!Bar(0)' > count
+    /\ Keep(log) /\ Keep(link) /\ Keep(mail) /\ UNCHANGED owner
+    /\ GhostsStay
+Write(n, tag) ==
+    LET id == Len(log[n])
+        entry(t) == [id |-> id, tags |-> {t, tag}] IN
+    /\ Has("Room") => Room(n)
+    /\ \/ /\ tag = "a"
+          /\ log' = [log EXCEPT ![n] = Append(@, entry("a"))]
+       \/ /\ tag = "b" /\ count > 0
+          /\ \E t \in {"a", "b"}, k \in {n} : log' = [log EXCEPT ![k] = Append(@, entry(t))]
+    /\ IF Has("Owned") /\ Owned(n) THEN Bump(count, 1) /\ count < 3 ELSE count' = count
+    /\ UNCHANGED <<<<link, mail>>, owner>>
+    /\ sum' = NextSum /\ seen' = NextSeen(n)
+Touch(a, b) ==
+    LET old == link[a][b] IN
+    /\ log[a] # <<>>
+    /\ CASE old.on /\ old.load < 1 -> link' = [link EXCEPT ![a][b].load = @ + 1, ![b][a].on = ~@]
+         [] ~old.on -> link' = [link EXCEPT ![a] = [@ EXCEPT ![b].on = TRUE]]
+         [] OTHER -> FALSE
+    /\ owner' = CHOOSE o \in {a, b} : o = b
+    /\ UNCHANGED <<count, log, mail>>
+    /\ LET fresh == {a, b} IN seen' = seen \cup (fresh \cap {owner'})
+    /\ sum' = NextSum
+Send(n) ==
+    /\ \E m \in Letter :
+        m = [type |-> "tell", from |-> n, value |-> Len(log[n])] /\ m \notin mail /\ mail' = mail \cup {m}
+    /\ owner = n
+    /\ UNCHANGED <<count, log, link, owner, seen, sum>>
+Read(n) ==
+    \E m \in mail :
+        /\ m.type = "tell" /\ m.value > 0
+        /\ mail' = {o \in mail : o # m} \cup {[type |-> "ask", from |-> m.from]}
+        /\ log' = [log EXCEPT ![n] = SelectSeq(@, LAMBDA e : e.id + 1 # m.value)]
+        /\ owner' = None
+        /\ UNCHANGED <<count, link>>
+ReadAll(n) == Read(n) /\ GhostsStay
+Next ==
+    \/ Count
+    \/ \E n \in Nodes, tag \in {"a", "b"} : Write(n, tag)
+    \/ \E a \in Nodes, b \in Nodes : Touch(a, b)
+    \/ \E n \in Nodes : Send(n)
+    \/ \E n \in Nodes : ReadAll(n)
+Spec == Init /\ [][Next]_vars
+Unlinked(a, b) == ~link[a][b].on /\ link[a][b].load = 0
+Small ==
+    /\ count <= 1 /\ Cardinality(mail) < 2 /\ seen # Nodes /\ \A n \in Nodes : Len(log[n]) < 3
+    /\ \E n \in Nodes : log[n] = <<>> /\ \A o \in Nodes \ {n} : Unlinked(o, n) /\ Unlinked(n, o)
+OwnerSeen == owner = None \/ owner \in seen
+Symmetric == \A a, b \in Nodes : link[a][b].on = link[b][a].on
+LogsSorted == \A n \in Nodes : \A i, j \in DOMAIN log[n] : i < j => log[n][i].id <= log[n][j].id
+LoadSum == FoldSeq(LAMBDA e, acc : acc + e.id, 0, FoldSet(LAMBDA n, acc : log[n] \o acc, <<>>, Nodes)) < 1
+CountGrows == [][count' >= count]_vars
+OwnerRests == [][count' # count \/ log' # log]_<<owner>>
+QuiescentMail == \A m \in mail : m.type = "ask"
+Eventually == <>(mail # {})
+===="""
+GALLERY_CFG = """SPECIFICATION Spec
+CONSTANTS Nodes = {n1, n2}
+    None = None  Without = {%s}
+CONSTRAINT Small
+INVARIANTS TypeOK OwnerSeen Symmetric LogsSorted LoadSum
+PROPERTIES CountGrows OwnerRests Eventually
+"""
+
+
+def test_agrees_with_tlc_on_a_gallery_of_constructs(tmp_path: Path) -> None:
+    (tmp_path / "Part.tla").write_text(PART)
+    spec = load(tmp_path, GALLERY, GALLERY_CFG % '"Room"', "Gallery")
+    assert spec.temporal == ("Eventually",)
+    dumped = graph.dump(spec.path, spec.cfg)
+    result = agree.compare("Gallery", dumped, spec.module.ghosts, [backends.PythonBackend(spec)])
+    assert result.ok, result.comparisons[0].first
+    taken = {edge.action for edge in dumped.edges}
+    assert taken == set(spec.action_names)
+    assert dumped.broken["OwnerRests"]
+    assert not dumped.broken["CountGrows"]
+    assert result.violating_states
+    assert result.non_edges >= result.edges
+
+
+TWO_PHASE = spec_root() / "twophase"
+R1, R2, R3 = (ModelValue(name) for name in ("r1", "r2", "r3"))
+
+
+def two_phase(cfg: str = "TwoPhase.cfg", counting: bool = False) -> tuple[PythonChecks, dict[str, Value]]:
+    """The checks of two-phase commit and its initial state."""
+    checks = compile_python(specs.load(TWO_PHASE / "TwoPhase.tla", TWO_PHASE / cfg), counting)
+    working = Fn(dict.fromkeys((R1, R2, R3), "working"))
+    state: dict[str, Value] = {
+        "rmState": working,
+        "tmState": "init",
+        "tmPrepared": frozenset(),
+        "messages": frozenset(),
+    }
+    return checks, {**state, **checks.initial_ghosts(state)}
+
+
+def with_rm(state: dict[str, Value], **changes: str) -> dict[str, Value]:
+    rm = {**state["rmState"], **{ModelValue(name): value for name, value in changes.items()}}
+    return {**state, "rmState": Fn(rm)}
+
+
+def test_checks_of_two_phase_commit() -> None:
+    checks, state = two_phase()
+    assert checks.init(state)
+    assert state["decided"] == Fn(dict.fromkeys((R1, R2, R3), frozenset()))
+    assert checks.parameters("RMReceiveDecision") == [[R1, R2, R3], ["aborted", "committed"]]
+    assert ("TMDecide", ("aborted",)) in checks.enabled_actions(state)
+    assert ("TMDecide", ("committed",)) not in checks.enabled_actions(state)
+    aborted = with_rm(state, r1="aborted")
+    assert checks.action("RMAbort", (R1,), state, aborted)
+    assert not checks.action("RMAbort", (R2,), state, aborted)
+    assert checks.ghosts("RMAbort", (R1,), state, aborted)["decided"][R1] == {"aborted"}
+    assert checks.property("OutcomeIsFinal", state, aborted)
+    assert not checks.property("OutcomeIsFinal", aborted, state)
+    assert checks.property("OutcomeIsFinal", aborted, aborted)
+    assert checks.quiescent("QuiescentAllDecided", aborted)
+    assert not checks.quiescent("QuiescentAllDecided", {**aborted, "tmState": "aborted"})
+
+
+def test_a_rule_that_is_not_in_force_does_not_block() -> None:
+    right, state = two_phase()
+    flawed, _ = two_phase("TwoPhaseFlawed.cfg")
+    assert not right.enabling("TMDecide", ("committed",), state)
+    assert flawed.enabling("TMDecide", ("committed",), state)
+
+
+def test_explanations_name_rule_operator_and_line() -> None:
+    checks, state = two_phase()
+    text = (TWO_PHASE / "TwoPhase.tla").read_text().splitlines()
+    prepared = with_rm(state, r1="prepared")
+    findings = checks.explain_action("RMAbort", (R1,), prepared, with_rm(prepared, r2="aborted"))
+    assert [finding.value for finding in findings] == [True, False, False, True]
+    guard, update = findings[1], findings[2]
+    assert (guard.name, guard.within[0][0]) == ("PreparedWaits", "RMAbort")
+    assert text[guard.loc.line - 1].startswith("PreparedWaits(r) ==")
+    assert guard.note == 'rule PreparedWaits; rmState[r] is "prepared", should be "working"'
+    assert "rmState' = [rmState EXCEPT" in text[update.loc.line - 1]
+    (finding,) = checks.explain_invariant("Consistency", with_rm(state, r2="committed", r3="aborted"))
+    assert (finding.name, finding.value, finding.note) == ("Consistency", False, "r = r2, s = r3")
+    blocked = checks.explain_action("RMReceiveDecision", (R1, "aborted"), state, {**state, "tmState": "aborted"})
+    assert [finding.value for finding in blocked] == [False, True, False, False]
+    assert blocked[3].note == 'tmState is "aborted", should stay "init"'
+
+
+def test_rules_are_counted_only_where_asked_for() -> None:
+    checks, state = two_phase(counting=True)
+    prepared = with_rm(state, r1="prepared")
+    assert checks.enabling("RMAbort", (R1,), state)
+    assert not checks.enabling("RMAbort", (R1,), prepared)
+    checks.explain_action("RMAbort", (R1,), prepared, prepared)
+    assert checks.rule_counts["PreparedWaits"] == [1, 1]
+    flawed, _ = two_phase("TwoPhaseFlawed.cfg", counting=True)
+    flawed.enabling("TMDecide", ("committed",), state)
+    assert flawed.rule_counts["CommitOnlyIfAllPrepared"] == [0, 0]
+
+
+def test_errors_in_a_state_name_the_line() -> None:
+    checks, state = two_phase()
+    with pytest.raises(EvaluationError, match=r"TwoPhase.tla:\d+: .*outside its domain"):
+        checks.invariant("Consistency", {**state, "rmState": Fn({R1: "working"})})
+    with pytest.raises(EvaluationError, match="no variable messages"):
+        checks.invariant("OneDecision", {"rmState": state["rmState"]})
+
+
+def test_source_is_readable() -> None:
+    checks, state = two_phase()
+    checks.enabling("RMAbort", (R1,), state)
+    assert "def enabling_RMAbort(s, t, r_" in checks.source()
+    assert "# RMAbort, TwoPhase.tla:" in checks.source()

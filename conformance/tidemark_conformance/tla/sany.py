@@ -194,7 +194,9 @@ def _run(command: list[str], options: list[str], root: str, room: Path) -> subpr
 
 def _complaint(root: str, output: str) -> str:
     """SANY's first message as one sentence."""
-    semantic = re.search(r"\*\*\* Errors:.*?\n\s*line (\d+), col.*? of module (\w+)\s*\n(.*?)\n\s*\n\s*\n", output, re.S)
+    semantic = re.search(
+        r"\*\*\* Errors:.*?\n\s*line (\d+), col.*? of module (\w+)\s*\n(.*?)\n\s*\n\s*\n", output, re.S
+    )
     if semantic:
         return _sentence(semantic[2], int(semantic[1]), semantic[3])
     syntax = re.search(r"\*+Parse Error\*+(.*?)Residual stack trace", output, re.S)
@@ -204,7 +206,9 @@ def _complaint(root: str, output: str) -> str:
         line = re.search(r"line (\d+)", syntax[1])
         return _sentence((parsed or [root])[-1], int(line[1]) if line else 1, syntax[1])
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    plain = [line for line in lines if not line.startswith(("Semantic processing", "Parsing file", "*", "Fatal", "at "))]
+    plain = [
+        line for line in lines if not line.startswith(("Semantic processing", "Parsing file", "*", "Fatal", "at "))
+    ]
     return _sentence(root, 1, "; ".join(plain[:3])[:300])
 
 

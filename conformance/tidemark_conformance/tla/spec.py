@@ -6,14 +6,16 @@ cfg, the jar and this compiler's own source; without Java a specification loads 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
@@ -132,39 +134,46 @@ def _constants(module: ir.Module, config: Config) -> dict[str, Value]:
 
 
 def _extracted(texts: dict[str, str], root: str, config: Config, also: tuple[str, ...]) -> Extract:
-    asked = repr((root, sorted(texts.items()), replace_path(config), sorted(also), _jar_digest(), _compiler_digest()))
-    file = paths.cache_root() / "ir" / f"{root}-{hashlib.sha256(asked.encode()).hexdigest()[:24]}.pickle"
-    kept = _read_cache(file)
-    if kept is None:
-        kept = extract(sany.read(root, texts, _library(texts)), config, also)
-        _write_cache(file, kept)
-    return kept
+    modules_key = (root, sorted(texts.items()), _jar_digest())
+    asked = (modules_key, _cfg_key(config), sorted(also), _compiler_digest(ELABORATION))
+    return _cached("ir", root, asked, Extract, lambda: extract(_tables(texts, root, modules_key), config, also))
 
 
-def replace_path(config: Config) -> str:
-    """A text that is equal for equal cfgs, wherever they stand."""
+def _tables(texts: dict[str, str], root: str, modules_key: object) -> sany.Tables:
+    """SANY's tables, kept apart from the IR: other cfgs of the same modules need no second run of SANY."""
+    asked = (modules_key, sorted(_library(texts)), _compiler_digest(PARSING))
+    return _cached("sany", root, asked, sany.Tables, lambda: sany.read(root, texts, _library(texts)))
+
+
+def _cfg_key(config: Config) -> str:
+    """A text that is equal for cfgs that ask for the same IR: constants' values and the file's place do not matter."""
     fields = {name: getattr(config, name) for name in config.__slots__ if name != "path"}
     fields["constants"] = sorted(config.constants)
     return repr(sorted(fields.items()))
 
 
-def _read_cache(file: Path) -> Extract | None:
+T = TypeVar("T")
+
+
+def _cached(kind: str, root: str, asked: object, cls: type[T], make: Callable[[], T]) -> T:
+    """The pickled object for `asked`, made and kept if it is not there; a cache that cannot be used costs time only."""
+    file = paths.cache_root() / kind / f"{root}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:24]}.pickle"
     try:
         kept = pickle.loads(file.read_bytes())
-    except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError):
-        return None
-    return kept if isinstance(kept, Extract) else None
-
-
-def _write_cache(file: Path, extracted: Extract) -> None:
-    """Best effort: a cache folder that cannot be written costs time, nothing else."""
+        if isinstance(kept, cls):
+            return kept
+    except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, ValueError, TypeError):
+        pass
+    made = make()
     draft = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(pickle.dumps(extracted))
+        draft.write_bytes(pickle.dumps(made))
         os.replace(draft, file)
     except OSError:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+    return made
 
 
 def _library(texts: Mapping[str, str]) -> frozenset[str]:
@@ -184,11 +193,14 @@ def _jar_digest() -> str:
         return "none"
 
 
+PARSING = ("ir.py", "sany.py")
+ELABORATION = (*PARSING, "elaborate.py", "extract.py", "walk.py", "cfg.py")
+"""The sources that decide what tables and what IR come out."""
+
+
 @functools.cache
-def _compiler_digest() -> str:
-    """Of the source of all that decides what IR comes out."""
+def _compiler_digest(names: tuple[str, ...]) -> str:
     folder = Path(__file__).parent
-    names = ("ir.py", "values.py", "sany.py", "elaborate.py", "extract.py", "walk.py", "cfg.py")
     return hashlib.sha256(b"".join((folder / name).read_bytes() for name in names)).hexdigest()
 
 
