@@ -30,10 +30,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tidemark.controller.records import MetadataLog
+from tidemark.controller.records import MetadataLog, PartitionChangeRecord
 from tidemark.controller.replication_control import ReplicationControl
 from tidemark.errors import NONE
-from tidemark.log.storage import Payload, RecordBatch, Storage
+from tidemark.log.storage import EpochEntry, Payload, RecordBatch, Storage
 from tidemark.replication.broker import STARTING, Broker
 from tidemark.replication.messages import (
     AlterPartitionRequest,
@@ -54,6 +54,7 @@ class CapacityExceeded(Exception):
 class Host(Protocol):
     """A machine: its disk, its process if one runs, and how the last one ended ("stopped", "crashed", "lossy")."""
 
+    id: BrokerId
     storage: Storage
     broker: Broker | None
     down: str
@@ -72,6 +73,14 @@ class AlterExchange(Protocol):
 
     request: AlterPartitionRequest | None
     response: AlterPartitionResponse | None
+
+
+class Masks(dict[frozenset[BrokerId], int]):
+    """Sets of brokers as bit masks over their sorted names, made once each."""
+
+    def __missing__(self, brokers: frozenset[BrokerId]) -> int:
+        mask = self[brokers] = sum(1 << broker for broker in brokers)
+        return mask
 
 
 class Table:
@@ -96,7 +105,10 @@ class Table:
         change = self._record(self._type("metadata")["sequence"], ("elr", "isr", "leader", "leaderEpoch"), "metadata")
         self.leaders = {name: index for index, name in enumerate(change["leader"]["atom"])}
         self.no_leader: int = self.leaders[constants["None"]]
-        self.leader_number = {index: self.leaders[name] for index, name in enumerate(self.brokers)}
+        self.leader_number: dict[BrokerId | None, int] = {None: self.no_leader}
+        self.leader_number |= {index: self.leaders[name] for index, name in enumerate(self.brokers)}
+        self.masks = Masks()
+        self.no_view: Cells = (0, self.no_leader, -1, 0)
         self.registration_state = self._atoms(
             self._record(self._each("registered"), ("epoch", "since", "state"), "registered")["state"]
         )
@@ -109,10 +121,20 @@ class Table:
         self.fetch_tag, self.fetch_slot = self._union(fetch, "fetch")
         self.fetch_error = self._atoms(self._field(fetch, "error", "error"))
         self.fetch_cells: int = self.variables["fetch"]["cells"] // self.count**2
+        tag, slot = self.fetch_tag, self.fetch_slot
+        self.fetch_idle: Cells = (tag["idle"],) + (0,) * (self.fetch_cells - 1)
+        self.tag_request, self.tag_reading, self.tag_records = tag["request"], tag["reading"], tag["records"]
+        self.tag_diverging, self.tag_error = tag["diverging"], tag["error"]
+        self.at_epoch, self.at_offset, self.at_hw, self.at_batch = (
+            slot[name] for name in ("epoch", "offset", "hw", "batch")
+        )
+        self.at_last_epoch, self.at_broker_epoch = slot["lastEpoch"], slot["brokerEpoch"]
+        self.at_end_offset = slot["endOffset"]
         alter = self._each("alter")
         self.alter_tag, self.alter_slot = self._union(alter, "alter")
         self.alter_error = self._atoms(self._field(alter, "reply", "error"))
         self.alter_cells: int = self.variables["alter"]["cells"] // self.count
+        self.alter_idle: Cells = (self.alter_tag["idle"],) + (0,) * (self.alter_cells - 1)
 
     def offset(self, variable: str) -> int:
         """The first cell of a variable."""
@@ -152,85 +174,93 @@ class Table:
 class Abstraction:
     """The abstraction function over one cluster, unit by unit.
 
-    Every method takes a part of the implementation and returns the cells of one unit. `values` numbers the payloads in
-    the order in which leaders appended them. Raises CapacityExceeded for a state beyond the table's capacities.
+    Every method takes a part of the implementation and returns the cells of one unit: a number where that is one cell, or
+    a tuple. For the sequences that grow (log, leader-epoch cache, metadata) there are the elements, and their cells.
+    `values` numbers the payloads in the order in which leaders appended them. Raises CapacityExceeded for a state beyond
+    the table's capacities.
     """
 
-    def __init__(self, table: Table) -> None:
+    __slots__ = (
+        "_alter_idle",
+        "_control",
+        "_fetch_idle",
+        "_leaders",
+        "_masks",
+        "_metadata",
+        "_no_pending",
+        "_no_remote",
+        "_running",
+        "_status",
+        "table",
+        "values",
+    )
+
+    def __init__(self, table: Table, control: ReplicationControl, metadata: MetadataLog) -> None:
         self.table = table
         self.values: dict[Payload, int] = {}
-        count = table.count
-        self.no_view: Cells = (0, table.no_leader, -1, 0)
-        self.no_remote: Cells = (-1,) * count
-        self.no_pending: Cells = (0, 0, *self.no_remote)
+        self._control = control
+        self._metadata = metadata
+        self._no_remote: Cells = (-1,) * table.count
+        self._no_pending: Cells = (0, 0, *self._no_remote)
         self._status = table.status
         self._running = table.status["running"]
-        self._leaders: dict[BrokerId | None, int] = {None: table.no_leader, **table.leader_number}
-        self._masks: dict[frozenset[BrokerId], int] = {}
-        self._fetch_idle = self._sparse(table.fetch_cells, {0: table.fetch_tag["idle"]})
-        self._alter_idle = self._sparse(table.alter_cells, {0: table.alter_tag["idle"]})
-
-    @staticmethod
-    def _sparse(size: int, cells: dict[int, int]) -> Cells:
-        return tuple([cells.get(index, 0) for index in range(size)])
-
-    def mask(self, brokers: frozenset[BrokerId]) -> int:
-        """A set of brokers as a bit mask over their sorted names."""
-        found = self._masks.get(brokers)
-        if found is None:
-            found = self._masks[brokers] = sum(1 << broker for broker in brokers)
-        return found
+        self._leaders = table.leader_number
+        self._masks = table.masks
+        self._fetch_idle = table.fetch_idle
+        self._alter_idle = table.alter_idle
 
     # --- controller -----------------------------------------------------------------------------------------------
 
-    def metadata(self, log: MetadataLog) -> Cells:
-        """Length, then per change ELR, ISR, leader, leader epoch."""
-        changes = log.partition_changes
+    def metadata(self, _: object) -> Sequence[PartitionChangeRecord]:
+        """The partition's changes."""
+        changes = self._metadata.partition_changes
         if len(changes) > self.table.max_metadata or changes[-1].leader_epoch > self.table.max_epoch:
             raise CapacityExceeded("partition changes")
-        cells = [len(changes)]
-        for change in changes:
-            cells += (
-                self.mask(change.elr),
-                self.mask(change.isr),
-                self._leaders[change.leader],
-                change.leader_epoch,
-            )
-        return tuple(cells)
+        return changes
 
-    def registered(self, control: ReplicationControl, log: MetadataLog, broker: BrokerId) -> Cells:
+    def change_cells(self, change: PartitionChangeRecord) -> Cells:
+        """ELR, ISR, leader, leader epoch."""
+        return (
+            self._masks[change.elr],
+            self._masks[change.isr],
+            self._leaders[change.leader],
+            change.leader_epoch,
+        )
+
+    def registered(self, host: Host) -> Cells:
         """Broker epoch, number of changes up to the registration, state."""
-        registration = control.registrations[broker]
+        registration = self._control.registrations[host.id]
         if registration.broker_epoch > self.table.max_broker_epoch:
             raise CapacityExceeded("incarnations of a broker")
         state = "fenced" if registration.fenced else "stopping" if registration.in_controlled_shutdown else "active"
-        change = log.delta(0, registration.offset)
+        change = self._metadata.delta(0, registration.offset)
         since = 0 if change is None else change.partition_epoch
         return registration.broker_epoch, since, self.table.registration_state[state]
 
     # --- process --------------------------------------------------------------------------------------------------
 
-    def status(self, host: Host) -> Cells:
-        """One cell."""
+    def status(self, host: Host) -> int:
+        """How the broker is."""
         broker = host.broker
         if broker is None or broker.state == STARTING:
-            return (self._status[host.down],)
-        return (self._running,)
+            return self._status[host.down]
+        return self._running
 
-    def broker_epoch(self, host: Host, control: ReplicationControl, broker_id: BrokerId) -> Cells:
-        """One cell."""
+    def broker_epoch(self, host: Host) -> int:
+        """The epoch of the incarnation, running or last."""
         broker = host.broker
         if broker is None or broker.state == STARTING:
-            return (control.registrations[broker_id].broker_epoch,)
-        return (broker.epoch,)
+            return self._control.registrations[host.id].broker_epoch
+        return broker.epoch
 
-    def view(self, broker: Broker | None) -> Cells:
+    def view(self, host: Host) -> Cells:
         """ISR, leader, leader epoch, partition epoch."""
+        broker = host.broker
         if broker is None:
-            return self.no_view
+            return self.table.no_view
         partition = broker.partition
         return (
-            self.mask(partition.isr),
+            self._masks[partition.isr],
             self._leaders[partition.leader_id],
             partition.leader_epoch,
             partition.partition_epoch,
@@ -238,96 +268,105 @@ class Abstraction:
 
     # --- disk -----------------------------------------------------------------------------------------------------
 
-    def log(self, storage: Storage) -> Cells:
-        """Length, then per record epoch and value."""
+    def log(self, host: Host) -> Sequence[RecordBatch]:
+        """The batches of one log."""
+        storage = host.storage
         if storage.end_offset > self.table.max_log:
             raise CapacityExceeded("records in a log")
-        cells = [storage.end_offset]
-        self._records(cells, storage.batches)
-        return tuple(cells)
+        return storage.batches
 
-    def _records(self, cells: list[int], batches: Sequence[RecordBatch]) -> None:
+    def batch_cells(self, batch: RecordBatch) -> list[int]:
+        """Per record epoch and value."""
         values = self.values
-        for batch in batches:
-            for payload in batch.records:
-                number = values.get(payload)
-                if number is None:
-                    number = values[payload] = len(values) + 1
-                    if number > self.table.max_value:
-                        raise CapacityExceeded("produce attempts")
-                cells += (batch.leader_epoch, number)
+        cells = []
+        for payload in batch.records:
+            number = values.get(payload)
+            if number is None:
+                number = values[payload] = len(values) + 1
+                if number > self.table.max_value:
+                    raise CapacityExceeded("produce attempts")
+            cells += (batch.leader_epoch, number)
+        return cells
 
-    def flushed(self, storage: Storage) -> Cells:
-        """One cell."""
-        return (storage.flushed_offset,)
+    def flushed(self, host: Host) -> int:
+        """The recovery point."""
+        return host.storage.flushed_offset
 
-    def epoch_cache(self, storage: Storage, broker: Broker | None) -> Cells:
-        """Length, then per entry epoch and start offset."""
-        entries = storage.epochs
-        if broker is None:
-            entries = tuple(entry for entry in entries if entry.start_offset < storage.end_offset)
-        cells = [len(entries)]
-        for entry in entries:
-            cells += (entry.epoch, entry.start_offset)
-        return tuple(cells)
+    def epoch_cache(self, host: Host) -> Sequence[EpochEntry]:
+        """The entries of the leader-epoch cache."""
+        entries, end = host.storage.epochs, host.storage.end_offset
+        if host.broker is None:
+            entries = tuple([entry for entry in entries if entry.start_offset < end])
+        return entries
 
-    def high_watermark(self, storage: Storage, broker: Broker | None) -> Cells:
-        """One cell."""
-        return (min(storage.high_watermark, storage.end_offset) if broker is None else broker.log.high_watermark,)
+    def epoch_entry_cells(self, entry: EpochEntry) -> Cells:
+        """Epoch and start offset."""
+        return entry.epoch, entry.start_offset
 
-    def checkpoint(self, storage: Storage) -> Cells:
-        """One cell."""
-        return (storage.high_watermark,)
+    def high_watermark(self, host: Host) -> int:
+        """Of a broker that is down: what it will start with."""
+        if host.broker is None:
+            return min(host.storage.high_watermark, host.storage.end_offset)
+        return host.broker.log.high_watermark
+
+    def checkpoint(self, host: Host) -> int:
+        """The high-watermark checkpoint."""
+        return host.storage.high_watermark
 
     # --- the leader's memory --------------------------------------------------------------------------------------
 
-    def epoch_start(self, broker: Broker | None) -> Cells:
-        """One cell."""
-        return (broker.partition.epoch_start_offset if broker is not None and broker.partition.is_leader else 0,)
+    def epoch_start(self, host: Host) -> int:
+        """The start of the leader's epoch."""
+        broker = host.broker
+        return broker.partition.epoch_start_offset if broker is not None and broker.partition.is_leader else 0
 
-    def remote_leo(self, broker: Broker | None) -> Cells:
+    def remote_leo(self, host: Host) -> Cells:
         """Per broker: its log end by its last counted fetch."""
+        broker = host.broker
         if broker is None or not broker.partition.is_leader:
-            return self.no_remote
+            return self._no_remote
         cells = [replica.log_end_offset for replica in broker.partition.remote.values()]
         cells.insert(broker.id, -1)
         return tuple(cells)
 
-    def remote_epoch(self, broker: Broker | None) -> Cells:
+    def remote_epoch(self, host: Host) -> Cells:
         """Per broker: its broker epoch by that fetch."""
+        broker = host.broker
         if broker is None or not broker.partition.is_leader:
-            return self.no_remote
+            return self._no_remote
         cells = [replica.broker_epoch for replica in broker.partition.remote.values()]
         cells.insert(broker.id, -1)
         return tuple(cells)
 
-    def pending_isr(self, broker: Broker | None) -> Cells:
+    def pending_isr(self, host: Host) -> Cells:
         """Active, ISR, per broker the epoch that the proposal names (-1 for others)."""
+        broker = host.broker
         pending = None if broker is None else broker.partition.pending
         if pending is None:
-            return self.no_pending
-        epochs = list(self.no_remote)
+            return self._no_pending
+        epochs = list(self._no_remote)
         for member in pending.members:
             epochs[member.broker_id] = member.broker_epoch
-        return (1, self.mask(pending.isr), *epochs)
+        return (1, self._masks[pending.isr], *epochs)
 
-    def waiting(self, broker: Broker | None) -> Cells:
+    def waiting(self, host: Host) -> Cells:
         """Per value: the offset that its produce waits for, 0 none."""
         cells = [0] * self.table.max_value
-        if broker is not None:
-            for delayed in broker.purgatory.waiting.values():
+        if host.broker is not None:
+            for delayed in host.broker.purgatory.waiting.values():
                 cells[self.values[delayed.payload] - 1] = delayed.required_offset
         return tuple(cells)
 
-    def produced(self) -> Cells:
-        """One cell."""
-        return (len(self.values),)
+    def produced(self, _: object) -> int:
+        """How many payloads were appended."""
+        return len(self.values)
 
     # --- the follower's memory ------------------------------------------------------------------------------------
 
-    def last_fetched_epoch(self, broker: Broker | None) -> Cells:
-        """One cell."""
-        return (-1 if broker is None or broker.partition.is_leader else broker.partition.last_fetched_epoch,)
+    def last_fetched_epoch(self, host: Host) -> int:
+        """What the next fetch says of the tail."""
+        broker = host.broker
+        return -1 if broker is None or broker.partition.is_leader else broker.partition.last_fetched_epoch
 
     # --- the network ----------------------------------------------------------------------------------------------
 
@@ -337,70 +376,66 @@ class Abstraction:
         if request is None:
             return self._fetch_idle
         table = self.table
-        tag, at = table.fetch_tag, table.fetch_slot
         cells = [0] * table.fetch_cells
-        cells[at["epoch"]] = request.current_leader_epoch
-        cells[at["offset"]] = request.fetch_offset
+        cells[table.at_epoch] = request.current_leader_epoch
+        cells[table.at_offset] = request.fetch_offset
         response, read = exchange.response, exchange.read
         if response is not None:
             self._response(cells, response)
         elif read is not None:
-            cells[0] = tag["reading"]
-            cells[at["count"]] = read.limit
-            cells[at["hw"]] = read.high_watermark
+            cells[0] = table.tag_reading
+            cells[table.fetch_slot["count"]] = read.limit
+            cells[table.at_hw] = read.high_watermark
         else:
-            cells[0] = tag["request"]
-            cells[at["lastEpoch"]] = request.last_fetched_epoch
-            cells[at["brokerEpoch"]] = request.broker_epoch
+            cells[0] = table.tag_request
+            cells[table.at_last_epoch] = request.last_fetched_epoch
+            cells[table.at_broker_epoch] = request.broker_epoch
         return tuple(cells)
 
     def _response(self, cells: list[int], response: FetchResponse) -> None:
-        tag, at = self.table.fetch_tag, self.table.fetch_slot
+        table = self.table
         if response.error != NONE:
-            cells[0] = tag["error"]
-            cells[at["error"]] = self.table.fetch_error[response.error]
-            cells[at["endOffset"]] = response.log_end_offset
+            cells[0] = table.tag_error
+            cells[table.fetch_slot["error"]] = table.fetch_error[response.error]
+            cells[table.at_end_offset] = response.log_end_offset
             return
-        cells[at["hw"]] = response.high_watermark
+        cells[table.at_hw] = response.high_watermark
         diverging = response.diverging
         if diverging is not None:
-            cells[0] = tag["diverging"]
-            cells[at["divergingEpoch"]] = diverging.epoch
-            cells[at["endOffset"]] = diverging.end_offset
+            cells[0] = table.tag_diverging
+            cells[table.fetch_slot["divergingEpoch"]] = diverging.epoch
+            cells[table.at_end_offset] = diverging.end_offset
             return
-        cells[0] = tag["records"]
-        records: list[int] = []
-        self._records(records, response.records)
-        first = at["batch"]
-        cells[first] = len(records) // 2
-        cells[first + 1 : first + 1 + len(records)] = records
+        cells[0] = table.tag_records
+        if response.records:
+            records: list[int] = []
+            for batch in response.records:
+                records += self.batch_cells(batch)
+            first = table.at_batch
+            cells[first] = len(records) // 2
+            cells[first + 1 : first + 1 + len(records)] = records
 
     def alter(self, exchange: AlterExchange) -> Cells:
         """A tag and the union's fields at their places."""
         table = self.table
         tag, at = table.alter_tag, table.alter_slot
         request, response = exchange.request, exchange.response
+        cells = [0] * table.alter_cells
         if response is not None:
-            return self._sparse(
-                table.alter_cells,
-                {
-                    0: tag["reply"],
-                    at["error"]: table.alter_error[response.error],
-                    at["leaderEpoch"]: response.leader_epoch,
-                    at["partitionEpoch"]: response.partition_epoch,
-                },
-            )
-        if request is None:
+            cells[0] = tag["reply"]
+            cells[at["error"]] = table.alter_error[response.error]
+            cells[at["leaderEpoch"]] = response.leader_epoch
+            cells[at["partitionEpoch"]] = response.partition_epoch
+        elif request is None:
             return self._alter_idle
-        cells = {
-            0: tag["request"],
-            at["brokerEpoch"]: request.broker_epoch,
-            at["isr"]: self.mask(request.isr),
-            at["leaderEpoch"]: request.leader_epoch,
-            at["partitionEpoch"]: request.partition_epoch,
-        }
-        for broker in range(table.count):
-            cells[at["memberEpochs"] + broker] = -1
-        for member in request.members:
-            cells[at["memberEpochs"] + member.broker_id] = member.broker_epoch
-        return self._sparse(table.alter_cells, cells)
+        else:
+            cells[0] = tag["request"]
+            cells[at["brokerEpoch"]] = request.broker_epoch
+            cells[at["isr"]] = self._masks[request.isr]
+            cells[at["leaderEpoch"]] = request.leader_epoch
+            cells[at["partitionEpoch"]] = request.partition_epoch
+            first = at["memberEpochs"]
+            cells[first : first + table.count] = self._no_remote
+            for member in request.members:
+                cells[first + member.broker_id] = member.broker_epoch
+        return tuple(cells)

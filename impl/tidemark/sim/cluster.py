@@ -8,6 +8,7 @@ next is somebody else's choice (run.py at random, scenario.py from a text). Time
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from tidemark.changes import EVERYTHING, Changes
 from tidemark.controller.records import (
@@ -31,7 +32,6 @@ from tidemark.replication.messages import (
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
 from tidemark.sim.network import FetchConnection, Network
-from tidemark.sim.recorder import Recorder
 
 SESSION_TIMEOUT_MS = 90
 
@@ -43,9 +43,10 @@ class Host:
     `slow_disk`: validated fetches are read later; `skew_ms`: its clock minus the true time.
     """
 
-    __slots__ = ("broker", "changes", "down", "paused", "skew_ms", "slow_disk", "storage")
+    __slots__ = ("broker", "changes", "down", "id", "paused", "skew_ms", "slow_disk", "storage")
 
-    def __init__(self) -> None:
+    def __init__(self, broker_id: BrokerId) -> None:
+        self.id = broker_id
         self.storage = MemoryStorage()
         self.changes = Changes()
         self.broker: Broker | None = None
@@ -62,6 +63,18 @@ class Answers:
     acked: dict[Payload, int] = field(default_factory=dict)
     failed: list[Payload] = field(default_factory=list)
     lost_replies: list[Payload] = field(default_factory=list)
+
+
+class Recorder(Protocol):
+    """What a cluster tells of its events: see recorder.py."""
+
+    abstraction: Any
+
+    def step(self, action: str, node: int, *params: Any) -> None:
+        """A handler has run."""
+
+    def blocked(self, action: str, node: int, *params: Any) -> None:
+        """A rule refused an action."""
 
 
 class Cluster:
@@ -97,7 +110,7 @@ class Cluster:
         self.metadata = MetadataLog()
         self.control = ReplicationControl(self.replicas, config.min_insync_replicas, rules)
         self.answers = Answers()
-        self.hosts = [Host() for _ in self.replicas]
+        self.hosts = [Host(broker_id) for broker_id in self.replicas]
         self._bootstrap(first_leader)
 
     def _bootstrap(self, first_leader: BrokerId) -> None:

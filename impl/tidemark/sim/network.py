@@ -20,12 +20,13 @@ from tidemark.replication.messages import (
 class FetchConnection:
     """The fetches of `follower` at `source`: idle, asked, being read, or answered.
 
-    `moved` is shared by all connections of a network: who moves on puts itself there.
+    `moved` is shared by all connections of a network: who moves on puts its number there.
     """
 
-    __slots__ = ("follower", "moved", "read", "request", "response", "source")
+    __slots__ = ("follower", "moved", "number", "read", "request", "response", "source")
 
-    def __init__(self, follower: BrokerId, source: BrokerId, moved: list[FetchConnection | AlterConnection]) -> None:
+    def __init__(self, number: int, follower: BrokerId, source: BrokerId, moved: list[int]) -> None:
+        self.number = number
         self.follower = follower
         self.source = source
         self.moved = moved
@@ -36,32 +37,32 @@ class FetchConnection:
     def ask(self, request: FetchRequest) -> None:
         """The request is on its way."""
         self.request = request
-        self.moved.append(self)
+        self.moved.append(self.number)
 
     def begin_read(self, read: PendingRead) -> None:
         """The source has validated the request and will read the bytes later."""
         self.read = read
-        self.moved.append(self)
+        self.moved.append(self.number)
 
     def answer(self, response: FetchResponse) -> None:
         """The response is on its way."""
         self.response = response
         self.read = None
-        self.moved.append(self)
+        self.moved.append(self.number)
 
     def clear(self) -> None:
         """The exchange is over, or the connection broke."""
         self.request = self.read = self.response = None
-        self.moved.append(self)
+        self.moved.append(self.number)
 
 
 class AlterConnection:
     """The AlterPartition exchange of one broker with the controller: idle, asked, or answered."""
 
-    __slots__ = ("broker", "moved", "request", "response")
+    __slots__ = ("moved", "number", "request", "response")
 
-    def __init__(self, broker: BrokerId, moved: list[FetchConnection | AlterConnection]) -> None:
-        self.broker = broker
+    def __init__(self, number: int, moved: list[int]) -> None:
+        self.number = number
         self.moved = moved
         self.request: AlterPartitionRequest | None = None
         self.response: AlterPartitionResponse | None = None
@@ -74,34 +75,35 @@ class AlterConnection:
     def ask(self, request: AlterPartitionRequest) -> None:
         """The request is on its way."""
         self.request = request
-        self.moved.append(self)
+        self.moved.append(self.number)
 
     def answer(self, response: AlterPartitionResponse) -> None:
         """The reply is on its way."""
         self.request = None
         self.response = response
-        self.moved.append(self)
+        self.moved.append(self.number)
 
     def clear(self) -> None:
         """The exchange is over, or the connection broke."""
         self.request = self.response = None
-        self.moved.append(self)
+        self.moved.append(self.number)
 
 
 class Network:
     """All connections among `count` brokers and the controller.
 
     `fetches[f][s]` is follower f's connection to source s; `alters[b]` broker b's to the controller; `cut[a][b]` holds
-    messages from a to b back, with the controller as number `count`; `moved`: what moved since somebody last looked.
+    messages from a to b back, with the controller as number `count`; `moved`: the numbers of the connections that moved
+    since somebody last looked (fetches row by row, then alters).
     """
 
     __slots__ = ("alters", "count", "cut", "fetches", "moved")
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.moved: list[FetchConnection | AlterConnection] = []
-        self.fetches = [[FetchConnection(f, s, self.moved) for s in range(count)] for f in range(count)]
-        self.alters = [AlterConnection(b, self.moved) for b in range(count)]
+        self.moved: list[int] = []
+        self.fetches = [[FetchConnection(f * count + s, f, s, self.moved) for s in range(count)] for f in range(count)]
+        self.alters = [AlterConnection(count * count + b, self.moved) for b in range(count)]
         self.cut = [[False] * (count + 1) for _ in range(count + 1)]
 
     def heal(self) -> None:

@@ -21,7 +21,7 @@ from tidemark.sim.cluster import Cluster
 from tidemark.sim.healing import beyond_repair, heal
 from tidemark.sim.profiles import PROFILES, Profile
 from tidemark.sim.readback import lost_payloads
-from tidemark.sim.recorder import Actions, Recorder
+from tidemark.sim.recorder import Plan, Recorder
 
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
@@ -57,7 +57,7 @@ class Simulator:
         if profile not in PROFILES:
             raise ValueError(f"there is no profile {profile}; the profiles are {', '.join(PROFILES)}")
         self.table = Table(header)
-        self.actions = Actions(header, self.table)
+        self.plan = Plan(header, self.table)
         self.steps = steps
         self.profile = PROFILES[profile]
         self.rules = rules if rules is not None else Rules()
@@ -92,9 +92,8 @@ class Run:
         self._bits = random.getrandbits
         first = self._bits(16)
         self.cluster = cluster = Cluster(table.count, first % table.count, simulator.config, simulator.rules)
-        self.recorder = cluster.recorder = Recorder(
-            table, simulator.actions, cluster.hosts, cluster.control, cluster.metadata, cluster.network
-        )
+        self.recorder = Recorder(simulator.plan, cluster)
+        cluster.recorder = self.recorder
         self._heals = first >> 8 < self.profile.heals
         self._next_payload: Payload = 1
         self._count = table.count
