@@ -9,9 +9,8 @@ INSTANCE's substitutions are passed down dynamically, since SANY wraps only the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla import sany, walk
 from tidemark_conformance.tla.ir import (
     Binder,
@@ -41,121 +40,24 @@ from tidemark_conformance.tla.ir import (
     Unchanged,
     Var,
 )
+from tidemark_conformance.tla.scope import (
+    ADVICE,
+    GENERAL_ADVICE,
+    NATIVE,
+    SPOKEN,
+    STANDARD_OPERATORS,
+    Closure,
+    Context,
+    Fixed,
+    Meaning,
+    Operator,
+    Shared,
+    refuse,
+)
 from tidemark_conformance.tlc.modules import STANDARD
 
 WITHOUT = "Without"
 """The constant that holds the rules that are not in force."""
-
-_NATIVE = {
-    "=": "eq",
-    "/=": "ne",
-    "\\lnot": "not",
-    "\\equiv": "iff",
-    "\\in": "in",
-    "\\notin": "notin",
-    "\\subseteq": "subseteq",
-    "\\union": "union",
-    "\\intersect": "intersect",
-    "\\": "setminus",
-    "SUBSET": "powerset",
-    "UNION": "bigunion",
-    "DOMAIN": "domain",
-    "BOOLEAN": "boolean",
-    "STRING": "string",
-    "$CartesianProd": "product",
-    "$FcnApply": "apply",
-    "$RcdSelect": "apply",
-    "$SetOfFcns": "function_set",
-}
-"""SANY's builtins -> IR operators with the same operands."""
-
-_STANDARD = {
-    "Naturals": {
-        "Nat": "nat",
-        "+": "add",
-        "-": "sub",
-        "*": "mul",
-        "<": "lt",
-        ">": "gt",
-        "\\leq": "le",
-        "\\geq": "ge",
-        "%": "mod",
-        "\\div": "div",
-        "..": "range",
-    },
-    "Integers": {"Int": "int", "-.": "neg"},
-    "Sequences": {
-        "Seq": "seq",
-        "Len": "len",
-        "\\o": "concat",
-        "Append": "append",
-        "Head": "head",
-        "Tail": "tail",
-        "SubSeq": "subseq",
-    },
-    "FiniteSets": {"Cardinality": "cardinality", "IsFiniteSet": "isfiniteset"},
-}
-"""Operators of the standard modules -> IR operators with the same operands."""
-
-
-@dataclass(frozen=True)
-class Context:
-    """What an expression stands in.
-
-    `env`: uid of a formal or LET name -> what it means here; `substitutions`: the same for INSTANCE, dynamically;
-    `primed`: under a prime; `at`: the local for `@`; `spine`: on the way from a predicate's root through its
-    connectives, where conjuncts get marks.
-    """
-
-    env: dict[int, Meaning] = field(default_factory=dict)
-    substitutions: dict[int, Closure] = field(default_factory=dict)
-    primed: bool = False
-    at: Local | None = None
-    spine: bool = False
-
-
-@dataclass(frozen=True)
-class Closure:
-    """An expression (or operator argument) with the place it was written in."""
-
-    node: sany.Node
-    context: Context
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """An identifier that means this IR, primed or not: a bound identifier, or a part of one."""
-
-    expr: Expr
-
-
-@dataclass(frozen=True)
-class Operator:
-    """A definition (or builtin) with the place that its free names are looked up in."""
-
-    uid: int
-    context: Context
-
-
-@dataclass(eq=False)
-class Shared:
-    """A name that becomes a `Let`: a LET definition, or an argument used more than once (then `argument`)."""
-
-    local: Local
-    closure: Closure
-    value: Expr
-    primed: bool
-    stateful: bool
-    argument: bool
-    used: bool = False
-
-
-Meaning = Closure | Fixed | Operator | Shared
-
-
-def refuse(loc: Loc, what: str, advice: str) -> Unsupported:
-    """The error for a construct outside the conventions: where, what, what to do."""
-    return Unsupported(f"{loc}: {what}: {advice}")
 
 
 class Elaborator:
@@ -322,7 +224,7 @@ class Elaborator:
         entry = self.entry(uid, loc)
         flat = replace(context, spine=False)
         if isinstance(entry, sany.Builtin):
-            name = _NATIVE.get(entry.name)
+            name = NATIVE.get(entry.name)
             if name is None:
                 raise refuse(loc, f"{entry.name} is given as an argument", "wrap it in a LAMBDA or an operator")
             return Op(name, tuple(self._meaning(argument, loc, flat) for argument in arguments))
@@ -447,7 +349,7 @@ class Elaborator:
     # Standard operators
 
     def _standard(self, module: str, name: str, arguments: Sequence[Meaning], context: Context, loc: Loc) -> Expr:
-        operator = _STANDARD.get(module, {}).get(name)
+        operator = STANDARD_OPERATORS.get(module, {}).get(name)
         if module == "Sequences" and name == "SelectSeq":
             element, accumulator = self.local("e"), self.local("acc")
             test = self._apply_meaning(arguments[1], [Fixed(element)], context, loc)
@@ -477,7 +379,7 @@ class Elaborator:
         if name in ("TRUE", "FALSE"):
             return Lit(name == "TRUE", "bool")
         inner = replace(context, spine=False) if context.spine else context
-        native = _NATIVE.get(name)
+        native = NATIVE.get(name)
         if native is not None:
             operands = tuple(self.expression(operand, inner) for operand in node.operands)
             if native == "notin" and walk.strip(operands[1]) == Const(WITHOUT):
@@ -489,7 +391,7 @@ class Elaborator:
         if name in ("$Tuple", "$SetEnumerate"):
             items = tuple(self.expression(operand, inner) for operand in node.operands)
             return TupleLit(items) if name == "$Tuple" else SetEnum(items)
-        raise refuse(node.loc, f"{_SPOKEN.get(name, name)} cannot be compiled", _ADVICE.get(name, _GENERAL))
+        raise refuse(node.loc, f"{SPOKEN.get(name, name)} cannot be compiled", ADVICE.get(name, GENERAL_ADVICE))
 
     def _prime(self, node: sany.Apply, context: Context) -> Expr:
         return self.expression(node.operands[0], replace(context, primed=True))
@@ -615,28 +517,6 @@ class Elaborator:
             fields.append((pair.operands[0].value, self.inner(pair.operands[1], context)))
         is_set = self.entry(node.operator, node.loc).name == "$SetOfRcds"
         return RecordSet(tuple(fields)) if is_set else RecordLit(tuple(fields))
-
-
-_GENERAL = "express it with the means of docs/conventions.md"
-_SPOKEN = {
-    "[]": "the temporal operator []",
-    "<>": "the temporal operator <>",
-    "~>": "the temporal operator ~>",
-    "$WF": "fairness (WF)",
-    "$SF": "fairness (SF)",
-    "$SquareAct": "[A]_v",
-    "$AngleAct": "<<A>>_v",
-    "$RecursiveFcnSpec": "a recursive function",
-    "$UnboundedChoose": "CHOOSE without a domain",
-    "$UnboundedExists": "a quantifier without a domain",
-    "$UnboundedForall": "a quantifier without a domain",
-}
-_ADVICE = {
-    "$RecursiveFcnSpec": "use FoldSet or FoldSeq of lib/Folds.tla",
-    "$UnboundedChoose": "choose from a set",
-    "$UnboundedExists": "quantify over a set",
-    "$UnboundedForall": "quantify over a set",
-}
 
 
 def _guards(items: list[Expr]) -> list[Expr]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import sany, walk
 from tidemark_conformance.tla.cfg import Config
-from tidemark_conformance.tla.elaborate import WITHOUT, Closure, Context, Elaborator, Fixed, refuse
+from tidemark_conformance.tla.elaborate import WITHOUT, Elaborator
 from tidemark_conformance.tla.ir import (
     Action,
     Const,
@@ -29,6 +29,7 @@ from tidemark_conformance.tla.ir import (
     Unchanged,
     Var,
 )
+from tidemark_conformance.tla.scope import Closure, Context, Fixed, refuse
 
 SPINE = Context(spine=True)
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import ir, walk
 from tidemark_conformance.tla.python import runtime
-from tidemark_conformance.tla.python.emit import Emitter, Place, constant_name, rule_name
+from tidemark_conformance.tla.python.emit import Emitter, Place
 from tidemark_conformance.tla.python.explain import Conjunct, explain
+from tidemark_conformance.tla.python.names import constant_name, rule_name
 from tidemark_conformance.tla.python.runtime import EvaluationError, freeze
 from tidemark_conformance.tla.values import Fn, Value, function, in_order
 

@@ -8,9 +8,8 @@ Order of evaluation is the text's. Every line remembers the operator that it com
 
 from __future__ import annotations
 
-import keyword
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +18,8 @@ from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.ir import (
     Binder,
     Case,
-    Choose,
     Const,
-    Except,
     Expr,
-    Fold,
-    FunctionLit,
     HasRule,
     If,
     Let,
@@ -34,17 +29,15 @@ from tidemark_conformance.tla.ir import (
     Mark,
     Op,
     Quant,
-    RecordLit,
-    RecordSet,
     RuleGuard,
-    SetEnum,
     SetFilter,
-    SetMap,
-    TupleLit,
     Unchanged,
     Var,
 )
+from tidemark_conformance.tla.python.names import identifier
+from tidemark_conformance.tla.python.nodes import EMIT, OPERATORS
 from tidemark_conformance.tla.python.runtime import Range, freeze
+from tidemark_conformance.tla.python.shape import is_symbolic, one_point, surely_uses
 
 MAX_DEPTH = 24
 """How deep expressions nest on one line before a part of them becomes a function of its own."""
@@ -71,8 +64,6 @@ _CALLS = {
     "tail": "tail",
     "subseq": "subsequence",
 }
-_SYMBOLIC = frozenset({"range", "powerset", "function_set", "product", "seq", "nat", "int", "string"})
-"""Operators whose sets are described, not listed, as long as nothing needs their value."""
 
 
 @dataclass
@@ -191,13 +182,13 @@ class Emitter:
             else:
                 self.returned(expr.other, scope, lines, indent)
         else:
-            value = self.described(expr, scope) if described else self.expr(expr, scope)
-            self.line(lines, indent, f"return {value}")
+            text = self.described(expr, scope) if described else self.expr(expr, scope)
+            self.line(lines, indent, f"return {text}")
         self.place = outer
 
     def definition(self, let: Let, scope: Scope, lines: list[tuple[str, Place]], indent: int) -> Scope:
         """A LET definition as a statement: a plain value if the body surely needs it, else evaluated at first use."""
-        name = _identifier(let.name, let.uid)
+        name = identifier(let.name, let.uid)
         outer = self.place
         self.enter(let.value)
         if surely_uses(let.uid, let.body):
@@ -257,14 +248,14 @@ class Emitter:
         return intern(self.namespace, text, value)
 
     def plain(self, expr: Expr, scope: Scope, depth: int) -> str:
-        emit = _EMIT.get(type(expr))
+        emit = EMIT.get(type(expr))
         if emit is None:
             raise Unsupported(f"{self.place.loc}: {type(expr).__name__} has no Python form: report it")
         return emit(self, expr, scope, depth + 1)
 
     def op(self, expr: Op, scope: Scope, depth: int) -> str:
         name = expr.name
-        special = _OPERATORS.get(name)
+        special = OPERATORS.get(name)
         if special is not None:
             return special(self, expr.args, scope, depth)
         values = [self.expr(arg, scope, depth) for arg in expr.args]
@@ -282,7 +273,7 @@ class Emitter:
         clauses: list[str] = []
         names: list[str] = []
         for binder in binders:
-            name = _identifier(binder.name, binder.uid)
+            name = identifier(binder.name, binder.uid)
             clauses.append(f"for {name} in {self.described(binder.domain, inner, depth)}")
             inner = inner.bind(binder.uid, name)
             names.append(name)
@@ -317,274 +308,9 @@ def _parameter(text: str, uid: int) -> str:
     return name if not text.endswith("()") or name.startswith("lazy_") else f"lazy_{name}"
 
 
-def _identifier(name: str, uid: int) -> str:
-    plain = re.sub(r"\W+", "_", name).strip("_") or "x"
-    if keyword.iskeyword(plain) or plain in ("s", "t", "lazy") or plain.startswith(("lazy_", "k_")):
-        plain = f"v_{plain}"
-    return f"{plain}_{uid}"
-
-
 def intern(namespace: dict[str, Any], text: str, value: Any) -> str:
     """A name in `namespace` for the computed value of a constant's `text`; equal texts share it."""
     names: dict[str, str] = namespace.setdefault("_interned", {})
     name = names.setdefault(text, f"k_{len(names)}")
     namespace[name] = value
     return name
-
-
-def is_symbolic(expr: Expr) -> bool:
-    """Does the text of `described` give a description rather than a frozenset?"""
-    while isinstance(expr, (Mark, Let)):
-        expr = expr.body
-    if isinstance(expr, RecordSet):
-        return True
-    if isinstance(expr, SetFilter):
-        return True
-    if not isinstance(expr, Op):
-        return False
-    if expr.name in _SYMBOLIC:
-        return True
-    if expr.name == "union":
-        return any(is_symbolic(arg) for arg in expr.args)
-    return expr.name == "bigunion" and _parts(expr) is not None
-
-
-def _parts(expr: Op) -> SetMap | None:
-    """The argument of UNION {S : x \\in D} with sets S by description."""
-    inner = walk.strip(expr.args[0])
-    return inner if isinstance(inner, SetMap) and is_symbolic(inner.body) else None
-
-
-def one_point(expr: Quant) -> Expr | None:
-    r"""The e of \E x \in S : x = e /\ P, if the first conjunct fixes x so."""
-    if len(expr.binders) != 1:
-        return None
-    first = walk.strip(expr.body)
-    while isinstance(first, Op) and first.name == "and":
-        first = walk.strip(first.args[0])
-    if not isinstance(first, Op) or first.name != "eq":
-        return None
-    uid = expr.binders[0].uid
-    for left, right in (first.args, first.args[::-1]):
-        side = walk.strip(left)
-        if isinstance(side, Local) and side.uid == uid and uid not in walk.locals_used(right):
-            return right
-    return None
-
-
-_STRICT = (Op, SetEnum, TupleLit, RecordLit, RecordSet)
-
-
-def surely_uses(uid: int, expr: Expr) -> bool:
-    """Does every evaluation of `expr` need the local `uid`?"""
-    expr = walk.strip(expr)
-    if isinstance(expr, Local):
-        return expr.uid == uid
-    if isinstance(expr, Op) and expr.name in ("and", "or", "implies", "in", "notin"):
-        return surely_uses(uid, expr.args[0])
-    if isinstance(expr, _STRICT):
-        return not is_symbolic(expr) and any(surely_uses(uid, child) for child in walk.children(expr))
-    if isinstance(expr, If):
-        if surely_uses(uid, expr.condition):
-            return True
-        return surely_uses(uid, expr.then) and surely_uses(uid, expr.orelse)
-    if isinstance(expr, Case):
-        return surely_uses(uid, expr.arms[0][0])
-    if isinstance(expr, (Quant, SetMap, FunctionLit)):
-        return surely_uses(uid, expr.binders[0].domain)
-    if isinstance(expr, (Choose, SetFilter)):
-        return surely_uses(uid, expr.binder.domain)
-    if isinstance(expr, Except):
-        return surely_uses(uid, expr.base)
-    if isinstance(expr, Let):
-        return surely_uses(uid, expr.body) or (surely_uses(expr.uid, expr.body) and surely_uses(uid, expr.value))
-    if isinstance(expr, Fold):
-        return surely_uses(uid, expr.collection) or surely_uses(uid, expr.start)
-    return False
-
-
-# One function per kind of node
-
-Emit = Callable[[Emitter, Any, Scope, int], str]
-
-
-def _tuple(items: list[str]) -> str:
-    return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
-
-
-def _let(e: Emitter, x: Let, scope: Scope, depth: int) -> str:
-    return e.lifted(x, scope)
-
-
-def _if(e: Emitter, x: If, scope: Scope, depth: int) -> str:
-    condition, then, orelse = (e.expr(part, scope, depth) for part in (x.condition, x.then, x.orelse))
-    return f"({then} if {condition} else {orelse})"
-
-
-def _case(e: Emitter, x: Case, scope: Scope, depth: int) -> str:
-    text = "no_case()" if x.other is None else e.expr(x.other, scope, depth)
-    for condition, value in reversed(x.arms):
-        text = f"({e.expr(value, scope, depth)} if {e.expr(condition, scope, depth)} else {text})"
-    return text
-
-
-def _choose(e: Emitter, x: Choose, scope: Scope, depth: int) -> str:
-    clauses, inner, names = e.generators([x.binder], scope, depth)
-    return f"choose({names[0]} {clauses} if {e.expr(x.body, inner, depth)})"
-
-
-def _filter(e: Emitter, x: SetFilter, scope: Scope, depth: int) -> str:
-    name = _identifier(x.binder.name, x.binder.uid)
-    body = e.expr(x.body, scope.bind(x.binder.uid, name), depth)
-    return f"Filtered({e.described(x.binder.domain, scope, depth)}, lambda {name}: {body})"
-
-
-def _set_map(e: Emitter, x: SetMap, scope: Scope, depth: int) -> str:
-    clauses, inner, _ = e.generators(x.binders, scope, depth)
-    return f"frozenset({e.expr(x.body, inner, depth)} {clauses})"
-
-
-def _function(e: Emitter, x: FunctionLit, scope: Scope, depth: int) -> str:
-    clauses, inner, names = e.generators(x.binders, scope, depth)
-    key = names[0] if len(names) == 1 else _tuple(names)
-    return f"function({{{key}: {e.expr(x.body, inner, depth)} {clauses}}})"
-
-
-def _fields(e: Emitter, fields: tuple[tuple[str, Expr], ...], emit: Callable[[Expr], str]) -> str:
-    return "{" + ", ".join(f"{name!r}: {emit(value)}" for name, value in fields) + "}"
-
-
-def _record(e: Emitter, x: RecordLit, scope: Scope, depth: int) -> str:
-    return f"Fn({_fields(e, x.fields, lambda value: e.expr(value, scope, depth))})"
-
-
-def _record_set(e: Emitter, x: RecordSet, scope: Scope, depth: int) -> str:
-    return f"Records({_fields(e, x.fields, lambda value: e.described(value, scope, depth))})"
-
-
-def _except(e: Emitter, x: Except, scope: Scope, depth: int) -> str:
-    at = _identifier("at", x.at)
-    value = e.expr(x.value, scope.bind(x.at, at), depth)
-    path = _tuple([e.expr(part, scope, depth) for part in x.path])
-    return f"replace({e.expr(x.base, scope, depth)}, {path}, lambda {at}: {value})"
-
-
-def _fold(e: Emitter, x: Fold, scope: Scope, depth: int) -> str:
-    element, accumulator = _identifier("e", x.element), _identifier("acc", x.accumulator)
-    body = e.expr(x.body, scope.bind(x.element, element).bind(x.accumulator, accumulator), depth)
-    start = e.expr(x.start, scope, depth)
-    if x.kind == "seq":
-        collection = f"sequence({e.expr(x.collection, scope, depth)})"
-    else:
-        collection = e.described(x.collection, scope, depth)
-    return f"fold(lambda {element}, {accumulator}: {body}, {start}, {collection})"
-
-
-def _guard(e: Emitter, x: RuleGuard, scope: Scope, depth: int) -> str:
-    predicate = e.expr(x.predicate, scope, depth)
-    if e.counting:
-        predicate = f"tally({x.rule!r}, {predicate})"
-    force = rule_name(x.rule)
-    return f"(not {force} or {predicate})" if x.connective == "implies" else f"({force} and {predicate})"
-
-
-def _unchanged(e: Emitter, x: Unchanged, scope: Scope, depth: int) -> str:
-    return "(" + (" and ".join(f"s[{name!r}] == t[{name!r}]" for name in x.names) or "True") + ")"
-
-
-def rule_name(rule: str) -> str:
-    """The Python name that holds whether a rule is in force."""
-    return "has_" + re.sub(r"\W", "_", rule)
-
-
-def constant_name(name: str) -> str:
-    """The Python name that holds a constant's value."""
-    return f"c_{name}"
-
-
-_EMIT: dict[type, Emit] = {
-    Lit: lambda e, x, scope, depth: repr(x.value),
-    Const: lambda e, x, scope, depth: constant_name(x.name),
-    Var: lambda e, x, scope, depth: f"{'t' if x.primed else 's'}[{x.name!r}]",
-    Local: lambda e, x, scope, depth: scope.names[x.uid],
-    Let: _let,
-    Op: Emitter.op,
-    HasRule: lambda e, x, scope, depth: rule_name(x.rule),
-    RuleGuard: _guard,
-    If: _if,
-    Case: _case,
-    Quant: Emitter.quantifier,
-    Choose: _choose,
-    SetEnum: lambda e, x, scope, depth: "frozenset(" + _tuple([e.expr(i, scope, depth) for i in x.items]) + ")",
-    SetFilter: _filter,
-    SetMap: _set_map,
-    TupleLit: lambda e, x, scope, depth: _tuple([e.expr(i, scope, depth) for i in x.items]),
-    RecordLit: _record,
-    RecordSet: _record_set,
-    FunctionLit: _function,
-    Except: _except,
-    Fold: _fold,
-    Unchanged: _unchanged,
-}
-
-EmitOp = Callable[[Emitter, tuple[Expr, ...], Scope, int], str]
-
-
-def _values(template: str) -> EmitOp:
-    return lambda e, args, scope, depth: template.format(*(e.expr(arg, scope, depth) for arg in args))
-
-
-def _sets(template: str) -> EmitOp:
-    return lambda e, args, scope, depth: template.format(*(e.described(arg, scope, depth) for arg in args))
-
-
-def _member(template: str) -> EmitOp:
-    def emit(e: Emitter, args: tuple[Expr, ...], scope: Scope, depth: int) -> str:
-        return template.format(e.expr(args[0], scope, depth), e.described(args[1], scope, depth))
-
-    return emit
-
-
-def _union(e: Emitter, args: tuple[Expr, ...], scope: Scope, depth: int) -> str:
-    if any(is_symbolic(arg) for arg in args):
-        return f"UnionOf({_tuple([e.described(arg, scope, depth) for arg in args])})"
-    return "(" + " | ".join(e.expr(arg, scope, depth) for arg in args) + ")"
-
-
-def _bigunion(e: Emitter, args: tuple[Expr, ...], scope: Scope, depth: int) -> str:
-    parts = _parts(Op("bigunion", args))
-    if parts is None:
-        return f"big_union({e.described(args[0], scope, depth)})"
-    clauses, inner, _ = e.generators(parts.binders, scope, depth)
-    return f"UnionOf([{e.described(parts.body, inner, depth)} {clauses}])"
-
-
-_OPERATORS: dict[str, EmitOp] = {
-    "not": _values("(not {})"),
-    "implies": _values("(not {} or {})"),
-    "eq": _values("equal({}, {})"),
-    "ne": _values("(not equal({}, {}))"),
-    "neg": _values("(-{})"),
-    "range": _values("Range({}, {})"),
-    "in": _member("({} in {})"),
-    "notin": _member("({} not in {})"),
-    "subseteq": _member("subset({}, {})"),
-    "union": _union,
-    "intersect": _sets("intersection({}, {})"),
-    "setminus": _sets("difference({}, {})"),
-    "powerset": _sets("Powerset({})"),
-    "bigunion": _bigunion,
-    "isfiniteset": lambda e, args, scope, depth: "True",
-    "len": _values("len(sequence({}))"),
-    "append": _values("(*sequence({}), {})"),
-    "concat": _values("(sequence({}) + sequence({}))"),
-    "seq": _sets("Sequences({})"),
-    "function_set": _sets("Functions({}, {})"),
-    "product": lambda e, args, scope, depth: (
-        "Product(" + ", ".join(e.described(arg, scope, depth) for arg in args) + ")"
-    ),
-    "nat": _values("NAT"),
-    "int": _values("INT"),
-    "boolean": _values("BOOLEAN"),
-    "string": _values("STRING"),
-}
