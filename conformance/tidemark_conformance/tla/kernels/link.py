@@ -82,13 +82,16 @@ def entry_point(folder: Path, module: str) -> Callable[..., Any]:
 
 @contextmanager
 def _options() -> Iterator[None]:
-    """No vectorising of loops that run a handful of times: it costs compile time and gains nothing."""
-    before = config.LOOP_VECTORIZE, config.SLP_VECTORIZE
-    config.LOOP_VECTORIZE, config.SLP_VECTORIZE = 0, 0
+    """LLVM level 2, and no vectorising of loops that run a handful of times: more costs time and gains nothing."""
+    names = ("LOOP_VECTORIZE", "SLP_VECTORIZE", "OPT")
+    before = [getattr(config, name) for name in names]
+    for name, value in zip(names, (0, 0, min(config.OPT, type(config.OPT)(2))), strict=True):
+        setattr(config, name, value)
     try:
         yield
     finally:
-        config.LOOP_VECTORIZE, config.SLP_VECTORIZE = before
+        for name, value in zip(names, before, strict=True):
+            setattr(config, name, value)
 
 
 def compiled(function: Callable[..., int]) -> Callable[..., int]:
