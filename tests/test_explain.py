@@ -180,7 +180,7 @@ def test_the_first_failing_trace_is_chosen(two_phase: Any, capsys: pytest.Captur
     assert said == named
     assert said["verdict"] == "fail"
     assert said["findings"][0]["kind"] == "not-a-step"
-    assert said["allowed_without"] == ["CommitOnlyIfAllPrepared"]
+    assert said["allowed_without"] == [["CommitOnlyIfAllPrepared"]]
 
 
 def test_among_many_traces_the_kernels_search(

@@ -46,7 +46,7 @@ def test_the_flaw_is_named_and_shrunk(flawed: Path, capsys: pytest.CaptureFixtur
     assert cli.main(["explain", str(flawed), "--json", "-"]) == 1
     said = json.loads(capsys.readouterr().out)
     assert said["findings"][0]["name"] == ACTION
-    assert said["allowed_without"] == [RULE]
+    assert said["allowed_without"] == [[RULE]]
     deepest = said["findings"][0]["reason"]
     while deepest["because"]:
         deepest = deepest["because"][-1]

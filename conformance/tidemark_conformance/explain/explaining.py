@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 from tidemark_conformance.explain.judge import (
     ACTION_PROPERTY,
@@ -164,15 +164,24 @@ class Explainer:
                 if self.is_step(self.checks, action.name, params, before, after):
                     yield label(action.name, params)
 
-    def allowed_without(self, event: Event, before: State, after: State) -> Iterable[str]:
-        """The rules of the action, in force now, each of which alone keeps this from being its step."""
+    def allowed_without(self, event: Event, before: State, after: State) -> Iterable[tuple[str, ...]]:
+        """The rules of the action, in force now, that keep this from being its step: alone, or else two together."""
         action = self.specification.action(event.action)
         rules = {node.rule for node in walk(action.body) if isinstance(node, RuleGuard | HasRule)}
-        for rule in sorted(rules - self.specification.without):
-            constants = {**self.specification.constants, WITHOUT: self.specification.without | {rule}}
-            checks = compile_python(replace(self.specification, constants=constants))
-            if self.is_step(checks, event.action, event.params, before, after):
-                yield rule
+        for size in (1, 2):
+            found = [
+                together
+                for together in combinations(sorted(rules - self.specification.without), size)
+                if self.is_step(self.checks_without(together), event.action, event.params, before, after)
+            ]
+            if found:
+                return found
+        return []
+
+    def checks_without(self, rules: Iterable[str]) -> PythonChecks:
+        """The checks of the specification without some more rules."""
+        constants = {**self.specification.constants, WITHOUT: self.specification.without | set(rules)}
+        return compile_python(replace(self.specification, constants=constants))
 
     @staticmethod
     def is_step(checks: PythonChecks, action: str, params: tuple[object, ...], before: State, after: State) -> bool:

@@ -165,8 +165,8 @@ class Explanation:
     The fields from `step` on speak of the earliest failing step and are empty where nothing fails. Where only the end
     of the trace fails there is no step, and the state is the last. `state`: the last good state, only what matters of
     it, `folded` names the other variables; `enabled`: what could have happened instead (or next); `allowed`: labels of
-    steps that would make exactly this change; `allowed_without`: the rules each of which, taken out of force, makes it
-    a step of the action it claims to be.
+    steps that would make exactly this change; `allowed_without`: sets of rules, each of which, taken out of force,
+    makes it a step of the action it claims to be.
     """
 
     spec: str
@@ -182,7 +182,7 @@ class Explanation:
     folded: tuple[str, ...] = ()
     enabled: tuple[Enabled, ...] = ()
     allowed: tuple[str, ...] = ()
-    allowed_without: tuple[str, ...] = ()
+    allowed_without: tuple[tuple[str, ...], ...] = ()
     diagram: Diagram | None = None
     shrunk: Shrunk | None = None
 

@@ -59,9 +59,13 @@ class Shrinker:
     def shrink(
         self, run: Run, judgement: Judgement, header: Header, again: Resimulation, budget: int = BUDGET
     ) -> Shrunk:
-        """The smallest run that fails as `run` does: the same check first, and for a step the same action."""
+        """The smallest run that fails as `run` does: the same check first, and for a step the same action.
+
+        A run with fewer decisions is taken only if it does not fail later than the smallest one before it.
+        """
         wanted = self.signature(run, judgement)
         decisions = again.decisions
+        latest = min(judgement.first.values())
 
         def attempt(kept: Sequence[int]) -> tuple[Run, Judgement]:
             data = again.stream(kept)
@@ -69,7 +73,12 @@ class Shrinker:
             return found, self.explainer.judge(found)
 
         def fails(kept: Sequence[int]) -> bool:
-            return self.signature(*attempt(kept)) == wanted
+            nonlocal latest
+            found, verdict = attempt(kept)
+            if self.signature(found, verdict) != wanted or min(verdict.first.values()) > latest:
+                return False
+            latest = min(verdict.first.values())
+            return True
 
         everything = list(range(len(decisions)))
         if not fails(everything):

@@ -20,8 +20,8 @@ LABEL, CHANGES = 44, 46
 """A label and its changes are cut to so many characters (the tooltip has them whole)."""
 
 
-def svg(diagram: Diagram) -> str:
-    """The diagram as one `<svg>` element."""
+def svg(diagram: Diagram, marker: str = "head") -> str:
+    """The diagram as one `<svg>` element; `marker` is the id of its arrow heads, unique in the page."""
     pitch = max(64, *(int(len(name) * CHARACTER) + 24 for name in diagram.columns))
     places = {name: LEFT + index * pitch + pitch // 2 for index, name in enumerate(diagram.columns)}
     heights = {row.number: TOP + index * ROW + ROW // 2 for index, row in enumerate(diagram.rows)}
@@ -31,8 +31,8 @@ def svg(diagram: Diagram) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="spacetime" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="space-time diagram">',
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path class="head" d="M0,0.8 L8,4 L0,7.2 z"/></marker></defs>',
+        f'<defs><marker id="{marker}" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="7" markerHeight="7" '
+        'orient="auto"><path class="head" d="M0,0.8 L8,4 L0,7.2 z"/></marker></defs>',
     ]
     for row in diagram.rows:
         if row.number in diagram.failing:
@@ -41,13 +41,13 @@ def svg(diagram: Diagram) -> str:
     for name, x in places.items():
         parts.append(f'<text class="node" x="{x}" y="{TOP - 20}" text-anchor="middle">{escape(name or "-")}</text>')
         parts.append(f'<line class="life" x1="{x}" y1="{TOP - 10}" x2="{x}" y2="{height - 6}"/>')
-    parts += [_arrow(arrow, diagram, places, heights) for arrow in diagram.arrows]
+    parts += [_arrow(arrow, diagram, places, heights, marker) for arrow in diagram.arrows]
     parts += [_row(row, diagram, places, heights[row.number], labels) for row in diagram.rows]
     parts.append("</svg>")
     return "\n".join(part for part in parts if part)
 
 
-def _arrow(arrow: Arrow, diagram: Diagram, places: dict[str, int], heights: dict[int, int]) -> str:
+def _arrow(arrow: Arrow, diagram: Diagram, places: dict[str, int], heights: dict[int, int], marker: str) -> str:
     target = next((row for row in diagram.rows if row.number == arrow.target), None)
     if target is None or arrow.node not in places or target.node not in places:
         return ""
@@ -58,7 +58,7 @@ def _arrow(arrow: Arrow, diagram: Diagram, places: dict[str, int], heights: dict
     bend = f"M{x1},{y1} C{x1 + across // 8},{(y1 + y2) // 2} {x1 + across // 4},{y2} {x2},{y2}"
     what = escape(f"written by step {arrow.source}, read by step {arrow.target}: {', '.join(arrow.units)}")
     cut = "" if arrow.source in heights else " early"
-    return f'<path class="arrow{cut}" d="{bend}" marker-end="url(#head)"><title>{what}</title></path>'
+    return f'<path class="arrow{cut}" d="{bend}" marker-end="url(#{marker})"><title>{what}</title></path>'
 
 
 def _row(row: StepView, diagram: Diagram, places: dict[str, int], y: int, labels: int) -> str:

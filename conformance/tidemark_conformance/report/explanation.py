@@ -74,7 +74,7 @@ def verdict_sentences(explanation: Explanation) -> Iterator[str]:
     elif step.kind == "step":
         yield "No action of the specification, with any parameters, makes this change in this state."
     if explanation.allowed_without:
-        rules = ", or without ".join(explanation.allowed_without)
+        rules = ", or without ".join(" and ".join(together) for together in explanation.allowed_without)
         yield f"Without {rules} it would be a step of {step.action}."
 
 
