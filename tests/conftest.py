@@ -20,6 +20,12 @@ from tidemark_conformance.trace.schema import Schema, schema_of
 EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
 
 
+@pytest.fixture
+def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java without its optimising compiler: runs of a second start a third cheaper."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One local Spark session for all tests; the commands under test find it and use it."""

@@ -8,21 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ledger import FLAWED, LEDGER, flawed_graph
 from tidemark_conformance.cli import main
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tlc import agree, backends, graph
 
-MODELS = Path(__file__).parent / "models"
+pytestmark = pytest.mark.usefixtures("quick_java")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def dumped() -> graph.Graph:
-    return graph.dump(MODELS / "Ledger.tla", MODELS / "LedgerFlawed.cfg")
+    return flawed_graph()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def spec() -> Specification:
-    return load(MODELS / "Ledger.tla", MODELS / "LedgerFlawed.cfg")
+    return load(LEDGER, FLAWED)
 
 
 def test_both_backends_agree_with_tlc(dumped: graph.Graph, spec: Specification) -> None:
@@ -135,16 +136,16 @@ def test_the_command_refuses_half_a_specification(capsys: pytest.CaptureFixture[
 
 
 def test_the_command_fails_on_a_disagreement(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    dumped: graph.Graph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(graph, "dump", lambda *arguments, **more: dumped)
     monkeypatch.setattr(
-        backends.PythonBackend, "invariant", lambda self, name, states: [name != "Consistency" for _ in states]
+        backends.PythonBackend, "invariant", lambda self, name, states: [name == "TypeOK" for _ in states]
     )
-    spec = Path(__file__).parent.parent / "spec" / "twophase"
-    given = ["--spec", str(spec / "TwoPhase.tla"), "--config", str(spec / "TwoPhase.cfg"), "--backend", "python"]
-    assert main(["agree", *given, "--json", "-"]) == 1
+    given = ["--spec", str(LEDGER), "--config", str(FLAWED), "--backend", "python", "--json", "-"]
+    assert main(["agree", *given]) == 1
     out = capsys.readouterr()
     document = json.loads(out.out)
     assert document["ok"] is False
-    assert document["models"][0]["backends"]["python"]["disagreements"] == 296
-    assert "invariant Consistency: TLC says TRUE, the backend says FALSE" in out.err
+    assert document["models"][0]["backends"]["python"]["disagreements"] == 527 - 186
+    assert "invariant NothingFromNothing: TLC says TRUE, the backend says FALSE" in out.err

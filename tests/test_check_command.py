@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ledger import FLAWED, LEDGER, SOUND
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tlc import manifest, probes, runner, verify
 
-MODELS = Path(__file__).parent / "models"
+pytestmark = pytest.mark.usefixtures("quick_java")
+
 HOLDS = {
     "name": "Holds",
     "module": "Ledger.tla",
@@ -38,10 +40,10 @@ FALLS = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the models and an empty cache; `write` puts a manifest there."""
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "Ledger.tla").write_text((MODELS / "Ledger.tla").read_text())
-    holds = (MODELS / "Ledger.cfg").read_text()
+    (tmp_path / "Ledger.tla").write_text(LEDGER.read_text())
+    holds = SOUND.read_text()
     (tmp_path / "Holds.cfg").write_text(holds.replace("NothingFromNothing", ""))
-    falls = (MODELS / "LedgerFlawed.cfg").read_text()
+    falls = FLAWED.read_text()
     (tmp_path / "Falls.cfg").write_text(falls.replace("NothingFromNothing", ""))
     return tmp_path
 
@@ -158,7 +160,7 @@ def test_successors_that_an_action_constraint_forbids_do_not_count() -> None:
 
 
 def test_rules_are_found_with_their_operators(tmp_path: Path) -> None:
-    assert probes.rules_of(MODELS / "Ledger.tla") == {"LockIsFree": ("Ledger", 0), "RefuseEmpty": ("Ledger", 1)}
+    assert probes.rules_of(LEDGER) == {"LockIsFree": ("Ledger", 0), "RefuseEmpty": ("Ledger", 1)}
     (tmp_path / "M.tla").write_text('---- MODULE M ----\nA == Has("Lost") => TRUE \\* Has("Comment")\n====\n')
     with pytest.raises(Unusable, match='Has\\("Lost"\\) but no operator Lost'):
         probes.rules_of(tmp_path / "M.tla")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ledger import GHOSTS, LEDGER, SOUND, flawed_graph
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.tla.values import ModelValue
 from tidemark_conformance.tlc import definitions, graph, nonedges, walks
 
-MODELS = Path(__file__).parent / "models"
+pytestmark = pytest.mark.usefixtures("quick_java")
+
 TEXTS = {
     "M": r"""---- MODULE M ----
 Next ==
@@ -63,9 +65,9 @@ def test_action_properties_are_taken_apart_and_others_left_alone() -> None:
     assert definitions.named_like(TEXTS, "Quiescent") == ["QuiescentOne"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def flawed() -> graph.Graph:
-    return graph.dump(MODELS / "Ledger.tla", MODELS / "LedgerFlawed.cfg")
+    return flawed_graph()
 
 
 def test_graph_has_violating_states_ground_edges_and_broken_properties(flawed: graph.Graph) -> None:
@@ -110,22 +112,22 @@ def test_every_edge_is_what_its_label_says(flawed: graph.Graph) -> None:
 
 
 def test_near_misses_are_no_edges_and_of_every_kind(flawed: graph.Graph) -> None:
-    ghosts = ("paid", "served")
-    misses = nonedges.near_misses(flawed, ghosts)
+
+    misses = nonedges.near_misses(flawed, GHOSTS)
     assert len(misses) >= len(flawed.edges)
     assert {miss.kind for miss in misses} == {"params", "action", "target", "variable", "cell"}
 
     def key(state: object) -> tuple[object, ...]:
-        return tuple(value for name, value in state.items() if name not in ghosts)  # type: ignore[attr-defined]
+        return tuple(value for name, value in state.items() if name not in GHOSTS)  # type: ignore[attr-defined]
 
     steps = {(e.source, e.action, e.params, key(flawed.states[e.target])) for e in flawed.edges}
     assert not any((miss.source, miss.action, miss.params, key(miss.next)) in steps for miss in misses)
     assert all(flawed.expanded[miss.source] for miss in misses)
-    assert nonedges.near_misses(flawed, ghosts) == misses
+    assert nonedges.near_misses(flawed, GHOSTS) == misses
 
 
 def test_walks_follow_edges_and_carry_verdicts(flawed: graph.Graph) -> None:
-    misses = nonedges.near_misses(flawed, ("paid", "served"))
+    misses = nonedges.near_misses(flawed, GHOSTS)
     made = walks.walks(flawed, misses)
     by_identity = {id(state): at for at, state in enumerate(flawed.states)}
     linked = {(e.source, e.action, e.params, e.target) for e in flawed.edges}
@@ -145,14 +147,14 @@ def test_walks_follow_edges_and_carry_verdicts(flawed: graph.Graph) -> None:
 
 def test_what_hides_steps_is_refused(tmp_path: Path) -> None:
     cfg = tmp_path / "Ledger.cfg"
-    cfg.write_text((MODELS / "Ledger.cfg").read_text() + "ACTION_CONSTRAINT Small\n")
+    cfg.write_text(SOUND.read_text() + "ACTION_CONSTRAINT Small\n")
     with pytest.raises(Unusable, match="ACTION_CONSTRAINT"):
-        graph.dump(MODELS / "Ledger.tla", cfg)
+        graph.dump(LEDGER, cfg)
 
 
 def test_a_graph_that_tlc_cannot_finish_is_refused() -> None:
     with pytest.raises(Unusable, match=r"cannot dump the whole graph of Ledger.*budget"):
-        graph.dump(MODELS / "Ledger.tla", MODELS / "Ledger.cfg", budget_s=0.3)
+        graph.dump(LEDGER, SOUND, budget_s=0.3)
 
 
 def test_domains_are_enumerated_however_tlc_prints_them(tmp_path: Path) -> None:

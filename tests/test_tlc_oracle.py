@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ledger import FLAWED, GHOSTS, LEDGER, SOUND
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.values import Fn, ModelValue, function
 from tidemark_conformance.tlc import oracle
 
-MODELS = Path(__file__).parent / "models"
+pytestmark = pytest.mark.usefixtures("quick_java")
+
 ANN, BOB, NONE = ModelValue("ann"), ModelValue("bob"), ModelValue("None")
-GHOSTS = ("paid", "served")
 INITIAL = {"balance": Fn({ANN: 0, BOB: 0}), "queue": (), "holder": NONE}
 DEPOSIT = Fn({"type": "deposit", "to": ANN, "amount": 1})
 MOVE = Fn({"type": "move", "from": ANN, "to": BOB})
@@ -37,8 +38,8 @@ ASK = step("AskDeposit", ANN, 1, queue=(DEPOSIT,))
 SERVE = step("Serve", queue=(), balance=Fn({ANN: 1, BOB: 0}))
 
 
-def replay(*traces: oracle.Trace, cfg: str = "Ledger.cfg", **more: Any) -> Sequence[oracle.Replay]:
-    return oracle.replay(MODELS / "Ledger.tla", MODELS / cfg, GHOSTS, traces, **more).traces
+def replay(*traces: oracle.Trace, cfg: Path = SOUND, **more: Any) -> Sequence[oracle.Replay]:
+    return oracle.replay(LEDGER, cfg, GHOSTS, traces, **more).traces
 
 
 def test_verdicts_of_many_traces_in_one_run() -> None:
@@ -69,7 +70,7 @@ def test_verdicts_of_many_traces_in_one_run() -> None:
 def test_the_rules_in_force_decide_and_properties_fall_at_their_step() -> None:
     handed = trace("handed", LOCK, step("Lock", BOB, holder=BOB), step("Unlock", holder=NONE))
     assert replay(handed)[0].rejected == 2
-    one = replay(handed, cfg="LedgerFlawed.cfg")[0]
+    one = replay(handed, cfg=FLAWED)[0]
     assert (one.rejected, one.properties, one.invariants) == (None, {"ThroughNobody": 2}, {})
     one = replay(handed, constants={"Without": frozenset({"LockIsFree"})})[0]
     assert (one.rejected, one.properties) == (None, {"ThroughNobody": 2})
@@ -135,7 +136,7 @@ def test_traces_that_do_not_fit_are_refused(bad: Any, message: str) -> None:
 def test_batches_and_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracle, "BATCH_STEPS", 4)
     long = trace("long", *([LOCK, step("Unlock", holder=NONE)] * 3))
-    found = oracle.replay(MODELS / "Ledger.tla", MODELS / "Ledger.cfg", GHOSTS, [long, trace("short", LOCK), long])
+    found = oracle.replay(LEDGER, SOUND, GHOSTS, [long, trace("short", LOCK), long])
     assert [one.name for one in found.traces] == ["long", "short", "long"]
     assert all(one.passes for one in found.traces)
     assert found.steps == 13

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import types
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.python import EvaluationError, compile_python
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.agree import Attempt, Backend, State
+from tidemark_conformance.tlc.values import to_tla
 from tidemark_conformance.tlc.walks import NOT_A_STEP, Record, Walk
 
 if TYPE_CHECKING:
@@ -119,8 +122,7 @@ class NumbaBackend:
     def __init__(self, spec: Specification) -> None:
         self.kernels = compile_kernels(spec)
         self.layout = self.kernels.layout
-        self.ghost_names = spec.module.ghosts
-        self._cells: dict[int, tuple[State, list[int]]] = {}
+        self._cells: dict[tuple[str, int], tuple[Value, list[int]]] = {}
 
     def domains(self, action: str) -> Sequence[Sequence[Value]]:
         """The domains of the action's parameters."""
@@ -182,11 +184,22 @@ class NumbaBackend:
         return writer.end(quiescent=walk.quiescent)
 
     def _row(self, state: State) -> list[int]:
-        """The cells of a state (kept by identity: a graph's states come again and again)."""
-        known = self._cells.get(id(state))
-        if known is None or known[0] is not state:
-            known = self._cells[id(state)] = (state, self.layout.encode(state))
-        return known[1]
+        """The cells of a state; a value's are kept by its identity, since a graph's states share most values."""
+        cells: list[int] = []
+        for variable in self.layout.variables:
+            value = state[variable.name]
+            known = self._cells.get((variable.name, id(value)))
+            if known is None:
+                try:
+                    run = types.encode(variable.type, value)
+                except types.Misfit as problem:
+                    raise Unusable(
+                        f"the model reaches {variable.name} = {to_tla(value)}, beyond the capacities of TypeOK "
+                        f"({problem}): give agree wider constants or a smaller model"
+                    ) from None
+                known = self._cells[variable.name, id(value)] = (value, run)
+            cells += known[1]
+        return cells
 
     def _rows(self, states: Sequence[State]) -> NDArray[np.int64]:
         return np.array([self._row(state) for state in states], np.int64).reshape(len(states), self.layout.cells)
@@ -201,9 +214,10 @@ class NumbaBackend:
 
     def _ghosts(self, cells: NDArray[np.int64], good: NDArray[np.bool_]) -> list[State]:
         """The ghosts out of cell vectors; what could not be evaluated has none."""
+        ghosts = [variable for variable in self.layout.variables if variable.ghost]
         return [
-            {name: state[name] for name in self.ghost_names} if fine else {}
-            for state, fine in zip((self.layout.decode(row.tolist()) for row in cells), good.tolist(), strict=True)
+            {one.name: types.decode(one.type, row, one.offset) for one in ghosts} if fine else {}
+            for row, fine in zip(cells.tolist(), good.tolist(), strict=True)
         ]
 
 
