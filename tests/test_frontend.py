@@ -207,6 +207,22 @@ def test_two_phase_commit() -> None:
     assert text[-1].strip().startswith("/\\ decided'")
 
 
+def test_next_may_name_families_of_actions(tmp_path: Path) -> None:
+    body = """
+A(d) == x' = 1 /\\ UNCHANGED <<y, h>>
+B == x' = 2 /\\ UNCHANGED <<y, h>>
+C(d, e) == \\/ x' = 3 /\\ y' = [y EXCEPT ![d] = 1] /\\ e
+           \\/ x' = 4 /\\ UNCHANGED y /\\ ~e
+Both(d, e) == C(d, e) /\\ UNCHANGED h
+Some == \\/ \\E a \\in D : A(a)
+        \\/ B
+Next == Some \\/ \\E b \\in D, e \\in BOOLEAN : Both(b, e)
+===="""
+    spec = load(tmp_path, body.replace("/\\ y' =", "/\\ y' ="))
+    assert spec.action_names == ["A", "B", "Both"]
+    assert [param.name for param in spec.action("Both").params] == ["d", "e"]
+
+
 # What is refused, and where
 
 REFUSED = {

@@ -294,11 +294,28 @@ class _Extractor:
                 yield from self.disjuncts(node.operands[0], inner)
                 return
             if isinstance(entry, sany.Definition) and not self.elaborator.is_library(node.operator):
-                yield node, binders
+                group = self.alias(node)
+                if group is not None and self.is_group(group):
+                    yield from self.disjuncts(group, binders)
+                else:
+                    yield node, binders
                 return
         raise refuse(
             node.loc, "Next has a disjunct that is no named action", "write \\E p \\in D : Action(p), bounds apart"
         )
+
+    def is_group(self, node: sany.Node) -> bool:
+        """Is this a disjunction of named actions (so that its name stands for a family of them)?"""
+
+        def named(part: sany.Node) -> bool:
+            if not isinstance(part, sany.Apply):
+                return False
+            entry = self.tables.entries[part.operator]
+            if entry.name in ("\\lor", "$DisjList", "$BoundedExists"):
+                return all(named(operand) for operand in part.operands)
+            return isinstance(entry, sany.Definition) and not self.elaborator.is_library(part.operator)
+
+        return self.alias(node) is None and self.is_disjunction(node) and named(node)
 
     def action(self, call: sany.Apply, binders: dict[int, sany.Node]) -> Action:
         entry = self.tables.entries[call.operator]

@@ -74,6 +74,10 @@ class Place:
     loc: Loc | None
 
 
+Lines = list[tuple[str, Place]]
+"""Generated lines, each with the place it comes from."""
+
+
 @dataclass
 class Scope:
     """The locals in reach: uid -> the Python expression that reads them."""
@@ -95,7 +99,7 @@ class Emitter:
         self.prefix = prefix
         self.namespace = namespace
         self.counting = counting
-        self.functions: list[list[tuple[str, Place]]] = []
+        self.functions: list[Lines] = []
         self.place = Place("", None)
         self.free: dict[int, tuple[Expr, frozenset[int], bool]] = {}
         self.count = 0
@@ -125,7 +129,7 @@ class Emitter:
 
     def function(self, name: str, expr: Expr, params: dict[int, str], described: bool = False) -> str:
         """Emit `def name(s, t, params...)` that returns `expr` (a set maybe by description); returns its name."""
-        lines: list[tuple[str, Place]] = []
+        lines: Lines = []
         outer = self.place
         arguments = ", ".join(["s", "t", *params.values()])
         lines.append((f"def {name}({arguments}):", self.place))
@@ -145,12 +149,10 @@ class Emitter:
         arguments = ", ".join(["s", "t", *(scope.names[uid].removesuffix("()") for uid in sorted(free))])
         return f"{name}({arguments})"
 
-    def line(self, lines: list[tuple[str, Place]], indent: int, text: str) -> None:
+    def line(self, lines: Lines, indent: int, text: str) -> None:
         lines.append(("    " * indent + text, self.place))
 
-    def returned(
-        self, expr: Expr, scope: Scope, lines: list[tuple[str, Place]], indent: int, described: bool = False
-    ) -> None:
+    def returned(self, expr: Expr, scope: Scope, lines: Lines, indent: int, described: bool = False) -> None:
         """Statements that return the value of `expr`; with `described` a set may be a description."""
         outer = self.place
         if isinstance(expr, Mark):
@@ -163,11 +165,7 @@ class Emitter:
         elif isinstance(expr, Op) and expr.name in ("and", "or"):
             word, verdict = ("not ", "False") if expr.name == "and" else ("", "True")
             for item in expr.args[:-1]:
-                self.enter(item)
-                where = f"  # {item.loc}" if isinstance(item, Mark) else ""
-                self.line(lines, indent, f"if {word}{self.expr(item, scope)}:{where}")
-                self.line(lines, indent + 1, f"return {verdict}")
-                self.place = outer
+                self.tested(item, expr.name, (word, verdict), scope, lines, indent)
             self.returned(expr.args[-1], scope, lines, indent)
         elif isinstance(expr, If):
             self.line(lines, indent, f"if {self.expr(expr.condition, scope)}:")
@@ -186,7 +184,23 @@ class Emitter:
             self.line(lines, indent, f"return {text}")
         self.place = outer
 
-    def definition(self, let: Let, scope: Scope, lines: list[tuple[str, Place]], indent: int) -> Scope:
+    def tested(
+        self, item: Expr, connective: str, verdict: tuple[str, str], scope: Scope, lines: Lines, indent: int
+    ) -> None:
+        """Statements that return early if a part of a conjunction (disjunction) decides it, however nested."""
+        outer = self.place
+        self.enter(item)
+        plain = walk.strip(item)
+        if isinstance(plain, Op) and plain.name == connective:
+            for part in plain.args:
+                self.tested(part, connective, verdict, scope, lines, indent)
+        else:
+            where = f"  # {self.place.loc}" if isinstance(item, Mark) else ""
+            self.line(lines, indent, f"if {verdict[0]}{self.expr(plain, scope)}:{where}")
+            self.line(lines, indent + 1, f"return {verdict[1]}")
+        self.place = outer
+
+    def definition(self, let: Let, scope: Scope, lines: Lines, indent: int) -> Scope:
         """A LET definition as a statement: a plain value if the body surely needs it, else evaluated at first use."""
         name = identifier(let.name, let.uid)
         outer = self.place
