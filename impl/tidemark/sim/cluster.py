@@ -39,11 +39,11 @@ SESSION_TIMEOUT_MS = 90
 class Host:
     """A machine: its disk, its process if one runs, and what the nemesis does to it.
 
-    `down` is how the last process ended; `paused`: nothing runs (a stop signal, a long collection of garbage);
-    `slow_disk`: validated fetches are read later; `skew_ms`: its clock minus the true time.
+    `up` is the process if it is registered and not paused; `down` is how the last process ended; `paused`: nothing runs (a
+    stop signal, a long collection of garbage); `slow_disk`: validated fetches are read later; `skew_ms`: its clock minus the true time.
     """
 
-    __slots__ = ("broker", "changes", "down", "id", "paused", "skew_ms", "slow_disk", "storage")
+    __slots__ = ("broker", "changes", "down", "id", "paused", "skew_ms", "slow_disk", "storage", "up")
 
     def __init__(self, broker_id: BrokerId) -> None:
         self.id = broker_id
@@ -54,6 +54,17 @@ class Host:
         self.paused = False
         self.slow_disk = False
         self.skew_ms = 0
+        self.up: Broker | None = None
+
+    def pause(self, paused: bool) -> None:
+        """The process stands still, or goes on."""
+        self.paused = paused
+        self.settle()
+
+    def settle(self) -> None:
+        """Find out again whether the process is up."""
+        broker = self.broker
+        self.up = broker if broker is not None and not self.paused and broker.state != STARTING else None
 
 
 @dataclass(slots=True)
@@ -128,6 +139,7 @@ class Cluster:
         for broker_id, host in enumerate(self.hosts):
             host.broker = self._process(broker_id)
             host.broker.registered(1)
+            host.settle()
             host.broker.apply_metadata(self.metadata.delta(0, end), end, 0)
         leader = self.hosts[first_leader].broker
         if leader is not None:  # whatever the rules say of later elections
@@ -141,9 +153,7 @@ class Cluster:
 
     def up(self, broker_id: BrokerId) -> Broker | None:
         """The broker if it is registered and not paused."""
-        host = self.hosts[broker_id]
-        broker = host.broker
-        return broker if broker is not None and not host.paused and broker.state != STARTING else None
+        return self.hosts[broker_id].up
 
     def clock(self, broker_id: BrokerId) -> int:
         """The time by a broker's own clock."""
@@ -153,7 +163,7 @@ class Cluster:
 
     def send_fetch(self, follower: BrokerId) -> bool:
         """A follower asks the leader that it knows of."""
-        broker = self.up(follower)
+        broker = self.hosts[follower].up
         if broker is None:
             return False
         source = broker.partition.leader_id
@@ -169,7 +179,7 @@ class Cluster:
     def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
         """A fetch request arrives at its source; `lazily`: its bytes are read later."""
         source, follower, request = connection.source, connection.follower, connection.request
-        broker = self.up(source)
+        broker = self.hosts[source].up
         if (
             broker is None
             or request is None
@@ -189,13 +199,14 @@ class Cluster:
         elif answer.diverging is not None:
             self.recorder.step("AnswerDiverging", source, source, follower)
         else:
-            count = sum([len(batch.records) for batch in answer.records])
+            batches = answer.records
+            count = sum([len(batch.records) for batch in batches]) if batches else 0
             self.recorder.step("HandleFetch", source, source, follower, count)
         return True
 
     def read_fetch(self, connection: FetchConnection) -> bool:
         """The socket takes the bytes of a validated fetch."""
-        broker, read = self.up(connection.source), connection.read
+        broker, read = self.hosts[connection.source].up, connection.read
         if broker is None or read is None:
             return False
         connection.answer(broker.partition.read_fetch(read))
@@ -207,7 +218,7 @@ class Cluster:
         watermark and nothing more, for now."""
         follower, source = connection.follower, connection.source
         request, response = connection.request, connection.response
-        broker = self.up(follower)
+        broker = self.hosts[follower].up
         if broker is None or request is None or response is None or self.network.cut[source][follower]:
             return False
         fetcher, record = broker.fetcher, self.recorder
@@ -244,7 +255,7 @@ class Cluster:
 
     def append_record(self, broker_id: BrokerId, payload: Payload, acks: str) -> bool:
         """A produce attempt arrives at a broker that believes to lead."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or not broker.partition.is_leader:
             return False
         response = broker.append_record(ProduceRequest(payload, acks), self.clock(broker_id))
@@ -258,7 +269,7 @@ class Cluster:
 
     def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
         """The purgatory looks at a waiting produce."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None:
             return False
         response = broker.purgatory.complete_produce(payload)
@@ -277,7 +288,7 @@ class Cluster:
 
     def fail_produce(self, broker_id: BrokerId, payload: Payload) -> bool:
         """The purgatory answers a waiting produce with the error that is due."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None:
             return False
         response = broker.purgatory.fail_produce(payload, self.clock(broker_id))
@@ -292,7 +303,7 @@ class Cluster:
 
     def shrink_isr(self, broker_id: BrokerId) -> bool:
         """The leader's periodic check finds a member that lags."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or not broker.partition.is_leader or not self.network.alters[broker_id].idle:
             return False
         member = broker.partition.lagging_member(self.clock(broker_id))
@@ -305,7 +316,7 @@ class Cluster:
 
     def expand_isr(self, broker_id: BrokerId, follower: BrokerId) -> bool:
         """The leader checks whether a follower has caught up."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or follower == broker_id or not self.network.alters[broker_id].idle:
             return False
         request = broker.partition.expand_isr(follower, broker.epoch)
@@ -320,7 +331,7 @@ class Cluster:
 
     def resend_alter_partition(self, broker_id: BrokerId) -> bool:
         """The leader heard nothing of its proposal and sends it again."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or not self.network.alters[broker_id].idle:
             return False
         request = broker.partition.resend_alter_partition(broker.epoch)
@@ -343,7 +354,7 @@ class Cluster:
 
     def receive_alter_reply(self, broker_id: BrokerId) -> bool:
         """The controller's decision arrives at the leader that proposed."""
-        connection, broker = self.network.alters[broker_id], self.up(broker_id)
+        connection, broker = self.network.alters[broker_id], self.hosts[broker_id].up
         reply = connection.response
         if broker is None or reply is None or self.network.cut[self.count][broker_id]:
             return False
@@ -366,7 +377,7 @@ class Cluster:
     def apply_metadata(self, broker_id: BrokerId, end: int | None = None) -> bool:
         """A broker applies the metadata log up to offset `end` (None: all of it) as one delta; after it no longer leads,
         it answers the produces that wait. A new incarnation starts with its own registration."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or self.network.cut[self.count][broker_id]:
             return False
         if end is None:
@@ -407,7 +418,7 @@ class Cluster:
 
     def heartbeat(self, broker_id: BrokerId) -> bool:
         """A heartbeat arrives; it counts as an event when it unfences the broker or lets it stop."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or self.network.cut[broker_id][self.count]:
             return False
         result = self.control.heartbeat(broker.heartbeat(), self.now)
@@ -423,7 +434,7 @@ class Cluster:
         clock runs behind so far that its heartbeats come too late."""
         host = self.hosts[broker_id]
         if (
-            self.up(broker_id) is not None
+            self.hosts[broker_id].up is not None
             and not self.network.cut[broker_id][self.count]
             and host.skew_ms > -SESSION_TIMEOUT_MS
         ):
@@ -437,7 +448,7 @@ class Cluster:
 
     def begin_stop(self, broker_id: BrokerId) -> bool:
         """An operator asks a broker to stop: no step of the specification yet."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or broker.state != RUNNING:
             return False
         broker.begin_stop()
@@ -445,7 +456,7 @@ class Cluster:
 
     def stop_broker(self, broker_id: BrokerId) -> bool:
         """A broker that wants to stop, and has been let go, stops cleanly."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or broker.state != STOPPING or self.control.registrations[broker_id].active:
             return False
         broker.stop_broker()
@@ -488,7 +499,7 @@ class Cluster:
         host = self.hosts[broker_id]
         host.broker = None
         host.down = how
-        host.paused = False
+        host.pause(False)
         host.changes.mask = EVERYTHING
         for connection in self.network.fetches[broker_id]:
             if connection.request is not None:
@@ -513,6 +524,7 @@ class Cluster:
             return False
         self._commit(result)
         broker.registered(self.control.registrations[broker_id].broker_epoch)
+        host.settle()
         host.changes.mask = EVERYTHING
         self.recorder.step("RegisterBroker", broker_id, broker_id, self.control.partition.leader)
         return True
@@ -521,7 +533,7 @@ class Cluster:
 
     def flush_log(self, broker_id: BrokerId) -> bool:
         """A broker flushes its log."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or not broker.log.flush_log():
             return False
         self.recorder.step("FlushLog", broker_id, broker_id)
@@ -529,7 +541,7 @@ class Cluster:
 
     def checkpoint_high_watermark(self, broker_id: BrokerId) -> bool:
         """A broker writes its high watermark to the checkpoint file."""
-        broker = self.up(broker_id)
+        broker = self.hosts[broker_id].up
         if broker is None or not broker.log.checkpoint_high_watermark():
             return False
         self.recorder.step("CheckpointHighWatermark", broker_id, broker_id)

@@ -18,7 +18,8 @@ def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
     """Heal; returns whether the cluster came to rest. `produce(broker, acks)` sends one more attempt."""
     cluster.network.heal()
     for host in cluster.hosts:
-        host.paused = host.slow_disk = False
+        host.pause(False)
+        host.slow_disk = False
         host.skew_ms = 0
     produced = False
     for _ in range(ROUNDS):

@@ -10,6 +10,7 @@ as bytes; a sequence, of which only what follows the common part is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import crc32c
@@ -24,7 +25,7 @@ QUIESCENT, CAPACITY = 1, 2
 NUMBER, TUPLE, SEQUENCE = range(3)
 
 BROKER_UNITS: dict[int, tuple[str, ...]] = {
-    marks.LOG: ("log", "flushed", "produced"),
+    marks.LOG: ("log", "produced"),
     marks.FLUSHED: ("flushed",),
     marks.EPOCHS: ("epochCache",),
     marks.HIGH_WATERMARK: ("highWatermark",),
@@ -58,6 +59,9 @@ OF_BROKERS: dict[str, tuple[Any, ...]] = {
 }
 """Variables with one unit per broker: the unit's kind, its cells (or elements), of a sequence an element's cells and how
 many cells an item has."""
+
+Kept = tuple[list[Any], list[int], list[int]]
+"""A sequence as it was written last: its elements, all their cells, and per element the index behind its cells."""
 
 MOST_DIFFERENCES = 200_000
 """So many differences of tuples are kept as bytes before they are forgotten."""
@@ -95,7 +99,7 @@ class Plan:
         self.table = table
         self._nodes = len(header["nodes"])
         self._actions = _actions(header, table)
-        self._prefixes: dict[tuple[Any, ...], bytes] = {}
+        self.prefixes: dict[tuple[Any, ...], bytes] = {}
         self.units = _units(table)
         self.number_of = {unit.of: number for number, unit in enumerate(self.units)}
         self.of_connection = [
@@ -103,6 +107,7 @@ class Plan:
         ] + [self.number_of["alter", broker] for broker in range(table.count)]
         self.of_mark: list[dict[int, tuple[int, ...]]] = [{} for _ in range(table.count)]
         self.registrations = [self.number_of["registered", broker] for broker in range(table.count)]
+        self.sequences = [number for number, unit in enumerate(self.units) if unit.kind == SEQUENCE]
         self.beginnings: dict[int, tuple[bytes, list[Any]]] = {}
         self.differences: dict[tuple[Any, ...], tuple[int, int, bytes, int]] = {}
 
@@ -112,9 +117,9 @@ class Plan:
 
         Raises CapacityExceeded for a parameter outside its domain, ValueError for an action that the header has not.
         """
-        found = self._prefixes.get(key)
+        found = self.prefixes.get(key)
         if found is None:
-            found = self._prefixes[key] = self._encode(*key)
+            found = self.prefixes[key] = self._encode(*key)
         return found
 
     def _encode(self, kind: int, action: str, node: int, *params: Any) -> bytes:
@@ -229,24 +234,28 @@ class Recorder:
             self._last = [self._zero(unit) for unit in self._plan.units]
             self._out += b"\x02\x00"
             self._write(range(len(self._plan.units)))
-            known = bytes(self._out), list(self._last)
+            known = bytes(self._out), self._last
             self._plan.beginnings[-1 if leader is None else leader] = known
         self._out = bytearray(known[0])
         self._last = list(known[1])
+        for number in self._plan.sequences:
+            elements, cells, ends = self._last[number]
+            self._last[number] = (list(elements), list(cells), list(ends))
         self.records = 1
 
     def _zero(self, unit: Unit) -> Any:
         """A unit of zeros, as it is kept."""
         if unit.kind == TUPLE:
             return (0,) * len(unit.compute(self.abstraction, self._parts[unit.part]))
-        return 0 if unit.kind == NUMBER else []
+        return 0 if unit.kind == NUMBER else ([], [], [])
 
     def step(self, action: str, node: int, *params: Any) -> None:
         """A handler has run: the action that it is, where, and its parameters' values. Raises CapacityExceeded, and then
         the trace must end as it was before."""
-        out = self._out
+        out, plan = self._out, self._plan
         mark = len(out)
-        out += self._plan.prefix((STEP, action, node, *params))
+        key = (STEP, action, node, *params)
+        out += plan.prefixes.get(key) or plan.prefix(key)
         try:
             changing = self._write(self._dirty())
         except CapacityExceeded:
@@ -313,7 +322,7 @@ class Recorder:
             first, kind, compute, part = unit[:4]
             new, old = compute(see, parts[part]), last[number]
             if kind == SEQUENCE:
-                changed, behind, last[number] = self._sequence(body, behind, unit, old, new)
+                changed, behind = self._sequence(body, behind, unit, old, new)
                 count += changed
                 continue
             if new == old:
@@ -339,44 +348,54 @@ class Recorder:
                 gap >>= 7
             body.append(gap)
             body += ending
-        varint(self._out, count)
-        self._out += body
+        out = self._out
+        if count > 127:
+            varint(out, count)
+        else:
+            out.append(count)
+        out += body
         return count > 0
 
-    def _sequence(
-        self, body: bytearray, behind: int, unit: Unit, old: list[tuple[Any, Any]], new: Sequence[Any]
-    ) -> tuple[int, int, list[tuple[Any, Any]]]:
-        """Append what follows the common part of two sequences: how many cells changed, the cell behind the last one, and
-        the new sequence as it is kept: its elements with their cells.
+    def _sequence(self, body: bytearray, behind: int, unit: Unit, kept: Kept, new: Sequence[Any]) -> tuple[int, int]:
+        """Append what follows the common part of two sequences, and keep the new one: how many cells changed, and the cell
+        behind the last of them.
 
         Sequences change at their end: an element that is the same object at the same place has the same ones before it.
         """
-        common = min(len(old), len(new))
-        while common and old[common - 1][0] is not new[common - 1]:
+        elements, cells, ends = kept
+        common = min(len(elements), len(new))
+        while common and elements[common - 1] is not new[common - 1]:
             common -= 1
-        if common == len(old) == len(new):
-            return 0, behind, old
-        see, cells_of = self.abstraction, unit.element
-        kept = old[:common]
+        if common == len(elements) == len(new):
+            return 0, behind
+        start = ends[common - 1] if common else 0
+        before = cells[start:]
+        if before:
+            del elements[common:], cells[start:], ends[common:]
+        cells_of = unit.element
         if cells_of is not None:
-            kept += [(element, cells_of(see, element)) for element in new[common:]]
-        at = sum([len(cells) for _, cells in kept[:common]])
-        before = [cell for _, cells in old[common:] for cell in cells]
-        after = [cell for _, cells in kept[common:] for cell in cells]
-        changed = []
+            for element in new[common:]:
+                elements.append(element)
+                cells += cells_of(self.abstraction, element)
+                ends.append(len(cells))
+        after = cells[start:]
+        count = 0
         if len(before) != len(after):
-            changed.append((unit.first, (at + len(after)) // unit.width))
-            longer = max(len(before), len(after))
-            before += [0] * (longer - len(before))
-            after += [0] * (longer - len(after))
-        for index, (a, b) in enumerate(zip(before, after, strict=True), unit.first + 1 + at):
+            count = 1
+            varint(body, unit.first - behind)
+            body.append(2 * (len(cells) // unit.width))
+            behind = unit.first + 1
+        for index, (a, b) in enumerate(zip_longest(before, after, fillvalue=0), unit.first + 1 + start):
             if a != b:
-                changed.append((index, b))
-        for cell, value in changed:
-            varint(body, cell - behind)
-            varint(body, value + value if value >= 0 else -value - value - 1)
-            behind = cell + 1
-        return len(changed), behind, kept
+                count += 1
+                gap = index - behind
+                if gap > 127:
+                    varint(body, gap)
+                else:
+                    body.append(gap)
+                body.append(b + b)
+                behind = index + 1
+        return count, behind
 
     def full_state(self) -> list[int]:
         """Every cell, computed afresh: what a test compares the written deltas with."""

@@ -133,7 +133,8 @@ class Run:
         )
 
     def _chaos(self, steps: int) -> None:
-        events: list[Callable[[int], bool]] = [getattr(self, kind) for kind in self.simulator.kinds]
+        known: dict[str, Callable[[int], bool]] = {kind: getattr(self, kind) for kind in self.profile.weights}
+        events = [known[kind] for kind in self.simulator.kinds]
         bits, recorder, cluster = self._bits, self.recorder, self.cluster
         tries = 40 * steps
         while recorder.records <= steps and tries:
@@ -147,29 +148,29 @@ class Run:
     def fetch(self, word: int) -> bool:
         """Some exchange between a follower and a source moves on."""
         count, cluster = self._count, self.cluster
+        hosts, fetches = cluster.hosts, cluster.network.fetches
         follower = word % count
         for _ in range(count):
-            broker = cluster.up(follower)
-            connections = cluster.network.fetches[follower]
-            source = (word >> 8) % count
-            if (
-                broker is not None
-                and broker.partition.leader_id is not None
-                and (word & 0x1C0000 or connections[source].request is None)
-            ):
-                source = broker.partition.leader_id
-            connection = connections[source]
+            broker, row = hosts[follower].up, fetches[follower]
+            leader = None if broker is None else broker.partition.leader_id
+            connection = row[(word >> 8) % count]
+            if leader is not None and (word & 0x1C0000 or connection.request is None):
+                connection = row[leader]
             if connection.request is None:
-                if cluster.send_fetch(follower):
+                if leader is not None and leader != follower and cluster.send_fetch(follower):
                     return True
             elif connection.response is not None:
-                if cluster.receive_response(connection, adopt_first=not word & 0x600000):
+                if broker is not None and cluster.receive_response(connection, not word & 0x600000):
                     return True
             elif connection.read is not None:
-                if not word & 0x300 and cluster.read_fetch(connection):
+                if not word & 0x7000 and cluster.read_fetch(connection):
                     return True
-            elif cluster.receive_fetch(connection, 1 + (word >> 16) % self._max_fetch, cluster.hosts[source].slow_disk):
-                return True
+            else:
+                source = hosts[connection.source]
+                if source.up is not None and cluster.receive_fetch(
+                    connection, 1 + (word >> 16) % self._max_fetch, source.slow_disk
+                ):
+                    return True
             follower = (follower + 1) % count
         return False
 
@@ -268,12 +269,12 @@ class Run:
 
     def pause(self, word: int) -> bool:
         """A process stands still."""
-        self.cluster.hosts[word % self._count].paused = True
+        self.cluster.hosts[word % self._count].pause(True)
         return False
 
     def resume(self, word: int) -> bool:
         """Paused processes go on."""
-        self.cluster.hosts[word % self._count].paused = False
+        self.cluster.hosts[word % self._count].pause(False)
         return False
 
     def cut(self, word: int) -> bool:
