@@ -189,7 +189,8 @@ QuiescentIsrIsFull ==
 
 \* All logs are equal, and all is committed.
 QuiescentLogsEqual ==
-    \A b \in Brokers : log[b] = log[Partition.leader] /\ highWatermark[b] = Leo(b)
+    /\ Partition.leader # None
+    /\ \A b \in Brokers : log[b] = log[Partition.leader] /\ highWatermark[b] = Leo(b)
 
 \* Every produce was answered, and no proposal is pending.
 QuiescentAnswered ==
