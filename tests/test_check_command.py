@@ -139,6 +139,18 @@ def test_another_verdict_property_or_an_undecided_run(folder: Path, capsys: pyte
     assert "not decided" in capsys.readouterr().out
 
 
+def test_the_temporal_property_that_falls_is_named(folder: Path) -> None:
+    (folder / "Turn.tla").write_text(
+        "---- MODULE Turn ----\nEXTENDS Integers\nVARIABLE x\nInit == x = 0\nNext == x' = 1 - x\n"
+        "Spec == Init /\\ [][Next]_x /\\ WF_x(Next)\nOften == []<>(x = 1)\nRests == <>[](x = 1)\n====\n"
+    )
+    (folder / "Turn.cfg").write_text("SPECIFICATION Spec\nPROPERTIES Often Rests\n")
+    entry = {"name": "Turn", "module": "Turn.tla", "cfg": "Turn.cfg", "kind": "liveness", "scope": "liveness"}
+    write(folder, {**entry, "expected": "violates", "property": "Rests"})
+    code, document = check(folder)
+    assert (code, document["models"][0]["property"]) == (0, "Rests")
+
+
 def test_only_a_whole_group_is_judged(folder: Path) -> None:
     result = runner.TlcResult("holds", coverage={"A": (1, 1), "B": (0, 0)})
     found = manifest.load(write(folder, HOLDS, {**HOLDS, "name": "Other"}))

@@ -260,6 +260,32 @@ def test_a_run_that_does_not_repeat_is_not_shrunk(two_phase: Any, tmp_path: Path
     assert "does not fail in this way" in shrunk.note
 
 
+def test_the_evaluator_judges_as_the_kernels_do(two_phase: Any) -> None:
+    """Verdict and first failing record of every check, with all rules and without the one that the flaw breaks."""
+    import numpy
+    from tidemark_conformance.check.specifications import with_rules_off
+    from tidemark_conformance.tla.kernels import compile_kernels
+
+    schema = two_phase.schema
+    stored = [one for file in (two_phase.good, two_phase.hasty) for one in load.stored(file, schema)]
+    data = numpy.frombuffer(b"".join(one.stream for one in stored), numpy.uint8)
+    offsets = numpy.cumsum([0, *(len(one.stream) for one in stored)], dtype=numpy.int64)
+    failing = 0
+    for rules in (frozenset(), frozenset({"CommitOnlyIfAllPrepared"}), frozenset({"PreparedWaits", "KeepDecision"})):
+        specification = with_rules_off(two_phase.specification, rules)
+        kernels = compile_kernels(specification)
+        found = kernels.check(data, offsets)
+        judge = Explainer(specification).judge
+        for index, one in enumerate(stored):
+            judgement = judge(load.decoded(one, schema))
+            first = {name or "not a step": number for (_, name), number in judgement.first.items()}
+            assert judgement.verdict == ("pass", "fail", "undecided")[found.verdict[index]]
+            columns = zip(kernels.checks, found.first[index], strict=True)
+            assert first == {name: number for name, number in columns if number >= 0}
+            failing += judgement.verdict == "fail"
+    assert failing > 10
+
+
 @pytest.mark.parametrize("name", ["trace.parquet", "trace.ndjson.gz"])
 def test_every_form_of_trace_file_is_read(name: str, two_phase: Any, tmp_path: Path) -> None:
     import gzip

@@ -82,7 +82,7 @@ def test_evaluation_errors_are_answers_and_do_not_hide_other_traces() -> None:
     good = trace("good", LOCK, ASK, SERVE)
     # A balance without bob: TypeOK is false, the sum over all clients cannot be evaluated.
     short = trace("short", LOCK, initial={**INITIAL, "balance": Fn({ANN: 0})})
-    odd, fine, cut = replay(stray, good, short)
+    odd, fine, cut = replay(stray, good, short, workers=2)
     assert fine.passes
     assert odd.rejected == 2
     assert cut.rejected == 0

@@ -123,6 +123,9 @@ def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = Fa
     checked = (specification.invariants, specification.properties, specification.quiescence)
     constants = sorted((name, repr(value)) for name, value in specification.constants.items() if name != WITHOUT)
     key = (
+        specification.module.name,
+        str(specification.path),
+        str(specification.cfg),
         specification.hash,
         tuple(constants),
         specification.without,

@@ -34,7 +34,8 @@ def render(result: AuditResult, console: Console) -> None:
 def _headline(result: AuditResult) -> Text:
     undecided = sum(group.traces for group in result.undecided)
     rate = result.steps / result.seconds if result.seconds > 0 else 0.0
-    line = Text(f"{result.spec}: {result.traces:,} traces, {result.steps:,} steps in {result.seconds:.1f} s ")
+    traces = f"{result.traces:,} trace{'' if result.traces == 1 else 's'}"
+    line = Text(f"{result.spec}: {traces}, {result.steps:,} steps in {result.seconds:.1f} s ")
     line.append(f"({rate / 1e6:.2f} million steps/s)   " if rate >= 1e5 else f"({rate:,.0f} steps/s)   ")
     line.append(f"PASS {result.passed:,}", style="green")
     line.append("   ")
