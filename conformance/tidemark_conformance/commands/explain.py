@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +19,8 @@ from tidemark_conformance.explain.run import Run
 from tidemark_conformance.explain.search import choose
 from tidemark_conformance.explain.shrink import shrunk
 from tidemark_conformance.explain.spacetime import WINDOW
+from tidemark_conformance.report import document, html
 from tidemark_conformance.report import explanation as text
-from tidemark_conformance.report import html
 from tidemark_conformance.report.progress import progress
 from tidemark_conformance.trace.schema import Schema, schema_of
 
@@ -37,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, metavar="PATH", help="a trace file (NDJSON or Parquet), or a folder of them")
     parser.add_argument("--trace", metavar="ID", help="explain this trace (default: the first that does not pass)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="write the explanation as a web page")
-    parser.add_argument("--json", metavar="FILE", help="write the explanation as JSON (- for standard output)")
+    document.add_argument(parser)
     parser.add_argument(
         "--last", type=int, default=WINDOW, metavar="N", help=f"draw the N steps before the failure (default: {WINDOW})"
     )
@@ -82,23 +80,18 @@ def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema
 def _write(explained: Explanation, arguments: argparse.Namespace) -> None:
     """The page, the document and the text; with `--json -` nothing but the document is printed."""
     if arguments.output is not None:
-        _write_file(arguments.output, html.page(explained))
-    if arguments.json:
-        document = json.dumps(explained.document(), indent=2, ensure_ascii=False) + "\n"
-        if arguments.json == "-":
-            sys.stdout.write(document)
-            return
-        _write_file(Path(arguments.json), document)
+        _write_page(arguments.output, html.page(explained))
+    document.write(explained.document(), arguments.json)
+    if arguments.json == "-":
+        return
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, soft_wrap=False)
     text.render(explained, console)
     if arguments.output is not None:
         console.print(f"\nwritten to {arguments.output}", style="dim")
 
 
-def _write_file(path: Path, content: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def _write_page(path: Path, content: str) -> None:
     try:
-        draft.write_text(content, encoding="utf-8")
-        os.replace(draft, path)
+        path.write_text(content, encoding="utf-8")
     except OSError as problem:
         raise Unusable(f"{path} cannot be written ({problem.strerror}); choose another file") from problem

@@ -78,13 +78,17 @@ class CounterStep:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """TLC's shortest trace to the violation in a row's model; `note` says why there is none."""
+    """TLC's shortest trace to the violation in a row's model; `note` says why there is none.
+
+    `loop`: of a liveness property, the number of steps after which its end repeats for ever; else None.
+    """
 
     row: str
     property: str
     steps: tuple[CounterStep, ...]
     cached: bool
     note: str
+    loop: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +312,8 @@ def counterexample(removal: Removal, jar: str | None = None) -> Counterexample:
         return nothing(f"TLC finds no violation in {model.name}: {outcome.result.reason or outcome.result.verdict}.")
     specification = load(model.module, model.cfg)
     steps = tuple(_counter_steps(outcome.result.trace, compile_python(specification), specification.module.ghosts))
-    return Counterexample(removal.row, outcome.result.property or "", steps, outcome.cached, "")
+    result = outcome.result
+    return Counterexample(removal.row, result.property or result.kind or "", steps, outcome.cached, "", result.loop)
 
 
 def _counter_steps(trace: tuple[Step, ...], checks: PythonChecks, ghosts: tuple[str, ...]) -> Iterator[CounterStep]:

@@ -100,6 +100,8 @@ def _counterexample(console: Console, found: Counterexample) -> None:
         changed = "; ".join(change_text(change) for change in step.changes if not change.ghost)
         rows.append((Text(f"{step.number:>2}  {step.label}"), Text(changed, style="dim")))
     columns(console, "  ", rows)
+    if found.loop is not None:
+        console.print(Text(f"  and so on for ever from the state after step {found.loop}", style="dim"))
 
 
 def _flagged(console: Console, flagged: Flagged) -> None:
