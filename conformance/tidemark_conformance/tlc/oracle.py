@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
@@ -127,10 +127,12 @@ def replay(
     jar: str | Path | None = None,
     budget_s: float = 600.0,
     heap_mib: int = 1024,
+    workers: int = 1,
 ) -> Replays:
     """Replay `traces` against the specification `module` with `cfg` (its constants, invariants and action properties).
 
     `ghosts`: the variables that no trace carries. `constants` replaces constants of the cfg (for example `Without`).
+    `workers` of TLC share the traces.
     Raises Unusable for no traces, for a trace that does not fit the specification (a variable missing, an unknown
     action, another number of parameters), and where TLC does not finish.
     """
@@ -139,7 +141,7 @@ def replay(
     spec = _spec(module, cfg, ghosts, constants or {}, traces[0])
     for trace in traces:
         _fits(spec, trace)
-    options = runner.Options(budget_s=budget_s, heap_mib=heap_mib)
+    options = runner.Options(budget_s=budget_s, heap_mib=heap_mib, workers=workers)
     done: list[Replay] = []
     seconds = 0.0
     for batch in _batches(traces):
@@ -225,6 +227,9 @@ class _Batch:
                 on_print=self.printed,
             )
             seconds += result.seconds
+            if result.verdict == "error" and options.workers > 1:
+                options = replace(options, workers=1)  # several workers' errors come mixed
+                continue
             if result.verdict == "error" and result.trace:
                 self.set_aside(result)
                 continue
