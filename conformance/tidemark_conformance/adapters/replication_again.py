@@ -14,7 +14,7 @@ from tidemark.sim.run import WORD, Run, Simulator
 from tidemark_conformance.adapters.replication import removed
 from tidemark_conformance.check import zoo
 
-FAULTS = frozenset({"pause", "resume", "cut", "mend", "slow_disk", "skew", "stop"})
+FAULTS = frozenset({"pause", "resume", "cut", "lag", "mend", "slow_disk", "skew", "stop"})
 """Events that may have changed something although the run recorded nothing."""
 
 
