@@ -310,21 +310,26 @@ def counterexample(removal: Removal, jar: str | None = None) -> Counterexample:
         return nothing(f"TLC cannot be asked: {problem}.")
     if outcome.result.verdict != "violates":
         return nothing(f"TLC finds no violation in {model.name}: {outcome.result.reason or outcome.result.verdict}.")
-    specification = load(model.module, model.cfg)
-    steps = tuple(_counter_steps(outcome.result.trace, compile_python(specification), specification.module.ghosts))
     result = outcome.result
+    try:
+        specification = load(model.module, model.cfg)
+        steps = tuple(_counter_steps(result.trace, compile_python(specification), specification.module.ghosts))
+    except Unusable:  # a model's module need not keep the conventions: its steps are shown without parameters
+        steps = tuple(_counter_steps(result.trace, None, ()))
     return Counterexample(removal.row, result.property or result.kind or "", steps, outcome.cached, "", result.loop)
 
 
-def _counter_steps(trace: tuple[Step, ...], checks: PythonChecks, ghosts: tuple[str, ...]) -> Iterator[CounterStep]:
+def _counter_steps(
+    trace: tuple[Step, ...], checks: PythonChecks | None, ghosts: tuple[str, ...]
+) -> Iterator[CounterStep]:
     for number, (before, after) in enumerate(pairwise(trace), 1):
         named = _labelled(checks, after.action or "", before.state, after.state)
         yield CounterStep(number, named, changes(before.state, after.state, ghosts))
 
 
-def _labelled(checks: PythonChecks, name: str, before: dict[str, Value], after: dict[str, Value]) -> str:
+def _labelled(checks: PythonChecks | None, name: str, before: dict[str, Value], after: dict[str, Value]) -> str:
     """The action with the parameters that lead from one state to the next (TLC does not print them)."""
-    if name not in {action.name for action in checks.module.actions}:
+    if checks is None or name not in {action.name for action in checks.module.actions}:
         return name or "a step"
     for params in product(*checks.parameters(name)):
         try:
