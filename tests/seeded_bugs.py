@@ -2,8 +2,8 @@
 
 They were chosen from the implementation alone and committed before the auditor saw any of them; none was exchanged
 afterwards, only `expected_unflagged` was filled in. Each is one slip of a kind that passes a review: an offset off by
-one, an update lost, a reset or a flush forgotten, the wrong one of two variables. `BUGS["..."].seeded()` puts one in for
-the length of a `with`.
+one, an update lost, a reset or a flush forgotten, the wrong one of two variables. `BUGS["..."].seeded()` puts one in
+for the length of a `with`.
 """
 
 from __future__ import annotations
