@@ -8,6 +8,7 @@ from typing import Any
 
 from tidemark.replication.flaws import rules_without
 from tidemark.sim import PROFILES, simulate
+from tidemark.sim.scenario import ScenarioError, run_scenario
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.generate import Simulated, Simulator
 from tidemark_conformance.errors import Unusable
@@ -63,3 +64,14 @@ def run(header: dict[str, Any], steps: int, profile: str, without: tuple[str, ..
 def nodes_for(size: int) -> tuple[str, ...]:
     """Where steps happen in a cluster of `size` brokers."""
     return (*(f"b{number}" for number in range(1, size + 1)), "controller")
+
+
+def golden(header: Mapping[str, Any], text: str, without: Collection[str]) -> bytes:
+    """The delta stream of a scenario (impl/tidemark/sim/scenario.py) with some rules removed.
+
+    Raises Unusable for a text that is no scenario, or whose expectations do not hold.
+    """
+    try:
+        return run_scenario(dict(header), text, removed(without) if without else None).stream
+    except ScenarioError as problem:
+        raise Unusable(f"a golden scenario does not run as it says: {problem}") from problem

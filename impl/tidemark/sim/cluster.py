@@ -301,12 +301,13 @@ class Cluster:
 
     # --- the ISR --------------------------------------------------------------------------------------------------
 
-    def shrink_isr(self, broker_id: BrokerId) -> bool:
-        """The leader's periodic check finds a member that lags."""
+    def shrink_isr(self, broker_id: BrokerId, member: BrokerId | None = None) -> bool:
+        """The leader's periodic check finds a member that lags (`member`: this one)."""
         broker = self.hosts[broker_id].up
         if broker is None or not broker.partition.is_leader or not self.network.alters[broker_id].idle:
             return False
-        member = broker.partition.lagging_member(self.clock(broker_id))
+        if member is None:
+            member = broker.partition.lagging_member(self.clock(broker_id))
         request = None if member is None else broker.partition.shrink_isr(member, broker.epoch)
         if request is None:
             return False

@@ -14,7 +14,7 @@ class Profile:
     """`weights`: kind of event -> weight. Chances are of 256.
 
     `heals`: how many of 256 traces are healed at their end (the others stop in the midst of it); `skewed`: how many start
-    with clocks apart; `reply_lost`: how often a client does not hear its acknowledgement.
+    with clocks apart; `reply_lost`: how often a client does not hear its acknowledgement; `slow`: how many disks are slow at the start.
     """
 
     name: str
@@ -22,6 +22,7 @@ class Profile:
     heals: int = 128
     skewed: int = 32
     reply_lost: int = 24
+    slow: int = 16
     acks: tuple[str, ...] = field(default=("all", "all", "all", "all", "all", "1", "all", "0"))
 
 
@@ -56,4 +57,78 @@ CHAOS = Profile(
     },
 )
 
-PROFILES = {profile.name: profile for profile in (CHAOS, Profile("calm", CALM, heals=256, skewed=0, reply_lost=0))}
+ELECTIONS = Profile(
+    "elections",
+    {
+        "fetch": 100,
+        "produce": 26,
+        "apply": 20,
+        "alter": 10,
+        "maintain_isr": 14,
+        "purgatory": 6,
+        "flush": 3,
+        "checkpoint": 2,
+        "elect": 12,
+        "pause": 2,
+        "resume": 8,
+        "lag": 6,
+        "mend": 4,
+        "expire": 6,
+        "heartbeat": 6,
+        "stop": 2,
+        "start": 2,
+        "break_connection": 2,
+    },
+    heals=48,
+    skewed=64,
+)
+"""Leaders change often, and some brokers hear of it late."""
+
+RESTARTS = Profile(
+    "restarts",
+    {
+        "fetch": 100,
+        "produce": 22,
+        "apply": 26,
+        "alter": 7,
+        "maintain_isr": 16,
+        "purgatory": 6,
+        "flush": 2,
+        "elect": 4,
+        "lag": 2,
+        "mend": 4,
+        "expire": 14,
+        "heartbeat": 12,
+        "crash": 7,
+        "start": 14,
+        "skew": 3,
+    },
+    heals=48,
+)
+"""Machines fail and come back, and the controller is slow to decide proposals."""
+
+LATE_READS = Profile(
+    "late-reads",
+    {
+        "fetch": 110,
+        "produce": 34,
+        "apply": 22,
+        "alter": 8,
+        "maintain_isr": 10,
+        "purgatory": 4,
+        "elect": 16,
+        "lag": 8,
+        "mend": 3,
+        "slow_disk": 6,
+        "expire": 2,
+        "heartbeat": 2,
+    },
+    heals=32,
+    slow=200,
+)
+"""Slow disks under frequent elections: the bytes of a response are read after the log was truncated and written again."""
+
+PROFILES = {
+    profile.name: profile
+    for profile in (CHAOS, ELECTIONS, RESTARTS, LATE_READS, Profile("calm", CALM, heals=256, skewed=0, reply_lost=0))
+}

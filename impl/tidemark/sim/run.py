@@ -90,13 +90,17 @@ class Run:
         table = simulator.table
         random = Random(seed)
         self._bits = random.getrandbits
-        first = self._bits(16)
+        first = self._bits(WORD)
         self.cluster = cluster = Cluster(table.count, first % table.count, simulator.config, simulator.rules)
         self.recorder = Recorder(simulator.plan, cluster)
         cluster.recorder = self.recorder
-        self._heals = first >> 8 < self.profile.heals
+        self._heals = first >> 8 & 255 < self.profile.heals
         self._next_payload: Payload = 1
         self._count = table.count
+        for host in cluster.hosts:
+            host.slow_disk = first >> (16 + 4 * host.id) & 255 < self.profile.slow
+        if first >> 40 < self.profile.skewed:
+            self.skew(first >> 8)
         self._max_fetch = table.max_fetch
         # the healing needs room: for a few records, elections, ISR changes and registrations
         self._log_limit = table.max_log - 2
@@ -281,6 +285,11 @@ class Run:
         """Messages from one node to another are held back."""
         nodes = self._count + 1
         self.cluster.network.cut[word % nodes][(word >> 8) % nodes] = True
+        return False
+
+    def lag(self, word: int) -> bool:
+        """A broker stops hearing of new metadata."""
+        self.cluster.network.cut[self._count][word % self._count] = True
         return False
 
     def mend(self, word: int) -> bool:

@@ -1,0 +1,273 @@
+"""Scenarios: a text that drives a cluster event by event, and the transcript of what happened.
+
+One event a line; `#` starts a comment. Brokers are A, B, C, ... in the order of their names in the trace; records are
+called as the text calls them.
+
+    leader A                          the first leader; must come first (A if it is missing)
+    produce A r acks=all              a produce attempt arrives at A
+    complete A r | fail A r           A's purgatory looks at r; it answers r with the error that is due
+    fetch C from=A [max=1]            C asks, A answers, C takes the answer
+    send C from=A                     the same in steps: C asks,
+    answer C from=A [max=1] [late]      A answers (late: it decides on the range and reads the bytes later),
+    read C from=A                       A reads the bytes,
+    take C from=A                       C takes the answer
+    adopt C from=A                    C would like to take a diverging answer's high watermark first
+    lose C from=A                     the connection breaks
+    apply A [upto=3]                  A applies the metadata (up to the third partition change) as one delta
+    shrink A C | expand A C           A proposes the ISR without, or with C
+    decide A | reply A | resend A     the controller decides A's proposal, A hears of it, A sends it again
+    lose-proposal A                   the connection between A and the controller breaks
+    elect A                           an operator's election
+    fence A | unfence A               A's session expires; A's heartbeat arrives
+    shutdown A | stop A               A asks to stop, and the controller hears of it; A stops
+    crash A [keep=1]                  the machine fails, keeps one record (all of them)
+    start A                           a new process registers
+    flush A | checkpoint A            the log, the high watermark goes to disk
+    expect ... | expect right: ...    what must hold then (with the rules removed | with all rules in force):
+                                      isr A={A,C}  hw A=1  log A=r,s  leader=A  acked r  lost r (and each with `not`)
+
+An event that is not possible is shown as such and changes nothing: with a rule in force a scenario may end differently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tidemark.replication.abstraction import Table
+from tidemark.replication.messages import BrokerId
+from tidemark.replication.partition import ReplicationConfig
+from tidemark.replication.rules import Rules
+from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
+from tidemark.sim.readback import lost_payloads
+from tidemark.sim.recorder import Plan, Recorder
+
+LINE = re.compile(r"(?P<verb>[a-z-]+)(?P<rest>.*)")
+
+
+class ScenarioError(ValueError):
+    """A line that says nothing, or an expectation that does not hold; the message names the line."""
+
+
+@dataclass(slots=True)
+class ScenarioResult:
+    """`stream`: the trace; `transcript`: a table with a line per event and a column per broker; `impossible`: lines that
+    could not happen."""
+
+    stream: bytes
+    transcript: str
+    impossible: int
+
+
+class Scenario:
+    """One run of a text. `right`: all rules are in force, so that `expect right:` is checked and plain `expect` is not."""
+
+    def __init__(self, header: dict[str, Any], rules: Rules, right: bool) -> None:
+        table = Table(header)
+        self._plan = Plan(header, table)
+        self._rules = rules
+        self._right = right
+        self._count = table.count
+        self._config = ReplicationConfig(min_insync_replicas=table.min_isr)
+        self._names: list[str] = []
+        self._lines: list[tuple[str, list[str]]] = []
+        self._impossible = 0
+        self._begin(0)
+        self._verbs: dict[str, Callable[[list[str], dict[str, str]], bool]] = {
+            "produce": lambda a, o: self.cluster.append_record(self._broker(a[0]), self._payload(a[1]), o["acks"]),
+            "complete": lambda a, o: self.cluster.complete_produce(self._broker(a[0]), self._payload(a[1])),
+            "fail": self._fail,
+            "fetch": self._fetch,
+            "send": lambda a, o: self.cluster.send_fetch(self._broker(a[0])),
+            "answer": lambda a, o: self.cluster.receive_fetch(
+                self._connection(a, o), int(o.get("max", table.max_fetch)), "late" in a[1:]
+            ),
+            "read": lambda a, o: self.cluster.read_fetch(self._connection(a, o)),
+            "take": lambda a, o: self.cluster.receive_response(self._connection(a, o)),
+            "adopt": lambda a, o: self.cluster.receive_response(self._connection(a, o), adopt_first=True),
+            "lose": lambda a, o: self.cluster.lose_fetch(self._connection(a, o)),
+            "apply": self._apply,
+            "shrink": lambda a, o: self.cluster.shrink_isr(self._broker(a[0]), self._broker(a[1])),
+            "expand": lambda a, o: self.cluster.expand_isr(self._broker(a[0]), self._broker(a[1])),
+            "decide": lambda a, o: self.cluster.receive_alter_partition(self._broker(a[0])),
+            "reply": lambda a, o: self.cluster.receive_alter_reply(self._broker(a[0])),
+            "resend": lambda a, o: self.cluster.resend_alter_partition(self._broker(a[0])),
+            "lose-proposal": lambda a, o: self.cluster.lose_alter_partition(self._broker(a[0])),
+            "elect": lambda a, o: self.cluster.elect_leader(self._broker(a[0])),
+            "fence": self._fence,
+            "unfence": lambda a, o: self.cluster.heartbeat(self._broker(a[0])),
+            "shutdown": self._shutdown,
+            "stop": lambda a, o: self.cluster.stop_broker(self._broker(a[0])),
+            "crash": self._crash,
+            "start": lambda a, o: self.cluster.start_broker(self._broker(a[0])),
+            "flush": lambda a, o: self.cluster.flush_log(self._broker(a[0])),
+            "checkpoint": lambda a, o: self.cluster.checkpoint_high_watermark(self._broker(a[0])),
+        }
+
+    def run(self, text: str) -> ScenarioResult:
+        """Run a text. Raises ScenarioError for a line that says nothing, and for an expectation that does not hold."""
+        for number, line in enumerate(text.splitlines(), 1):
+            said = line.split("#")[0].strip()
+            if said:
+                self._line(number, said)
+        return ScenarioResult(self._recorder.end(False, False), self._transcript(), self._impossible)
+
+    def _begin(self, leader: BrokerId) -> None:
+        self.cluster = Cluster(self._count, leader, self._config, self._rules)
+        self._recorder = Recorder(self._plan, self.cluster)
+        self.cluster.recorder = self._recorder
+        self._recorder.begin()
+
+    def _line(self, number: int, said: str) -> None:
+        parsed = LINE.fullmatch(said)
+        if parsed is None:
+            raise ScenarioError(f"line {number}: {said!r} is no event")
+        verb, rest = parsed["verb"], parsed["rest"].strip()
+        try:
+            if verb == "expect":
+                self._expect(number, rest)
+            elif verb == "leader":
+                if self._lines:
+                    raise ScenarioError(f"line {number}: the first leader is chosen before the first event")
+                self._begin(self._broker(rest))
+            elif verb in self._verbs:
+                self._event(verb, said, rest.split())
+            else:
+                raise ScenarioError(f"line {number}: there is no event {verb}; see the head of sim/scenario.py")
+        except (KeyError, IndexError) as problem:
+            raise ScenarioError(f"line {number}: {said!r} lacks something or names what is not there") from problem
+
+    def _event(self, verb: str, said: str, words: list[str]) -> None:
+        options = dict(word.split("=", 1) for word in words if "=" in word)
+        blocked = self._recorder.changing
+        before = self._recorder.records
+        happened = self._verbs[verb]([word for word in words if "=" not in word], options)
+        note = said
+        if not happened:
+            self._impossible += 1
+            note = f"{said}   (not possible)"
+        elif self._recorder.changing == blocked and self._recorder.records > before and verb not in ("answer", "read"):
+            note = f"{said}   (a rule says no)"
+        self._lines.append((note, [self._column(broker) for broker in range(self._count)]))
+
+    # --- events that are more than one call -----------------------------------------------------------------------
+
+    def _fetch(self, names: list[str], options: dict[str, str]) -> bool:
+        connection = self._connection(names, options)
+        limit = int(options.get("max", self._plan.table.max_fetch))
+        cluster = self.cluster
+        return (
+            (connection.request is not None or cluster.send_fetch(self._broker(names[0])))
+            and cluster.receive_fetch(connection, limit)
+            and cluster.receive_response(connection)
+        )
+
+    def _apply(self, names: list[str], options: dict[str, str]) -> bool:
+        end = None
+        if "upto" in options:
+            wanted = int(options["upto"])
+            ends = self.cluster.metadata.ends
+            end = next(one for one in reversed(ends) if self._changes(one) <= wanted)
+        return self.cluster.apply_metadata(self._broker(names[0]), end)
+
+    def _changes(self, end: int) -> int:
+        state = self.cluster.metadata.delta(0, end)
+        return 0 if state is None else state.partition_epoch
+
+    def _fence(self, names: list[str], _: dict[str, str]) -> bool:
+        broker = self._broker(names[0])
+        host = self.cluster.hosts[broker]
+        skew, host.skew_ms = host.skew_ms, -2 * SESSION_TIMEOUT_MS
+        self.cluster.now += 2 * SESSION_TIMEOUT_MS
+        try:
+            return self.cluster.expire_session(broker)
+        finally:
+            host.skew_ms = skew
+
+    def _fail(self, names: list[str], _: dict[str, str]) -> bool:
+        self.cluster.now += self._config.request_timeout_ms
+        return self.cluster.fail_produce(self._broker(names[0]), self._payload(names[1]))
+
+    def _shutdown(self, names: list[str], _: dict[str, str]) -> bool:
+        broker = self._broker(names[0])
+        return self.cluster.begin_stop(broker) and self.cluster.heartbeat(broker)
+
+    def _crash(self, names: list[str], options: dict[str, str]) -> bool:
+        broker = self._broker(names[0])
+        keep = int(options.get("keep", self.cluster.hosts[broker].storage.end_offset))
+        return self.cluster.crash_broker(broker, keep)
+
+    # --- names ----------------------------------------------------------------------------------------------------
+
+    def _broker(self, name: str) -> BrokerId:
+        index = ord(name) - ord("A") if len(name) == 1 else -1
+        if not 0 <= index < self._count:
+            raise KeyError(name)
+        return index
+
+    def _connection(self, names: list[str], options: dict[str, str]) -> Any:
+        return self.cluster.network.fetches[self._broker(names[0])][self._broker(options["from"])]
+
+    def _payload(self, name: str) -> int:
+        if name not in self._names:
+            self._names.append(name)
+        return self._names.index(name)
+
+    # --- what is seen ---------------------------------------------------------------------------------------------
+
+    def _expect(self, number: int, said: str) -> None:
+        right = said.startswith("right:")
+        if right != self._right:
+            return
+        said = said.removeprefix("right:").strip()
+        wanted = not said.startswith("not ")
+        said = said.removeprefix("not ").strip()
+        if self._holds(said) != wanted:
+            raise ScenarioError(f"line {number}: expected {'' if wanted else 'not '}{said}\n{self._transcript()}")
+
+    def _holds(self, said: str) -> bool:
+        word, _, rest = said.partition(" ")
+        if word in ("acked", "lost"):
+            payload = self._payload(rest.strip())
+            return payload in (self.cluster.answers.acked if word == "acked" else lost_payloads(self.cluster))
+        if said.startswith("leader="):
+            return self.cluster.control.partition.leader == self._broker(said.removeprefix("leader="))
+        name, _, value = rest.partition("=")
+        host = self.cluster.hosts[self._broker(name.strip())]
+        if word == "isr":
+            isr = frozenset(self._broker(one.strip()) for one in value.strip("{} ").split(",") if one.strip())
+            return host.broker is not None and host.broker.partition.isr == isr
+        if word == "hw":
+            return host.broker is not None and host.broker.log.high_watermark == int(value)
+        if word == "log":
+            return [self._names[payload] for payload in self._payloads(host)] == [one for one in value.split(",") if one]
+        raise KeyError(word)
+
+    @staticmethod
+    def _payloads(host: Any) -> list[int]:
+        return [payload for batch in host.storage.batches for payload in batch.records]
+
+    def _column(self, broker_id: BrokerId) -> str:
+        """Role and epoch, then the log with a bar at the high watermark."""
+        host = self.cluster.hosts[broker_id]
+        records = [self._names[payload] for payload in self._payloads(host)]
+        broker = host.up
+        if broker is None:
+            return f"{host.down}: {' '.join(records)}"
+        partition = broker.partition
+        role = "L" if partition.is_leader else "F" if partition.leader_id is not None else "-"
+        mark = broker.log.high_watermark
+        return f"{role}{partition.leader_epoch} {' '.join([*records[:mark], '|', *records[mark:]])}"
+
+    def _transcript(self) -> str:
+        titles = ["event", *(chr(ord("A") + broker) for broker in range(self._count))]
+        rows = [titles, *([note, *columns] for note, columns in self._lines)]
+        widths = [max(len(row[index]) for row in rows) for index in range(len(titles))]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def run_scenario(header: dict[str, Any], text: str, rules: Rules | None = None) -> ScenarioResult:
+    """Run a scenario's text with these rules (None: all in force). Raises ScenarioError as `Scenario.run` does."""
+    return Scenario(header, Rules() if rules is None else rules, rules is None).run(text)
