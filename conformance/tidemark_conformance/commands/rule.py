@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _with_runs(card: cards.Card, jar: str | None) -> cards.Card:
     """The card with what TLC and the simulator show."""
     with progress(f"TLC: the models without {card.name}"):
-        counterexamples = tuple(cards.counterexample(removal, jar) for removal in card.removals)
+        counterexamples = tuple(cards.counterexample(removal, card.home, jar) for removal in card.removals)
     with progress("traces without it"):
         flagged = tuple(cards.flagged(row) for row in card.rows)
     return replace(card, counterexamples=counterexamples, flagged=flagged)

@@ -116,11 +116,20 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Home:
+    """A specification of this installation with rules: `protocol` is its folder's name."""
+
+    protocol: str
+    specification: Specification
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """All that is known of one rule."""
 
     name: str
-    protocol: str
+    home: Home
     definition: tuple[Line, ...]
     uses: tuple[tuple[str, Line], ...]
     python: PythonRule | None
@@ -130,15 +139,6 @@ class Card:
     counterexamples: tuple[Counterexample, ...] = ()
     flagged: tuple[Flagged, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """A specification of this installation with rules: `protocol` is its folder's name."""
-
-    protocol: str
-    specification: Specification
-    source: Source
 
 
 def homes() -> list[Home]:
@@ -201,7 +201,7 @@ def card(name: str) -> Card:
     found = removals(name, rows)
     if not found:
         notes.append("No model of the manifest does without it alone.")
-    return Card(name, home.protocol, definition, uses, python, flaws, rows, found, notes=tuple(notes))
+    return Card(name, home, definition, uses, python, flaws, rows, found, notes=tuple(notes))
 
 
 def snake(name: str) -> str:
@@ -294,8 +294,8 @@ def _without(model: manifests.Model) -> frozenset[str]:
     return without if isinstance(without, frozenset) else frozenset()
 
 
-def counterexample(removal: Removal, jar: str | None = None) -> Counterexample:
-    """TLC's trace of a model without the rule, from the verdict cache or by running it."""
+def counterexample(removal: Removal, home: Home, jar: str | None = None) -> Counterexample:
+    """TLC's trace of a model without the rule, from the verdict cache or by running it; `home` has the rule."""
 
     def nothing(note: str) -> Counterexample:
         return Counterexample(removal.row, "", (), False, note)
@@ -311,33 +311,45 @@ def counterexample(removal: Removal, jar: str | None = None) -> Counterexample:
     if outcome.result.verdict != "violates":
         return nothing(f"TLC finds no violation in {model.name}: {outcome.result.reason or outcome.result.verdict}.")
     result = outcome.result
-    try:
-        specification = load(model.module, model.cfg)
-        steps = tuple(_counter_steps(result.trace, compile_python(specification), specification.module.ghosts))
-    except Unusable:  # a model's module need not keep the conventions: its steps are shown without parameters
-        steps = tuple(_counter_steps(result.trace, None, ()))
+    specification = _of_model(model, home.specification)
+    steps = tuple(_counter_steps(result.trace, compile_python(specification), specification.module.ghosts))
     return Counterexample(removal.row, result.property or result.kind or "", steps, outcome.cached, "", result.loop)
 
 
-def _counter_steps(
-    trace: tuple[Step, ...], checks: PythonChecks | None, ghosts: tuple[str, ...]
-) -> Iterator[CounterStep]:
+def _of_model(model: manifests.Model, specification: Specification) -> Specification:
+    """The specification of a model; of one whose module does not keep the conventions, that of the rule with the
+    model's constants."""
+    try:
+        return load(model.module, model.cfg)
+    except Unusable:
+        given = cfg.read(model.cfg).constants
+        return replace(specification, constants={**specification.constants, **_chosen(given, specification)})
+
+
+def _chosen(given: dict[str, Value], specification: Specification) -> dict[str, Value]:
+    return {name: value for name, value in given.items() if name in specification.constants}
+
+
+def _counter_steps(trace: tuple[Step, ...], checks: PythonChecks, ghosts: tuple[str, ...]) -> Iterator[CounterStep]:
     for number, (before, after) in enumerate(pairwise(trace), 1):
         named = _labelled(checks, after.action or "", before.state, after.state)
         yield CounterStep(number, named, changes(before.state, after.state, ghosts))
 
 
-def _labelled(checks: PythonChecks | None, name: str, before: dict[str, Value], after: dict[str, Value]) -> str:
-    """The action with the parameters that lead from one state to the next (TLC does not print them)."""
-    if checks is None or name not in {action.name for action in checks.module.actions}:
-        return name or "a step"
-    for params in product(*checks.parameters(name)):
-        try:
-            if checks.action(name, params, before, after):
-                return label(name, params)
-        except EvaluationError:
-            continue
-    return name
+def _labelled(checks: PythonChecks, name: str, before: dict[str, Value], after: dict[str, Value]) -> str:
+    """The action with the parameters that lead from one state to the next, which TLC does not print.
+
+    TLC names no action either where a model wraps Next: then it is the first one that fits.
+    """
+    actions = [action.name for action in checks.module.actions]
+    for action in [name] if name in actions else actions:
+        for params in product(*checks.parameters(action)):
+            try:
+                if checks.action(action, params, before, after):
+                    return label(action, params)
+            except EvaluationError:
+                continue
+    return name or "a step"
 
 
 def flagged(row: zoo.Row) -> Flagged:

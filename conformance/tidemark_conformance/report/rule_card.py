@@ -12,7 +12,10 @@ from tidemark_conformance.explain.card import Card, Counterexample, Flagged, Lis
 from tidemark_conformance.explain.source import Line
 from tidemark_conformance.report.diagram import change_text
 from tidemark_conformance.report.explanation import reason_lines
-from tidemark_conformance.report.paragraphs import columns, hanging
+from tidemark_conformance.report.paragraphs import hanging
+
+LABEL = 36
+"""A label of a counterexample's step that is wider pushes what follows it aside."""
 
 
 def render_list(rules: Sequence[Listed], console: Console) -> None:
@@ -32,7 +35,7 @@ def render_list(rules: Sequence[Listed], console: Console) -> None:
 def render(card: Card, console: Console) -> None:
     """The whole card, top to bottom: specification, Python, zoo, counterexample, flagged step."""
     head = Text(card.name, style="bold")
-    head.append(f"  a rule of {card.protocol}", style="dim not bold")
+    head.append(f"  a rule of {card.home.protocol}", style="dim not bold")
     console.print(head)
     _title(console, "specification")
     _code(console, card.definition)
@@ -95,11 +98,14 @@ def _counterexample(console: Console, found: Counterexample) -> None:
         return
     said = f"{found.property} falls after {len(found.steps)} steps"
     console.print(Text(f"  {said}{' (from the verdict cache)' if found.cached else ''}:", style="dim"))
-    rows = []
+    wide = min(LABEL, max(len(step.label) for step in found.steps))
     for step in found.steps:
-        changed = "; ".join(change_text(change) for change in step.changes if not change.ghost)
-        rows.append((Text(f"{step.number:>2}  {step.label}"), Text(changed, style="dim")))
-    columns(console, "  ", rows)
+        changed = sorted((change_text(change) for change in step.changes if not change.ghost), key=len)
+        line = Text(f"  {step.number:>2}  {step.label:{wide}}  ")
+        line.append("; ".join(changed), style="dim")
+        line.truncate(console.width, overflow="ellipsis")
+        line.rstrip()
+        console.print(line, no_wrap=True)
     if found.loop is not None:
         console.print(Text(f"  and so on for ever from the state after step {found.loop}", style="dim"))
 
