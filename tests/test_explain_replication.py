@@ -13,7 +13,7 @@ from tidemark_conformance.check.generate import generate
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import Schema, schema_of
 
-ROW, RULE, ACTION = "KAFKA-7128", "ReachedEpochStart", "ExpandIsr"
+ROW, RULE, ACTION = "acks-1", "AckAllOnlyBelowHw", "CompleteProduce"
 SETTINGS = {"protocol": "replication", "steps": 50, "flaw": ROW}
 
 
@@ -25,11 +25,11 @@ def schema() -> Schema:
 
 @pytest.fixture(scope="module")
 def flawed(schema: Schema, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Traces of a cluster whose leaders take followers into the ISR too early, as `tidemark simulate` writes them."""
+    """Traces of a cluster whose leaders acknowledge too early, as `tidemark simulate` writes them."""
     known = protocols.protocol("replication")
     header = schema.with_nodes(known.nodes())
     folder = tmp_path_factory.mktemp("flawed") / "traces"
-    generate(known.make_simulator(header, steps=50, flaw=ROW), range(120), folder, header, SETTINGS)
+    generate(known.make_simulator(header, steps=50, flaw=ROW), range(40), folder, header, SETTINGS)
     return folder
 
 

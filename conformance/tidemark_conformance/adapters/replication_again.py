@@ -11,7 +11,7 @@ from typing import Any
 
 from tidemark.sim.run import WORD, Run, Simulator
 
-from tidemark_conformance.adapters.replication import removed
+from tidemark_conformance.adapters.replication import DEFAULT_PROFILE, removed
 from tidemark_conformance.check import zoo
 
 FAULTS = frozenset({"pause", "resume", "cut", "lag", "mend", "slow_disk", "skew", "stop"})
@@ -31,7 +31,7 @@ class Replayed(Run):
         self.played: list[int] = []
 
     def _chaos(self, steps: int) -> None:
-        recorder, cluster, kinds = self.recorder, self.cluster, self.simulator.kinds
+        recorder, cluster, kinds = self.recorder, self.cluster, self.kinds
         for number, word in enumerate(self.words):
             if recorder.records > steps:
                 return
@@ -78,7 +78,7 @@ class ReplicationAgain:
     @property
     def decisions(self) -> Sequence[str]:
         """The kind of every event."""
-        kinds = self._simulator.kinds
+        kinds = self._simulator.for_seed(self._seed)[1]
         return [OTHERS, *(kinds[self._words[number] & 255] for number in self._numbers)]
 
     def stream(self, kept: Sequence[int]) -> bytes:
@@ -94,5 +94,5 @@ def resimulation(header: Mapping[str, Any], trace: str, settings: Mapping[str, A
     seed = int(trace.removeprefix("seed-"))
     flaw = settings.get("flaw")
     rules = removed(zoo.select([flaw])[0].rules if flaw else ())
-    profile = settings.get("profile") or "chaos"
+    profile = settings.get("profile") or DEFAULT_PROFILE
     return ReplicationAgain(Simulator(dict(header), steps=settings["steps"], profile=profile, rules=rules), seed)

@@ -371,7 +371,10 @@ def flagged(row: zoo.Row) -> Flagged:
     header = schema.with_nodes(known.nodes())
     if file.is_file() and "golden" in entry:
         text = file.read_text(encoding="utf-8")
-        data = resolve(entry["golden"], row.protocol)(header.to_json(), text, row.rules)
+        try:
+            data = resolve(entry["golden"], row.protocol)(header.to_json(), text, row.rules)
+        except Unusable as problem:
+            return Flagged(row.id, golden, None, "", "", f"It does not run: {problem}.")
         traces: Iterator[Stored] = iter([Stored(row.id, data, file, header)])
         source = golden
     else:
