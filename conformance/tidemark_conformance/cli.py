@@ -28,7 +28,7 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit code (0 holds, 1 violation, 2 unusable input or environment, 3 undecided)."""
+    """Run one subcommand; returns its exit code: 0 holds, 1 violation, 2 unusable input or environment, 3 undecided."""
     parser = argparse.ArgumentParser(prog="tidemark", description=__doc__)
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
     arguments = list(sys.argv[1:] if argv is None else argv)
