@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tidemark.replication.flaws import rules_without
-from tidemark.sim import PROFILES, simulate
+from tidemark.sim import MIXES, PROFILES, simulate
 from tidemark.sim.scenario import ScenarioError, run_scenario
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.generate import Simulated, Simulator
@@ -16,11 +16,13 @@ from tidemark_conformance.errors import Unusable
 NODES = ("b1", "b2", "b3", "controller")
 """Where steps happen; what the network does happens nowhere."""
 
+DEFAULT_PROFILE = "mixed"
+
 _rules: dict[tuple[str, ...], Any] = {}
 
 
 def simulator(
-    header: Mapping[str, Any], *, steps: int, flaw: str | None = None, profile: str = "chaos", **others: Any
+    header: Mapping[str, Any], *, steps: int, flaw: str | None = None, profile: str = DEFAULT_PROFILE, **others: Any
 ) -> Simulator:
     """Traces of the simulated cluster. `flaw`: a row of the zoo, by id or number, whose rules are removed.
 
@@ -28,8 +30,9 @@ def simulator(
     """
     if others:
         raise Unusable(f"replication's simulator has no option {sorted(others)[0]}; it takes profile")
-    if profile not in PROFILES:
-        raise Unusable(f"replication's simulator has no profile {profile}; choose from {', '.join(sorted(PROFILES))}")
+    if profile not in PROFILES and profile not in MIXES:
+        known = ", ".join(sorted([*PROFILES, *MIXES]))
+        raise Unusable(f"replication's simulator has no profile {profile}; choose from {known}")
     rules = tuple(sorted(zoo.select([flaw])[0].rules)) if flaw else ()
     removed(rules)
     return partial(run, dict(header), steps, profile, rules)

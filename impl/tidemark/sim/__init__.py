@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tidemark.replication.rules import Rules
-from tidemark.sim.profiles import PROFILES
+from tidemark.sim.profiles import MIXES, PROFILES
 from tidemark.sim.run import Simulator, SimResult
 
-__all__ = ["PROFILES", "SimResult", "Simulator", "simulate"]
+__all__ = ["MIXES", "PROFILES", "SimResult", "Simulator", "simulate"]
 
 _simulators: dict[tuple[Any, ...], tuple[Any, Simulator]] = {}
 
 
 def simulate(
-    seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = "chaos", rules: Rules | None = None
+    seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = "mixed", rules: Rules | None = None
 ) -> SimResult:
     """One trace. `table` is a trace header as `tidemark schema` prints it (a dict); its constants say how many brokers
     there are. What can be prepared is kept for the next call with the same arguments.

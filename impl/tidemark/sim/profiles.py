@@ -132,3 +132,6 @@ PROFILES = {
     profile.name: profile
     for profile in (CHAOS, ELECTIONS, RESTARTS, LATE_READS, Profile("calm", CALM, heals=256, skewed=0, reply_lost=0))
 }
+
+MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "chaos", "late-reads", "calm")}
+"""Profiles that take others in turns, seed by seed."""

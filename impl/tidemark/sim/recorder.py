@@ -103,7 +103,9 @@ class Plan:
         self.units = _units(table)
         self.number_of = {unit.of: number for number, unit in enumerate(self.units)}
         self.of_connection = [
-            self.number_of["fetch", follower, source] for follower in range(table.count) for source in range(table.count)
+            self.number_of["fetch", follower, source]
+            for follower in range(table.count)
+            for source in range(table.count)
         ] + [self.number_of["alter", broker] for broker in range(table.count)]
         self.of_mark: list[dict[int, tuple[int, ...]]] = [{} for _ in range(table.count)]
         self.registrations = [self.number_of["registered", broker] for broker in range(table.count)]
@@ -184,7 +186,13 @@ def _units(table: Table) -> list[Unit]:
     nothing = count + count * count + count
     units = [
         Unit(
-            table.offset("metadata"), SEQUENCE, Abstraction.metadata, nothing, ("metadata",), Abstraction.change_cells, 4
+            table.offset("metadata"),
+            SEQUENCE,
+            Abstraction.metadata,
+            nothing,
+            ("metadata",),
+            Abstraction.change_cells,
+            4,
         ),
         Unit(table.offset("produced"), NUMBER, Abstraction.produced, nothing, ("produced",)),
     ]

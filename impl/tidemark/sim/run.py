@@ -19,7 +19,7 @@ from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.healing import beyond_repair, heal
-from tidemark.sim.profiles import PROFILES, Profile
+from tidemark.sim.profiles import MIXES, PROFILES, Profile
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Plan, Recorder
 
@@ -54,15 +54,20 @@ class Simulator:
     def __init__(
         self, header: dict[str, Any], *, steps: int = 50, profile: str = "chaos", rules: Rules | None = None
     ) -> None:
-        if profile not in PROFILES:
-            raise ValueError(f"there is no profile {profile}; the profiles are {', '.join(PROFILES)}")
+        if profile not in PROFILES and profile not in MIXES:
+            raise ValueError(f"there is no profile {profile}; the profiles are {', '.join([*PROFILES, *MIXES])}")
         self.table = Table(header)
         self.plan = Plan(header, self.table)
         self.steps = steps
-        self.profile = PROFILES[profile]
         self.rules = rules if rules is not None else Rules()
         self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
-        self.kinds = weight_table(self.profile)
+        self._profiles = [PROFILES[name] for name in MIXES.get(profile, (profile,))]
+        self._kinds = {profile.name: weight_table(profile) for profile in self._profiles}
+
+    def for_seed(self, seed: int) -> tuple[Profile, list[str]]:
+        """The profile of a seed (a mix takes them in turns), and its 256 kinds of events."""
+        profile = self._profiles[seed % len(self._profiles)]
+        return profile, self._kinds[profile.name]
 
     def run(self, seed: int) -> SimResult:
         """The trace of a seed."""
@@ -86,7 +91,7 @@ class Run:
     def __init__(self, simulator: Simulator, seed: int) -> None:
         self.simulator = simulator
         self.seed = seed
-        self.profile = simulator.profile
+        self.profile, self.kinds = simulator.for_seed(seed)
         table = simulator.table
         random = Random(seed)
         self._bits = random.getrandbits
@@ -118,6 +123,7 @@ class Run:
         try:
             self._chaos(self.simulator.steps - (self.simulator.steps // 3 if self._heals else 0))
             if self._heals:
+                self._log_limit, self._value_limit = self.simulator.table.max_log, self.simulator.table.max_value
                 converged = heal(self.cluster, self._produce)
                 lost = [] if beyond_repair(self.cluster) else lost_payloads(self.cluster)
         except CapacityExceeded:
@@ -138,7 +144,7 @@ class Run:
 
     def _chaos(self, steps: int) -> None:
         known: dict[str, Callable[[int], bool]] = {kind: getattr(self, kind) for kind in self.profile.weights}
-        events = [known[kind] for kind in self.simulator.kinds]
+        events = [known[kind] for kind in self.kinds]
         bits, recorder, cluster = self._bits, self.recorder, self.cluster
         tries = 40 * steps
         while recorder.records <= steps and tries:

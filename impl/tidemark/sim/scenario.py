@@ -242,7 +242,9 @@ class Scenario:
         if word == "hw":
             return host.broker is not None and host.broker.log.high_watermark == int(value)
         if word == "log":
-            return [self._names[payload] for payload in self._payloads(host)] == [one for one in value.split(",") if one]
+            return [self._names[payload] for payload in self._payloads(host)] == [
+                one for one in value.split(",") if one
+            ]
         raise KeyError(word)
 
     @staticmethod
@@ -265,7 +267,9 @@ class Scenario:
         titles = ["event", *(chr(ord("A") + broker) for broker in range(self._count))]
         rows = [titles, *([note, *columns] for note, columns in self._lines)]
         widths = [max(len(row[index]) for row in rows) for index in range(len(titles))]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        )
 
 
 def run_scenario(header: dict[str, Any], text: str, rules: Rules | None = None) -> ScenarioResult:
