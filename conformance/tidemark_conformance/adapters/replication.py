@@ -74,7 +74,13 @@ def golden(header: Mapping[str, Any], text: str, without: Collection[str]) -> by
 
     Raises Unusable for a text that is no scenario, or whose expectations do not hold.
     """
+    return transcript(header, text, without)[0]
+
+
+def transcript(header: Mapping[str, Any], text: str, without: Collection[str]) -> tuple[bytes, str]:
+    """The delta stream of a scenario, and its transcript. Raises Unusable as `golden` does."""
     try:
-        return run_scenario(dict(header), text, removed(without) if without else None).stream
+        result = run_scenario(dict(header), text, removed(without) if without else None)
     except ScenarioError as problem:
         raise Unusable(f"a golden scenario does not run as it says: {problem}") from problem
+    return result.stream, result.transcript
