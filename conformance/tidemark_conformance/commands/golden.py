@@ -1,8 +1,10 @@
 """`tidemark golden [ROW...]`: run the golden scenarios and rewrite their transcripts.
 
-A scenario stands in `traces/golden/<row>.txt`, prose and events for its protocol's simulator. Below a marker line this
-command writes what happened: with the row's rules removed, where the row's property must fall and every step must conform
-to the specification without them, and with all rules in force. A diff of these files is read by a person.
+A scenario stands in `traces/golden/<row>.txt`: a story, and the events that drive its protocol's simulator through
+it. Below a marker line this command writes what happened, with the row's rules removed and with all rules in force. It
+holds the scenario to its row: the right specification refuses a step of the flawed run; the specification without the
+row's rules takes every step, while the row's property falls; and nothing of the run with all rules is flagged. A diff
+of these files is read by a person.
 
 The protocol takes part by `transcript = "package.module:function"` in `spec/protocols.toml`:
 `function(header, text, without) -> (delta stream, transcript)`.
@@ -11,9 +13,10 @@ The protocol takes part by `transcript = "package.module:function"` in `spec/pro
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 
 from tidemark_conformance.check import zoo
@@ -21,12 +24,31 @@ from tidemark_conformance.check.protocols import protocols
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.card import golden_root, registry, resolve
+from tidemark_conformance.explain.judge import NOT_A_STEP, Judge
+from tidemark_conformance.explain.load import Stored, decoded
+from tidemark_conformance.explain.scope import Evaluator
 from tidemark_conformance.report.progress import progress
-from tidemark_conformance.tla.kernels.runtime import NOT_A_STEP, compile_kernels
+from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load
-from tidemark_conformance.trace.schema import schema_of
+from tidemark_conformance.trace.header import Header
+from tidemark_conformance.trace.schema import Schema, schema_of
 
 MARKER = "# ---- what happened (make golden) ----"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A run judged by one specification.
+
+    `damage`: why it must not be judged ("" if it may); `refused`: the first record that is not a step, with its label
+    (None: all are); `fallen`: per property that fell its first record, with its label; `steps`: the records after the
+    initial one.
+    """
+
+    damage: str
+    refused: tuple[int, str] | None
+    fallen: dict[str, tuple[int, str]]
+    steps: int
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,64 +58,125 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0; 1 when a scenario does not show its row, or (with --check) a file is not up to date."""
+    """0; 1 when a row has no scenario, a scenario does not show its row, or (with --check) a file is not up to date."""
     console = Console(highlight=False, soft_wrap=True)
-    rows = [row for row in zoo.select(args.rows) if (golden_root() / f"{row.id}.txt").is_file()]
+    rows = zoo.select(args.rows)
     if not rows:
-        raise Unusable(f"{golden_root()} has no scenario of these rows; name a row that has one")
+        raise Unusable(f"the zoo has no rows, so there is nothing to run; give it some in {zoo.ZOO}")
     wrong = 0
     with progress("golden scenarios") as bar:
         for done, row in enumerate(rows):
             bar.update(done, len(rows))
-            file = golden_root() / f"{row.id}.txt"
-            text, complaint = rewritten(row, file)
-            stale = file.read_text(encoding="utf-8") != text
-            if stale and not args.check:
-                file.write_text(text, encoding="utf-8")
-            if complaint or (stale and args.check):
+            complaint = rewrite(row, golden_root() / f"{row.id}.txt", args.check)
+            if complaint:
                 wrong += 1
-                console.print(f"{row.id}: {complaint or 'its transcript is not up to date; run make golden'}")
+                console.print(f"{row.id}: {complaint}")
     console.print(f"{len(rows)} golden scenarios, {wrong} not as they should be")
     return 1 if wrong else 0
 
 
-def rewritten(row: zoo.Row, file: Path) -> tuple[str, str]:
-    """The file's new text, and what is wrong with its scenario ("" if it shows what its row says)."""
-    protocol = protocols()[row.protocol]
+def rewrite(row: zoo.Row, file: Path, check: bool) -> str:
+    """Run a row's scenario and write its transcript (`check`: only compare). Returns what is wrong, "" if nothing is."""
+    if not file.is_file():
+        return f"there is no scenario {file.name} in {file.parent}; write one"
+    old = file.read_text(encoding="utf-8")
+    text, complaint = rewritten(row, old)
+    if complaint or text == old:
+        return complaint
+    if check:
+        return "its transcript is not up to date; run make golden"
+    file.write_text(text, encoding="utf-8")
+    return ""
+
+
+def rewritten(row: zoo.Row, old: str) -> tuple[str, str]:
+    """A scenario's file with a new transcript, and "" if it shows its row; else the file as it is, and why it does not.
+
+    Raises Unusable for a protocol without transcripts.
+    """
     entry = registry()[row.protocol]
     if "transcript" not in entry:
         raise Unusable(f"the protocol {row.protocol} names no transcript in spec/protocols.toml; add one")
-    specification = load(protocol.spec, protocol.config)
-    header = schema_of(specification).with_nodes(protocol.nodes()).to_json()
+    stage = Stage(row.protocol)
     scenario = resolve(entry["transcript"], row.protocol)
-    text = file.read_text(encoding="utf-8").partition(MARKER)[0].rstrip()
-    flawed, shown = scenario(header, text, row.rules)
-    _, right = scenario(header, text, ())
-    parts = [text, "", MARKER, f"# Without {', '.join(row.rules)}:", *_commented(shown)]
-    parts += ["#", "# With all rules in force:", *_commented(right)]
-    return "\n".join(parts) + "\n", _complaint(row, specification, flawed)
+    text = old.partition(MARKER)[0].rstrip()
+    try:
+        flawed, flawed_shown = scenario(stage.header.to_json(), text, row.rules)
+        right, right_shown = scenario(stage.header.to_json(), text, ())
+    except Unusable as problem:
+        return old, str(problem)
+    refused, conforming = stage.judge(flawed, ()), stage.judge(flawed, row.rules)
+    clean = stage.judge(right, ())
+    complaint = _complaint(row, refused, conforming, clean)
+    if complaint or refused.refused is None:
+        return old, complaint
+    shown = [
+        MARKER,
+        f"# Without {', '.join(row.rules)}:",
+        *_commented(flawed_shown),
+        *_commented(f"Not a step of the right specification: {_place(refused.refused)}."),
+        *_commented(f"A step without {_these(row)}, as all are; {row.property} falls: {_falls(row, conforming)}."),
+        "#",
+        "# With all rules in force:",
+        *_commented(right_shown),
+        *_commented(f"{clean.steps} steps, nothing flagged."),
+    ]
+    return "\n".join([text, "", *shown]) + "\n", ""
+
+
+class Stage:
+    """A protocol's specification, and judges of its runs by the reference evaluator: one per set of rules removed."""
+
+    def __init__(self, protocol: str) -> None:
+        known = protocols()[protocol]
+        self._specification: Specification = load(known.spec, known.config)
+        self._schema: Schema = schema_of(self._specification)
+        self.header: Header = self._schema.with_nodes(known.nodes())
+
+    def judge(self, stream: bytes, without: Collection[str]) -> Verdict:
+        """Judge one delta stream by the specification without some rules."""
+        specification = with_rules_off(self._specification, frozenset(without))
+        judge = Judge(specification, compile_python(specification), Evaluator(specification))
+        trace = decoded(Stored("golden", stream, golden_root(), self.header), self._schema)
+        judgement = judge(trace)
+        found = {key: (number, trace.events[number].label) for key, number in judgement.first.items()}
+        refused = found.pop((NOT_A_STEP, ""), None)
+        return Verdict(
+            judgement.reason, refused, {name: place for (_, name), place in found.items()}, len(trace.events) - 1
+        )
+
+
+def _complaint(row: zoo.Row, refused: Verdict, conforming: Verdict, clean: Verdict) -> str:
+    """What keeps a scenario from showing its row."""
+    damage = refused.damage or conforming.damage or clean.damage
+    if damage:
+        return f"its trace cannot be judged: {damage}"
+    if refused.refused is None:
+        return "every step of the flawed run is one of the right specification"
+    if conforming.refused is not None:
+        return f"{_place(conforming.refused)} is no step without {_these(row)} either"
+    if row.property not in conforming.fallen:
+        fallen = ", ".join(sorted(conforming.fallen)) or "nothing"
+        return f"{row.property} does not fall without {_these(row)}; what falls: {fallen}"
+    if clean.refused is not None:
+        return f"with all rules in force {_place(clean.refused)} is not a step"
+    if clean.fallen:
+        name, place = min(clean.fallen.items(), key=lambda item: item[1][0])
+        return f"with all rules in force {name} falls: {_place(place)}"
+    return ""
+
+
+def _falls(row: zoo.Row, conforming: Verdict) -> str:
+    return _place(conforming.fallen[row.property])
+
+
+def _these(row: zoo.Row) -> str:
+    return "the rule" if len(row.rules) == 1 else "the rules"
+
+
+def _place(found: tuple[int, str]) -> str:
+    return f"step {found[0]}, {found[1]}"
 
 
 def _commented(text: str) -> list[str]:
     return [f"#   {line}".rstrip() for line in text.splitlines()]
-
-
-def _complaint(row: zoo.Row, specification: Specification, stream: bytes) -> str:
-    """What keeps a flawed scenario's trace from showing its row."""
-    right = _first(with_rules_off(specification, frozenset()), stream)
-    flawed = _first(with_rules_off(specification, frozenset(row.rules)), stream)
-    if right[NOT_A_STEP] < 0:
-        return "every step is one of the right specification"
-    if flawed[NOT_A_STEP] >= 0:
-        return f"step {flawed[NOT_A_STEP]} is none without the row's rules either"
-    if flawed.get(row.property, -1) < 0:
-        return f"{row.property} does not fall"
-    return ""
-
-
-def _first(specification: Specification, stream: bytes) -> dict[str, int]:
-    """Per check the first record that fails, -1 none."""
-    kernels = compile_kernels(specification)
-    data = np.frombuffer(stream, np.uint8)
-    result = kernels.check(data, np.array([0, len(stream)], np.int64))
-    return {name: int(first) for name, first in zip(kernels.checks, result.first[0], strict=True)}
