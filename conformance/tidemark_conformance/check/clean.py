@@ -24,6 +24,7 @@ from tidemark_conformance.paths import cache_root
 from tidemark_conformance.report.progress import Progress
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.trace.header import Json
 from tidemark_conformance.trace.schema import schema_of
 
 if TYPE_CHECKING:
@@ -60,26 +61,35 @@ def clean_run(
     specification = load(protocol.spec, protocol.config, also=("FlawActions",))
     header = schema_of(specification).with_nodes(protocol.nodes())
     simulator = protocol.make_simulator(header, steps=steps)
-    settings = {"protocol": protocol.name, "steps": steps, "flaw": None, "code": _digest(protocol.simulator)}
-    folder = _folder(protocol.name, settings | {"traces": traces, "spec": specification.hash})
+    settings: dict[str, Json] = {
+        "protocol": protocol.name,
+        "steps": steps,
+        "flaw": None,
+        "code": _digest(protocol.simulator),
+    }
+    folder = _folder(protocol.name, settings | {"traces": traces}, specification)
     run = generate(simulator, range(traces), folder, header, settings, session=session, progress=progress)
     result = audit(session, [str(folder)], specification, Options(oracle=oracle), progress)
-    return CleanRun(protocol.name, run, result, tuple(_complaints(specification, run, result)))
+    return CleanRun(protocol.name, run, result, tuple(_complaints(protocol, specification, run, result)))
 
 
-def _complaints(specification: Specification, run: Generated, result: AuditResult) -> Iterable[str]:
+def _complaints(protocol: Protocol, specification: Specification, run: Generated, result: AuditResult) -> Iterable[str]:
     """What a do-nothing implementation would leave out, and what the simulator's own client found."""
     flaws = flaw_actions(specification)
-    for action, (taken, _) in result.actions.items():
-        if not taken and action not in flaws:
-            yield f"no step of {action}"
-        if taken and action in flaws:
+    shown = {f"action {action}": taken for action, (taken, _) in result.actions.items() if action not in flaws}
+    shown |= {f"rule {rule} held": held for rule, (held, _) in result.rules.items()}
+    shown |= {f"rule {rule} blocked": blocked for rule, (_, blocked) in result.rules.items()}
+    for thing, number in shown.items():
+        if not number and thing not in protocol.unreached:
+            yield f"{thing}: never"
+        if number and thing in protocol.unreached:
+            yield f"{thing} is excused in protocols.toml but reached {number:,} times"
+    for thing in protocol.unreached:
+        if thing not in shown:
+            yield f"{thing} is excused in protocols.toml but unknown"
+    for action in flaws & result.actions.keys():
+        if result.actions[action][0]:
             yield f"{action} is taken, though it needs a rule out of force"
-    for rule, (held, blocked) in result.rules.items():
-        if not held:
-            yield f"rule {rule} never holds"
-        if not blocked:
-            yield f"rule {rule} never says no"
     for name, number in sorted(run.facts.items()):
         if name.startswith(BAD) and number:
             yield f"{number:,} x {name.removeprefix(BAD)}"
@@ -93,9 +103,10 @@ def flaw_actions(specification: Specification) -> frozenset[str]:
     return frozenset(compile_python(specification).constant(named.body)) if named else frozenset()
 
 
-def _folder(protocol: str, settings: dict[str, object]) -> Path:
+def _folder(protocol: str, settings: dict[str, Json], specification: Specification) -> Path:
     """The run's folder; other runs of the protocol are deleted, for they take room and are of another time."""
-    digest = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]
+    constants = sorted((name, repr(value)) for name, value in specification.constants.items())
+    digest = hashlib.sha256(repr((sorted(settings.items()), specification.hash, constants)).encode()).hexdigest()[:16]
     root = cache_root() / "runs"
     for other in root.glob(f"{protocol}-*"):
         if other.name != f"{protocol}-{digest}" and (other / MANIFEST).is_file():

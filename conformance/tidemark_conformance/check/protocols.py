@@ -5,6 +5,8 @@ name.
     spec = "twophase/TwoPhase.tla"                 # below spec/
     config = "twophase/TwoPhase.cfg"
     simulator = "package.module:factory"           # what makes traces
+    [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
+    "rule KeepDecision blocked" = "why"
 
 `factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints
 it), the number of steps that a trace should have, and the name of a flaw or None; `simulate(seed)` returns an object
@@ -17,7 +19,7 @@ from __future__ import annotations
 import importlib
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +33,16 @@ REGISTRY = "protocols.toml"
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged."""
+    """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
+
+    `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it.
+    """
 
     name: str
     spec: Path
     config: Path
     simulator: str
+    unreached: dict[str, str] = field(default_factory=dict)
 
     def _factory(self) -> tuple[Any, Callable[..., Simulator]]:
         module_name, _, attribute = self.simulator.partition(":")
@@ -66,7 +72,13 @@ def protocols() -> dict[str, Protocol]:
     try:
         table = tomllib.loads(path.read_text())
         return {
-            name: Protocol(name, spec_root() / entry["spec"], spec_root() / entry["config"], entry["simulator"])
+            name: Protocol(
+                name,
+                spec_root() / entry["spec"],
+                spec_root() / entry["config"],
+                entry["simulator"],
+                dict(entry.get("unreached", {})),
+            )
             for name, entry in table.items()
         }
     except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as problem:
