@@ -107,6 +107,26 @@ RESTARTS = Profile(
 )
 """Machines fail and come back, and the controller is slow to decide proposals."""
 
+SLOW_CONTROLLER = Profile(
+    "slow-controller",
+    {
+        "fetch": 96,
+        "produce": 18,
+        "apply": 30,
+        "alter": 4,
+        "maintain_isr": 22,
+        "purgatory": 2,
+        "crash": 1,
+        "crash_outsider": 12,
+        "expire": 26,
+        "heartbeat": 22,
+        "start": 22,
+    },
+    heals=24,
+    skewed=0,
+)
+"""The controller decides proposals late, while machines fail and come back quickly."""
+
 LATE_READS = Profile(
     "late-reads",
     {
@@ -130,7 +150,14 @@ LATE_READS = Profile(
 
 PROFILES = {
     profile.name: profile
-    for profile in (CHAOS, ELECTIONS, RESTARTS, LATE_READS, Profile("calm", CALM, heals=256, skewed=0, reply_lost=0))
+    for profile in (
+        CHAOS,
+        ELECTIONS,
+        RESTARTS,
+        SLOW_CONTROLLER,
+        LATE_READS,
+        Profile("calm", CALM, heals=256, skewed=0, reply_lost=0),
+    )
 }
 
 MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "chaos", "late-reads", "calm")}

@@ -318,7 +318,14 @@ class Run:
 
     def crash(self, word: int) -> bool:
         """A machine fails and keeps some of what was not flushed."""
+        return self._crash(word % self._count, word >> 8)
+
+    def crash_outsider(self, word: int) -> bool:
+        """A machine fails whose broker is not in the ISR: it was catching up, perhaps."""
         broker_id = word % self._count
+        return broker_id not in self.cluster.control.partition.isr and self._crash(broker_id, word >> 8)
+
+    def _crash(self, broker_id: BrokerId, word: int) -> bool:
         cluster = self.cluster
         if cluster.control.registrations[broker_id].broker_epoch >= self._incarnation_limit:
             return False
@@ -326,7 +333,7 @@ class Run:
             return False
         storage = cluster.hosts[broker_id].storage
         unflushed = storage.end_offset - storage.flushed_offset
-        keep = storage.end_offset - (word >> 8) % (unflushed + 1)
+        keep = storage.end_offset - word % (unflushed + 1)
         return cluster.crash_broker(broker_id, keep)
 
     def _another_intact(self, broker_id: BrokerId) -> bool:
