@@ -10,14 +10,17 @@ from pathlib import Path
 
 import numpy as np
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.ir import Const, Expr, Op, Var
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.program import Generator, Program, Source
 from tidemark_conformance.tla.kernels.runtime import Kernels, evaluator
 from tidemark_conformance.tla.layout import action_parameters, layout_of
-from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
+from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python, evaluate_constant
 from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tla.typeok import conjuncts, strip
 from tidemark_conformance.tla.types import TAtom, TBool, TFun, TInt, TRec, TSeq, TSet, TTuple, TUnion, Type
-from tidemark_conformance.tla.values import Fn, Value, function
+from tidemark_conformance.tla.values import Fn, Value, function, in_order
+from tidemark_conformance.tla.walk import map_children
 
 MODELS = Path(__file__).parent / "models"
 State = dict[str, Value]
@@ -34,6 +37,27 @@ class Subject:
     def random_states(self, count: int, seed: int) -> list[State]:
         draw = random.Random(seed)
         return [{v.name: value_of(v.type, draw) for v in self.kernels.layout.variables} for _ in range(count)]
+
+    def initial(self) -> State:
+        """A state of Init without ghosts, from its conjuncts `v = e` and `v \\in S` in their order."""
+        state: State = {}
+        for expr, _ in conjuncts(self.spec.module.init):
+            match expr:
+                case Op("eq", (left, right)):
+                    state[strip(left).name] = self._value(right, state)
+                case Op("in", (left, right)):
+                    state[strip(left).name] = in_order(self._value(right, state))[0]
+        return state
+
+    def _value(self, expr: Expr, state: State) -> Value:
+        """The value of an expression over the variables set so far."""
+        fixed = {name: Const(f"now_{name}") for name in state}
+
+        def put(node: Expr) -> Expr:
+            return fixed[node.name] if isinstance(node, Var) else map_children(node, put)
+
+        constants = {**self.spec.constants, **{f"now_{name}": value for name, value in state.items()}}
+        return evaluate_constant(put(expr), constants)
 
     def neighbour(self, state: State, draw: random.Random, ghosts: bool = True) -> State:
         """A state that differs a little, mostly in one variable."""
@@ -52,6 +76,12 @@ class Subject:
 def alphabet() -> Subject:
     """The model with one predicate per construct."""
     return subject(MODELS / "Alphabet.tla", MODELS / "Alphabet.cfg")
+
+
+@cache
+def bestiary() -> Subject:
+    """The model with the rarer shapes."""
+    return subject(MODELS / "Bestiary.tla", MODELS / "Bestiary.cfg")
 
 
 @cache

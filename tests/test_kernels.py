@@ -9,16 +9,15 @@ import sys
 
 import numpy as np
 import pytest
-from kernel_reference import MODELS, Attempt, Subject, alphabet, holds, replayed, stream, two_phase
+from kernel_reference import MODELS, Attempt, Subject, alphabet, bestiary, holds, replayed, stream, two_phase
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.kernels.runtime import BatchResult
 from tidemark_conformance.tla.spec import load
-from tidemark_conformance.tla.values import ModelValue
 
-SUBJECTS = {"Alphabet": (alphabet, 400), "TwoPhase": (two_phase, 800)}
+SUBJECTS = {"Alphabet": (alphabet, 400), "Bestiary": (bestiary, 400), "TwoPhase": (two_phase, 800)}
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
@@ -69,7 +68,7 @@ def _random_traces(subject: Subject, count: int, seed: int) -> list[tuple[dict, 
     draw = random.Random(seed)
     made = []
     for _ in range(count):
-        state = _initial(subject)
+        state = subject.initial()
         initial, attempts = state, []
         for _ in range(draw.randrange(12)):
             kind = draw.choice([0, 0, 0, 0, 1, 2])
@@ -81,33 +80,12 @@ def _random_traces(subject: Subject, count: int, seed: int) -> list[tuple[dict, 
     return made
 
 
-def _initial(subject: Subject) -> dict:
-    """A state of Init, found among near misses of an empty one."""
-    layout = subject.kernels.layout
-    ghosts = {v.name for v in layout.variables if v.ghost}
-    if subject is two_phase():
-        members = [ModelValue(name) for name in ("r1", "r2", "r3")]
-        from tidemark_conformance.tla.values import Fn
-
-        working = Fn(dict.fromkeys(members, "working"))
-        return {"rmState": working, "tmState": "init", "tmPrepared": frozenset(), "messages": frozenset()}
-    blank = [0] * layout.base_cells
-    state = layout.decode(blank, ghosts=False)
-    state.update(nums=frozenset({1}), row=(0, 1, 2), maybe=ModelValue("None"))
-    idle = layout.by_name["slot"].type.range.tags.members.index("idle")
-    for unit in range(3):
-        blank[layout.by_name["slot"].offset + unit * layout.by_name["slot"].unit_size] = idle
-    state["slot"] = layout.decode(blank, ghosts=False)["slot"]
-    assert not ghosts & state.keys()
-    return state
-
-
 def _check(subject: Subject, streams: list[bytes], **options: object) -> BatchResult:
     offsets = np.cumsum([0, *map(len, streams)], dtype=np.int64)
     return subject.kernels.check(np.frombuffer(b"".join(streams), np.uint8), offsets, **options)
 
 
-@pytest.mark.parametrize(("name", "count"), [("Alphabet", 60), ("TwoPhase", 300)])
+@pytest.mark.parametrize(("name", "count"), [("Alphabet", 60), ("Bestiary", 60), ("TwoPhase", 300)])
 def test_replay_agrees_with_the_reference(name: str, count: int) -> None:
     """First failing record of every check, reasons, and both sides of every rule, on traces that fail all over."""
     subject = SUBJECTS[name][0]()
@@ -200,7 +178,7 @@ def test_without_is_a_runtime_argument() -> None:
         for name in ("TwoPhase", "TwoPhaseFlawed")
     )
     assert right.folder == flawed.folder
-    state = {**_initial(two_phase()), "decided": two_phase().python.initial_ghosts(_initial(two_phase()))["decided"]}
+    state = {**two_phase().initial(), "decided": two_phase().python.initial_ghosts(two_phase().initial())["decided"]}
     from tidemark_conformance.tla.values import Fn
 
     message = Fn({"type": "decision", "outcome": "committed"})

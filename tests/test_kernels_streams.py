@@ -9,17 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_reference import Subject, two_phase
+from kernel_reference import Subject, alphabet, two_phase
 from tidemark_conformance.tla.kernels.driver import REASONS, crc_tables
 from tidemark_conformance.tla.kernels.stream import End, Malformed, Record, StreamWriter, records
 from tidemark_conformance.tla.values import Fn, ModelValue
 
 
 def initial_cells(subject: Subject) -> list[int]:
-    members = [ModelValue(name) for name in ("r1", "r2", "r3")]
-    working = Fn(dict.fromkeys(members, "working"))
-    state = {"rmState": working, "tmState": "init", "tmPrepared": frozenset(), "messages": frozenset()}
-    return subject.kernels.layout.encode(state, ghosts=False)
+    return subject.kernels.layout.encode(subject.initial(), ghosts=False)
 
 
 def good_writer() -> StreamWriter:
@@ -134,6 +131,29 @@ def test_capacity_flag_and_bounds() -> None:
     writer = good_writer()
     writer.step(0, [0], 0, [(0, 99)])
     assert verdict(writer.end()) == (2, "capacity exceeded")
+
+
+@pytest.mark.parametrize(
+    ("variable", "cells", "reason"),
+    [
+        ("log", {1: 1}, "malformed stream"),  # an element of an empty sequence
+        ("log", {0: 1, 1: 1}, "capacity exceeded"),  # a record whose value is 0, and 1 is its least
+        ("log", {0: 1, 2: 2, 4: 2}, "malformed stream"),  # an element behind the last
+        ("slot", {1: 1}, "malformed stream"),  # a field that the idle slot does not have
+    ],
+)
+def test_cells_of_no_value(variable: str, cells: dict[int, int], reason: str) -> None:
+    """Unused cells are 0 and used ones within their own bounds, in sequences and unions too."""
+    subject = alphabet()
+    place = subject.kernels.layout.by_name[variable]
+    state = initial_cells(subject)
+    for at, value in cells.items():
+        state[place.offset + at] = value
+    writer = subject.kernels.writer()
+    writer.initial(state)
+    stream = writer.end()
+    result = subject.kernels.check(np.frombuffer(stream, np.uint8), np.array([0, len(stream)], np.int64))
+    assert (result.verdict[0], REASONS[result.reason[0]]) == (2, reason)
 
 
 def test_not_from_init() -> None:

@@ -210,9 +210,11 @@ def type_of_set(expr: Expr, constant: Evaluate, loc: Loc | None = None) -> Type:
 
 
 def _members(expr: Expr, elem: Type, constant: Evaluate, loc: Loc | None) -> tuple[tuple[Value, ...], Type]:
-    """The values of a set expression (all values of its type if that is what the set is), in canonical order."""
-    listed = enumerate_type(elem)
-    if listed is not None and not isinstance(elem, TInt | TAtom):
+    """The values of a set expression in canonical order; all values of its type if that is what the set is."""
+    if exact(expr, constant):
+        listed = enumerate_type(elem)
+        if listed is None:
+            raise unsupported(f"SUBSET of a set of more than {MAX_SET} elements", loc)
         return tuple(listed), elem
     return canonical(constant(expr), loc)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tidemark_conformance.tla.kernels import compound, iteration, membership, storing, values
+from tidemark_conformance.tla.kernels import compound, iteration, membership, sets, storing, values
 from tidemark_conformance.tla.kernels.context import Context, both, conjunction, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
@@ -291,23 +291,26 @@ def loop(c: Context, count: str, body: Callable[[str], str]) -> str:
 
 def _equal_functions(c: Context, kind: TFun, a: Symbol, b: Symbol) -> str:
     universe = TSet(kind.key, kind.domain)
-    full = Mask(str((1 << len(kind.domain)) - 1), universe) if len(kind.domain) <= 62 else None
-    parts: list[Callable[[], str]] = []
-    for value in (a, b):
-        domain = domain_of(c, value)
-        if isinstance(domain, Mask) and full is not None and domain.kind == universe and domain.code == full.code:
-            continue
-        if isinstance(value, Place) and isinstance(value.kind, TFun) and value.kind.domain == kind.domain:
-            continue
-        if full is None:
-            raise c.unsupported("functions on more than 62 elements with unlike domains are compared")
-        parts.append(lambda domain=domain: membership.equal_sets(c, full, domain))  # type: ignore[misc]
+    parts: list[Callable[[], str]] = [lambda: _has_domain(c, a, kind), lambda: _has_domain(c, b, kind)]
 
     def body(index: str) -> str:
         return equal(c, at(c, a, universe, index), at(c, b, universe, index))
 
     parts.append(lambda: loop(c, str(len(kind.domain)), body))
     return conjunction(c, parts)
+
+
+def _has_domain(c: Context, value: Symbol, kind: TFun) -> str:
+    """Whether a function's domain is that of a type."""
+    if isinstance(value, Place) and isinstance(value.kind, TFun) and value.kind.domain == kind.domain:
+        return "True"
+    domain = domain_of(c, value)
+    if isinstance(domain, Range) and values.contiguous(kind.domain):
+        low, high = (Int(str(bound)) for bound in (kind.domain[0], kind.domain[-1]))
+        return both(_equal_integers(domain.lo, low), _equal_integers(domain.hi, high))
+    if len(kind.domain) > MAX_UNITS:
+        raise c.unsupported("functions on more than 62 elements with unlike domains are compared")
+    return membership.equal_sets(c, sets.full(TSet(kind.key, kind.domain)), domain)
 
 
 def at(c: Context, value: Symbol, universe: TSet, index: str) -> Symbol:

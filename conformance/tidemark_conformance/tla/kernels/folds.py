@@ -27,7 +27,7 @@ from tidemark_conformance.tla.kernels.symbols import (
     is_set,
 )
 from tidemark_conformance.tla.typeok import join
-from tidemark_conformance.tla.types import TBool, TInt, TSeq, TSet, Type, is_scalar
+from tidemark_conformance.tla.types import TBool, TFun, TInt, TRec, TSeq, TSet, TTuple, Type, is_scalar
 
 
 def fold(c: Context, expr: Fold, env: expressions.Env) -> Symbol:
@@ -78,19 +78,35 @@ def _accumulate(c: Context, accumulator: Place, following: Address, value: Symbo
 
 def _fold_type(c: Context, expr: Fold, env: expressions.Env, collection: Symbol, kind: Type) -> Type:
     """The type of a fold's accumulator: joined with the body's until it no longer grows."""
-    first = kind
-    for round in range(4):
+    room: int | None = None
+    for round_ in range(8):
         joined = _joined_with_body(c, expr, env, collection, kind)
+        if isinstance(joined, TSeq) and isinstance(kind, TSeq):
+            growth = joined.cap - kind.cap
+            if room is None and round_ > 0 and growth > 0:
+                room = joined.cap + growth * _most(c, collection)
+            joined = joined if room is None else TSeq(joined.elem, room)
         if joined == kind:
             return kind
-        if isinstance(joined, TInt):
-            joined = TInt(None, None)
-        if round == 1 and isinstance(joined, TSeq) and isinstance(kind, TSeq) and isinstance(first, TSeq):
-            return TSeq(
-                joined.elem, max(first.cap, 0) + _most(c, collection) * max(joined.cap - kind.cap, 0) + kind.cap
-            )
-        kind = joined
+        kind = _widened(kind, joined) if round_ > 0 else joined
     raise c.unsupported("a fold whose value grows with every element without a known bound")
+
+
+def _widened(old: Type, new: Type) -> Type:
+    """`new` with the integers unbounded that are not those of `old`, so that a fold's type comes to rest."""
+    match old, new:
+        case TInt(), TInt():
+            return new if old == new else TInt(None, None)
+        case TSeq(), TSeq():
+            return TSeq(_widened(old.elem, new.elem), new.cap)
+        case TFun(), TFun() if old.domain == new.domain:
+            return TFun(new.domain, new.key, _widened(old.range, new.range))
+        case TTuple(), TTuple() if len(old.parts) == len(new.parts):
+            return TTuple(tuple(_widened(x, y) for x, y in zip(old.parts, new.parts, strict=True)))
+        case TRec(), TRec() if [name for name, _ in old.fields] == [name for name, _ in new.fields]:
+            pairs = zip(old.fields, new.fields, strict=True)
+            return TRec(tuple((name, _widened(x, y)) for (name, x), (_, y) in pairs))
+    return new
 
 
 def _most(c: Context, collection: Symbol) -> int:

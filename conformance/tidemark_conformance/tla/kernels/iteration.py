@@ -125,10 +125,8 @@ def _iterate_range(c: Context, lo: Int, hi: Int, body: Callable[[Symbol], None],
 
 def _iterate_items(c: Context, items: tuple[Symbol, ...], body: Callable[[Symbol], None], stop: str | None) -> None:
     if len(items) <= 1:
-        with c.block("while True:"):
-            for item in items:
-                body(item)
-            c.line("break")
+        for item in items:
+            body(item)
         return
     index = c.name("i")
     c.line(f"{index} = 0")

@@ -26,7 +26,7 @@ from tidemark_conformance.tla.kernels.program import NOT_A_STEP, Generator, Prog
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
 from tidemark_conformance.tla.types import Evaluate
-from tidemark_conformance.tla.values import Value, show
+from tidemark_conformance.tla.values import show
 from tidemark_conformance.tla.walk import map_children
 
 if TYPE_CHECKING:
@@ -186,10 +186,6 @@ class Kernels:
         """Whether one step is a step of an action with parameter indices (ghosts play no part)."""
         return bool(self.actions_batch(name, _row(params), _row(cells), _row(nexts))[0])
 
-    def rule_counts(self) -> None:
-        """Coverage of batches is not kept: count over streams instead."""
-        raise Unusable("rule coverage is counted over streams: use Kernels.check.")
-
     def _batch(self, what: int, index: int, states: Cells, nexts: Cells, params: Cells | None = None) -> Cells:
         width = self.layout.cells
         states = states if what == 6 else np.ascontiguousarray(states, np.int64)
@@ -342,8 +338,3 @@ def _write(file: Path, content: bytes) -> None:
     temporary.write_bytes(content)
     os.utime(temporary, (_MTIME, _MTIME))
     os.replace(temporary, file)
-
-
-def constant_values(spec: Specification) -> dict[str, Value]:
-    """The constants that a trace's header carries: all but Without."""
-    return {name: value for name, value in spec.constants.items() if name != "Without"}

@@ -8,6 +8,7 @@ from typing import cast
 from tidemark_conformance.tla.kernels import compound, iteration, storing, values
 from tidemark_conformance.tla.kernels.context import Context
 from tidemark_conformance.tla.kernels.symbols import (
+    Atom,
     Choice,
     Enum,
     Filter,
@@ -90,6 +91,31 @@ def universe(c: Context, value: Symbol) -> TSet | None:
                 return None
             return _finite(TRec(tuple((name, cast(TSet, kind).elem) for name, kind in named)))
     return None
+
+
+def fixed(c: Context, value: Symbol) -> TSet | None:
+    """The universe of a set that certainly holds all of it, None for other sets."""
+    kind = universe(c, value)
+    if kind is None:
+        return None
+    match value:
+        case Mask(code, _):
+            return kind if code == full(kind).code else None
+        case Range(lo, hi):
+            return kind if is_number(lo.code) and is_number(hi.code) else None
+        case Enum(items):
+            known = all(isinstance(item, Int | Atom) and is_number(item.code) for item in items)
+            return kind if known and len(kind.members) == len(items) else None
+        case Product(parts):
+            return kind if all(fixed(c, part) is not None for part in parts) else None
+        case Subsets(source):
+            return kind if fixed(c, source) is not None else None
+    return None
+
+
+def is_number(code: str) -> bool:
+    """Whether a text is a number."""
+    return code.lstrip("-").isdigit()
 
 
 def _universe_of_elements(c: Context, inner: Symbol) -> TSet | None:

@@ -172,10 +172,10 @@ def _type_of_update(c: Context, value: Update, base: Type) -> Type:
 
 
 def _type_of_elements(c: Context, value: Seg | Literal) -> Type:
-    if isinstance(value, Literal) and not isinstance(value.domain, Range):
-        kind = sets.universe(c, value.domain)
+    if isinstance(value, Literal) and not (isinstance(value.domain, Range) and value.domain.lo.code == "1"):
+        kind = sets.fixed(c, value.domain)
         if kind is None:
-            raise c.unsupported("a function whose domain is not known to be among 62 values is used as a value")
+            raise c.unsupported("a function whose domain is no constant set of at most 62 values is used as a value")
         with c.captured() as buffer:
             target = type_of(c, value.body(member_at(c, kind, "0")))
         c.drop(buffer)
