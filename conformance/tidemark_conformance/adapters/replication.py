@@ -9,6 +9,7 @@ from typing import Any
 from tidemark.replication.flaws import rules_without
 from tidemark.sim import MIXES, PROFILES, simulate
 from tidemark.sim.scenario import ScenarioError, run_scenario
+
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.generate import Simulated, Simulator
 from tidemark_conformance.errors import Unusable

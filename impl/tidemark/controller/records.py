@@ -42,7 +42,8 @@ Record = PartitionChangeRecord | RegisterBrokerRecord | BrokerRegistrationChange
 
 
 class MetadataLog:
-    """The committed metadata: `records`, and `ends`, the offsets at which a batch ends (a broker applies whole batches).
+    """The committed metadata: `records`, and `ends`, the offsets at which a batch ends (a broker applies whole
+    batches).
 
     `partition_changes` are the partition's records alone, oldest first.
     """

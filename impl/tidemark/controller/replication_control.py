@@ -104,7 +104,8 @@ class ReplicationControl:
     # --- elections ------------------------------------------------------------------------------------------------
 
     def elect_leader(self, leader: BrokerId) -> ControllerResult:
-        """An operator's election: move the leadership to another valid broker. PREFERRED_LEADER_NOT_AVAILABLE: it is not
+        """An operator's election: move the leadership to another valid broker. PREFERRED_LEADER_NOT_AVAILABLE: it is
+        not
         one; ELECTION_NOT_NEEDED: it leads already."""
         partition = self.partition
         if leader == partition.leader:
@@ -140,7 +141,8 @@ class ReplicationControl:
     # --- changes of the partition (PartitionChangeBuilder) --------------------------------------------------------
 
     def _next_elr(self, isr: frozenset[BrokerId], unclean: frozenset[BrokerId]) -> frozenset[BrokerId]:
-        """Who leaves the ISR while it is below the minimum stays eligible, unless its shutdown was unclean (KIP-966)."""
+        """Who leaves the ISR while it is below the minimum stays eligible, unless its shutdown was unclean
+        (KIP-966)."""
         if len(isr) >= self._effective_min_isr:
             return frozenset()
         return ((self.partition.elr | self.partition.isr) - isr) - unclean
@@ -148,7 +150,8 @@ class ReplicationControl:
     def _partition_change(
         self, isr: frozenset[BrokerId], unclean: frozenset[BrokerId], leader: BrokerId | None
     ) -> tuple[Record, ...]:
-        """The record that gives the partition this ISR and leader; none if nothing changes. A leader from outside the ISR
+        """The record that gives the partition this ISR and leader; none if nothing changes. A leader from outside the
+        ISR
         (from the ELR, or unclean) becomes its only member."""
         old = self.partition
         elr = self._next_elr(isr, unclean)
@@ -176,7 +179,8 @@ class ReplicationControl:
         return ControllerResult((*change, RegisterBrokerRecord(broker, old.broker_epoch + 1)))
 
     def heartbeat(self, request: BrokerHeartbeatRequest, now: int) -> ControllerResult:
-        """A broker is alive: it may be unfenced, or begin or finish its controlled shutdown. STALE_BROKER_EPOCH: it is not
+        """A broker is alive: it may be unfenced, or begin or finish its controlled shutdown. STALE_BROKER_EPOCH: it
+        is not
         the registered incarnation."""
         broker, registration = request.broker_id, self.registrations[request.broker_id]
         if request.broker_epoch != registration.broker_epoch:

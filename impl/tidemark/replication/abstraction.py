@@ -1,25 +1,25 @@
 """The abstraction function: what the specification's variables are, read off the implementation's state.
 
-| variable                          | what it is here                                                                            |
-|-----------------------------------|--------------------------------------------------------------------------------------------|
-| `metadata`                        | the partition's changes in the metadata log; other records are left out                    |
-| `registered`                      | the controller's registrations; `since` counts the changes up to the registration's offset |
-| `status`                          | "running" for a registered process; else how the last one ended                            |
-| `brokerEpoch`                     | the process's epoch; of a broker that is down, the one it last registered with             |
-| `view`                            | the partition's leader, epochs and committed ISR; nothing before any metadata              |
-| `log`                             | the batches on disk, record by record; a payload's value is its rank among the appended    |
-| `flushed`, `checkpoint`           | the storage's recovery point, the high-watermark checkpoint                                |
-| `epochCache`                      | the cache; of a broker that is down, its checkpoint as recovery will trim it               |
-| `highWatermark`                   | the log's; of a broker that is down, the checkpoint's within the log                       |
-| `epochStart`                      | the leader's epoch start offset; 0 on a follower                                           |
-| `remoteLeo`, `remoteEpoch`        | the leader's remote replicas; -1 for its own and on a follower, whatever it remembers      |
-| `pendingIsr`                      | the undecided proposal                                                                     |
-| `produced`                        | how many payloads any leader has appended                                                  |
-| `waiting`                         | the required offsets of the delayed produces, by value                                     |
-| `lastFetchedEpoch`                | the follower's fetch state; -1 on a leader                                                 |
-| `fetch`                           | the exchange between a follower and a source: what was asked, what is being read, or the   |
-|                                   | answer, with the epoch and offset that the follower asked for                              |
-| `alter`                           | the exchange between a broker and the controller                                           |
+| variable | what it is here |
+|---|---|
+| `metadata` | the partition's changes in the metadata log; other records are left out |
+| `registered` | the controller's registrations; `since` counts the changes up to the registration's offset |
+| `status` | "running" for a registered process; else how the last one ended |
+| `brokerEpoch` | the process's epoch; of a broker that is down, the one it last registered with |
+| `view` | the partition's leader, epochs and committed ISR; nothing before any metadata |
+| `log` | the batches on disk, record by record; a payload's value is its rank among the appended |
+| `flushed`, `checkpoint` | the storage's recovery point, the high-watermark checkpoint |
+| `epochCache` | the cache; of a broker that is down, its checkpoint as recovery will trim it |
+| `highWatermark` | the log's; of a broker that is down, the checkpoint's within the log |
+| `epochStart` | the leader's epoch start offset; 0 on a follower |
+| `remoteLeo`, `remoteEpoch` | the leader's remote replicas; -1 for its own and on a follower, whatever it remembers |
+| `pendingIsr` | the undecided proposal |
+| `produced` | how many payloads any leader has appended |
+| `waiting` | the required offsets of the delayed produces, by value |
+| `lastFetchedEpoch` | the follower's fetch state; -1 on a leader |
+| `fetch` | the exchange between a follower and a source: what was asked, what is being read, or the |
+| | answer, with the epoch and offset that the follower asked for |
+| `alter` | the exchange between a broker and the controller |
 
 A *unit* is what is computed and compared at once: one broker's part of a variable, one exchange. Its cells come as the
 layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0.
@@ -174,9 +174,11 @@ class Table:
 class Abstraction:
     """The abstraction function over one cluster, unit by unit.
 
-    Every method takes a part of the implementation and returns the cells of one unit: a number where that is one cell, or
+    Every method takes a part of the implementation and returns the cells of one unit: a number where that is one
+    cell, or
     a tuple. For the sequences that grow (log, leader-epoch cache, metadata) there are the elements, and their cells.
-    `values` numbers the payloads in the order in which leaders appended them. Raises CapacityExceeded for a state beyond
+    `values` numbers the payloads in the order in which leaders appended them. Raises CapacityExceeded for a state
+    beyond
     the table's capacities.
     """
 
@@ -278,7 +280,7 @@ class Abstraction:
     def batch_cells(self, batch: RecordBatch) -> list[int]:
         """Per record epoch and value."""
         values = self.values
-        cells = []
+        cells: list[int] = []
         for payload in batch.records:
             number = values.get(payload)
             if number is None:

@@ -102,7 +102,8 @@ class Broker:
     # --- what the partition needs of its broker ---------------------------------------------------------------------
 
     def apply_metadata(self, state: PartitionState | None, end_offset: int, now: int) -> bool:
-        """Apply a delta of the metadata log that ends at `end_offset` and leaves the partition in `state` (None: untouched).
+        """Apply a delta of the metadata log that ends at `end_offset` and leaves the partition in `state` (None:
+        untouched).
 
         Returns whether the partition changed.
         """

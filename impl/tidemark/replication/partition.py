@@ -2,7 +2,8 @@
 
     made by                 the role                     what it keeps
     make_leader             leader of an epoch           remote replicas, the start of its epoch, a pending ISR proposal
-    make_follower           follower, or waits for one   the fetch state: where and with which epoch its next fetch goes on
+    make_follower           follower, or waits for one   the fetch state: where and with which epoch its next fetch
+    goes on
 
 Every handler runs to its end without waiting and returns what is to be sent. Times are milliseconds of the broker's own
 clock; offsets count records.
@@ -150,7 +151,8 @@ class Partition:
         return True
 
     def make_leader(self, state: PartitionState, now: int) -> None:
-        """Lead from `state` on: in a new epoch, or in the same one with another ISR, which settles a pending proposal."""
+        """Lead from `state` on: in a new epoch, or in the same one with another ISR, which settles a pending
+        proposal."""
         rules, log = self._rules, self.log
         new_epoch = state.leader_epoch != self.leader_epoch
         forgets = not self.is_leader or rules.reset_remote_leo_on_new_leader_epoch(
@@ -239,7 +241,8 @@ class Partition:
     # --- produce --------------------------------------------------------------------------------------------------
 
     def append_record(self, request: ProduceRequest) -> ProduceResponse | Refused:
-        """Append a produce attempt in the leader's epoch. REFUSED: acks=all and too few ISR members (to be answered with
+        """Append a produce attempt in the leader's epoch. REFUSED: acks=all and too few ISR members (to be answered
+        with
         NOT_ENOUGH_REPLICAS). With acks=all the success returned here is not yet the client's: the purgatory answers."""
         if not self.is_leader:
             return ProduceResponse(request.payload, NOT_LEADER_OR_FOLLOWER)
@@ -312,7 +315,8 @@ class Partition:
         return FetchResponse(error, -1, (), None, self.log.end_offset)
 
     def read_committed(self, offset: int, limit: int) -> tuple[RecordBatch, ...]:
-        """What a consumer reads at the leader: batches from `offset`, below the high watermark, `limit` records at most."""
+        """What a consumer reads at the leader: batches from `offset`, below the high watermark, `limit` records at
+        most."""
         if not self.is_leader:
             return ()
         return self.log.read(offset, min(limit, self.log.high_watermark - offset))
@@ -353,7 +357,8 @@ class Partition:
         return self._propose(self.isr - {member}, broker_epoch)
 
     def expand_isr(self, follower: BrokerId, broker_epoch: int) -> AlterPartitionRequest | Refused | None:
-        """Propose the ISR with a follower that has caught up with the high watermark; None if it may not be proposed now,
+        """Propose the ISR with a follower that has caught up with the high watermark; None if it may not be proposed
+        now,
         REFUSED if it lacks records from before this epoch."""
         if not self.is_leader or self.pending is not None or follower in self.isr:
             return None
@@ -386,7 +391,8 @@ class Partition:
         return self._proposal(broker_epoch)
 
     def handle_alter_partition_reply(self, reply: AlterPartitionResponse) -> None:
-        """Success commits the proposal and tries the high watermark again; an ineligible member takes it back; any other
+        """Success commits the proposal and tries the high watermark again; an ineligible member takes it back; any
+        other
         error leaves it pending until metadata settles it. A reply of another epoch, or to no proposal, changes nothing.
         """
         if not self.is_leader or self.pending is None or reply.leader_epoch != self.leader_epoch:

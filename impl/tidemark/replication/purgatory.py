@@ -43,7 +43,8 @@ class ProducePurgatory:
         self._changes.mask |= PURGATORY
 
     def complete_produce(self, payload: Payload) -> ProduceResponse | Refused | None:
-        """Acknowledge a waiting produce. None: it does not wait here or cannot succeed now; REFUSED: not committed yet."""
+        """Acknowledge a waiting produce. None: it does not wait here or cannot succeed now; REFUSED: not committed
+        yet."""
         delayed, partition = self.waiting.get(payload), self._partition
         if delayed is None or not partition.is_leader or not partition.has_enough_replicas():
             return None

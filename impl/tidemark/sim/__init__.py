@@ -6,7 +6,7 @@ from typing import Any
 
 from tidemark.replication.rules import Rules
 from tidemark.sim.profiles import MIXES, PROFILES
-from tidemark.sim.run import Simulator, SimResult
+from tidemark.sim.run import SimResult, Simulator
 
 __all__ = ["MIXES", "PROFILES", "SimResult", "Simulator", "simulate"]
 

@@ -1,7 +1,8 @@
 """A cluster under simulation: hosts with disks, the controller, the network; and every event that can happen in it.
 
 An event method runs one handler, moves the messages that it made, and tells the recorder which action of the
-specification that was; it returns False, and nothing has happened, when the event is not possible now. Which event comes
+specification that was; it returns False, and nothing has happened, when the event is not possible now. Which event
+comes
 next is somebody else's choice (run.py at random, scenario.py from a text). Times are milliseconds.
 """
 
@@ -39,8 +40,10 @@ SESSION_TIMEOUT_MS = 90
 class Host:
     """A machine: its disk, its process if one runs, and what the nemesis does to it.
 
-    `up` is the process if it is registered and not paused; `down` is how the last process ended; `paused`: nothing runs (a
-    stop signal, a long collection of garbage); `slow_disk`: validated fetches are read later; `skew_ms`: its clock minus the true time.
+    `up` is the process if it is registered and not paused; `down` is how the last process ended; `paused`: nothing
+    runs (a
+    stop signal, a long collection of garbage); `slow_disk`: validated fetches are read later; `skew_ms`: its clock
+    minus the true time.
     """
 
     __slots__ = ("broker", "changes", "down", "id", "paused", "skew_ms", "slow_disk", "storage", "up")
@@ -91,7 +94,8 @@ class Recorder(Protocol):
 class Cluster:
     """`count` brokers, numbered from 0, that replicate one partition, and a controller (number `count` in the network).
 
-    It starts with everything registered, in sync and empty, led by `first_leader`. `recorder` must be set before the first
+    It starts with everything registered, in sync and empty, led by `first_leader`. `recorder` must be set before the
+    first
     event.
     """
 
@@ -376,7 +380,8 @@ class Cluster:
     # --- metadata -------------------------------------------------------------------------------------------------
 
     def apply_metadata(self, broker_id: BrokerId, end: int | None = None) -> bool:
-        """A broker applies the metadata log up to offset `end` (None: all of it) as one delta; after it no longer leads,
+        """A broker applies the metadata log up to offset `end` (None: all of it) as one delta; after it no longer
+        leads,
         it answers the produces that wait. A new incarnation starts with its own registration."""
         broker = self.hosts[broker_id].up
         if broker is None or self.network.cut[self.count][broker_id]:
@@ -431,7 +436,8 @@ class Cluster:
         return True
 
     def expire_session(self, broker_id: BrokerId) -> bool:
-        """The controller has not heard of a broker for too long. A broker that is up and connected is heard of, unless its
+        """The controller has not heard of a broker for too long. A broker that is up and connected is heard of,
+        unless its
         clock runs behind so far that its heartbeats come too late."""
         host = self.hosts[broker_id]
         if (

@@ -38,7 +38,8 @@ def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
 
 
 def beyond_repair(cluster: Cluster) -> bool:
-    """Whether nobody may lead any more: ISR and ELR are empty. Kafka would elect the last known leader, or uncleanly."""
+    """Whether nobody may lead any more: ISR and ELR are empty. Kafka would elect the last known leader, or
+    uncleanly."""
     partition = cluster.control.partition
     return partition.leader is None and not partition.isr and not partition.elr
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 class Profile:
     """`weights`: kind of event -> weight. Chances are of 256.
 
-    `heals`: how many of 256 traces are healed at their end (the others stop in the midst of it); `skewed`: how many start
-    with clocks apart; `reply_lost`: how often a client does not hear its acknowledgement; `slow`: how many disks are slow at the start.
+    `heals`: how many of 256 traces are healed at their end (the others stop in the midst of it); `skewed`: how many
+    start
+    with clocks apart; `reply_lost`: how often a client does not hear its acknowledgement; `slow`: how many disks are
+    slow at the start.
     """
 
     name: str
@@ -146,7 +148,8 @@ LATE_READS = Profile(
     heals=32,
     slow=200,
 )
-"""Slow disks under frequent elections: the bytes of a response are read after the log was truncated and written again."""
+"""Slow disks under frequent elections: the bytes of a response are read after the log was truncated and written
+again."""
 
 PROFILES = {
     profile.name: profile

@@ -1,6 +1,7 @@
 """The recorder: after each handler it looks at what changed, maps it to the specification's cells and writes the delta.
 
-It writes the delta stream of docs/trace-format.md directly. What is written is what really differs from what was written
+It writes the delta stream of docs/trace-format.md directly. What is written is what really differs from what was
+written
 last, unit by unit; marks in the implementation only say which units to look at (a test compares with looking at all).
 
 Three kinds of units, by how they are compared: a number; a tuple of cells, whose differences repeat a lot and are kept
@@ -57,7 +58,8 @@ OF_BROKERS: dict[str, tuple[Any, ...]] = {
     "waiting": (TUPLE, Abstraction.waiting),
     "lastFetchedEpoch": (NUMBER, Abstraction.last_fetched_epoch),
 }
-"""Variables with one unit per broker: the unit's kind, its cells (or elements), of a sequence an element's cells and how
+"""Variables with one unit per broker: the unit's kind, its cells (or elements), of a sequence an element's cells and
+how
 many cells an item has."""
 
 Kept = tuple[list[Any], list[int], list[int]]
@@ -145,7 +147,8 @@ class Plan:
         return found
 
     def difference(self, old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, int, bytes, int]:
-        """From one tuple of cells to another: how many differ, the first that does, the bytes from its value on, and the
+        """From one tuple of cells to another: how many differ, the first that does, the bytes from its value on, and
+        the
         index behind the last one."""
         count, first, behind = 0, 0, 0
         out = bytearray()
@@ -181,7 +184,8 @@ def _actions(header: dict[str, Any], table: Table) -> dict[str, tuple[int, list[
 
 
 def _units(table: Table) -> list[Unit]:
-    """All units, in the order of their cells. Parts: hosts, then fetch connections, then alter connections, then None."""
+    """All units, in the order of their cells. Parts: hosts, then fetch connections, then alter connections, then
+    None."""
     count = table.count
     nothing = count + count * count + count
     units = [
@@ -210,7 +214,8 @@ def _units(table: Table) -> list[Unit]:
 
 
 class Recorder:
-    """Writes one trace of a cluster. `records` counts what was written, the initial state included; `changing` the steps
+    """Writes one trace of a cluster. `records` counts what was written, the initial state included; `changing` the
+    steps
     that changed something."""
 
     __slots__ = ("_cluster", "_last", "_out", "_parts", "_plan", "_seen", "abstraction", "changing", "records")
@@ -258,7 +263,8 @@ class Recorder:
         return 0 if unit.kind == NUMBER else ([], [], [])
 
     def step(self, action: str, node: int, *params: Any) -> None:
-        """A handler has run: the action that it is, where, and its parameters' values. Raises CapacityExceeded, and then
+        """A handler has run: the action that it is, where, and its parameters' values. Raises CapacityExceeded, and
+        then
         the trace must end as it was before."""
         out, plan = self._out, self._plan
         mark = len(out)
@@ -365,7 +371,8 @@ class Recorder:
         return count > 0
 
     def _sequence(self, body: bytearray, behind: int, unit: Unit, kept: Kept, new: Sequence[Any]) -> tuple[int, int]:
-        """Append what follows the common part of two sequences, and keep the new one: how many cells changed, and the cell
+        """Append what follows the common part of two sequences, and keep the new one: how many cells changed, and the
+        cell
         behind the last of them.
 
         Sequences change at their end: an element that is the same object at the same place has the same ones before it.

@@ -33,7 +33,8 @@ class SimResult:
 
     `stream`: its delta stream; `steps`: its records after the initial one, `changing` of which changed something;
     `acked`: payloads acknowledged with acks=all, `lost`: those that a client did not find where they were acknowledged
-    (only after healing); `healed`: faults have stopped; `converged`: and the cluster came to rest; `capacity`: the trace
+    (only after healing); `healed`: faults have stopped; `converged`: and the cluster came to rest; `capacity`: the
+    trace
     was cut at a capacity.
     """
 
@@ -86,7 +87,8 @@ def weight_table(profile: Profile) -> list[str]:
 
 
 class Run:
-    """The state of one run: the cluster, the client's next payload, the limits that keep a trace within its capacities."""
+    """The state of one run: the cluster, the client's next payload, the limits that keep a trace within its
+    capacities."""
 
     def __init__(self, simulator: Simulator, seed: int) -> None:
         self.simulator = simulator
@@ -311,10 +313,7 @@ class Run:
         """Heartbeats arrive; the first that matters counts."""
         if not self._room_for_epochs():
             return False
-        for step in range(self._count):
-            if self.cluster.heartbeat((word + step) % self._count):
-                return True
-        return False
+        return any(self.cluster.heartbeat((word + step) % self._count) for step in range(self._count))
 
     def crash(self, word: int) -> bool:
         """A machine fails and keeps some of what was not flushed."""
@@ -337,12 +336,13 @@ class Run:
         return cluster.crash_broker(broker_id, keep)
 
     def _another_intact(self, broker_id: BrokerId) -> bool:
-        """Whether somebody else may still lead after this crash: a member of ISR or ELR that runs or stopped cleanly."""
+        """Whether somebody else may still lead after this crash: a member of ISR or ELR that runs or stopped
+        cleanly."""
         hosts, partition = self.cluster.hosts, self.cluster.control.partition
         return any(
             other != broker_id
             and (other in partition.isr or other in partition.elr)
-            and (host.broker is not None and host.broker.state != STARTING or host.down == "stopped")
+            and ((host.broker is not None and host.broker.state != STARTING) or host.down == "stopped")
             for other, host in enumerate(hosts)
         )
 
@@ -350,10 +350,7 @@ class Run:
         """A broker that is down starts."""
         if not self._room_for_epochs():
             return False
-        for step in range(self._count):
-            if self.cluster.start_broker((word + step) % self._count):
-                return True
-        return False
+        return any(self.cluster.start_broker((word + step) % self._count) for step in range(self._count))
 
     def stop(self, word: int) -> bool:
         """An operator asks a broker to stop, or one that was let go stops."""

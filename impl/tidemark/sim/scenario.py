@@ -53,7 +53,8 @@ class ScenarioError(ValueError):
 
 @dataclass(slots=True)
 class ScenarioResult:
-    """`stream`: the trace; `transcript`: a table with a line per event and a column per broker; `impossible`: lines that
+    """`stream`: the trace; `transcript`: a table with a line per event and a column per broker; `impossible`: lines
+    that
     could not happen."""
 
     stream: bytes
@@ -62,7 +63,8 @@ class ScenarioResult:
 
 
 class Scenario:
-    """One run of a text. `right`: all rules are in force, so that `expect right:` is checked and plain `expect` is not."""
+    """One run of a text. `right`: all rules are in force, so that `expect right:` is checked and plain `expect` is
+    not."""
 
     def __init__(self, header: dict[str, Any], rules: Rules, right: bool) -> None:
         table = Table(header)
