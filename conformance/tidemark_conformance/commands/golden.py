@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def rewrite(row: zoo.Row, file: Path, check: bool) -> str:
-    """Run a row's scenario and write its transcript (`check`: only compare). Returns what is wrong, "" if nothing is."""
+    """Run a row's scenario and write its transcript (`check`: only compare). Returns what is wrong, "" if nothing."""
     if not file.is_file():
         return f"there is no scenario {file.name} in {file.parent}; write one"
     old = file.read_text(encoding="utf-8")
