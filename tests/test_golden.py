@@ -1,0 +1,83 @@
+"""The golden scenarios: each shows its row of the zoo, and what is committed is what happens.
+
+`rewritten` judges with the reference evaluator: the flawed run by the right specification and by the one without the
+row's rules, the run with all rules by the right one. The tests below also see it refuse what does not show a row.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tidemark_conformance.check import zoo
+from tidemark_conformance.commands import golden
+from tidemark_conformance.explain.card import golden_root
+
+ROWS = zoo.select([])
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.id))
+def test_a_scenario_shows_its_row_and_its_transcript_is_current(row: zoo.Row) -> None:
+    file = golden_root() / f"{row.id}.txt"
+    assert file.is_file()
+    old = file.read_text(encoding="utf-8")
+    text, complaint = golden.rewritten(row, old)
+    assert complaint == ""
+    assert text == old
+
+
+def test_every_file_is_of_a_row() -> None:
+    assert {file.stem for file in golden_root().glob("*.txt")} == {row.id for row in ROWS}
+
+
+def scenario(name: str) -> tuple[zoo.Row, str]:
+    row = zoo.select([name])[0]
+    return row, (golden_root() / f"{row.id}.txt").read_text(encoding="utf-8")
+
+
+def test_a_harmless_run_shows_nothing() -> None:
+    row, _ = scenario("acks-1")
+    text = "leader A\nproduce A r acks=all\n"
+    assert golden.rewritten(row, text) == (text, "every step of the flawed run is one of the right specification")
+
+
+def test_a_flaw_of_another_rule_is_not_the_row() -> None:
+    row, old = scenario("acks-1")
+    without = "\n".join(line for line in old.splitlines() if not line.startswith("expect"))
+    _, complaint = golden.rewritten(replace(row, rules=("CountMembersBeingRemoved",)), without)
+    assert complaint == "every step of the flawed run is one of the right specification"
+
+
+def test_a_property_that_stands_is_named() -> None:
+    row, old = scenario("acks-1")
+    text, complaint = golden.rewritten(replace(row, property="LogMatching"), old)
+    assert text == old
+    assert complaint == "LogMatching does not fall without the rule; what falls: AckedOnLeader"
+
+
+def test_an_expectation_that_does_not_hold_is_named() -> None:
+    row, _ = scenario("acks-1")
+    text = "leader A\nproduce A r acks=all\nexpect acked r\n"
+    _, complaint = golden.rewritten(row, text)
+    assert "line 3: expected acked r" in complaint
+
+
+def test_check_writes_nothing_and_fails_on_a_diff(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row, old = scenario("acks-1")
+    file = tmp_path / f"{row.id}.txt"
+    monkeypatch.setattr(golden, "golden_root", lambda: tmp_path)
+    arguments = argparse.Namespace(rows=[row.id], check=True)
+    assert golden.run(arguments) == 1
+    assert "there is no scenario acks-1.txt" in capsys.readouterr().out
+    stale = old.replace("nothing flagged", "something flagged")
+    file.write_text(stale, encoding="utf-8")
+    assert golden.run(arguments) == 1
+    assert "its transcript is not up to date; run make golden" in capsys.readouterr().out
+    assert file.read_text(encoding="utf-8") == stale
+    assert golden.run(argparse.Namespace(rows=[row.id], check=False)) == 0
+    assert file.read_text(encoding="utf-8") == old
+    assert golden.run(arguments) == 0
