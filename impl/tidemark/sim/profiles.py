@@ -25,6 +25,7 @@ class Profile:
     skewed: int = 32
     reply_lost: int = 24
     slow: int = 16
+    prelude: str = ""
     acks: tuple[str, ...] = field(default=("all", "all", "all", "all", "all", "1", "all", "0"))
 
 
@@ -151,6 +152,33 @@ LATE_READS = Profile(
 """Slow disks under frequent elections: the bytes of a response are read after the log was truncated and written
 again."""
 
+STALE_BYTES = Profile(
+    "stale-bytes",
+    LATE_READS.weights,
+    heals=64,
+    slow=200,
+    prelude="""
+        produce B w acks=all
+        produce B v acks=all
+        elect A
+        apply A
+        produce A y acks=all
+        produce A z acks=1
+        apply C
+        fetch C from=A max=1
+        send C from=A
+        answer C from=A late
+        elect B
+        apply B
+        apply A
+        fetch A from=B
+        fetch A from=B
+        fetch A from=B
+        read C from=A
+    """,
+)
+"""CAND-3 is about to happen: too rare to be met by chance (never in 20,000 traces of late reads)."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -159,9 +187,10 @@ PROFILES = {
         RESTARTS,
         SLOW_CONTROLLER,
         LATE_READS,
+        STALE_BYTES,
         Profile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )
 }
 
-MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "chaos", "late-reads", "calm")}
+MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "chaos", "late-reads", "stale-bytes")}
 """Profiles that take others in turns, seed by seed."""

@@ -22,6 +22,7 @@ from tidemark.sim.healing import beyond_repair, heal
 from tidemark.sim.profiles import MIXES, PROFILES, Profile
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Plan, Recorder
+from tidemark.sim.scenario import Scenario
 
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
@@ -98,7 +99,8 @@ class Run:
         random = Random(seed)
         self._bits = random.getrandbits
         first = self._bits(WORD)
-        self.cluster = cluster = Cluster(table.count, first % table.count, simulator.config, simulator.rules)
+        leader = 1 if self.profile.prelude else first % table.count
+        self.cluster = cluster = Cluster(table.count, leader, simulator.config, simulator.rules)
         self.recorder = Recorder(simulator.plan, cluster)
         cluster.recorder = self.recorder
         self._heals = first >> 8 & 255 < self.profile.heals
@@ -120,6 +122,9 @@ class Run:
         """Chaos, then perhaps healing."""
         recorder = self.recorder
         recorder.begin()
+        if self.profile.prelude:
+            simulator = self.simulator
+            Scenario(simulator.plan, simulator.rules, False, (self.cluster, recorder)).drive(self.profile.prelude)
         capacity = converged = False
         lost: list[Payload] = []
         try:

@@ -44,6 +44,9 @@ from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Plan, Recorder
 
+FIRST_PAYLOAD_INSIDE = 1 << 20
+"""Records of a text that drives somebody else's cluster are numbered from here."""
+
 LINE = re.compile(r"(?P<verb>[a-z-]+)(?P<rest>.*)")
 
 
@@ -66,9 +69,11 @@ class Scenario:
     """One run of a text. `right`: all rules are in force, so that `expect right:` is checked and plain `expect` is
     not."""
 
-    def __init__(self, header: dict[str, Any], rules: Rules, right: bool) -> None:
-        table = Table(header)
-        self._plan = Plan(header, table)
+    def __init__(self, plan: Plan, rules: Rules, right: bool, inside: tuple[Cluster, Recorder] | None = None) -> None:
+        """`inside`: a cluster with its recorder that the text drives on, in place of one of its own."""
+        table = plan.table
+        self._plan = plan
+        self._first_payload = 0 if inside is None else FIRST_PAYLOAD_INSIDE
         self._rules = rules
         self._right = right
         self._count = table.count
@@ -76,7 +81,10 @@ class Scenario:
         self._names: list[str] = []
         self._lines: list[tuple[str, list[str]]] = []
         self._impossible = 0
-        self._begin(0)
+        if inside is None:
+            self._begin(0)
+        else:
+            self.cluster, self._recorder = inside
         self._verbs: dict[str, Callable[[list[str], dict[str, str]], bool]] = {
             "produce": lambda a, o: self.cluster.append_record(self._broker(a[0]), self._payload(a[1]), o["acks"]),
             "complete": lambda a, o: self.cluster.complete_produce(self._broker(a[0]), self._payload(a[1])),
@@ -108,12 +116,16 @@ class Scenario:
             "checkpoint": lambda a, o: self.cluster.checkpoint_high_watermark(self._broker(a[0])),
         }
 
-    def run(self, text: str) -> ScenarioResult:
-        """Run a text. Raises ScenarioError for a line that says nothing, and for an expectation that does not hold."""
+    def drive(self, text: str) -> None:
+        """Run a text and leave the trace open. Raises ScenarioError as `run` does."""
         for number, line in enumerate(text.splitlines(), 1):
             said = line.split("#")[0].strip()
             if said:
                 self._line(number, said)
+
+    def run(self, text: str) -> ScenarioResult:
+        """Run a text. Raises ScenarioError for a line that says nothing, and for an expectation that does not hold."""
+        self.drive(text)
         return ScenarioResult(self._recorder.end(False, False), self._transcript(), self._impossible)
 
     def _begin(self, leader: BrokerId) -> None:
@@ -215,7 +227,10 @@ class Scenario:
     def _payload(self, name: str) -> int:
         if name not in self._names:
             self._names.append(name)
-        return self._names.index(name)
+        return self._first_payload + self._names.index(name)
+
+    def _name(self, payload: int) -> str:
+        return self._names[payload - self._first_payload]
 
     # --- what is seen ---------------------------------------------------------------------------------------------
 
@@ -244,9 +259,7 @@ class Scenario:
         if word == "hw":
             return host.broker is not None and host.broker.log.high_watermark == int(value)
         if word == "log":
-            return [self._names[payload] for payload in self._payloads(host)] == [
-                one for one in value.split(",") if one
-            ]
+            return [self._name(payload) for payload in self._payloads(host)] == [one for one in value.split(",") if one]
         raise KeyError(word)
 
     @staticmethod
@@ -256,7 +269,7 @@ class Scenario:
     def _column(self, broker_id: BrokerId) -> str:
         """Role and epoch, then the log with a bar at the high watermark."""
         host = self.cluster.hosts[broker_id]
-        records = [self._names[payload] for payload in self._payloads(host)]
+        records = [self._name(payload) for payload in self._payloads(host)]
         broker = host.up
         if broker is None:
             return f"{host.down}: {' '.join(records)}"
@@ -276,4 +289,5 @@ class Scenario:
 
 def run_scenario(header: dict[str, Any], text: str, rules: Rules | None = None) -> ScenarioResult:
     """Run a scenario's text with these rules (None: all in force). Raises ScenarioError as `Scenario.run` does."""
-    return Scenario(header, Rules() if rules is None else rules, rules is None).run(text)
+    plan = Plan(header, Table(header))
+    return Scenario(plan, Rules() if rules is None else rules, rules is None).run(text)
