@@ -240,8 +240,23 @@ def negated(a: str) -> str:
     return f"(not {a})"
 
 
-def conjunction(c: Context, parts: Sequence[Callable[[], str]], connective: str = "and") -> str:
-    """The text of parts joined by `and` (or `or`), each evaluated only if those before it leave that open."""
+def require(c: Context, code: str) -> None:
+    """The function that is being written returns False unless a condition holds."""
+    if code != "True":
+        c.line(f"if not {code}:")
+        c.nest(["return False"])
+
+
+def conjunction(c: Context, parts: Sequence[Callable[[], str]], connective: str = "and", must: bool = False) -> str:
+    """The text of parts joined by `and` (or `or`), each evaluated only if those before it leave that open.
+
+    `must`: the function being written returns False unless all parts hold, so it does so at the first that does not,
+    and what is computed for one part is at hand for the next.
+    """
+    if must and connective == "and":
+        for part in parts:
+            require(c, part())
+        return "True"
     neutral, absorbing, combine = ("True", "False", both) if connective == "and" else ("False", "True", either)
     code = neutral
     flag: str | None = None

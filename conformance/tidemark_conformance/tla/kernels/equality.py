@@ -41,8 +41,8 @@ from tidemark_conformance.tla.types import (
 )
 
 
-def equal(c: Context, a: Symbol, b: Symbol) -> str:
-    """The text of a = b. Values of unlike kinds are refused."""
+def equal(c: Context, a: Symbol, b: Symbol, must: bool = False) -> str:
+    """The text of a = b (`must` as in `conjunction`). Values of unlike kinds are refused."""
     match a, b:
         case Int(), Int():
             return _equal_integers(a, b)
@@ -55,15 +55,15 @@ def equal(c: Context, a: Symbol, b: Symbol) -> str:
     if is_set(a) and is_set(b):
         return membership.equal_sets(c, a, b)
     if isinstance(a, Choice) or isinstance(b, Choice):
-        return _equal_choice(c, a, b)
+        return _equal_choice(c, a, b, must)
     scalar = (Int, Bool, Atom)
     if isinstance(a, scalar) or isinstance(b, scalar) or is_set(a) or is_set(b):
         raise c.unsupported(f"a {values.kind_name(a)} is compared with a {values.kind_name(b)}")
     if isinstance(b, Place) and not isinstance(a, Place):
         a, b = b, a
     if isinstance(a, Place) and isinstance(b, Place):
-        return _equal_places(c, a, b)
-    return _equal_virtual(c, a, b)
+        return _equal_places(c, a, b, must)
+    return _equal_virtual(c, a, b, must)
 
 
 def _equal_integers(a: Int, b: Int) -> str:
@@ -87,14 +87,17 @@ def _equal_atoms(c: Context, a: Atom, b: Atom) -> str:
     return f"({code} == {b.code})"
 
 
-def _equal_choice(c: Context, a: Symbol, b: Symbol) -> str:
+def _equal_choice(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
     if not isinstance(a, Choice):
         a, b = b, a
     pick = cast(Choice, a)
     return values.truth(
         c,
         values.choice(
-            c, pick.condition, lambda: Bool(equal(c, pick.then(), b)), lambda: Bool(equal(c, pick.orelse(), b))
+            c,
+            pick.condition,
+            lambda: Bool(equal(c, pick.then(), b, must)),
+            lambda: Bool(equal(c, pick.orelse(), b, must)),
         ),
     )
 
@@ -111,7 +114,7 @@ def run_equal(c: Context, a: Address, b: Address, count: str) -> str:
     return f"eqrun(p, {a}, {b}, {count})"
 
 
-def _equal_places(c: Context, a: Place, b: Place) -> str:
+def _equal_places(c: Context, a: Place, b: Place, must: bool) -> str:
     x, y = a.origin, b.origin
     if x is not None and y is not None and x.variable == y.variable and x.primed != y.primed and x.unit == y.unit:
         return unchanged(c, x.variable, x.unit)
@@ -123,7 +126,7 @@ def _equal_places(c: Context, a: Place, b: Place) -> str:
             count = f"p[{a.base}]" if width == 1 else f"p[{a.base}] * {width}"
             return both(f"(p[{a.base}] == p[{b.base}])", run_equal(c, a.base.plus(1), b.base.plus(1), count))
         return run_equal(c, a.base, b.base, str(size(a.kind)))
-    return _equal_virtual(c, a, b)
+    return _equal_virtual(c, a, b, must)
 
 
 def unchanged(c: Context, variable: int, unit: str | None) -> str:
@@ -140,23 +143,23 @@ def unchanged(c: Context, variable: int, unit: str | None) -> str:
     return f"(({cell} >> {unit}) & 1 == 0)"
 
 
-def _equal_virtual(c: Context, a: Symbol, b: Symbol) -> str:
+def _equal_virtual(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
     """Two compound values part by part; `a` is the place if there is one."""
     if isinstance(b, Update):
-        special = _equal_update(c, a, b)
+        special = _equal_update(c, a, b, must)
         if special is not None:
             return special
     if _is_record(a) or _is_record(b):
-        return _equal_records(c, a, b)
+        return _equal_records(c, a, b, must)
     kinds = [v.kind for v in (a, b) if isinstance(v, Place)]
     if kinds and isinstance(kinds[0], TTuple):
         return _equal_tuples(c, kinds[0], a, b)
     domain = next((kind for kind in kinds if isinstance(kind, TFun)), None) or _function_kind(a, b)
     if domain is not None:
-        return _equal_functions(c, domain, a, b)
+        return _equal_functions(c, domain, a, b, must)
     if _is_function(a) or _is_function(b):
         return _equal_literals(c, a, b)
-    return _equal_sequences(c, a, b)
+    return _equal_sequences(c, a, b, must)
 
 
 def _is_record(value: Symbol) -> bool:
@@ -195,20 +198,20 @@ def _equal_literals(c: Context, a: Symbol, b: Symbol) -> str:
     )
 
 
-def _equal_records(c: Context, a: Symbol, b: Symbol) -> str:
+def _equal_records(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
     names_a, names_b = compound.field_names(a), compound.field_names(b)
     if names_a is not None and names_b is not None:
         if names_a != names_b:
             return "False"
-        return conjunction(c, [_same_field(c, a, b, name) for name in names_a])
+        return conjunction(c, [_same_field(c, a, b, name, must) for name in names_a], must=must)
     union, other = (a, b) if names_a is None else (b, a)
     if isinstance(union, Place) and isinstance(union.kind, TUnion):
         return _equal_union(c, union, other)
     raise c.unsupported("records of unlike kinds are compared")
 
 
-def _same_field(c: Context, a: Symbol, b: Symbol, name: str) -> Callable[[], str]:
-    return lambda: equal(c, compound.field(c, a, name), compound.field(c, b, name))
+def _same_field(c: Context, a: Symbol, b: Symbol, name: str, must: bool) -> Callable[[], str]:
+    return lambda: equal(c, compound.field(c, a, name), compound.field(c, b, name), must)
 
 
 def _equal_union(c: Context, union: Place, other: Symbol) -> str:
@@ -289,7 +292,7 @@ def loop(c: Context, count: str, body: Callable[[str], str]) -> str:
     return good
 
 
-def _equal_functions(c: Context, kind: TFun, a: Symbol, b: Symbol) -> str:
+def _equal_functions(c: Context, kind: TFun, a: Symbol, b: Symbol, must: bool) -> str:
     universe = TSet(kind.key, kind.domain)
     parts: list[Callable[[], str]] = [lambda: _has_domain(c, a, kind), lambda: _has_domain(c, b, kind)]
 
@@ -297,7 +300,7 @@ def _equal_functions(c: Context, kind: TFun, a: Symbol, b: Symbol) -> str:
         return equal(c, at(c, a, universe, index), at(c, b, universe, index))
 
     parts.append(lambda: loop(c, str(len(kind.domain)), body))
-    return conjunction(c, parts)
+    return conjunction(c, parts, must=must)
 
 
 def _has_domain(c: Context, value: Symbol, kind: TFun) -> str:
@@ -342,7 +345,7 @@ def domain_of(c: Context, value: Symbol) -> Symbol:
     return Range(Int("1", 1, 1), total)
 
 
-def _equal_sequences(c: Context, a: Symbol, b: Symbol) -> str:
+def _equal_sequences(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
     if isinstance(a, Place) and isinstance(a.kind, TSeq) and a.kind.cap == 0:
         a, b = b, a
     if not isinstance(a, Place):
@@ -356,7 +359,7 @@ def _equal_sequences(c: Context, a: Symbol, b: Symbol) -> str:
         for part in parts:
             checks.append(lambda part=part, at=at: _equal_part(c, a, at, part))  # type: ignore[misc]
             at = advance(at, part)
-    return conjunction(c, checks)
+    return conjunction(c, checks, must=must)
 
 
 def advance(at: str, part: Run | Item | Gen) -> str:
@@ -408,19 +411,19 @@ def chain(value: Update) -> tuple[Symbol, list[Update]]:
     return base, updates
 
 
-def _equal_update(c: Context, a: Symbol, b: Update) -> str | None:
+def _equal_update(c: Context, a: Symbol, b: Update, must: bool) -> str | None:
     """place = [base EXCEPT ...] where both are functions (or sequences, or records) of one type in the memory."""
     base, updates = chain(b)
     if not isinstance(a, Place) or not isinstance(base, Place) or a.kind != base.kind:
         return None
     if isinstance(a.kind, TFun):
-        return _equal_function_update(c, a, base, updates)
+        return _equal_function_update(c, a, base, updates, must)
     if isinstance(a.kind, TSeq) and len(updates) == 1:
-        return _equal_sequence_update(c, a, base, updates[0])
+        return _equal_sequence_update(c, a, base, updates[0], must)
     return None
 
 
-def _equal_sequence_update(c: Context, a: Place, base: Place, update: Update) -> str:
+def _equal_sequence_update(c: Context, a: Place, base: Place, update: Update, must: bool) -> str:
     kind = cast(TSeq, a.kind)
     key = values.integer(c, cast(Symbol, update.key))
     total = f"p[{base.base}]"
@@ -434,10 +437,10 @@ def _equal_sequence_update(c: Context, a: Place, base: Place, update: Update) ->
             c, [lambda: inside, lambda: equal(c, compound.element_at(c, a, index), update.value())], "or"
         ),
     ]
-    return conjunction(c, parts)
+    return conjunction(c, parts, must=must)
 
 
-def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[Update]) -> str:
+def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[Update], must: bool) -> str:
     kind = cast(TFun, a.kind)
     places = [update_index(c, kind, update) for update in updates]
     parts: list[Callable[[], str]] = [lambda: _others_unchanged(c, a, base, places)]
@@ -450,12 +453,14 @@ def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[
             hidden += [code for code in (_equal_integers(Int(index), Int(other)) for other in later) if code != "False"]
 
             def here() -> str:
-                return equal(c, compound.element_at(c, a, index), update.value())
+                return equal(c, compound.element_at(c, a, index), update.value(), must and not hidden)
 
+            if not hidden:
+                return here()
             return conjunction(c, [*((lambda code=code: code) for code in hidden), here], "or")
 
         parts.append(compare)
-    return conjunction(c, parts)
+    return conjunction(c, parts, must=must)
 
 
 def update_index(c: Context, kind: TFun, update: Update) -> tuple[str, str]:

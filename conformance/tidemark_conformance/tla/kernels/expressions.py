@@ -45,7 +45,7 @@ from tidemark_conformance.tla.kernels import (
     storing,
     values,
 )
-from tidemark_conformance.tla.kernels.context import Context, Scope, both, conjunction, negated
+from tidemark_conformance.tla.kernels.context import Context, Scope, both, conjunction, negated, require
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -94,6 +94,35 @@ Env = Mapping[int, "Symbol | Lazy"]
 def predicate(c: Context, expr: Expr, env: Env) -> str:
     """The text of a boolean expression."""
     return values.truth(c, evaluate(c, expr, env))
+
+
+def demand(c: Context, expr: Expr, env: Env) -> None:
+    """The function that is being written returns False unless a boolean expression holds."""
+    match expr:
+        case Mark(_, loc, body):
+            outer, c.loc = c.loc, loc
+            demand(c, body, env)
+            c.loc = outer
+        case Op("and", args):
+            for arg in args:
+                demand(c, arg, env)
+        case Op("eq", (a, b)):
+            require(c, equality.equal(c, evaluate(c, a, env), evaluate(c, b, env), must=True))
+        case If(condition, then, orelse) if not _is_known(c, condition, env):
+            name = c.named(predicate(c, condition, env))
+            for header, branch in ((f"if {name}:", then), ("else:", orelse)):
+                with c.block(header):
+                    demand(c, branch, env)
+        case _:
+            require(c, predicate(c, expr, env))
+
+
+def _is_known(c: Context, condition: Expr, env: Env) -> bool:
+    """Whether a condition's truth is known while generating."""
+    with c.captured() as buffer:
+        code = predicate(c, condition, env)
+    c.drop(buffer)
+    return code in ("True", "False")
 
 
 def evaluate(c: Context, expr: Expr, env: Env) -> Symbol:

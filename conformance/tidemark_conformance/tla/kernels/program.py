@@ -156,13 +156,8 @@ class Generator:
         c = self._context()
         for expr, loc, env in _conjuncts(body, None, {}):
             c.loc = loc
-            self._require(c, expressions.predicate(c, expr, env))
+            expressions.demand(c, expr, env)
         self._finish(name, c, "p[0] == 0")
-
-    def _require(self, c: Context, code: str) -> None:
-        if code != "True":
-            c.line(f"if not {code}:")
-            c.nest(["return False"])
 
     def _environment(self, action: Action) -> dict[int, Symbol]:
         parameters = self.source.parameters[action.name]
@@ -187,7 +182,7 @@ class Generator:
                 guards = False
                 c.line(f"if p[{BLOCKED}] != 0:")
                 c.nest(["return True"])
-            self._require(c, expressions.predicate(c, expr, inner))
+            expressions.demand(c, expr, inner)
         self._finish(f"check_action_{index}", c, "p[0] == 0")
 
     def _dispatch(self, name: str, target: str, count: int) -> None:
