@@ -2,8 +2,8 @@
 (***************************************************************************)
 (* What replication must never do: state properties (INVARIANT), step      *)
 (* properties (PROPERTY [][...]_vars), and what holds once faults have     *)
-(* stopped and everything has settled (Quiescent...). Liveness stands in   *)
-(* ReplicationLiveness. ReplicationProperties.cfg is the audit's.          *)
+(* stopped and everything has settled (Quiescent...), which stands in for   *)
+(* liveness on traces. ReplicationProperties.cfg is the audit's.           *)
 (***************************************************************************)
 EXTENDS Replication
 

@@ -1,7 +1,7 @@
 """Healing: faults stop, everything that is down starts, and the cluster is run fairly until it has come to rest.
 
 At rest means: every broker is up, active and in the ISR, knows the last metadata, has the leader's log with everything
-committed, and nothing waits. A client produces once more on the way, so that a healed run has acknowledged something.
+committed, and nothing waits. A client produces on the way until it is acknowledged, so that a healed run has acknowledged something.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from tidemark.replication.messages import BrokerId
 from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
 
 ROUNDS = 60
+ATTEMPTS = 4
+"""How often the client produces until it is acknowledged; then it gives up (the trace has no room for more records)."""
 
 
 def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
@@ -21,19 +23,18 @@ def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
         host.pause(False)
         host.slow_disk = False
         host.skew_ms = 0
-    produced = False
+    before, attempts = len(cluster.answers.acked), 0
     for _ in range(ROUNDS):
         cluster.now += SESSION_TIMEOUT_MS // 2
         _administer(cluster)
         _replicate(cluster)
         leader = cluster.control.partition.leader
-        if not produced and leader is not None and _all_in_sync(cluster):
-            produced = produce(leader, "all")
-            if produced:
-                continue
-            produced = True  # no room for one more record
-        if produced and at_rest(cluster):
+        answered = len(cluster.answers.acked) > before or attempts == ATTEMPTS
+        if answered and at_rest(cluster):
             return True
+        if not answered and leader is not None and _all_in_sync(cluster) and not _waits(cluster, leader):
+            attempts += 1
+            produce(leader, "all")
     return False
 
 
@@ -89,6 +90,12 @@ def _lead(cluster: Cluster, broker_id: BrokerId) -> None:
     for payload in list(broker.purgatory.waiting):
         if not cluster.fail_produce(broker_id, payload):
             cluster.complete_produce(broker_id, payload)
+
+
+def _waits(cluster: Cluster, broker_id: BrokerId) -> bool:
+    """Whether a produce waits at a broker for its high watermark."""
+    broker = cluster.up(broker_id)
+    return broker is not None and bool(broker.purgatory.waiting)
 
 
 def _behind(cluster: Cluster, follower: BrokerId) -> bool:
