@@ -1,7 +1,8 @@
 """Healing: faults stop, everything that is down starts, and the cluster is run fairly until it has come to rest.
 
 At rest means: every broker is up, active and in the ISR, knows the last metadata, has the leader's log with everything
-committed, and nothing waits. A client produces on the way until it is acknowledged, so that a healed run has acknowledged something.
+committed, and nothing waits. A client produces on the way until it is acknowledged, so that a healed run has
+acknowledged something.
 """
 
 from __future__ import annotations
