@@ -145,12 +145,13 @@ def delta(p: "I64", d: "U8", at, end):
         if cell < 0 or cell >= BASE_CELLS:
             return 4
         value = (zig >> 1 & 9223372036854775807) ^ -(zig & 1)
-        if value < p[LOWS + cell] or value > p[HIGHS + cell]:
+        row = CELL_TABLE + 4 * cell
+        if value < p[row] or value > p[row + 1]:
             return 5
         if value != p[NEXT + cell]:
             p[NEXT + cell] = value
-            variable = p[VARIABLE_OF + cell]
-            p[DIRTY + variable] |= 1 << p[UNIT_OF + cell]
+            variable = p[row + 2]
+            p[DIRTY + variable] |= 1 << p[row + 3]
             p[CHANGED] |= 1 << (variable if variable < 61 else 61)
             p[LIST + listed] = cell
             listed += 1
@@ -342,8 +343,9 @@ def differences(p: "I64"):
     cell = 0
     while cell < CELLS:
         if p[CURRENT + cell] != p[NEXT + cell]:
-            variable = p[VARIABLE_OF + cell]
-            p[DIRTY + variable] |= 1 << p[UNIT_OF + cell]
+            row = CELL_TABLE + 4 * cell
+            variable = p[row + 2]
+            p[DIRTY + variable] |= 1 << p[row + 3]
             p[CHANGED] |= 1 << (variable if variable < 61 else 61)
         cell += 1
     return 0

@@ -87,6 +87,8 @@ class Generator:
         self.most = most
         self.helpers: dict[str, str] = {}
         self.functions: list[str] = []
+        self.certain: set[str] = set()
+        """Predicates that hold by the layout (TypeOK, mostly): nothing is left to evaluate."""
 
     def program(self) -> Program:
         """Generate everything."""
@@ -112,9 +114,9 @@ class Generator:
             checks += [predicate.name for predicate in named]
         history = [
             predicate.name
-            for named in (source.invariants, source.properties, source.quiescence)
-            for predicate in named
-            if self._reads_ghost(predicate.body)
+            for _, one, named, _ in self._families()
+            for i, predicate in enumerate(named)
+            if self._reads_ghost(predicate.body) and f"check_{one}_{i}" not in self.certain
         ]
         return Program(
             text,
@@ -157,6 +159,8 @@ class Generator:
         for expr, loc, env in _conjuncts(body, None, {}):
             c.loc = loc
             expressions.demand(c, expr, env)
+        if not c.lines:
+            self.certain.add(name)
         self._finish(name, c, "p[0] == 0")
 
     def _environment(self, action: Action) -> dict[int, Symbol]:
@@ -199,6 +203,8 @@ class Generator:
             mask = self._mask(predicate.body) if kind != "quiescence" else -1
             if kind == "properties" and not _stutters(predicate.body):
                 mask = -1
+            if f"check_{one}_{i}" in self.certain:
+                continue
             condition = f"p[FIRSTS + {start + i}] < 0"
             if mask != -1:
                 condition = f"p[{CHANGED}] & {mask} != 0 and {condition}"
@@ -318,16 +324,14 @@ class Generator:
         actions: list[int] = []
         for action in self.source.module.actions:
             actions += self._parameter_row(self.source.parameters[action.name], row)
+        cells = zip(layout.lows, layout.highs, layout.variable_of, layout.unit_of, strict=True)
         tables = {
             "ACTION_TABLE": actions,
-            "LOWS": layout.lows,
-            "HIGHS": layout.highs,
-            "VARIABLE_OF": layout.variable_of,
-            "UNIT_OF": layout.unit_of,
+            "CELL_TABLE": [number for row in cells for number in row],
             "VARIABLE_TABLE": [cell for v in layout.variables for cell in (v.offset, v.size)],
             "CRC": crc_tables(),
         }
-        places = {name: int(memory.table(cells or [0]).split()[-1]) for name, cells in tables.items()}
+        places = {name: int(memory.table(rows or [0]).split()[-1]) for name, rows in tables.items()}
         plan = memory.plan()
         checks = 1 + sum(len(named) for _, _, named, _ in self._families())
         extra = plan["SIZE"]
