@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from kernel_reference import alphabet, two_phase
 from tidemark_conformance.errors import Unusable
@@ -68,3 +71,13 @@ def test_parameter_indices() -> None:
         parameters.indices("RMReceiveDecision", (ModelValue("r2"), "later"))
     with pytest.raises(Unusable, match="takes 2 parameters, not 1"):
         parameters.indices("RMReceiveDecision", ("committed",))
+
+
+def test_the_encoder_needs_no_numerical_packages() -> None:
+    """Converters and simulators import layout and stream without numba, numpy or pyspark."""
+    program = (
+        "import sys, tidemark_conformance.tla.layout, tidemark_conformance.tla.kernels.stream\n"
+        "print(*(name for name in ('numba', 'numpy', 'llvmlite', 'pyspark', 'pyarrow') if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
