@@ -75,7 +75,7 @@ def test_tlc_and_spark_run_on_the_java_of_the_wheel(tmp_path: Path) -> None:
     tools.mkdir()
     for folder in ("/usr/bin", "/bin"):
         for tool in Path(folder).iterdir():
-            if not tool.name.startswith(("java", "jar")) and not (tools / tool.name).exists():
+            if not tool.name.startswith(("java", "jar")) and not os.path.lexists(tools / tool.name):
                 (tools / tool.name).symlink_to(tool)
     environment = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "SPARK_HOME")}
     environment |= {"PATH": str(tools), "TIDEMARK_CACHE": str(tmp_path / "cache")}
