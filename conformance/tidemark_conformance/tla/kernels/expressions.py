@@ -34,6 +34,7 @@ from tidemark_conformance.tla.ir import (
     Var,
 )
 from tidemark_conformance.tla.kernels import (
+    choose,
     compound,
     equality,
     folds,
@@ -42,7 +43,6 @@ from tidemark_conformance.tla.kernels import (
     membership,
     operators,
     sets,
-    storing,
     values,
 )
 from tidemark_conformance.tla.kernels.context import Context, Scope, both, conjunction, negated, require
@@ -350,64 +350,6 @@ def _at_point(c: Context, domain: Expr, env: Env, chosen: Symbol, rest: list[Exp
     return conjunction(c, checks)
 
 
-def _choose(c: Context, expr: Choose, env: Env) -> Symbol:
-    domain = evaluate(c, expr.binder.domain, env)
-    if isinstance(domain, Filter | Join | Choice | Mask):
-        domain = values.keep(c, domain)
-    force(c, expr.body, env)
-    found, witness = c.name("n"), c.name("w")
-    c.line(f"{found} = 0")
-    at = len(c.lines)
-    chosen: list[Callable[[], Symbol]] = []
-
-    def body(element: Symbol) -> None:
-        code = predicate(c, expr.body, {**env, expr.binder.uid: element})
-        with c.block(f"if {code}:"):
-            start, assign, again = _witness(c, element, witness)
-            if not chosen:
-                c_lines.insert(at, start)
-            chosen.append(again)
-            with c.block(f"if {found} == 0:"):
-                assign()
-                c.line(f"{found} = 1")
-            with c.block("else:"), c.block(f"if not {equality.equal(c, again(), element)}:"):
-                c.line("p[0] = 1")
-
-    c_lines = c.lines
-    iteration.iterate(c, domain, body, None)
-    c.checked += 1
-    c.line(f"need(p, {found})")
-    if not chosen:
-        raise c.unsupported("CHOOSE from a set that is always empty")
-    return chosen[0]()
-
-
-def _witness(c: Context, element: Symbol, name: str) -> tuple[str, Callable[[], None], Callable[[], Symbol]]:
-    """How a loop's element is remembered: the first line, its assignment, and its value afterwards."""
-
-    def remember(code: str) -> Callable[[], None]:
-        return lambda: c.line(f"{name} = {code}")
-
-    match element:
-        case Int(code, lo, hi, below):
-            return f"{name} = {lo if lo is not None else 0}", remember(code), lambda: Int(name, lo, hi, below)
-        case Bool(code):
-            return f"{name} = False", remember(code), lambda: Bool(name)
-        case Atom(code, members):
-            return f"{name} = 0", remember(code), lambda: Atom(name, members)
-        case Mask(code, kind):
-            return f"{name} = 0", remember(code), lambda: Mask(name, kind)
-        case Place(base, kind2, _):
-            return f"{name} = {c.memory.current}", remember(str(base)), lambda: Place(Address(0, (name,)), kind2)
-    kind3 = values.type_of(c, element)
-    base2 = c.room(kind3)
-    return (
-        f"{name} = 0",
-        lambda: storing.store(c, base2, kind3, element, checked=False),
-        lambda: values.load(base2, kind3),
-    )
-
-
 def _set_enum(c: Context, expr: SetEnum, env: Env) -> Symbol:
     return Enum(tuple(evaluate(c, item, env) for item in expr.items))
 
@@ -543,7 +485,7 @@ _HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
     If: _if,
     Case: _case,
     Quant: _quantifier,
-    Choose: _choose,
+    Choose: lambda c, expr, env: choose.choose(c, expr, env),
     SetEnum: _set_enum,
     SetFilter: _set_filter,
     SetMap: _set_map,

@@ -1,0 +1,87 @@
+"""CHOOSE: the one witness of a predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidemark_conformance.tla.ir import Choose
+from tidemark_conformance.tla.kernels import equality, expressions, iteration, storing, values
+from tidemark_conformance.tla.kernels.context import Context
+from tidemark_conformance.tla.kernels.symbols import (
+    Address,
+    Atom,
+    Bool,
+    Choice,
+    Filter,
+    Int,
+    Join,
+    Mask,
+    Place,
+    Symbol,
+)
+from tidemark_conformance.tla.types import TInt
+
+
+def choose(c: Context, expr: Choose, env: expressions.Env) -> Symbol:
+    """CHOOSE with its one witness; none, or two that differ, are an evaluation error."""
+    domain = expressions.evaluate(c, expr.binder.domain, env)
+    if isinstance(domain, Filter | Join | Choice | Mask):
+        domain = values.keep(c, domain)
+    expressions.force(c, expr.body, env)
+    found, witness = c.name("n"), c.name("w")
+    c.line(f"{found} = 0")
+    at = len(c.lines)
+    chosen: list[Callable[[], Symbol]] = []
+
+    def body(element: Symbol) -> None:
+        code = expressions.predicate(c, expr.body, {**env, expr.binder.uid: element})
+        with c.block(f"if {code}:"):
+            start, assign, again = _witness(c, element, witness)
+            if not chosen:
+                c_lines.insert(at, start)
+            chosen.append(again)
+            with c.block(f"if {found} == 0:"):
+                assign()
+                c.line(f"{found} = 1")
+            with c.block("else:"), c.block(f"if not {equality.equal(c, again(), element)}:"):
+                c.line("p[0] = 1")
+
+    c_lines = c.lines
+    iteration.iterate(c, domain, body, None)
+    c.checked += 1
+    c.line(f"need(p, {found})")
+    if not chosen:
+        raise c.unsupported("CHOOSE from a set that is always empty")
+    results = [again() for again in chosen]
+    kinds = [values.type_of(c, result) for result in results]
+    if len(results) > 1 and all(isinstance(kind, TInt) for kind in kinds):
+        return Int(witness)
+    if any(kind != kinds[0] for kind in kinds):
+        raise c.unsupported("CHOOSE from a union of sets whose elements have unlike types")
+    return results[0]
+
+
+def _witness(c: Context, element: Symbol, name: str) -> tuple[str, Callable[[], None], Callable[[], Symbol]]:
+    """How a loop's element is remembered: the first line, its assignment, and its value afterwards."""
+
+    def remember(code: str) -> Callable[[], None]:
+        return lambda: c.line(f"{name} = {code}")
+
+    match element:
+        case Int(code, lo, hi, below):
+            return f"{name} = {lo if lo is not None else 0}", remember(code), lambda: Int(name, lo, hi, below)
+        case Bool(code):
+            return f"{name} = False", remember(code), lambda: Bool(name)
+        case Atom(code, members):
+            return f"{name} = 0", remember(code), lambda: Atom(name, members)
+        case Mask(code, kind):
+            return f"{name} = 0", remember(code), lambda: Mask(name, kind)
+        case Place(base, kind2, _):
+            return f"{name} = {c.memory.current}", remember(str(base)), lambda: Place(Address(0, (name,)), kind2)
+    kind3 = values.type_of(c, element)
+    base2 = c.room(kind3)
+    return (
+        f"{name} = 0",
+        lambda: storing.store(c, base2, kind3, element, checked=False),
+        lambda: values.load(base2, kind3),
+    )
