@@ -6,6 +6,7 @@ TLC on every model, then per protocol unflawed traces simulated and audited, the
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ from tidemark_conformance.tlc import verify
 
 TRACES, STEPS, ORACLE = 200_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
+
+WIDTH = 120
+"""Characters of a line where the output is no terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 only if all is as expected; 1 otherwise."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, soft_wrap=True)
     if args.json:
         args.json.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
