@@ -120,6 +120,14 @@ def test_generated_traces_pass_and_flawed_ones_do_not(spark: Any, two_phase: Two
             assert {failure.signature for failure in result.failures} >= {"not a step of TMDecide"}
 
 
+def test_a_registered_protocol_in_its_sizes(registered: Path) -> None:
+    registered.write_text(registered.read_text() + 'sizes = { 5 = "twophase/Other.cfg" }\n')
+    known = protocol("TwoPhase")
+    assert known.sized(5).config == known.config.with_name("Other.cfg")
+    with pytest.raises(Unusable, match=r"TwoPhase does not come in size 4; choose from 5"):
+        known.sized(4)
+
+
 def test_a_wrong_registry_is_one_sentence(registered: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Unusable, match="no protocol is called nothing"):
         protocol("nothing")

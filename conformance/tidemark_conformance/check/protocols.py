@@ -5,6 +5,10 @@ name.
     spec = "twophase/TwoPhase.tla"                 # below spec/
     config = "twophase/TwoPhase.cfg"
     simulator = "package.module:factory"           # what makes traces
+    golden = "package.module:function"             # runs a scenario of traces/golden/ (explain/card.py); this and the
+    transcript = "package.module:function"         # next ones may be missing: the same with its transcript
+    resimulator = "package.module:function"        # runs a trace again, changed (explain/shrink.py)
+    sizes = { 5 = "twophase/TwoPhaseFive.cfg" }    # other sizes, for `tidemark simulate --size`
     [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
     "rule KeepDecision blocked" = "why"
 
@@ -19,7 +23,7 @@ from __future__ import annotations
 import importlib
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,29 +39,47 @@ REGISTRY = "protocols.toml"
 class Protocol:
     """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
 
-    `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it.
+    `golden`, `transcript`, `resimulator`: functions as `package.module:name`, "" where there is none; `sizes`: size ->
+    its cfg; `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it.
     """
 
     name: str
     spec: Path
     config: Path
     simulator: str
+    golden: str = ""
+    transcript: str = ""
+    resimulator: str = ""
+    sizes: dict[int, Path] = field(default_factory=dict)
     unreached: dict[str, str] = field(default_factory=dict)
 
-    def _factory(self) -> tuple[Any, Callable[..., Simulator]]:
-        module_name, _, attribute = self.simulator.partition(":")
+    def function(self, named: str) -> Callable[..., Any]:
+        """The function that `package.module:name` (one of this protocol's) names; Unusable if there is none."""
+        module, _, attribute = named.partition(":")
         try:
-            module = importlib.import_module(module_name)
-            return module, getattr(module, attribute)
+            found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as problem:
             raise Unusable(
-                f"the simulator of {self.name}, {self.simulator}, cannot be loaded ({problem}); "
+                f"{named} of the protocol {self.name} cannot be loaded ({problem}); "
                 f"correct it in {spec_root() / REGISTRY}"
             ) from problem
+        return found
 
-    def nodes(self) -> tuple[str, ...]:
-        """The names of the nodes in its traces."""
-        return tuple(getattr(self._factory()[0], "NODES", ()))
+    def _factory(self) -> tuple[Any, Callable[..., Simulator]]:
+        factory = self.function(self.simulator)
+        return importlib.import_module(self.simulator.partition(":")[0]), factory
+
+    def nodes(self, size: int | None = None) -> tuple[str, ...]:
+        """The names of the nodes in its traces, of a size that is not the default by the module's `nodes_for(size)`."""
+        module = self._factory()[0]
+        return tuple(getattr(module, "NODES", ()) if size is None else module.nodes_for(size))
+
+    def sized(self, size: int) -> Protocol:
+        """The protocol with the cfg of another size; Unusable if it has none of that size."""
+        if size not in self.sizes:
+            known = ", ".join(map(str, self.sizes)) or "its default"
+            raise Unusable(f"{self.name} does not come in size {size}; choose from {known}")
+        return replace(self, config=self.sizes[size])
 
     def make_simulator(self, header: Header, *, steps: int, flaw: str | None = None, **options: Any) -> Simulator:
         """A function from a seed to a trace; `options` go to the factory as they are."""
@@ -77,11 +99,13 @@ def protocols() -> dict[str, Protocol]:
                 spec_root() / entry["spec"],
                 spec_root() / entry["config"],
                 entry["simulator"],
-                dict(entry.get("unreached", {})),
+                **{key: str(entry[key]) for key in ("golden", "transcript", "resimulator") if key in entry},
+                sizes={int(size): spec_root() / config for size, config in entry.get("sizes", {}).items()},
+                unreached=dict(entry.get("unreached", {})),
             )
             for name, entry in table.items()
         }
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as problem:
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as problem:
         raise Unusable(
             f"{path} is no table of protocols ({problem}); each needs spec, config and simulator"
         ) from problem

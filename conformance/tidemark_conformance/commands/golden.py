@@ -20,10 +20,10 @@ from pathlib import Path
 from rich.console import Console
 
 from tidemark_conformance.check import zoo
-from tidemark_conformance.check.protocols import protocols
+from tidemark_conformance.check.protocols import protocol
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.card import golden_root, registry, resolve
+from tidemark_conformance.explain.card import golden_root
 from tidemark_conformance.explain.judge import NOT_A_STEP, Judge
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.scope import Evaluator
@@ -94,11 +94,11 @@ def rewritten(row: zoo.Row, old: str) -> tuple[str, str]:
 
     Raises Unusable for a protocol without transcripts.
     """
-    entry = registry()[row.protocol]
-    if "transcript" not in entry:
+    known = protocol(row.protocol)
+    if not known.transcript:
         raise Unusable(f"the protocol {row.protocol} names no transcript in spec/protocols.toml; add one")
     stage = Stage(row.protocol)
-    scenario = resolve(entry["transcript"], row.protocol)
+    scenario = known.function(known.transcript)
     text = old.partition(MARKER)[0].rstrip()
     try:
         flawed, flawed_shown = scenario(stage.header.to_json(), text, row.rules)
@@ -127,8 +127,8 @@ def rewritten(row: zoo.Row, old: str) -> tuple[str, str]:
 class Stage:
     """A protocol's specification, and judges of its runs by the reference evaluator: one per set of rules removed."""
 
-    def __init__(self, protocol: str) -> None:
-        known = protocols()[protocol]
+    def __init__(self, name: str) -> None:
+        known = protocol(name)
         self._specification: Specification = load(known.spec, known.config)
         self._schema: Schema = schema_of(self._specification)
         self.header: Header = self._schema.with_nodes(known.nodes())

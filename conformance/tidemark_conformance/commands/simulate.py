@@ -7,21 +7,17 @@ A protocol may come in more sizes than one: `sizes = { 5 = "replication/Replicat
 from __future__ import annotations
 
 import argparse
-import importlib
 import tempfile
 import time
-import tomllib
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from tidemark_conformance.check.generate import Generated, generate
-from tidemark_conformance.check.protocols import REGISTRY, Protocol, protocol
+from tidemark_conformance.check.protocols import Protocol, protocol
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.paths import spec_root
 from tidemark_conformance.report.progress import Progress, progress
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import Schema, schema_of
@@ -50,7 +46,9 @@ def run(args: argparse.Namespace) -> int:
     """Simulate; 0, or 1 when the simulator's own client found what must not happen in a run without a flaw."""
     if args.traces < 1 or args.steps < 1 or args.seed < 0:
         raise Unusable("--traces and --steps must be at least 1, and --seed at least 0; give such numbers")
-    known = _sized(protocol(args.protocol), args.size)
+    known = protocol(args.protocol)
+    if args.size is not None:
+        known = known.sized(args.size)
     schema = schema_of(load(known.spec, known.config))
     started = time.monotonic()
     with progress(f"simulation of {known.name}") as bar:
@@ -61,27 +59,9 @@ def run(args: argparse.Namespace) -> int:
     return _report(args, made, time.monotonic() - started)
 
 
-def _sized(known: Protocol, size: int | None) -> Protocol:
-    """The protocol with the cfg of another size; Unusable if it has none of that size."""
-    if size is None:
-        return known
-    entry = tomllib.loads((spec_root() / REGISTRY).read_text(encoding="utf-8"))[known.name]
-    sizes: dict[str, Any] = entry.get("sizes", {})
-    if str(size) not in sizes:
-        raise Unusable(f"{known.name} does not come in size {size}; choose from {', '.join(sizes) or 'its default'}")
-    return replace(known, config=spec_root() / sizes[str(size)])
-
-
-def _nodes(known: Protocol, size: int | None) -> tuple[str, ...]:
-    if size is None:
-        return known.nodes()
-    module = importlib.import_module(known.simulator.partition(":")[0])
-    return tuple(module.nodes_for(size))
-
-
 def _simulate(args: argparse.Namespace, known: Protocol, schema: Schema, out: Path, bar: Progress) -> Generated:
     options: dict[str, Any] = {} if args.profile is None else {"profile": args.profile}
-    header = schema.with_nodes(_nodes(known, args.size))
+    header = schema.with_nodes(known.nodes(args.size))
     simulator = known.make_simulator(header, steps=args.steps, flaw=args.flaw, **options)
     settings = {"protocol": known.name, "steps": args.steps, "flaw": args.flaw, **options}
     seeds = range(args.seed, args.seed + args.traces)

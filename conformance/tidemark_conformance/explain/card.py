@@ -13,7 +13,6 @@ import importlib
 import inspect
 import re
 import textwrap
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import pairwise, product
@@ -361,18 +360,17 @@ def flagged(row: zoo.Row) -> Flagged:
     """
     file = golden_root() / f"{row.id}.txt"
     golden = f"traces/golden/{file.name}"
-    entry = registry().get(row.protocol)
-    if entry is None:
+    known = protocols.protocols().get(row.protocol)
+    if known is None:
         return Flagged(row.id, golden, None, "", "", f"The protocol {row.protocol} is not in {REGISTRY}.")
-    known = protocols.protocol(row.protocol)
     specification = load(known.spec, known.config)
     schema = schema_of(specification)
     explainer = Explainer(specification)
     header = schema.with_nodes(known.nodes())
-    if file.is_file() and "golden" in entry:
+    if file.is_file() and known.golden:
         text = file.read_text(encoding="utf-8")
         try:
-            data = resolve(entry["golden"], row.protocol)(header.to_json(), text, row.rules)
+            data = known.function(known.golden)(header.to_json(), text, row.rules)
         except Unusable as problem:
             return Flagged(row.id, golden, None, "", "", f"It does not run: {problem}.")
         traces: Iterator[Stored] = iter([Stored(row.id, data, file, header)])
@@ -402,24 +400,3 @@ def _simulated(row: zoo.Row, known: protocols.Protocol, header: Header) -> Itera
 def golden_root() -> Path:
     """The folder of golden scenarios, beside the specifications."""
     return spec_root().parent / "traces" / "golden"
-
-
-def registry() -> dict[str, Any]:
-    """`spec/protocols.toml` as it stands: protocol -> its entry; empty if there is none."""
-    path = spec_root() / REGISTRY
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except tomllib.TOMLDecodeError as problem:
-        raise Unusable(f"{path} cannot be read ({problem}); correct it") from problem
-
-
-def resolve(named: str, protocol: str) -> Callable[..., Any]:
-    """The function that `package.module:function` names; Unusable if there is none."""
-    module, _, attribute = named.partition(":")
-    try:
-        found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as problem:
-        raise Unusable(
-            f"{named} of the protocol {protocol} cannot be loaded ({problem}); correct it in {spec_root() / REGISTRY}"
-        ) from problem
-    return found

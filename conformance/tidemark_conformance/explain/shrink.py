@@ -7,16 +7,14 @@ the run's `_manifest.json`, and returns a `Resimulation` of that trace.
 
 from __future__ import annotations
 
-import importlib
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from tidemark_conformance.check.generate import MANIFEST
-from tidemark_conformance.check.protocols import REGISTRY
+from tidemark_conformance.check.protocols import protocols
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.ddmin import ddmin
 from tidemark_conformance.explain.explaining import Explainer
@@ -24,7 +22,6 @@ from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement
 from tidemark_conformance.explain.load import Stored, decoded, header_of
 from tidemark_conformance.explain.record import Shrunk
 from tidemark_conformance.explain.run import Run
-from tidemark_conformance.paths import spec_root
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import Schema
 
@@ -120,21 +117,15 @@ def resimulation(run: Run, header: Header) -> Resimulation | None:
     """
     settings = _settings(Path(run.source).parent)
     protocol = settings.get("protocol") if settings is not None else None
-    path = spec_root() / REGISTRY
-    if not isinstance(protocol, str) or not path.is_file():
+    known = protocols().get(protocol) if isinstance(protocol, str) else None
+    if known is None or not known.resimulator:
         return None
-    entry = tomllib.loads(path.read_text()).get(protocol, {})
-    named = entry.get("resimulator")
-    if named is None:
-        return None
-    module, _, attribute = named.partition(":")
+    factory: Resimulate = known.function(known.resimulator)
     try:
-        factory: Resimulate = getattr(importlib.import_module(module), attribute)
         return factory(header.to_json(), run.id, settings or {})
-    except (ImportError, AttributeError, KeyError, ValueError) as problem:
+    except (AttributeError, KeyError, ValueError) as problem:
         raise Unusable(
-            f"trace {run.id} cannot be simulated again ({problem!r}); correct the resimulator of {protocol} in {path}, "
-            "or pass --no-shrink"
+            f"trace {run.id} cannot be simulated again ({problem!r}); correct {known.resimulator}, or pass --no-shrink"
         ) from problem
 
 
