@@ -8,19 +8,15 @@ INSTANCE's substitutions are passed down dynamically, since SANY wraps only the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tidemark_conformance.tla import sany, walk
+from tidemark_conformance.tla.forms import FORMS
 from tidemark_conformance.tla.ir import (
-    Binder,
-    Case,
-    Choose,
     Const,
-    Except,
     Expr,
     Fold,
-    FunctionLit,
     HasRule,
     If,
     Let,
@@ -29,15 +25,8 @@ from tidemark_conformance.tla.ir import (
     Local,
     Mark,
     Op,
-    Quant,
-    RecordLit,
-    RecordSet,
-    RuleGuard,
     SetEnum,
-    SetFilter,
-    SetMap,
     TupleLit,
-    Unchanged,
     Var,
 )
 from tidemark_conformance.tla.scope import (
@@ -68,27 +57,6 @@ class Elaborator:
         self.fresh = 0
         self.stateful: set[int] = set()
         self.uses: dict[int, dict[int, int]] = {}
-        self.special: dict[str, Callable[[sany.Apply, Context], Expr]] = {
-            "'": self._prime,
-            "UNCHANGED": self._unchanged,
-            "=>": self._implies,
-            "$IfThenElse": self._if,
-            "$Case": self._case,
-            "$Except": self._except,
-            "$BoundedForall": self._quantifier,
-            "$BoundedExists": self._quantifier,
-            "$BoundedChoose": self._choose,
-            "$SubsetOf": self._filter,
-            "$SetOfAll": self._set_map,
-            "$FcnConstructor": self._function,
-            "$NonRecursiveFcnSpec": self._function,
-            "$RcdConstructor": self._record,
-            "$SetOfRcds": self._record,
-        }
-        for name in ("\\land", "$ConjList"):
-            self.special[name] = self._and
-        for name in ("\\lor", "$DisjList"):
-            self.special[name] = self._or
 
     # Names
 
@@ -373,9 +341,9 @@ class Elaborator:
     # Builtins
 
     def _builtin(self, name: str, node: sany.Apply, context: Context) -> Expr:
-        special = self.special.get(name)
-        if special is not None:
-            return special(node, context)
+        form = FORMS.get(name)
+        if form is not None:
+            return form(self, node, context)
         if name in ("TRUE", "FALSE"):
             return Lit(name == "TRUE", "bool")
         inner = replace(context, spine=False) if context.spine else context
@@ -393,12 +361,6 @@ class Elaborator:
             return TupleLit(items) if name == "$Tuple" else SetEnum(items)
         raise refuse(node.loc, f"{SPOKEN.get(name, name)} cannot be compiled", ADVICE.get(name, GENERAL_ADVICE))
 
-    def _prime(self, node: sany.Apply, context: Context) -> Expr:
-        return self.expression(node.operands[0], replace(context, primed=True))
-
-    def _unchanged(self, node: sany.Apply, context: Context) -> Expr:
-        return Unchanged(tuple(self.variable_names(self.inner(node.operands[0], context), node.loc)))
-
     def variable_names(self, expr: Expr, loc: Loc) -> list[str]:
         """The variables of a (nested) tuple of variables, in order; Unsupported for anything else."""
         expr = walk.strip(expr)
@@ -407,126 +369,3 @@ class Elaborator:
         if isinstance(expr, TupleLit):
             return [name for item in expr.items for name in self.variable_names(item, loc)]
         raise refuse(loc, "a tuple of variables is needed here", "list variables: <<x, y>>")
-
-    def _and(self, node: sany.Apply, context: Context) -> Expr:
-        items: list[Expr] = []
-        for operand in node.operands:
-            expr = self.expression(operand, context)
-            plain = walk.strip(expr)
-            if isinstance(plain, Op) and plain.name == "and" and plain is expr:
-                items.extend(plain.args)
-            else:
-                items.append(Mark("", operand.loc, expr) if context.spine else expr)
-        return walk.conjunction(_guards(items))
-
-    def _or(self, node: sany.Apply, context: Context) -> Expr:
-        items: list[Expr] = []
-        for operand in node.operands:
-            expr = self.expression(operand, context)
-            items.extend(expr.args if isinstance(expr, Op) and expr.name == "or" else (expr,))
-        return Op("or", tuple(items))
-
-    def _implies(self, node: sany.Apply, context: Context) -> Expr:
-        left = self.inner(node.operands[0], context)
-        right = self.expression(node.operands[1], context)
-        rule = walk.strip(left)
-        if isinstance(rule, HasRule):
-            return RuleGuard(rule.rule, "implies", right)
-        return Op("implies", (left, right))
-
-    def _if(self, node: sany.Apply, context: Context) -> Expr:
-        condition, then, orelse = node.operands
-        return If(self.inner(condition, context), self.expression(then, context), self.expression(orelse, context))
-
-    def _case(self, node: sany.Apply, context: Context) -> Expr:
-        arms: list[tuple[Expr, Expr]] = []
-        other: Expr | None = None
-        for pair in node.operands:
-            condition, value = pair.operands if isinstance(pair, sany.Apply) else (None, None)
-            if condition is None or value is None:
-                raise refuse(node.loc, "CASE has an arm without a condition", "write it as condition -> value")
-            if isinstance(condition, sany.Other):
-                other = self.expression(value, context)
-            else:
-                arms.append((self.inner(condition, context), self.expression(value, context)))
-        return Case(tuple(arms), other)
-
-    def _except(self, node: sany.Apply, context: Context) -> Expr:
-        inner = replace(context, spine=False)
-        base = self.expression(node.operands[0], inner)
-        for pair in node.operands[1:]:
-            if not isinstance(pair, sany.Apply) or not isinstance(pair.operands[0], sany.Apply):
-                raise refuse(node.loc, "EXCEPT has an update without a path", "write it as ![x] = value")
-            path = tuple(self.expression(part, inner) for part in pair.operands[0].operands)
-            at = self.local("@")
-            value = self.expression(pair.operands[1], replace(inner, at=at))
-            base = Except(base, path, at.uid, value)
-        return base
-
-    # Binders
-
-    def _binders(self, node: sany.Apply, context: Context) -> tuple[tuple[Binder, ...], Context]:
-        """The binders of a node (its domains stand outside them), and the context of its body."""
-        env = dict(context.env)
-        binders: list[Binder] = []
-        for bound in node.bounds:
-            if bound.domain is None:
-                raise refuse(node.loc, "an identifier has no domain", "bind it in a set: x \\in S")
-            if bound.pattern:
-                whole = self.local("<<" + ",".join(self.tables.entries[f].name for f in bound.formals) + ">>")
-                binders.append(Binder(whole.uid, whole.name, self.inner(bound.domain, context)))
-                for index, formal in enumerate(bound.formals, 1):
-                    env[formal] = Fixed(Op("apply", (whole, Lit(index, "int"))))
-                continue
-            for formal in bound.formals:
-                local = self.local(self.tables.entries[formal].name)
-                binders.append(Binder(local.uid, local.name, self.inner(bound.domain, context)))
-                env[formal] = Fixed(local)
-        return tuple(binders), replace(context, env=env)
-
-    def _body(self, node: sany.Apply, context: Context) -> Expr:
-        return self.inner(node.operands[0], context)
-
-    def _quantifier(self, node: sany.Apply, context: Context) -> Expr:
-        name = self.entry(node.operator, node.loc).name
-        binders, inside = self._binders(node, context)
-        kind = "forall" if name == "$BoundedForall" else "exists"
-        return Quant(kind, binders, self.expression(node.operands[0], inside))
-
-    def _choose(self, node: sany.Apply, context: Context) -> Expr:
-        binders, inside = self._binders(node, context)
-        return Choose(binders[0], self._body(node, inside))
-
-    def _filter(self, node: sany.Apply, context: Context) -> Expr:
-        binders, inside = self._binders(node, context)
-        return SetFilter(binders[0], self._body(node, inside))
-
-    def _set_map(self, node: sany.Apply, context: Context) -> Expr:
-        binders, inside = self._binders(node, context)
-        return SetMap(binders, self._body(node, inside))
-
-    def _function(self, node: sany.Apply, context: Context) -> Expr:
-        binders, inside = self._binders(node, context)
-        return FunctionLit(binders, self._body(node, inside))
-
-    def _record(self, node: sany.Apply, context: Context) -> Expr:
-        fields: list[tuple[str, Expr]] = []
-        for pair in node.operands:
-            if not isinstance(pair, sany.Apply) or not isinstance(pair.operands[0], sany.String):
-                raise refuse(node.loc, "a record has a field without a name", "write it as name |-> value")
-            fields.append((pair.operands[0].value, self.inner(pair.operands[1], context)))
-        is_set = self.entry(node.operator, node.loc).name == "$SetOfRcds"
-        return RecordSet(tuple(fields)) if is_set else RecordLit(tuple(fields))
-
-
-def _guards(items: list[Expr]) -> list[Expr]:
-    """Joins each `Has(r)` of a conjunction with the conjunct after it: together they decide."""
-    joined: list[Expr] = []
-    for item in reversed(items):
-        rule = walk.strip(item)
-        if isinstance(rule, HasRule) and joined and not isinstance(walk.strip(joined[-1]), (HasRule, RuleGuard)):
-            guard: Expr = RuleGuard(rule.rule, "and", joined.pop())
-            joined.append(Mark(item.name, item.loc, guard) if isinstance(item, Mark) else guard)
-        else:
-            joined.append(item)
-    return joined[::-1]
