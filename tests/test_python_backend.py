@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -207,6 +210,52 @@ def test_expressions_have_tlcs_values(tmp_path: Path) -> None:
     for number, expression in enumerate(TABLE):
         mine = evaluate_constant(spec.module.definitions[names[number]].body, spec.constants)
         assert mine == parse_value(printed[number]), expression
+
+
+IN_ORDER = r"""
+\E n \in Names : partial[n]
+\A n \in Names : ~partial[n]
+\E n \in Names \cup {"z"} : partial[n]
+\E T \in SUBSET Names : T # {} /\ (\A n \in T : partial[n])
+\E h \in [1..2 -> Names] : partial[h[1]]
+\E r \in [n : Names, i : 1..2] : partial[r.n]
+\E p \in Names \X (1..2) : partial[p[1]]
+{n \in Names : n \notin DOMAIN partial} \subseteq {n \in Names : n = "b" /\ partial[n]}
+FoldSet(LAMBDA e, acc : Append(acc, e), <<>>, Names) = <<x, "b", "c", "d", "e", "f", "g", "h">>
+""".strip().splitlines()
+"""What depends on the order in which the names "a" to "h" are taken, `partial` being a function on {"a"}."""
+
+
+def test_sets_are_taken_in_canonical_order_under_any_hash_seed(tmp_path: Path) -> None:
+    definitions = 'Names == {x, "b", "c", "d", "e", "f", "g", "h"}\npartial == [n \\in {"a"} |-> x = n]\n'
+    text = HEAD.replace("0..1", '{"a"}').replace("x = 0", 'x = "a"').replace("1 - x", "x") + definitions
+    load(tmp_path, text + "\n".join(f"E{number} == {line}" for number, line in enumerate(IN_ORDER)), CFG, "Table")
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tidemark_conformance.tla import spec\n"
+        "from tidemark_conformance.tla.python import EvaluationError, compile_python\n"
+        "folder, count = Path(sys.argv[1]), int(sys.argv[2])\n"
+        "names = [f'E{number}' for number in range(count)]\n"
+        "checks = compile_python(spec.load(folder / 'Table.tla', folder / 'Table.cfg', also=names))\n"
+        "for name in names:\n"
+        "    try:\n"
+        "        print(checks.invariant(name, {'x': 'a'}))\n"
+        "    except EvaluationError as problem:\n"
+        "        print(problem.message)\n"
+    )
+    printed = []
+    for seed in ("1", "2", "3"):
+        arguments = [sys.executable, "-c", program, str(tmp_path), str(len(IN_ORDER))]
+        done = subprocess.run(
+            arguments, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        )
+        printed.append(done.stdout.splitlines())
+    assert printed[0] == ["True", "False", "True", "True", "True", "True", "True", OUTSIDE, "True"]
+    assert printed[1:] == [printed[0]] * 2
+
+
+OUTSIDE = '[a |-> TRUE] is applied to "b", which is outside its domain'
 
 
 def test_what_tlc_reports_as_an_error_is_one(tmp_path: Path) -> None:

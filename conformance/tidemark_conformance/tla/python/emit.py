@@ -36,7 +36,7 @@ from tidemark_conformance.tla.ir import (
 )
 from tidemark_conformance.tla.python.names import identifier
 from tidemark_conformance.tla.python.nodes import EMIT, OPERATORS
-from tidemark_conformance.tla.python.runtime import Range, freeze
+from tidemark_conformance.tla.python.runtime import Described, Range, freeze, ordered
 from tidemark_conformance.tla.python.shape import is_symbolic, one_point, surely_uses
 
 MAX_DEPTH = 24
@@ -249,6 +249,16 @@ class Emitter:
             return self.constant(expr, scope, depth)
         return self.plain(expr, scope, depth)
 
+    def ordered(self, expr: Expr, scope: Scope, depth: int) -> str:
+        """A set to iterate over in canonical order: a constant one is sorted now, a range is as it is."""
+        text = self.described(expr, scope, depth)
+        value = self.namespace.get(text)
+        if isinstance(value, frozenset):
+            return intern(self.namespace, f"tuple(ordered({text}))", tuple(ordered(value)))
+        if isinstance(value, Described) or text.startswith("Range("):
+            return text
+        return f"ordered({text})"
+
     def constant(self, expr: Expr, scope: Scope, depth: int) -> str:
         """A constant expression, computed now; one that has no value (or is an endless set) is left in place."""
         before = len(self.functions)
@@ -288,7 +298,7 @@ class Emitter:
         names: list[str] = []
         for binder in binders:
             name = identifier(binder.name, binder.uid)
-            clauses.append(f"for {name} in {self.described(binder.domain, inner, depth)}")
+            clauses.append(f"for {name} in {self.ordered(binder.domain, inner, depth)}")
             inner = inner.bind(binder.uid, name)
             names.append(name)
         return " ".join(clauses), inner, names

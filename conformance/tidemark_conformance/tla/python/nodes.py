@@ -107,7 +107,7 @@ def _fold(e: Emitter, x: Fold, scope: Scope, depth: int) -> str:
     if x.kind == "seq":
         collection = f"sequence({e.expr(x.collection, scope, depth)})"
     else:
-        collection = e.described(x.collection, scope, depth)
+        collection = e.ordered(x.collection, scope, depth)
     return f"fold(lambda {element}, {accumulator}: {body}, {start}, {collection})"
 
 

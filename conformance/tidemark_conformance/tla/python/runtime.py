@@ -2,15 +2,19 @@
 
 Operators raise `EvaluationError` where TLC reports an error. A set that is only asked for members or iterated
 (`SUBSET S`, `[S -> T]`, `a..b`, ...) stays a description (`Described`); `freeze` makes a `frozenset` of it.
+
+Sets are iterated in canonical order (`ordered`): the order decides whether a quantifier meets an error before it is
+decided, what a fold of a lopsided operator gives, and which error is reported.
 """
 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, show
+from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order, show
 
 
 class EvaluationError(Exception):
@@ -43,11 +47,32 @@ class Lazy:
         return self._value
 
 
+# Sets in order
+
+
+_SORTED_BY_PYTHON = (int, bool, str)
+_name = operator.attrgetter("name")
+
+
+def ordered(values: SetLike) -> Iterable[Value]:
+    """The elements of a set in canonical order (`tla.values.in_order`); a description iterates so by itself."""
+    if type(values) is not frozenset or len(values) < 2:
+        return values  # type: ignore[no-any-return]
+    kinds = set(map(type, values))
+    if len(kinds) == 1:
+        kind = kinds.pop()
+        if kind in _SORTED_BY_PYTHON:
+            return sorted(values)
+        if kind is ModelValue:
+            return sorted(values, key=_name)
+    return in_order(values)
+
+
 # Sets by description
 
 
 class Described:
-    """A set that knows its members without listing them."""
+    """A set that knows its members without listing them; it iterates over them in canonical order."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -90,12 +115,12 @@ class Powerset(Described):
         self.base = base
 
     def __contains__(self, value: Value) -> bool:
-        return isinstance(value, frozenset) and all(item in self.base for item in value)
+        return isinstance(value, frozenset) and subset(value, self.base)
 
     def __iter__(self) -> Iterator[Value]:
-        items = list(self.base)
-        for size in range(len(items) + 1):
-            yield from map(frozenset, itertools.combinations(items, size))
+        items = list(ordered(self.base))
+        for mask in range(1 << len(items)):
+            yield frozenset(item for place, item in enumerate(items) if mask >> place & 1)
 
 
 class Functions(Described):
@@ -109,11 +134,13 @@ class Functions(Described):
     def __contains__(self, value: Value) -> bool:
         if not isinstance(value, (tuple, Fn)) or domain(value) != self.source:
             return False
-        return all(item in self.target for item in (value if isinstance(value, tuple) else value.values()))
+        if isinstance(value, tuple):
+            return all(item in self.target for item in value)
+        return all(value[key] in self.target for key in ordered(self.source))
 
     def __iter__(self) -> Iterator[Value]:
-        keys = list(self.source)
-        for values in itertools.product(list(self.target), repeat=len(keys)):
+        keys = list(ordered(self.source))
+        for values in itertools.product(list(ordered(self.target)), repeat=len(keys)):
             yield function(dict(zip(keys, values, strict=True)))
 
 
@@ -131,8 +158,8 @@ class Records(Described):
         return all(value[name] in values for name, values in self.fields.items())
 
     def __iter__(self) -> Iterator[Value]:
-        names = list(self.fields)
-        for values in itertools.product(*(list(self.fields[name]) for name in names)):
+        names = sorted(self.fields)
+        for values in itertools.product(*(list(ordered(self.fields[name])) for name in names)):
             yield Fn(dict(zip(names, values, strict=True)))
 
 
@@ -150,7 +177,7 @@ class Product(Described):
         return all(item in factor for item, factor in zip(value, self.factors, strict=True))
 
     def __iter__(self) -> Iterator[Value]:
-        return itertools.product(*(list(factor) for factor in self.factors))
+        return itertools.product(*(list(ordered(factor)) for factor in self.factors))
 
 
 class UnionOf(Described):
@@ -165,11 +192,7 @@ class UnionOf(Described):
         return any(value in part for part in self.parts)
 
     def __iter__(self) -> Iterator[Value]:
-        seen: set[Value] = set()
-        for item in itertools.chain.from_iterable(self.parts):
-            if item not in seen:
-                seen.add(item)
-                yield item
+        return iter(ordered(frozenset(itertools.chain.from_iterable(map(ordered, self.parts)))))
 
 
 class Filtered(Described):
@@ -184,7 +207,7 @@ class Filtered(Described):
         return value in self.base and self.test(value)
 
     def __iter__(self) -> Iterator[Value]:
-        return (item for item in self.base if self.test(item))
+        return (item for item in ordered(self.base) if self.test(item))
 
 
 class Sequences(Described):
@@ -228,28 +251,28 @@ def freeze(values: SetLike) -> frozenset[Value]:
 
 def big_union(sets: SetLike) -> frozenset[Value]:
     """UNION sets"""
-    return frozenset().union(*(freeze(part) for part in sets))
+    return frozenset().union(*(freeze(part) for part in ordered(sets)))
 
 
 def subset(left: SetLike, right: SetLike) -> bool:
     r"""left \subseteq right"""
     if type(left) is frozenset and type(right) is frozenset:
         return left <= right
-    return all(item in right for item in left)
+    return all(item in right for item in ordered(left))
 
 
 def difference(left: SetLike, right: SetLike) -> frozenset[Value]:
     r"""left \ right"""
     if type(left) is frozenset and type(right) is frozenset:
         return left - right
-    return frozenset(item for item in left if item not in right)
+    return frozenset(item for item in ordered(left) if item not in right)
 
 
 def intersection(left: SetLike, right: SetLike) -> frozenset[Value]:
     r"""left \cap right"""
     if type(left) is frozenset and type(right) is frozenset:
         return left & right
-    return frozenset(item for item in left if item in right)
+    return frozenset(item for item in ordered(left) if item in right)
 
 
 def cardinality(values: SetLike) -> int:
