@@ -1,7 +1,7 @@
 """Ten bugs for the auditor to find: handlers of the implementation changed at run time, no named rule among them.
 
 They were chosen from the implementation alone and committed before the auditor saw any of them; none was exchanged
-afterwards, only `expected_unflagged` was filled in. Each is one slip of a kind that passes a review: an offset off by
+afterwards. Each is one slip of a kind that passes a review: an offset off by
 one, an update lost, a reset or a flush forgotten, the wrong one of two variables. `BUGS["..."].seeded()` puts one in
 for the length of a `with`.
 """
@@ -34,16 +34,12 @@ from tidemark.replication.purgatory import ProducePurgatory
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """`replacement` takes the place of method `method` of `owner`.
-
-    `expected_unflagged`: why the auditor does not flag it, empty if it must.
-    """
+    """`replacement` takes the place of method `method` of `owner`."""
 
     description: str
     owner: type
     method: str
     replacement: Callable[..., Any]
-    expected_unflagged: str = ""
 
     @contextmanager
     def seeded(self) -> Iterator[None]:
@@ -205,8 +201,6 @@ BUGS: dict[str, Bug] = {
         ProducePurgatory,
         "complete_produce",
         _complete_produce,
-        expected_unflagged="no variable of the specification holds the offset that a client is told, so the traces are "
-        "the same bytes with the bug and without; the client that reads back after healing finds it",
     ),
     "no_bump_when_leaderless": Bug(
         "the controller does not bump the leader epoch when the partition loses its leader",

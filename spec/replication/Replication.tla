@@ -60,7 +60,7 @@ VARIABLES
     alter,            \* per leader: the one outstanding AlterPartition, as request or as reply
     \* history, never part of a trace
     committed,        \* the records below the highest high watermark that any leader ever had
-    acked,            \* per value: the offset + 1 at which acks=all acknowledged it, 0 none
+    acked,            \* per value: the offset + 1 that an acks=all client was told, 0 none
     reconciled        \* per follower: the last truncation point in its current leader epoch, MaxLog none
 
 controllerVars == <<metadata, registered>>
@@ -288,8 +288,8 @@ ExtendCommitted(b, sofar) ==
         ELSE sofar
 NextCommitted == FoldSet(ExtendCommitted, committed, Brokers)
 
-\* The records acknowledged with acks=all.
-NextAcked(b, v) == [acked EXCEPT ![v] = waiting[b][v]]
+\* What acks=all clients were told.
+NextAcked(v, offset) == [acked EXCEPT ![v] = offset + 1]
 
 \* The last truncation point of follower f in its leader epoch.
 NextReconciled(f) ==
@@ -553,17 +553,17 @@ AppendRecord(b, v, acks) ==
     /\ UNCHANGED <<acked, reconciled>>
 
 \* CompleteProduce   who: leader   code: replication/purgatory.py
-\* Acknowledges an acks=all produce.
-CompleteProduce(b, v) ==
+\* Acknowledges an acks=all produce; `offset` is where the client is told that its record lies (base_offset).
+CompleteProduce(b, v, offset) ==
     \* enabled when
-    /\ Leads(b) /\ waiting[b][v] > 0
+    /\ Leads(b) /\ waiting[b][v] = offset + 1
     /\ Cardinality(MaximalIsr(b)) >= EffectiveMinIsr
     /\ Has("AckAllOnlyBelowHw") => AckAllOnlyBelowHw(b, v)
     \* effect
     /\ waiting' = [waiting EXCEPT ![b][v] = 0]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
                    remoteLeo, remoteEpoch, pendingIsr, produced, lastFetchedEpoch, fetch, alter>>
-    /\ acked' = NextAcked(b, v)
+    /\ acked' = NextAcked(v, offset)
     /\ UNCHANGED <<committed, reconciled>>
 
 \* FailProduce   who: broker   code: replication/purgatory.py
@@ -995,7 +995,7 @@ Next ==
     \/ \E b \in Brokers : HandleAlterPartition(b)
     \/ \E b \in Brokers, n \in 1..MaxMetadata : ApplyMetadata(b, n)
     \/ \E b \in Brokers, v \in Values, acks \in Acks : AppendRecord(b, v, acks)
-    \/ \E b \in Brokers, v \in Values : CompleteProduce(b, v)
+    \/ \E b \in Brokers, v \in Values, offset \in Offsets : CompleteProduce(b, v, offset)
     \/ \E b \in Brokers, v \in Values, error \in ProduceErrors : FailProduce(b, v, error)
     \/ \E f \in Brokers, l \in Brokers : SendFetch(f, l)
     \/ \E l \in Brokers, f \in Brokers, n \in 0..MaxFetch : HandleFetch(l, f, n)

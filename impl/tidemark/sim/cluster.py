@@ -281,9 +281,10 @@ class Cluster:
             return False
         value = self.recorder.abstraction.values[payload]
         if isinstance(response, Refused):
-            self.recorder.blocked("CompleteProduce", broker_id, broker_id, value)
+            would_be_told = broker.purgatory.waiting[payload].base_offset
+            self.recorder.blocked("CompleteProduce", broker_id, broker_id, value, would_be_told)
             return True
-        self.recorder.step("CompleteProduce", broker_id, broker_id, value)
+        self.recorder.step("CompleteProduce", broker_id, broker_id, value, response.base_offset)
         if reply_arrives:
             self.answers.acked[payload] = response.base_offset
         else:
