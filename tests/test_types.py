@@ -183,6 +183,10 @@ Next == Step
         ("  /\\ y \\in UNION {{1..m} : m \\in 0..2}", r"Tiny\.tla:7: a UNION in TypeOK"),
         ("  /\\ y \\in 0..1\n  /\\ y \\in 0..2", r"Tiny\.tla:8: TypeOK has two conjuncts for y"),
         ("  /\\ y \\in [a : 0..1] \\cup [b : 0..1]", r"Tiny\.tla:7: records of unlike kinds"),
+        (
+            '  /\\ y \\in [type : {"p"}, f : 0..1] \\cup [type : {"q"}, g : 0..1] \\cup [type : {"p"}, f : 4..5]',
+            r"Tiny\.tla:7: two sets of records with the `type` p are united; write one set for each tag",
+        ),
     ],
 )
 def test_a_typeok_outside_the_conventions_is_refused(tmp_path: Path, type_ok: str, message: str) -> None:

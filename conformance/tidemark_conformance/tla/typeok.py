@@ -118,6 +118,20 @@ def _join_records(a: TRec | TUnion, b: TRec | TUnion, loc: Loc | None) -> Type:
     return TUnion(tuple(sorted(merged, key=lambda variant: variant[0])))
 
 
+def _require_other_tags(a: Type, b: Type, loc: Loc | None) -> None:
+    """Refuse a union of two sets of records that share a tag: its type would hold records that are in neither set."""
+    if not isinstance(a, TRec | TUnion) or not isinstance(b, TRec | TUnion):
+        return
+    left, right = ({tag for tags, _ in _variants(kind) for tag in tags} for kind in (a, b))
+    shared = sorted(left & right, key=atom_name)
+    if shared:
+        raise unsupported(
+            f"two sets of records with the `type` {atom_name(shared[0])} are united; "
+            "write one set for each tag, or give them different tags",
+            loc,
+        )
+
+
 def type_of_values(values: Iterable[Value], loc: Loc | None = None) -> Type:
     """The least type that holds all these values (at least one)."""
     kind: Type | None = None
@@ -180,7 +194,9 @@ def type_of_set(expr: Expr, constant: Evaluate, loc: Loc | None = None) -> Type:
         case Op("range", (low, high)):
             return TInt(constant(low), constant(high))
         case Op("union", (a, b)):
-            return join(type_of_set(a, constant, loc), type_of_set(b, constant, loc), loc)
+            left, right = type_of_set(a, constant, loc), type_of_set(b, constant, loc)
+            _require_other_tags(left, right, loc)
+            return join(left, right, loc)
         case Op("powerset", (inner,)):
             elem = type_of_set(inner, constant, loc)
             members, elem = _members(inner, elem, constant, loc)
