@@ -1,4 +1,4 @@
-"""`tidemark docs`: rewrite the generated parts of README.md, ARCHITECTURE.md and docs/."""
+"""`tidemark docs`: rewrite the generated parts of README.md, ARCHITECTURE.md and docs/, and the pictures they link."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import PACKAGE
-from tidemark_conformance.report import generated
+from tidemark_conformance.report import generated, picture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +26,24 @@ def run(args: argparse.Namespace) -> int:
     if not files[0].is_file():
         raise Unusable(f"{root} is no checkout of Tidemark (no README.md there); run this in one")
     stale = []
+    rows: set[str] = set()
     for file in files:
         if not file.is_file():
             continue
         text = file.read_text(encoding="utf-8")
+        rows.update(picture.wanted(text))
         fresh = generated.rewrite(text, generated.CHEAP, file.name)
         if fresh != text:
             stale.append(file.name)
             if not args.check:
                 file.write_text(fresh, encoding="utf-8")
+    for row in sorted(rows):
+        drawn, file = picture.picture(row), picture.folder(root) / f"{row}.svg"
+        if not file.is_file() or file.read_text(encoding="utf-8") != drawn:
+            stale.append(file.name)
+            if not args.check:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(drawn, encoding="utf-8")
     for name in stale:
         print(f"{name}: {'out of date' if args.check else 'rewritten'}")
     return 1 if stale and args.check else 0

@@ -1,0 +1,72 @@
+"""Pictures of zoo rows: the golden run of a row without its rules, as a self-contained SVG.
+
+A Markdown file asks for one by linking `docs/pictures/<row id>.svg`; `tidemark docs` draws it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tidemark_conformance.check import zoo
+from tidemark_conformance.check.protocols import protocol
+from tidemark_conformance.check.specifications import with_rules_off
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.card import golden_root
+from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.load import Stored
+from tidemark_conformance.explain.search import choose
+from tidemark_conformance.report.diagram_svg import svg
+from tidemark_conformance.report.html import STYLE
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.schema import schema_of
+
+FOLDER = "docs/pictures"
+
+_LINK = re.compile(r"pictures/([\w.-]+)\.svg")
+
+
+def wanted(text: str) -> list[str]:
+    """The ids of the rows whose pictures a Markdown text links, sorted."""
+    return sorted(set(_LINK.findall(text)))
+
+
+def picture(row_id: str) -> str:
+    """The row's golden run without its rules; the step at which its property falls is marked.
+
+    Judged without the rules, because the property says what is lost; the step that the right specification refuses is
+    named in `traces/golden/<row id>.txt`. Raises Unusable for a row without a scenario that shows it.
+    """
+    row = zoo.select([row_id])[0]
+    known = protocol(row.protocol)
+    file = golden_root() / f"{row.id}.txt"
+    if not known.golden or not file.is_file():
+        raise Unusable(f"row {row.id} has no golden scenario {file.name}, so there is nothing to draw; write one")
+    specification = with_rules_off(load(known.spec, known.config), frozenset(row.rules))
+    schema = schema_of(specification)
+    explainer = Explainer(specification)
+    header = schema.with_nodes(known.nodes())
+    data = known.function(known.golden)(header.to_json(), file.read_text(encoding="utf-8"), row.rules)
+    found = choose(iter([Stored(row.id, data, file, header)]), explainer, schema)
+    explained = explainer.explain(*found, None) if found is not None else None
+    if explained is None or explained.diagram is None or row.property not in {one.name for one in explained.findings}:
+        raise Unusable(f"{row.property} does not fall in the golden scenario of row {row.id}; run make golden")
+    return standalone(svg(explained.diagram))
+
+
+def standalone(drawing: str) -> str:
+    """An `<svg>` element as a file of its own: with the page's style and a ground to stand on."""
+    head, _, rest = drawing.partition(">")
+    ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
+    return f"{head}>\n<style>{_style()}</style>\n{ground}{rest}\n"
+
+
+def _style() -> str:
+    """The page's rules that a drawing needs: its colours and its own classes."""
+    rules = re.findall(r"^(?::root|@media|svg|\.spacetime)(?:.|\n  )*$", STYLE, re.MULTILINE)
+    return "\n".join(rules)
+
+
+def folder(root: Path) -> Path:
+    """Where the pictures of a checkout are."""
+    return root / FOLDER

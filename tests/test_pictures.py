@@ -1,0 +1,34 @@
+"""The pictures of zoo rows: those that the documents link are there, and current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report import picture
+
+ROOT = Path(__file__).parent.parent
+LINKED = sorted(
+    {row for file in (ROOT / "README.md", *ROOT.glob("docs/*.md")) for row in picture.wanted(file.read_text())}
+)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_the_readme_has_a_picture() -> None:
+    assert picture.wanted((ROOT / "README.md").read_text())
+
+
+@pytest.mark.parametrize("row", LINKED)
+def test_a_picture_is_current_and_marks_the_failing_step(row: str) -> None:
+    drawn = picture.picture(row)
+    assert (picture.folder(ROOT) / f"{row}.svg").read_text() == drawn, "run make docs"
+    marked = [rect for rect in ElementTree.fromstring(drawn).iter(f"{SVG}rect") if rect.get("class") == "failing"]
+    assert marked
+
+
+def test_a_row_without_a_scenario_has_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "golden_root", lambda: tmp_path)
+    with pytest.raises(Unusable, match=r"no golden scenario acks-1\.txt"):
+        picture.picture("acks-1")
