@@ -1,0 +1,50 @@
+------------------------------ MODULE MCStory ------------------------------
+(***************************************************************************)
+(* Deep counterexamples of the zoo: who is elected when, in which epoch     *)
+(* each record is written, and what the ISR may be, follow a plan; all else *)
+(* is free. A CONSTRAINT                                                    *)
+(* that prunes hides counterexamples but invents none: what TLC finds under *)
+(* it is a behaviour of Replication without the row's rule.                 *)
+(***************************************************************************)
+EXTENDS MCReplication
+
+CONSTANTS
+    b1, b2, b3,   \* the brokers, by name
+    LeaderPlan,   \* the leader of each leader epoch, from epoch 0
+    RecordPlan,   \* the leader epoch in which each record is written
+    IsrPlan       \* the ISRs that are decided or proposed
+
+\* Elections as planned, each after all the records of the epochs before.
+Story ==
+    /\ \A n \in 1..Len(metadata) : metadata[n].leader = LeaderPlan[metadata[n].leaderEpoch + 1]
+    /\ \A b \in Brokers : \A i \in 1..Leo(b) : log[b][i].epoch = RecordPlan[log[b][i].value]
+    /\ \A v \in 1..Records : RecordPlan[v] < Partition.leaderEpoch => produced >= v
+    /\ \A n \in 1..Len(metadata) : metadata[n].isr \in IsrPlan
+    /\ \A b \in Brokers : pendingIsr[b].active => pendingIsr[b].isr \in IsrPlan
+
+-----------------------------------------------------------------------------
+(* The plans *)
+
+AllInSync == {Brokers}
+
+\* Row 2: two fail-overs at once; the second leader writes twice.
+Row02Leaders == <<b1, b2, b3>>
+Row02Records == <<0, 2, 2>>
+
+\* Row 9: the record is written without b3, which comes back too early.
+Row09Leaders == <<b1, b2>>
+Row09Records == <<0>>
+Row09Isrs    == {{b1, b2, b3}, {b1, b2}}
+
+\* Row 12: the other leader writes over what the first one validated.
+Row12Leaders == <<b1, b2>>
+Row12Records == <<0, 1>>
+
+\* Row 103: another broker leads in between.
+Row103Leaders == <<b1, b3, b1>>
+Row103Records == <<0, 0>>
+
+\* Row 104: the first leader again, after another one wrote as much.
+Row104Leaders == <<b1, b2, b1>>
+Row104Records == <<0, 0, 1, 1>>
+=============================================================================
