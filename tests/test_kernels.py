@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -168,6 +170,32 @@ def test_generated_text_does_not_depend_on_the_hash_seed() -> None:
         arguments = [sys.executable, "-c", program, str(MODELS.parent)]
         digests.add(subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment).stdout)
     assert len(digests) == 1
+
+
+def test_a_program_is_kept_under_a_key_that_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    """The first process generates the program; the second has no generator and must find it on disk."""
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from tidemark_conformance.tla import spec\n"
+        "from tidemark_conformance.tla.kernels import runtime\n"
+        "if sys.argv[2] == 'found':\n"
+        "    runtime.Generator = None\n"
+        "runtime._compiled = lambda program, root: (root, None)\n"
+        "runtime.compile_kernels(spec.load(Path(sys.argv[1]), Path(sys.argv[3])))\n"
+    )
+    module, config = tmp_path / "Named.tla", tmp_path / "Named.cfg"
+    module.write_text(
+        '---- MODULE Named ----\nCONSTANT Names\nVARIABLE x\nTypeOK == x \\in Names\nInit == x = "a"\n'
+        "Take(n) == x' = n\nNext == \\E n \\in Names : Take(n)\n====\n"
+    )
+    config.write_text('INIT Init\nNEXT Next\nCONSTANT Names = {"a", "b", "c", "d", "e"}\nINVARIANT TypeOK\n')
+    for seed, expected in (("1", "made"), ("2", "found")):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "TIDEMARK_CACHE": str(tmp_path)}
+        shutil.rmtree(tmp_path / "ir", ignore_errors=True)  # elaborated anew under each seed, too
+        arguments = [sys.executable, "-c", program, str(module), expected, str(config)]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, done.stderr[-2000:]
+    assert len(list((tmp_path / "kernels" / "programs").glob("*.pickle"))) == 1
 
 
 def test_without_is_a_runtime_argument() -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,7 +26,7 @@ from tidemark_conformance.tla.kernels.program import NOT_A_STEP, Generator, Prog
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
 from tidemark_conformance.tla.types import Evaluate
-from tidemark_conformance.tla.values import show
+from tidemark_conformance.tla.values import Value, show
 from tidemark_conformance.tla.walk import map_children
 
 if TYPE_CHECKING:
@@ -261,10 +261,7 @@ def _program(
     spec: Specification, constant: Evaluate, layout: Layout, parameters: dict[str, Parameters], root: Path
 ) -> Program:
     fixed = {name: value for name, value in spec.constants.items() if name != "Without"}
-    constants = [(name, show(value)) for name, value in sorted(fixed.items())]
-    asked = (spec.module, constants, spec.invariants, spec.properties, spec.quiescence)
-    key = hashlib.sha256(repr((asked, _generator_digest())).encode()).hexdigest()[:24]
-    file = root / "programs" / f"{key}.pickle"
+    file = root / "programs" / f"{_program_key(spec, fixed)}.pickle"
     try:
         kept: Program = pickle.loads(file.read_bytes())
         return kept
@@ -274,6 +271,13 @@ def _program(
     program = Generator(source).program()
     _write(file, pickle.dumps(program))
     return program
+
+
+def _program_key(spec: Specification, fixed: Mapping[str, Value]) -> str:
+    """What a program is kept under, the same in every process: IR holds no sets, those of constants are sorted."""
+    constants = [(name, show(value)) for name, value in sorted(fixed.items())]
+    asked = (spec.module, constants, spec.invariants, spec.properties, spec.quiescence)
+    return hashlib.sha256(repr((asked, _generator_digest())).encode()).hexdigest()[:24]
 
 
 def _generator_digest() -> str:
