@@ -119,9 +119,9 @@ def render(matrix: Matrix, console: Console) -> None:
     console.print(table)
     for row in matrix.rows:
         if row.excused:
-            console.print(f"{row.number} {row.id}, TLC: {row.excused}")
+            console.print(f"{row.number} {row.id} is excused from TLC: {row.excused}")
         if row.simulation.excused:
-            console.print(f"{row.number} {row.id}, traces: {row.simulation.excused}")
+            console.print(f"{row.number} {row.id} is excused from the traces: {row.simulation.excused}")
         if not matrix.row_ok(row):
             console.print(Text(f"{row.number} {row.id} is not as expected: {_why(matrix, row)}", style="bold red"))
     good = sum(map(matrix.row_ok, matrix.rows))
@@ -132,9 +132,10 @@ def _why(matrix: Matrix, row: Row) -> str:
     outcome, killed = matrix.models[row.id], matrix.traces[row.id]
     reasons = []
     if not matrix.killed_by_tlc(row) and not row.excused:
-        reasons.append(
-            "TLC: " + ("; ".join(outcome.problems) or f"{outcome.result.property} fell" if outcome else "no model")
+        found = (
+            "; ".join(outcome.problems) or f"{outcome.result.property} fell" if outcome else "is not in the manifest"
         )
+        reasons.append(f"{row.model or 'its model'}: {found}")
     if matrix.killed_by_tlc(row) and row.excused:
         reasons.append("TLC reaches it, so its excuse is stale")
     if killed.strange:

@@ -207,7 +207,7 @@ def _outcome(job: Job, result: runner.TlcResult, sides: Mapping[str, frozenset[b
 def _differences(model: Model, result: runner.TlcResult) -> Iterable[str]:
     """Every difference between what TLC found and what the manifest says."""
     if result.verdict == "error":
-        yield f"TLC could not evaluate it: {result.reason}"
+        yield f"could not be evaluated: {result.reason}"
     elif result.verdict == "stopped":
         yield f"not decided: {result.reason}"
     elif result.verdict != model.expected:
