@@ -132,16 +132,19 @@ def _why(matrix: Matrix, row: Row) -> str:
     outcome, killed = matrix.models[row.id], matrix.traces[row.id]
     reasons = []
     if not matrix.killed_by_tlc(row) and not row.excused:
-        found = (
-            "; ".join(outcome.problems) or f"{outcome.result.property} fell" if outcome else "is not in the manifest"
-        )
-        reasons.append(f"{row.model or 'its model'}: {found}")
+        reasons.append(_not_by_tlc(row, outcome))
     if matrix.killed_by_tlc(row) and row.excused:
         reasons.append("TLC reaches it, so its excuse is stale")
     if killed.strange:
         reasons.append(f"{killed.strange} traces do not conform without the row's rules")
     if killed.undecided:
         reasons.append(f"{killed.undecided} traces are undecided")
-    if not killed.ok and not reasons:
+    if not killed.ok and not killed.strange and not killed.undecided:
         reasons.append("the traces show it although it is excused" if row.simulation.excused else "no trace shows it")
     return "; ".join(reasons) or "unknown"
+
+
+def _not_by_tlc(row: Row, outcome: Outcome | None) -> str:
+    if outcome is None:
+        return f"its model {row.model} is not in the manifest" if row.model else "it names no model"
+    return f"{row.model}: " + ("; ".join(outcome.problems) or f"{outcome.result.property} fell")
