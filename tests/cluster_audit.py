@@ -1,15 +1,35 @@
-"""A driver for test_cluster.py: python cluster_audit.py MASTER PATH; prints finished tasks, then the audit's
-document."""
+"""A driver for test_cluster.py: python cluster_audit.py MASTER PATH OUT; prints finished tasks of an audit of PATH and
+its document, then what a simulation into OUT made and what a flawed one showed."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 from tidemark_conformance.check.audit import audit
+from tidemark_conformance.check.generate import generate
 from tidemark_conformance.check.inputs import open_input
+from tidemark_conformance.check.matrix import kill
+from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.check.zoo import Row, Simulation
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.schema import schema_of
+
+TOY = Protocol(
+    "TwoPhase",
+    spec_root() / "twophase" / "TwoPhase.tla",
+    spec_root() / "twophase" / "TwoPhase.cfg",
+    "twophase_simulator:factory",
+)
+"""A simulator that stands beside the tests, where no worker of a cluster finds it by itself."""
+HASTY = Row(
+    "hasty", 1, "TwoPhase", ("CommitOnlyIfAllPrepared",), "Consistency", "", "", "", "none", Simulation(0, 300, 20)
+)
 
 
 class Printed:
@@ -20,13 +40,30 @@ class Printed:
         print(json.dumps({"done": done, "total": total}), flush=True)
 
 
+def simulated(session: Any, out: Path) -> dict[str, Any]:
+    """Traces of the toy, in parts."""
+    header = schema_of(load(TOY.spec, TOY.config)).with_nodes(TOY.nodes())
+    simulator = TOY.make_simulator(header, steps=20)
+    made = generate(simulator, range(40), out, header, {}, session=session, seeds_per_part=10, packages=TOY.packages())
+    return {"parts": [part.name for part in made.parts], "steps": made.steps, "facts": made.facts}
+
+
+def killed(session: Any) -> dict[str, Any]:
+    """The toy's one flaw."""
+    (found,) = kill(session, [HASTY], {"TwoPhase": TOY})
+    return {"simulated": found.simulated, "no step": found.by_step, "conforms": not found.strange + found.undecided}
+
+
 def main() -> None:
-    """Audit on the cluster."""
-    master, path = sys.argv[1:]
+    """Audit, simulate and kill on the cluster."""
+    master, path, out = sys.argv[1:]
     with spark_session(master) as session:
         source = open_input(session, [path])
         specification, _ = load_for(source.header.spec, None, None)
-        print(json.dumps(audit(session, source, specification, progress=Printed()).document()), flush=True)
+        document = audit(session, source, specification, progress=Printed()).document()
+        print(json.dumps({"audit": document}), flush=True)
+        print(json.dumps({"simulated": simulated(session, Path(out))}), flush=True)
+        print(json.dumps({"killed": killed(session)}), flush=True)
 
 
 if __name__ == "__main__":

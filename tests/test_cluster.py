@@ -1,5 +1,5 @@
-"""The audit on a real cluster: a standalone master and two workers, each a process on loopback, one of them killed
-half-way."""
+"""A real cluster: a standalone master and two workers, each a process on loopback, one of them killed half-way through
+the audit; the simulation and the kill matrix go the same way."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cluster_audit
 import pyspark
 import pytest
 from conftest import TwoPhase
@@ -39,7 +40,7 @@ class Cluster:
         self.master = f"spark://127.0.0.1:{_free_port()}"
         self.folder = folder
         self.environment = {
-            **os.environ,
+            **{key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
@@ -132,23 +133,30 @@ def test_a_worker_dies_half_way_and_the_verdicts_are_the_same(
     script = Path(__file__).with_name("cluster_audit.py")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK", "SPARK"))}
     driver = subprocess.Popen(
-        [sys.executable, str(script), cluster.master, str(folder)], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, str(script), cluster.master, str(folder), str(tmp_path / "there")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
     killed_at = None
-    document: dict[str, Any] = {}
+    said: dict[str, Any] = {}
     assert driver.stdout is not None
     for line in driver.stdout:
-        document = json.loads(line)
-        if killed_at is None and document.get("done", 0) >= FILES // 4:
-            killed_at = document["done"]
+        said |= json.loads(line)
+        if killed_at is None and "audit" not in said and said.get("done", 0) >= FILES // 4:
+            killed_at = said["done"]
             cluster.kill_worker()
     assert driver.wait(60) == 0
+    document = said["audit"]
     assert killed_at is not None
     assert killed_at < FILES, "the audit was over before the worker was killed"
     for document_of_one in (expected, document):
         document_of_one.pop("seconds")
     assert document == expected
     assert document["traces"] == FILES * COPIES * 30
+    assert said["simulated"] == cluster_audit.simulated(spark, tmp_path / "here")
+    assert said["killed"] == cluster_audit.killed(spark) == {"simulated": 300, "no step": 300, "conforms": True}
     shipped = list(tmp_path.glob("tidemark-*-*/cache/kernels"))
     assert shipped, "the kernels did not come with the job"
+    assert list(tmp_path.glob("tidemark-*-*/package/twophase_simulator.py")), "the simulator did not come with its job"
     assert not (tmp_path / "cache-of-the-workers").exists()

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
-import hashlib
 import pickle
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidemark_conformance.check import bootstrap
-from tidemark_conformance.check.bootstrap import Partition
 from tidemark_conformance.check.inputs import Input, files_with_header, ndjson_lines, open_input, parquet_rows, plain
 from tidemark_conformance.check.judge import NOT_A_STEP, Judge, judge_for
 from tidemark_conformance.check.oracle import Judged, compare
 from tidemark_conformance.check.result import AuditResult, Failure, Oracle, Undecided
 from tidemark_conformance.check.session import readable_errors, run_with_progress
+from tidemark_conformance.check.shipping import partition_work
 from tidemark_conformance.check.tally import REMEMBERED_IDS, Example, Signature, Tally, has_duplicates
 from tidemark_conformance.check.worker import OUTPUT, Job, ndjson_ids, ndjson_partition, parquet_partition
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.paths import PACKAGE, cache_root
 from tidemark_conformance.report.progress import Progress, Silent
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.spec import Specification
@@ -65,7 +58,7 @@ def audit(
     opened.header.require(judge.schema.header, opened.files[0])
     job = Job(specification, judge.schema.header, opened.header.nodes, options.snapshot, options.oracle)
     tally = _run(session, opened, job, judge, progress or Silent())
-    _require_sound(session, opened, tally)
+    _require_sound(session, opened, job, tally)
     seconds = time.monotonic() - started
     return _result(tally, judge, options, seconds)
 
@@ -73,7 +66,7 @@ def audit(
 def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress: Progress) -> Tally:
     with readable_errors(source.shown):
         frame = ndjson_lines(session, source) if source.form == NDJSON else parquet_rows(session, source)
-        work = _work(session, ndjson_partition if source.form == NDJSON else parquet_partition, job)
+        work = partition_work(session, ndjson_partition if source.form == NDJSON else parquet_partition, job)
         rows = run_with_progress(session, frame.mapInArrow(work, OUTPUT).collect, progress)
     tally = judge.tally()
     for row in rows:
@@ -81,7 +74,7 @@ def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress:
     return tally
 
 
-def _require_sound(session: SparkSession, source: Input, tally: Tally) -> None:
+def _require_sound(session: SparkSession, source: Input, job: Job, tally: Tally) -> None:
     """Refuse what cannot be counted as judged: see REFUSED, missing headers, no traces, an id that stands twice."""
     if tally.refused:
         raise Unusable(min(tally.refused))
@@ -99,7 +92,7 @@ def _require_sound(session: SparkSession, source: Input, tally: Tally) -> None:
             "or take it away"
         )
     if tally.traces > REMEMBERED_IDS or has_duplicates(tally.ids):
-        duplicate = _duplicate(session, source)
+        duplicate = _duplicate(session, source, job)
         if duplicate is not None:
             raise Unusable(
                 f"trace {duplicate} stands twice in {source.shown} (or its lines are apart); give every trace an id of "
@@ -119,40 +112,15 @@ def _article(reason: str) -> str:
     return ("an " if reason[0] in "aeiou" else "a ") + reason
 
 
-def _duplicate(session: SparkSession, source: Input) -> str | None:
+def _duplicate(session: SparkSession, source: Input, job: Job) -> str | None:
     """An id that really stands twice, or None: a Spark aggregation over the ids alone."""
     with readable_errors(source.shown):
         if source.form == NDJSON:
-            ids = ndjson_lines(session, source).mapInArrow(ndjson_ids, "trace string")
+            ids = ndjson_lines(session, source).mapInArrow(partition_work(session, ndjson_ids, job), "trace string")
         else:
             ids = parquet_rows(session, source).select("trace")
         rows = ids.groupBy("trace").count().where("count > 1").select("trace").limit(1).collect()
     return rows[0].trace if rows else None
-
-
-def _work(session: SparkSession, function: Callable[[Job], Partition], job: Job) -> Partition:
-    """What a partition runs: as it is on this machine, with our package and its cache shipped along on a cluster."""
-    if session.sparkContext.master.startswith("local"):
-        return function(job)
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(bootstrap)
-    return bootstrap.shipped(_ship(session), function.__module__, function.__name__, pickle.dumps(job))
-
-
-def _ship(session: SparkSession) -> str:
-    """Add our package, the compiled kernels and the parsed specifications to the session, once for each content.
-
-    Returns the name of their archive.
-    """
-    folder = Path(tempfile.mkdtemp(prefix="tidemark-ship-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    draft = folder / "draft.zip"
-    cached = {f"cache/{name}": cache_root() / name for name in ("kernels", "ir")}
-    bootstrap.pack({f"package/{PACKAGE.name}": PACKAGE, **cached}, draft)
-    archive = draft.rename(folder / f"tidemark-{hashlib.sha256(draft.read_bytes()).hexdigest()[:16]}.zip")
-    session.sparkContext.addFile(str(archive))
-    return archive.name
 
 
 # --- from counts to names -----------------------------------------------------------------------------------------

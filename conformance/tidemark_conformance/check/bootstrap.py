@@ -18,12 +18,12 @@ Partition = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 def pack(folders: dict[str, Path], archive: Path) -> None:
-    """Pack folders under new names, times of modification included (numba's cache goes by them)."""
+    """Pack folders (or single files) under new names, times of modification included (numba's cache goes by them)."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, folder in folders.items():
-            for file in sorted(folder.rglob("*")):
+            for file in [folder] if folder.is_file() else sorted(folder.rglob("*")):
                 if file.is_file() and "__pycache__" not in file.relative_to(folder).parts:
-                    entry = zipfile.ZipInfo(f"{name}/{file.relative_to(folder)}")
+                    entry = zipfile.ZipInfo(name if file == folder else f"{name}/{file.relative_to(folder)}")
                     entry.comment = repr(file.stat().st_mtime).encode()
                     packed.writestr(entry, file.read_bytes())
 

@@ -7,7 +7,6 @@ when the implementation, the specification or the settings change; it is audited
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ from tidemark_conformance.check.audit import Options, audit
 from tidemark_conformance.check.generate import MANIFEST, Generated, generate
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.result import AuditResult
-from tidemark_conformance.check.session import first_line
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.check.shipping import sources
 from tidemark_conformance.paths import cache_root
 from tidemark_conformance.report.progress import Progress
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tla.values import show
 from tidemark_conformance.trace.header import Json
 from tidemark_conformance.trace.schema import schema_of
 
@@ -65,10 +64,19 @@ def clean_run(
         "protocol": protocol.name,
         "steps": steps,
         "flaw": None,
-        "code": _digest(protocol.simulator),
+        "code": _digest(protocol),
     }
     folder = _folder(protocol.name, settings | {"traces": traces}, specification)
-    run = generate(simulator, range(traces), folder, header, settings, session=session, progress=progress)
+    run = generate(
+        simulator,
+        range(traces),
+        folder,
+        header,
+        settings,
+        session=session,
+        progress=progress,
+        packages=protocol.packages(),
+    )
     result = audit(session, [str(folder)], specification, Options(oracle=oracle), progress)
     return CleanRun(protocol.name, run, result, tuple(_complaints(protocol, specification, run, result)))
 
@@ -105,7 +113,7 @@ def flaw_actions(specification: Specification) -> frozenset[str]:
 
 def _folder(protocol: str, settings: dict[str, Json], specification: Specification) -> Path:
     """The run's folder; other runs of the protocol are deleted, for they take room and are of another time."""
-    constants = sorted((name, repr(value)) for name, value in specification.constants.items())
+    constants = sorted((name, show(value)) for name, value in specification.constants.items())
     digest = hashlib.sha256(repr((sorted(settings.items()), specification.hash, constants)).encode()).hexdigest()[:16]
     root = cache_root() / "runs"
     for other in root.glob(f"{protocol}-*"):
@@ -114,15 +122,10 @@ def _folder(protocol: str, settings: dict[str, Json], specification: Specificati
     return root / f"{protocol}-{digest}"
 
 
-def _digest(simulator: str) -> str:
-    """Of the source of the package that holds the simulator, and of the one that it simulates."""
+def _digest(protocol: Protocol) -> str:
+    """Of the sources of the packages that simulate a protocol."""
     hashed = hashlib.sha256()
-    for package in sorted({simulator.partition(":")[0].partition(".")[0], "tidemark"}):
-        try:
-            found = importlib.util.find_spec(package)
-        except ImportError as problem:
-            raise Unusable(f"the simulator {simulator} cannot be loaded ({first_line(problem)})") from problem
-        for folder in found.submodule_search_locations or () if found else ():
-            for file in sorted(Path(folder).rglob("*.py")):
-                hashed.update(str(file.relative_to(folder)).encode() + file.read_bytes())
+    for place in (place for package in protocol.packages() for place in sources(package)):
+        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            hashed.update(str(file.relative_to(place)).encode() + file.read_bytes())
     return hashed.hexdigest()

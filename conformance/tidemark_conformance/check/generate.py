@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidemark_conformance.check.bootstrap import Partition
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.trace.header import Header, Json, parse_header
 
@@ -68,11 +69,13 @@ def generate(
     session: SparkSession | None = None,
     progress: Progress | None = None,
     seeds_per_part: int = SEEDS_PER_PART,
+    packages: Sequence[str] = (),
 ) -> Generated:
     """Simulate `seeds` (step 1) into Parquet parts under `out`, or finish a run that was killed.
 
     `settings` is all that decides the traces beside the seeds (protocol, steps, flaw, profile, version): JSON-able.
-    With `session` the parts are simulated by Spark's workers, without it here, one after another. Raises Unusable when
+    With `session` the parts are simulated by Spark's workers, without it here, one after another; `packages`: what the
+    simulator is made of (`Protocol.packages`), which travels to the workers of a cluster. Raises Unusable when
     `out` holds a run with other settings, or traces that are no run.
     """
     if seeds.step != 1 or len(seeds) == 0:
@@ -88,7 +91,7 @@ def generate(
         (first, min(first + seeds_per_part, seeds.stop)) for first in range(seeds.start, seeds.stop, seeds_per_part)
     ]
     missing = [one for one in ranges if not _part(out, *one).is_file()]
-    _simulate_all(simulator, missing, out, header, session, progress)
+    _simulate_all(Job(simulator, missing, str(out.resolve()), header.text()), header, session, progress, packages)
     return _summary(out, ranges, kept=len(ranges) - len(missing))
 
 
@@ -133,38 +136,50 @@ def _part(out: Path, first: int, stop: int) -> Path:
     return out / f"part-{first:012d}-{stop - 1:012d}.parquet"
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a worker must know: the simulator, the ranges of seeds (one per part), the folder, and the header."""
+
+    simulator: Simulator
+    ranges: Sequence[tuple[int, int]]
+    folder: str
+    header: str
+
+
 def _simulate_all(
-    simulator: Simulator,
-    ranges: list[tuple[int, int]],
-    out: Path,
-    header: Header,
-    session: SparkSession | None,
-    progress: Progress | None,
+    job: Job, header: Header, session: SparkSession | None, progress: Progress | None, packages: Sequence[str]
 ) -> None:
-    if not ranges:
+    if not job.ranges:
         return
+    total = len(job.ranges)
     if session is None:
-        for done, (first, stop) in enumerate(ranges):
+        for done, (first, stop) in enumerate(job.ranges):
             if progress is not None:
-                progress.update(done, len(ranges))
-            simulate_part(simulator, first, stop, _part(out, first, stop), header)
+                progress.update(done, total)
+            simulate_part(job.simulator, first, stop, _part(Path(job.folder), first, stop), header)
         return
     from tidemark_conformance.check.session import readable_errors, run_with_progress
+    from tidemark_conformance.check.shipping import partition_work
     from tidemark_conformance.report.progress import Silent
 
-    folder, text = str(out.resolve()), header.text()
+    work = partition_work(session, simulate_partition, job, packages)
+    parts = session.range(0, total, 1, total).mapInArrow(work, "id long")
+    with readable_errors(f"the seeds of {job.folder}"):
+        run_with_progress(session, parts.collect, progress or Silent())
+
+
+def simulate_partition(job: Job) -> Partition:
+    """The function for `mapInArrow` over the numbers of ranges: it writes their parts and hands the numbers back."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        parsed = parse_header(text, folder)
+        header = parse_header(job.header, job.folder)
         for batch in batches:
             for index in batch.column(0).to_pylist():
-                first, stop = ranges[index]
-                simulate_part(simulator, first, stop, _part(Path(folder), first, stop), parsed)
+                first, stop = job.ranges[index]
+                simulate_part(job.simulator, first, stop, _part(Path(job.folder), first, stop), header)
             yield batch
 
-    parts = session.range(0, len(ranges), 1, len(ranges)).mapInArrow(work, "id long")
-    with readable_errors(f"the seeds of {out}"):
-        run_with_progress(session, parts.collect, progress or Silent())
+    return work
 
 
 def simulate_part(simulator: Simulator, first: int, stop: int, path: Path, header: Header) -> None:

@@ -13,6 +13,7 @@ from tidemark_conformance.check.locate import actions_at
 from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.values import show
 from tidemark_conformance.trace.schema import WITHOUT, Schema, schema_of
 
 NOT_A_STEP = 0
@@ -121,7 +122,7 @@ _loaded: dict[object, Judge] = {}
 def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = False) -> Judge:
     """The judge of a specification, made once per process."""
     checked = (specification.invariants, specification.properties, specification.quiescence)
-    constants = sorted((name, repr(value)) for name, value in specification.constants.items() if name != WITHOUT)
+    constants = sorted((name, show(value)) for name, value in specification.constants.items() if name != WITHOUT)
     key = (
         specification.module.name,
         str(specification.path),

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tidemark_conformance.check.bootstrap import Partition
 from tidemark_conformance.check.judge import NOT_A_STEP, Batch, Judge, judge_for
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.session import readable_errors, run_with_progress
+from tidemark_conformance.check.shipping import partition_work
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.check.tally import Group, Tally
 from tidemark_conformance.check.zoo import Row
@@ -72,6 +74,14 @@ class _Task:
     nodes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a worker must know: every task, and the right specification of each protocol."""
+
+    tasks: Sequence[_Task]
+    specifications: Mapping[str, Specification]
+
+
 def kill(
     session: SparkSession,
     rows: Sequence[Row],
@@ -88,21 +98,28 @@ def kill(
     for row in rows:
         _property_index(row, specifications[row.protocol])
     tasks = [task for row in rows for task in _tasks(row, protocols[row.protocol], specifications[row.protocol])]
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            found = [pickle.dumps(_judge(tasks[i], specifications)) for i in batch.column(0).to_pylist()]
-            yield pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], names=["found"])
-
     for specification in specifications.values():
         judge_for(with_rules_off(specification, frozenset()))  # compile once, here; the workers find it in the cache
+    packages = [name for row in rows for name in protocols[row.protocol].packages()]
+    work = partition_work(session, kill_partition, Job(tasks, specifications), packages)
     frame = session.range(0, len(tasks), 1, len(tasks)).mapInArrow(work, "found binary")
     with readable_errors("the kill matrix"):
         collected = run_with_progress(session, frame.collect, progress or Silent())
     parts = [pickle.loads(row.found) for row in collected]
     return [_merge(row, [part for part in parts if part.row.id == row.id]) for row in rows]
+
+
+def kill_partition(job: Job) -> Partition:
+    """The function for `mapInArrow` over the tasks' numbers: a pickled `Killed` for each."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            found = [pickle.dumps(_judge(job.tasks[i], job.specifications)) for i in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], names=["found"])
+
+    return work
 
 
 def _tasks(row: Row, protocol: Protocol, specification: Specification) -> Iterator[_Task]:

@@ -76,6 +76,7 @@ def bench(
             settings,
             session=session,
             progress=progress,
+            packages=protocol.packages(),
         )
         seconds = time.monotonic() - started
         source = open_input(session, [str(run.parts[0].parent)])

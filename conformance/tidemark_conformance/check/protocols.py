@@ -69,6 +69,10 @@ class Protocol:
         factory = self.function(self.simulator)
         return importlib.import_module(self.simulator.partition(":")[0]), factory
 
+    def packages(self) -> tuple[str, ...]:
+        """The top-level packages that its simulation is made of: the simulator's, and the one that it simulates."""
+        return tuple(sorted({self.simulator.partition(":")[0].partition(".")[0], "tidemark"}))
+
     def nodes(self, size: int | None = None) -> tuple[str, ...]:
         """The names of the nodes in its traces, of a size that is not the default by the module's `nodes_for(size)`."""
         module = self._factory()[0]

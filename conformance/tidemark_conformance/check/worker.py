@@ -1,7 +1,7 @@
 """What runs in Spark's Python workers: Arrow batches of one partition in, one pickled tally out.
 
 A worker process makes its judge once. On this machine the kernels come from the cache folder; on a cluster they, and
-our packages, travel with the job (`ship`), and a worker whose processor or numba differs compiles them again.
+our packages, travel with the job (`shipping.py`), and a worker whose processor or numba differs compiles them again.
 """
 
 from __future__ import annotations
@@ -144,12 +144,16 @@ def id_hash(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
 
 
-def ndjson_ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For `mapInArrow` over (value, path): the id of every trace, one row each."""
-    for path, lines in _by_file(batches):
-        next(lines, None)
-        names = [raw.id for raw in split_traces(lines, where=path)]
-        yield pa.record_batch({"trace": pa.array(names, pa.string())})
+def ndjson_ids(_: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for `mapInArrow` over (value, path): the id of every trace, one row each."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for path, lines in _by_file(batches):
+            next(lines, None)
+            names = [raw.id for raw in split_traces(lines, where=path)]
+            yield pa.record_batch({"trace": pa.array(names, pa.string())})
+
+    return work
 
 
 def _by_file(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[bytes]]]:

@@ -72,7 +72,9 @@ def _simulate(args: argparse.Namespace, known: Protocol, schema: Schema, out: Pa
 
         context = spark_session(args.master)
     with context as session:
-        return generate(simulator, seeds, out, header, settings, session=session, progress=bar)
+        return generate(
+            simulator, seeds, out, header, settings, session=session, progress=bar, packages=known.packages()
+        )
 
 
 def _as_ndjson(args: argparse.Namespace, known: Protocol, schema: Schema, bar: Progress) -> Generated:

@@ -1,0 +1,82 @@
+"""How work reaches Spark's workers: as it is on this machine; with the code that it needs on a cluster.
+
+The audit, the kill matrix and simulation all go this way, so that none of them needs this package (or a protocol's
+simulator) installed on the workers.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib.util
+import pickle
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from tidemark_conformance.check import bootstrap
+from tidemark_conformance.check.bootstrap import Partition
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import PACKAGE, cache_root
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Argument = TypeVar("Argument")
+
+
+def partition_work(
+    session: SparkSession, function: Callable[[Argument], Partition], argument: Argument, packages: Iterable[str] = ()
+) -> Partition:
+    """What a partition runs (for `mapInArrow`): `function(argument)`, `function` being one of a module of ours.
+
+    On a cluster `argument` travels by pickle and our package, its cache and `packages` (the names of top-level packages
+    or modules that `argument` needs) travel along. Raises Unusable for a package that is not here.
+    """
+    if session.sparkContext.master.startswith("local"):
+        return function(argument)
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(bootstrap)
+    archive = _ship(session, packages)
+    return bootstrap.shipped(archive, function.__module__, function.__name__, pickle.dumps(argument))
+
+
+def _ship(session: SparkSession, packages: Iterable[str]) -> str:
+    """Add our package, the compiled kernels, the parsed specifications and `packages` to the session, once for each
+    content.
+
+    Returns the name of their archive.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-ship-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # Spark fetches the archive until the session ends
+    draft = folder / "draft.zip"
+    carried = {f"cache/{name}": cache_root() / name for name in ("kernels", "ir")}
+    for place in (PACKAGE, *(place for name in sorted(set(packages)) for place in sources(name))):
+        carried[f"package/{place.name}"] = place
+    bootstrap.pack(carried, draft)
+    archive = draft.rename(folder / f"tidemark-{hashlib.sha256(draft.read_bytes()).hexdigest()[:16]}.zip")
+    context = session.sparkContext
+    if (context.applicationId, archive.name) not in _added:
+        context.addFile(str(archive))
+        _added.add((context.applicationId, archive.name))
+    return archive.name
+
+
+_added: set[tuple[str, str]] = set()
+"""Applications and the archives that they have: Spark refuses a second file of the same name."""
+
+
+def sources(name: str) -> list[Path]:
+    """The folders of a top-level package, or the file of a module that is none. Raises Unusable if it is not here."""
+    try:
+        found = importlib.util.find_spec(name)
+    except (ImportError, ValueError) as problem:
+        raise Unusable(f"the package {name} cannot be found ({problem}); install it") from problem
+    if found is None:
+        raise Unusable(f"the package {name} cannot be found; install it, or correct its name in spec/protocols.toml")
+    if found.submodule_search_locations is not None:
+        return [Path(folder) for folder in found.submodule_search_locations]
+    return [Path(found.origin)] if found.origin else []
