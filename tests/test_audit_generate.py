@@ -152,8 +152,8 @@ def test_bench_measures_everything_it_promises(
     values = {measure["name"]: measure["value"] for measure in document["measures"]}
     promised = (
         "audit.full.steps_per_s audit.invariants.steps_per_s scan.steps_per_s audit.full_over_scan audit.over_tlc "
-        "audit.peak_rss_mib audit.steps simulate.steps_per_s_per_core"
+        "audit.peak_rss_mib audit.peak_rss_half_mib audit.steps audit.half_steps simulate.steps_per_s_per_core"
     )
     assert all(values[f"TwoPhase.{name}"] > 0 for name in promised.split())
-    assert values["TwoPhase.audit.steps"] >= 1500
+    assert values["TwoPhase.audit.steps"] >= 2000
     assert "TwoPhase.audit.full_over_scan" in capsys.readouterr().out

@@ -6,17 +6,14 @@ must be one, and the row's property must fall. What is simulated is judged in th
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tidemark_conformance.check.bootstrap import Partition
-from tidemark_conformance.check.judge import NOT_A_STEP, Batch, Judge, judge_for
+from tidemark_conformance.check.judge import NOT_A_STEP, Batch, Judge, batch_of, judge_for
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.session import readable_errors, run_with_progress
 from tidemark_conformance.check.shipping import partition_work
@@ -137,13 +134,7 @@ def _judge(task: _Task, specifications: Mapping[str, Specification]) -> Killed:
     row, started = task.row, time.monotonic()
     specification = specifications[row.protocol]
     runs = [task.simulate(seed) for seed in range(task.first, task.stop)]
-    names = [run.trace for run in runs]
-    lengths = np.array([0, *(len(run.stream) for run in runs)], np.int64)
-    data = np.frombuffer(b"".join(run.stream for run in runs), np.uint8)
-    hashes = [
-        int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True) for name in names
-    ]
-    batch = Batch(data, np.cumsum(lengths), np.array(hashes, np.int64), names.__getitem__)
+    batch = batch_of([run.trace for run in runs], [run.stream for run in runs])
     right = _tally(judge_for(with_rules_off(specification, frozenset())), batch, task.nodes)
     flawed = _tally(judge_for(with_rules_off(specification, frozenset(row.rules))), batch, task.nodes)
     index = _property_index(row, specification)

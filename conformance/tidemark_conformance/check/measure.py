@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidemark_conformance.check.audit import Options, audit
-from tidemark_conformance.check.generate import Generated, Simulator, generate
+from tidemark_conformance.check.generate import Generated, Simulated, Simulator, generate
 from tidemark_conformance.check.inputs import COLUMNS, Input, open_input
+from tidemark_conformance.check.judge import Judge, batch_of, judge_for
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.session import readable_errors
 from tidemark_conformance.check.specifications import load_for
@@ -35,6 +36,8 @@ ROUNDS = 3
 STEPS_PER_TRACE = 50
 CORE_SECONDS = 4.0
 """CPU time for which one core simulates alone."""
+SAMPLE = 1_000
+"""Traces whose steps say how many traces are needed: always the same ones, so that kept traces fit the next run."""
 ORACLE_TRACES = 60
 
 
@@ -54,7 +57,7 @@ class Measure:
 def bench(
     session: SparkSession, protocol: Protocol, steps: int, progress: Progress, folder: Path | None = None
 ) -> list[Measure]:
-    """Simulate at least `steps` steps, scan and audit them in turns, and let TLC replay a few.
+    """Simulate traces with at least `steps` steps to audit, scan and audit them in turns, and let TLC replay a few.
 
     `folder`: where the traces are kept (a finished run there is used again); None: a temporary one.
     Raises Unusable when the clean traces do not pass, since a rate of failing is none.
@@ -63,9 +66,9 @@ def bench(
     schema = schema_of(specification)
     header = schema.with_nodes(protocol.nodes())
     simulator = protocol.make_simulator(header, steps=STEPS_PER_TRACE)
-    rate, changing, per_trace = simulated_per_core(simulator)
+    rate, changing, sample = simulated_per_core(simulator)
     with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as temporary:
-        traces = math.ceil(steps * 1.02 / per_trace)
+        traces = needed(steps, sample[:SAMPLE], judge_for(specification), len(header.nodes))
         settings = {"bench": protocol.name, "steps": STEPS_PER_TRACE}
         started = time.monotonic()
         run = generate(
@@ -88,34 +91,45 @@ def bench(
     return [Measure(f"{protocol.name}.{name}", round(value, 4), unit) for name, value, unit in measures]
 
 
-def simulated_per_core(simulator: Simulator) -> tuple[float, float, float]:
-    """State-changing steps per second of CPU on one core, their share of all steps, and all steps per trace.
+def needed(steps: int, sample: list[Simulated], judge: Judge, nodes: int) -> int:
+    """How many traces have at least `steps` steps that the audit counts (records that name a taken action)."""
+    tally = judge.tally()
+    judge.add(tally, batch_of([run.trace for run in sample], [run.stream for run in sample]), nodes)
+    expected = steps * tally.traces / max(tally.steps, 1)
+    return math.ceil(1.02 * expected + 3 * math.sqrt(expected))
+
+
+def simulated_per_core(simulator: Simulator) -> tuple[float, float, list[Simulated]]:
+    """State-changing steps per second of CPU on one core, their share of all steps, and the traces simulated.
 
     A simulator that reports a fact `changing` is counted by it; otherwise every step counts as one that changes
     something.
     """
     for seed in range(20):
         simulator(seed)
-    total = changing = 0
+    runs: list[Simulated] = []
     started = time.process_time()
-    for traces in itertools.count(1):
-        run = simulator(1_000_000 + traces)
-        total += run.steps
-        changing += run.facts.get("changing", run.steps)
+    for seed in itertools.count(1_000_000):
+        runs.append(simulator(seed))
         elapsed = time.process_time() - started
-        if elapsed >= CORE_SECONDS:
-            return changing / elapsed, changing / max(total, 1), total / traces
+        if elapsed >= CORE_SECONDS and len(runs) >= SAMPLE:
+            total = sum(run.steps for run in runs)
+            changing = sum(run.facts.get("changing", run.steps) for run in runs)
+            return changing / elapsed, changing / max(total, 1), runs
     raise Unusable("the simulator never finished a trace")
 
 
 def _audited(
     session: SparkSession, source: Input, specification: Specification, run: Generated, progress: Progress
 ) -> list[tuple[str, float, str]]:
-    """Scan, full audit and invariants alone in turns, after one round that does not count; then TLC."""
+    """An audit of half the files, for its memory; scan, full audit and invariants alone in turns, after one round that
+    does not count; then TLC."""
     alone = invariants_alone(specification)
     scans, fulls, invariants = [], [], []
     steps = 0
-    peak = Peak()
+    half, peak = Peak(), Peak()
+    with half.watched():
+        half_steps = audit(session, _files(source, (len(source.files) + 1) // 2), specification).steps
     for number in range(ROUNDS + 1):
         scans.append(_timed(lambda: _scan(session, source)))
         with peak.watched():
@@ -134,15 +148,21 @@ def _audited(
         ("scan.steps_per_s", steps / scan, "steps/s"),
         ("audit.full_over_scan", full / scan, "ratio"),
         ("audit.peak_rss_mib", peak.worst / 2**20, "MiB"),
+        ("audit.peak_rss_half_mib", half.worst / 2**20, "MiB"),
+        ("audit.half_steps", float(half_steps), "steps"),
         ("audit.steps", float(steps), "steps"),
         ("audit.traces", float(run.traces), "traces"),
         ("audit.bytes_per_step", sum(part.stat().st_size for part in run.parts) / steps, "bytes"),
     ]
-    sampled = replace(source, paths=source.files[:1], files=source.files[:1])
-    tlc = audit(session, sampled, specification, Options(oracle=ORACLE_TRACES)).tlc_steps_per_s
+    tlc = audit(session, _files(source, 1), specification, Options(oracle=ORACLE_TRACES)).tlc_steps_per_s
     found.append(("tlc.steps_per_s", tlc, "steps/s"))
     found.append(("audit.over_tlc", steps / full / tlc if tlc else math.inf, "ratio"))
     return found
+
+
+def _files(source: Input, count: int) -> Input:
+    """The first files of the input."""
+    return replace(source, paths=source.files[:count], files=source.files[:count])
 
 
 def invariants_alone(specification: Specification) -> Specification:

@@ -6,7 +6,6 @@ our packages, travel with the job (`shipping.py`), and a worker whose processor 
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemark_conformance.check.inputs import plain
-from tidemark_conformance.check.judge import Batch, Judge, judge_for
+from tidemark_conformance.check.judge import Batch, Judge, batch_of, judge_for
 from tidemark_conformance.check.tally import Tally
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.spec import Specification
@@ -126,22 +125,10 @@ def _judge_lines(job: Job, judge: Judge, tally: Tally, path: str, lines: Iterato
         ids.append(raw.id)
         streams.append(reader.stream(raw)[1])
         if len(ids) == LINES_PER_BATCH:
-            judge.add(tally, _batch(ids, streams), len(header.nodes))
+            judge.add(tally, batch_of(ids, streams), len(header.nodes))
             ids, streams = [], []
     if ids:
-        judge.add(tally, _batch(ids, streams), len(header.nodes))
-
-
-def _batch(ids: list[str], streams: list[bytes]) -> Batch:
-    offsets = np.zeros(len(streams) + 1, np.int64)
-    np.cumsum([len(stream) for stream in streams], out=offsets[1:])
-    data = np.frombuffer(b"".join(streams) or b"\0", np.uint8)
-    return Batch(data, offsets, np.array([id_hash(name) for name in ids], np.int64), ids.__getitem__)
-
-
-def id_hash(name: str) -> int:
-    """64 bits of an NDJSON trace's id, as a signed integer."""
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
+        judge.add(tally, batch_of(ids, streams), len(header.nodes))
 
 
 def ndjson_ids(_: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
