@@ -16,6 +16,7 @@ from tidemark.sim.recorder import Recorder
 from tidemark.sim.run import Run
 from tidemark.sim.scenario import ScenarioError, run_scenario
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
+from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 
@@ -29,31 +30,43 @@ def header() -> dict[str, Any]:
 
 
 class Checking(Recorder):
-    """Compares, after every step, the cells as they were written with the full abstraction."""
+    """Notes the full abstraction after every record."""
 
-    __slots__ = ()
+    __slots__ = ("states",)
 
-    def step(self, action: str, node: int, *params: Any) -> None:
-        super().step(action, node, *params)
-        assert self.kept_state() == self.full_state(), f"after {action}{params}"
+    def begin(self) -> None:
+        super().begin()
+        self.states = [self.full_state()]
 
-    def kept_state(self) -> list[int]:
-        cells: list[int] = []
-        for unit, kept in zip(self._plan.units, self._last, strict=True):
-            cells += [0] * (unit.first - len(cells))
-            if unit.width:
-                cells += [len(kept[1]) // unit.width, *kept[1]]
-            else:
-                cells += [kept] if isinstance(kept, int) else kept
-        return cells + [0] * (self._plan.table.cells - len(cells))
+    def step(self, *what: Any) -> None:
+        super().step(*what)
+        self.states.append(self.full_state())
+
+    def blocked(self, *what: Any) -> None:
+        super().blocked(*what)
+        self.states.append(self.full_state())
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_deltas_are_all_that_changed(header: dict[str, Any], profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidemark.sim.run.Recorder", Checking)
     simulator = Simulator(header, profile=profile)
+    parameters = [len(action["params"]) for action in header["actions"]]
     for seed in range(12):
-        assert Run(simulator, seed).run().steps > 0
+        run = Run(simulator, seed)
+        *found, end = records(run.run().stream, simulator.table.cells, parameters)
+        assert isinstance(run.recorder, Checking)
+        assert isinstance(end, End)
+        assert end.count_right
+        assert end.checksum_right
+        cells = [0] * simulator.table.cells
+        for number, (record, state) in enumerate(zip(found, run.recorder.states, strict=True)):
+            assert isinstance(record, Record)
+            for cell, value in record.delta:
+                assert cells[cell] != value, f"seed {seed}, record {number}: cell {cell} is written and has not changed"
+                cells[cell] = value
+            assert cells == state, f"seed {seed}, record {number}"
+        assert len(found) > 1
 
 
 DIGEST = """

@@ -75,3 +75,7 @@ class MetadataLog:
             if type(record) is PartitionChangeRecord:
                 return PartitionState(record.leader, record.leader_epoch, record.partition_epoch, record.isr)
         return None
+
+    def changes_before(self, end: int) -> int:
+        """How many of the partition's changes lie below offset `end`."""
+        return sum([type(record) is PartitionChangeRecord for record in self.records[:end]])

@@ -76,7 +76,6 @@ class ReplicationControl:
 
     __slots__ = (
         "_effective_min_isr",
-        "_replay_table",
         "_replicas",
         "_rules",
         "changed",
@@ -95,11 +94,6 @@ class ReplicationControl:
         self.last_contact_ms: dict[BrokerId, int] = {}
         self.end_offset = 0
         self.changed = PARTITION | REGISTRATIONS
-        self._replay_table: dict[type, Callable[[Any], None]] = {
-            PartitionChangeRecord: self._replay_partition_change,
-            RegisterBrokerRecord: self._replay_registration,
-            BrokerRegistrationChangeRecord: self._replay_registration_change,
-        }
 
     # --- elections ------------------------------------------------------------------------------------------------
 
@@ -255,7 +249,7 @@ class ReplicationControl:
 
     def replay(self, record: Record) -> None:
         """Take a committed record: the only way in which the state changes."""
-        self._replay_table[type(record)](record)
+        REPLAY[type(record)](self, record)
 
     def end_batch(self, end_offset: int) -> None:
         """The batch that was replayed ends at this offset of the metadata log; registrations in it count from there."""
@@ -280,3 +274,11 @@ class ReplicationControl:
             record.broker_epoch, record.fenced, record.in_controlled_shutdown, old.offset
         )
         self.changed |= REGISTRATIONS
+
+
+REPLAY: dict[type, Callable[[ReplicationControl, Any], None]] = {
+    PartitionChangeRecord: ReplicationControl._replay_partition_change,
+    RegisterBrokerRecord: ReplicationControl._replay_registration,
+    BrokerRegistrationChangeRecord: ReplicationControl._replay_registration_change,
+}
+"""What takes a record of each type."""

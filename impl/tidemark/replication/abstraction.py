@@ -22,13 +22,15 @@
 | `alter` | the exchange between a broker and the controller |
 
 A *unit* is what is computed and compared at once: one broker's part of a variable, one exchange. Its cells come as the
-layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0.
+layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0. Where a unit has many cells
+and
+few of them say anything, there is a *key*, a tuple of what they depend on, and a function from the key to the cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tidemark.controller.records import MetadataLog, PartitionChangeRecord
 from tidemark.controller.replication_control import ReplicationControl
@@ -43,6 +45,7 @@ from tidemark.replication.messages import (
     FetchResponse,
     PendingRead,
 )
+from tidemark.replication.purgatory import DelayedProduce
 
 Cells = tuple[int, ...]
 
@@ -83,6 +86,31 @@ class Masks(dict[frozenset[BrokerId], int]):
         return mask
 
 
+class FetchTags(NamedTuple):
+    """The tags of a fetch exchange as numbers."""
+
+    idle: int
+    request: int
+    reading: int
+    records: int
+    diverging: int
+    error: int
+
+
+FETCH_FIELDS: dict[str, tuple[str, ...]] = {
+    "idle": (),
+    "request": ("epoch", "offset", "lastEpoch", "brokerEpoch"),
+    "reading": ("epoch", "offset", "hw", "count"),
+    "records": ("epoch", "offset", "hw"),
+    "diverging": ("epoch", "offset", "hw", "divergingEpoch", "endOffset"),
+    "error": ("epoch", "offset", "error", "endOffset"),
+}
+"""What follows the tag in the key of an exchange; the records' batch is left out."""
+
+NOTHING: dict[Payload, DelayedProduce] = {}
+"""What waits at a broker that is down."""
+
+
 class Table:
     """What the abstraction needs of a trace header: offsets of variables, tags and atoms as numbers, capacities.
 
@@ -112,24 +140,20 @@ class Table:
         self.registration_state = self._atoms(
             self._record(self._each("registered"), ("epoch", "since", "state"), "registered")["state"]
         )
+        self.registered_cells: int = self.variables["registered"]["cells"] // self.count
         self.status = self._atoms(self._each("status"))
         self._record(self._each("view"), ("isr", "leader", "leaderEpoch", "partitionEpoch"), "view")
         self._record(self._each("pendingIsr"), ("active", "isr", "memberEpochs"), "pendingIsr")
         self._record(self._each("log")["sequence"], ("epoch", "value"), "log")
         self._record(self._each("epochCache")["sequence"], ("epoch", "start"), "epochCache")
         fetch = self._each("fetch")["function"]
-        self.fetch_tag, self.fetch_slot = self._union(fetch, "fetch")
+        tags, slot = self._union(fetch, "fetch")
+        self.fetch_tags = FetchTags(**tags)
         self.fetch_error = self._atoms(self._field(fetch, "error", "error"))
         self.fetch_cells: int = self.variables["fetch"]["cells"] // self.count**2
-        tag, slot = self.fetch_tag, self.fetch_slot
-        self.fetch_idle: Cells = (tag["idle"],) + (0,) * (self.fetch_cells - 1)
-        self.tag_request, self.tag_reading, self.tag_records = tag["request"], tag["reading"], tag["records"]
-        self.tag_diverging, self.tag_error = tag["diverging"], tag["error"]
-        self.at_epoch, self.at_offset, self.at_hw, self.at_batch = (
-            slot[name] for name in ("epoch", "offset", "hw", "batch")
-        )
-        self.at_last_epoch, self.at_broker_epoch = slot["lastEpoch"], slot["brokerEpoch"]
-        self.at_end_offset = slot["endOffset"]
+        self.idle: Cells = (tags["idle"],)
+        self.fetch_places = {tags[tag]: (0, *[slot[name] for name in names]) for tag, names in FETCH_FIELDS.items()}
+        self.at_batch = slot["batch"]
         alter = self._each("alter")
         self.alter_tag, self.alter_slot = self._union(alter, "alter")
         self.alter_error = self._atoms(self._field(alter, "reply", "error"))
@@ -185,7 +209,6 @@ class Abstraction:
     __slots__ = (
         "_alter_idle",
         "_control",
-        "_fetch_idle",
         "_leaders",
         "_masks",
         "_metadata",
@@ -208,12 +231,11 @@ class Abstraction:
         self._running = table.status["running"]
         self._leaders = table.leader_number
         self._masks = table.masks
-        self._fetch_idle = table.fetch_idle
         self._alter_idle = table.alter_idle
 
     # --- controller -----------------------------------------------------------------------------------------------
 
-    def metadata(self, _: object) -> Sequence[PartitionChangeRecord]:
+    def metadata(self) -> Sequence[PartitionChangeRecord]:
         """The partition's changes."""
         changes = self._metadata.partition_changes
         if len(changes) > self.table.max_metadata or changes[-1].leader_epoch > self.table.max_epoch:
@@ -235,8 +257,7 @@ class Abstraction:
         if registration.broker_epoch > self.table.max_broker_epoch:
             raise CapacityExceeded("incarnations of a broker")
         state = "fenced" if registration.fenced else "stopping" if registration.in_controlled_shutdown else "active"
-        change = self._metadata.delta(0, registration.offset)
-        since = 0 if change is None else change.partition_epoch
+        since = self._metadata.changes_before(registration.offset)
         return registration.broker_epoch, since, self.table.registration_state[state]
 
     # --- process --------------------------------------------------------------------------------------------------
@@ -279,16 +300,16 @@ class Abstraction:
 
     def batch_cells(self, batch: RecordBatch) -> list[int]:
         """Per record epoch and value."""
-        values = self.values
-        cells: list[int] = []
-        for payload in batch.records:
-            number = values.get(payload)
-            if number is None:
-                number = values[payload] = len(values) + 1
-                if number > self.table.max_value:
-                    raise CapacityExceeded("produce attempts")
-            cells += (batch.leader_epoch, number)
-        return cells
+        return [cell for payload in batch.records for cell in (batch.leader_epoch, self.value(payload))]
+
+    def value(self, payload: Payload) -> int:
+        """A payload's rank among the appended; one that was never seen was appended just now."""
+        number = self.values.get(payload)
+        if number is None:
+            number = self.values[payload] = len(self.values) + 1
+            if number > self.table.max_value:
+                raise CapacityExceeded("produce attempts")
+        return number
 
     def flushed(self, host: Host) -> int:
         """The recovery point."""
@@ -351,13 +372,9 @@ class Abstraction:
             epochs[member.broker_id] = member.broker_epoch
         return (1, self._masks[pending.isr], *epochs)
 
-    def waiting(self, host: Host) -> Cells:
-        """Per value: the offset that its produce waits for, 0 none."""
-        cells = [0] * self.table.max_value
-        if host.broker is not None:
-            for delayed in host.broker.purgatory.waiting.values():
-                cells[self.values[delayed.payload] - 1] = delayed.required_offset
-        return tuple(cells)
+    def waiting(self, host: Host) -> dict[Payload, DelayedProduce]:
+        """The delayed produces."""
+        return NOTHING if host.broker is None else host.broker.purgatory.waiting
 
     def produced(self, _: object) -> int:
         """How many payloads were appended."""
@@ -373,49 +390,48 @@ class Abstraction:
     # --- the network ----------------------------------------------------------------------------------------------
 
     def fetch(self, exchange: FetchExchange) -> Cells:
-        """A tag and the union's fields at their places."""
+        """The key of an exchange without its records: a tag, then what `fetch_cells` places."""
         request = exchange.request
         if request is None:
-            return self._fetch_idle
+            return self.table.idle
+        response, tag = exchange.response, self.table.fetch_tags
+        if response is not None:
+            if response.error != NONE:
+                error = self.table.fetch_error[response.error]
+                return tag.error, request.current_leader_epoch, request.fetch_offset, error, response.log_end_offset
+            diverging = response.diverging
+            if diverging is None:
+                return tag.records, request.current_leader_epoch, request.fetch_offset, response.high_watermark
+            return (
+                tag.diverging,
+                request.current_leader_epoch,
+                request.fetch_offset,
+                response.high_watermark,
+                diverging.epoch,
+                diverging.end_offset,
+            )
+        read = exchange.read
+        if read is not None:
+            return tag.reading, request.current_leader_epoch, request.fetch_offset, read.high_watermark, read.limit
+        return (
+            tag.request,
+            request.current_leader_epoch,
+            request.fetch_offset,
+            request.last_fetched_epoch,
+            request.broker_epoch,
+        )
+
+    def fetch_cells(self, key: Cells) -> Cells:
+        """The cells of a key: the tag, and the union's fields at their places, none of them records."""
         table = self.table
         cells = [0] * table.fetch_cells
-        cells[table.at_epoch] = request.current_leader_epoch
-        cells[table.at_offset] = request.fetch_offset
-        response, read = exchange.response, exchange.read
-        if response is not None:
-            self._response(cells, response)
-        elif read is not None:
-            cells[0] = table.tag_reading
-            cells[table.fetch_slot["count"]] = read.limit
-            cells[table.at_hw] = read.high_watermark
-        else:
-            cells[0] = table.tag_request
-            cells[table.at_last_epoch] = request.last_fetched_epoch
-            cells[table.at_broker_epoch] = request.broker_epoch
+        for place, cell in zip(table.fetch_places[key[0]], key, strict=True):
+            cells[place] = cell
         return tuple(cells)
 
-    def _response(self, cells: list[int], response: FetchResponse) -> None:
-        table = self.table
-        if response.error != NONE:
-            cells[0] = table.tag_error
-            cells[table.fetch_slot["error"]] = table.fetch_error[response.error]
-            cells[table.at_end_offset] = response.log_end_offset
-            return
-        cells[table.at_hw] = response.high_watermark
-        diverging = response.diverging
-        if diverging is not None:
-            cells[0] = table.tag_diverging
-            cells[table.fetch_slot["divergingEpoch"]] = diverging.epoch
-            cells[table.at_end_offset] = diverging.end_offset
-            return
-        cells[0] = table.tag_records
-        if response.records:
-            records: list[int] = []
-            for batch in response.records:
-                records += self.batch_cells(batch)
-            first = table.at_batch
-            cells[first] = len(records) // 2
-            cells[first + 1 : first + 1 + len(records)] = records
+    def fetched(self, exchange: FetchExchange) -> tuple[RecordBatch, ...]:
+        """The batches that are on their way to a follower."""
+        return () if exchange.response is None else exchange.response.records
 
     def alter(self, exchange: AlterExchange) -> Cells:
         """A tag and the union's fields at their places."""

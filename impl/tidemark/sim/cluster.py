@@ -9,6 +9,7 @@ next is somebody else's choice (run.py at random, scenario.py from a text). Time
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 from tidemark.changes import EVERYTHING, Changes
@@ -16,6 +17,7 @@ from tidemark.controller.records import (
     BrokerRegistrationChangeRecord,
     MetadataLog,
     PartitionChangeRecord,
+    Record,
     RegisterBrokerRecord,
 )
 from tidemark.controller.replication_control import ControllerResult, ReplicationControl
@@ -84,11 +86,21 @@ class Recorder(Protocol):
 
     abstraction: Any
 
-    def step(self, action: str, node: int, *params: Any) -> None:
-        """A handler has run."""
+    def step(self, *what: Any) -> None:
+        """A handler has run: the action that it is and its parameters' values, the broker first."""
 
-    def blocked(self, action: str, node: int, *params: Any) -> None:
+    def blocked(self, *what: Any) -> None:
         """A rule refused an action."""
+
+
+@cache
+def first_records(count: int, leader: BrokerId) -> tuple[Record, ...]:
+    """The metadata with which a cluster of `count` brokers begins."""
+    return (
+        PartitionChangeRecord(leader, 0, 1, frozenset(range(count)), frozenset()),
+        *[RegisterBrokerRecord(broker, 1) for broker in range(count)],
+        *[BrokerRegistrationChangeRecord(broker, 1, False, False) for broker in range(count)],
+    )
 
 
 class Cluster:
@@ -129,22 +141,13 @@ class Cluster:
         self._bootstrap(first_leader)
 
     def _bootstrap(self, first_leader: BrokerId) -> None:
-        everyone = frozenset(self.replicas)
-        self._commit(
-            ControllerResult(
-                (
-                    PartitionChangeRecord(first_leader, 0, 1, everyone, frozenset()),
-                    *[RegisterBrokerRecord(broker, 1) for broker in self.replicas],
-                    *[BrokerRegistrationChangeRecord(broker, 1, False, False) for broker in self.replicas],
-                )
-            )
-        )
+        self._commit(ControllerResult(first_records(self.count, first_leader)))
         end = self.metadata.end_offset
+        delta = self.metadata.delta(0, end)
         for broker_id, host in enumerate(self.hosts):
-            host.broker = self._process(broker_id)
-            host.broker.registered(1)
-            host.settle()
-            host.broker.apply_metadata(self.metadata.delta(0, end), end, 0)
+            host.broker = host.up = broker = self._process(broker_id)
+            broker.registered(1)
+            broker.apply_metadata(delta, end, 0)
         leader = self.hosts[first_leader].broker
         if leader is not None:  # whatever the rules say of later elections
             leader.log.epoch_cache.assign(0, 0)
@@ -177,7 +180,7 @@ class Cluster:
         if connection.request is not None:
             return False
         connection.ask(broker.fetcher.send_fetch())
-        self.recorder.step("SendFetch", follower, follower, source)
+        self.recorder.step("SendFetch", follower, source)
         return True
 
     def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
@@ -195,17 +198,17 @@ class Cluster:
         answer = broker.partition.receive_fetch(request, limit, self.clock(source), lazily)
         if isinstance(answer, PendingRead):
             connection.begin_read(answer)
-            self.recorder.step("ValidateFetch", source, source, follower, answer.limit)
+            self.recorder.step("ValidateFetch", source, follower, answer.limit)
             return True
         connection.answer(answer)
         if answer.error != NONE:
-            self.recorder.step("RejectFetch", source, source, follower)
+            self.recorder.step("RejectFetch", source, follower)
         elif answer.diverging is not None:
-            self.recorder.step("AnswerDiverging", source, source, follower)
+            self.recorder.step("AnswerDiverging", source, follower)
         else:
             batches = answer.records
             count = sum([len(batch.records) for batch in batches]) if batches else 0
-            self.recorder.step("HandleFetch", source, source, follower, count)
+            self.recorder.step("HandleFetch", source, follower, count)
         return True
 
     def read_fetch(self, connection: FetchConnection) -> bool:
@@ -214,7 +217,7 @@ class Cluster:
         if broker is None or read is None:
             return False
         connection.answer(broker.partition.read_fetch(read))
-        self.recorder.step("ReadFetch", connection.source, connection.source, connection.follower)
+        self.recorder.step("ReadFetch", connection.source, connection.follower)
         return True
 
     def receive_response(self, connection: FetchConnection, adopt_first: bool = False) -> bool:
@@ -229,22 +232,22 @@ class Cluster:
         verdict = fetcher.verdict(source, request, response)
         if verdict == fetching.TRUNCATE and adopt_first:
             if fetcher.follower_adopt_hw(response):
-                record.step("FollowerAdoptHw", follower, follower, source)
+                record.step("FollowerAdoptHw", follower, source)
             else:
-                record.blocked("FollowerAdoptHw", follower, follower, source)
+                record.blocked("FollowerAdoptHw", follower, source)
             return True
         connection.clear()
         if verdict == fetching.APPEND:
             fetcher.follower_append(request, response)
-            record.step("FollowerAppend", follower, follower, source)
+            record.step("FollowerAppend", follower, source)
         elif verdict == fetching.TRUNCATE:
             fetcher.follower_truncate(response)
-            record.step("FollowerTruncate", follower, follower, source)
+            record.step("FollowerTruncate", follower, source)
         elif verdict == fetching.OUT_OF_RANGE:
             fetcher.follower_out_of_range(response)
-            record.step("FollowerOutOfRange", follower, follower, source)
+            record.step("FollowerOutOfRange", follower, source)
         else:
-            record.step("DropFetchResponse", follower, follower, source)
+            record.step("DropFetchResponse", follower, source)
         return True
 
     def lose_fetch(self, connection: FetchConnection) -> bool:
@@ -252,7 +255,7 @@ class Cluster:
         if connection.request is None:
             return False
         connection.clear()
-        self.recorder.step("LoseFetch", -1, connection.follower, connection.source)
+        self.recorder.step("LoseFetch", connection.follower, connection.source)
         return True
 
     # --- produce --------------------------------------------------------------------------------------------------
@@ -265,10 +268,10 @@ class Cluster:
         response = broker.append_record(ProduceRequest(payload, acks), self.clock(broker_id))
         value = len(self.recorder.abstraction.values) + 1
         if isinstance(response, Refused):
-            self.recorder.blocked("AppendRecord", broker_id, broker_id, value, acks)
+            self.recorder.blocked("AppendRecord", broker_id, value, acks)
             self.answers.failed.append(payload)
         else:
-            self.recorder.step("AppendRecord", broker_id, broker_id, value, acks)
+            self.recorder.step("AppendRecord", broker_id, value, acks)
         return True
 
     def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
@@ -282,9 +285,9 @@ class Cluster:
         value = self.recorder.abstraction.values[payload]
         if isinstance(response, Refused):
             would_be_told = broker.purgatory.waiting[payload].base_offset
-            self.recorder.blocked("CompleteProduce", broker_id, broker_id, value, would_be_told)
+            self.recorder.blocked("CompleteProduce", broker_id, value, would_be_told)
             return True
-        self.recorder.step("CompleteProduce", broker_id, broker_id, value, response.base_offset)
+        self.recorder.step("CompleteProduce", broker_id, value, response.base_offset)
         if reply_arrives:
             self.answers.acked[payload] = response.base_offset
         else:
@@ -300,7 +303,7 @@ class Cluster:
         if response is None:
             return False
         value = self.recorder.abstraction.values[payload]
-        self.recorder.step("FailProduce", broker_id, broker_id, value, response.error)
+        self.recorder.step("FailProduce", broker_id, value, response.error)
         self.answers.failed.append(payload)
         return True
 
@@ -317,7 +320,7 @@ class Cluster:
         if request is None:
             return False
         self.network.alters[broker_id].ask(request)
-        self.recorder.step("ShrinkIsr", broker_id, broker_id, member)
+        self.recorder.step("ShrinkIsr", broker_id, member)
         return True
 
     def expand_isr(self, broker_id: BrokerId, follower: BrokerId) -> bool:
@@ -329,10 +332,10 @@ class Cluster:
         if request is None:
             return False
         if not isinstance(request, AlterPartitionRequest):
-            self.recorder.blocked("ExpandIsr", broker_id, broker_id, follower)
+            self.recorder.blocked("ExpandIsr", broker_id, follower)
             return True
         self.network.alters[broker_id].ask(request)
-        self.recorder.step("ExpandIsr", broker_id, broker_id, follower)
+        self.recorder.step("ExpandIsr", broker_id, follower)
         return True
 
     def resend_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -344,7 +347,7 @@ class Cluster:
         if request is None:
             return False
         self.network.alters[broker_id].ask(request)
-        self.recorder.step("ResendAlterPartition", broker_id, broker_id)
+        self.recorder.step("ResendAlterPartition", broker_id)
         return True
 
     def receive_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -355,7 +358,7 @@ class Cluster:
         result, response = self.control.handle_alter_partition(connection.request)
         self._commit(result)
         connection.answer(response)
-        self.recorder.step("HandleAlterPartition", self.count, broker_id)
+        self.recorder.step("HandleAlterPartition", broker_id)
         return True
 
     def receive_alter_reply(self, broker_id: BrokerId) -> bool:
@@ -366,7 +369,7 @@ class Cluster:
             return False
         connection.clear()
         broker.partition.handle_alter_partition_reply(reply)
-        self.recorder.step("HandleAlterPartitionReply", broker_id, broker_id)
+        self.recorder.step("HandleAlterPartitionReply", broker_id)
         return True
 
     def lose_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -375,7 +378,7 @@ class Cluster:
         if connection.idle:
             return False
         connection.clear()
-        self.recorder.step("LoseAlterPartition", -1, broker_id)
+        self.recorder.step("LoseAlterPartition", broker_id)
         return True
 
     # --- metadata -------------------------------------------------------------------------------------------------
@@ -395,7 +398,7 @@ class Cluster:
         changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.clock(broker_id))
         if not changed:
             return False
-        self.recorder.step("ApplyMetadata", broker_id, broker_id, broker.partition.partition_epoch)
+        self.recorder.step("ApplyMetadata", broker_id, broker.partition.partition_epoch)
         if broker.purgatory.waiting and not broker.partition.is_leader:
             for payload in list(broker.purgatory.waiting):
                 self.fail_produce(broker_id, payload)
@@ -415,12 +418,12 @@ class Cluster:
         """An operator moves the leadership."""
         result = self.control.elect_leader(broker_id)
         if result.error == PREFERRED_LEADER_NOT_AVAILABLE:
-            self.recorder.blocked("ElectLeader", self.count, broker_id)
+            self.recorder.blocked("ElectLeader", broker_id)
             return True
         if result.error != NONE:
             return False
         self._commit(result)
-        self.recorder.step("ElectLeader", self.count, broker_id)
+        self.recorder.step("ElectLeader", broker_id)
         return True
 
     def heartbeat(self, broker_id: BrokerId) -> bool:
@@ -433,7 +436,7 @@ class Cluster:
             return False
         self._commit(result)
         action = "ControlledShutdown" if broker.state == STOPPING else "UnfenceBroker"
-        self.recorder.step(action, self.count, broker_id, self.control.partition.leader)
+        self.recorder.step(action, broker_id, self.control.partition.leader)
         return True
 
     def expire_session(self, broker_id: BrokerId) -> bool:
@@ -451,7 +454,7 @@ class Cluster:
         if not self.control.session_expired(broker_id, self.now, SESSION_TIMEOUT_MS):
             return False
         self._commit(self.control.fence_broker(broker_id))
-        self.recorder.step("FenceBroker", self.count, broker_id, self.control.partition.leader)
+        self.recorder.step("FenceBroker", broker_id, self.control.partition.leader)
         return True
 
     def begin_stop(self, broker_id: BrokerId) -> bool:
@@ -469,7 +472,7 @@ class Cluster:
             return False
         broker.stop_broker()
         self._process_ends(broker_id, "stopped")
-        self.recorder.step("StopBroker", broker_id, broker_id)
+        self.recorder.step("StopBroker", broker_id)
         return True
 
     def crash_broker(self, broker_id: BrokerId, keep: int) -> bool:
@@ -487,7 +490,7 @@ class Cluster:
             return False
         storage.fail(keep)
         self._process_ends(broker_id, "lossy" if loses else "crashed")
-        self.recorder.step("CrashBroker", broker_id, broker_id, keep)
+        self.recorder.step("CrashBroker", broker_id, keep)
         return True
 
     def leaves_one_intact(self, broker_id: BrokerId) -> bool:
@@ -534,7 +537,7 @@ class Cluster:
         broker.registered(self.control.registrations[broker_id].broker_epoch)
         host.settle()
         host.changes.mask = EVERYTHING
-        self.recorder.step("RegisterBroker", broker_id, broker_id, self.control.partition.leader)
+        self.recorder.step("RegisterBroker", broker_id, self.control.partition.leader)
         return True
 
     # --- disk -----------------------------------------------------------------------------------------------------
@@ -544,7 +547,7 @@ class Cluster:
         broker = self.hosts[broker_id].up
         if broker is None or not broker.log.flush_log():
             return False
-        self.recorder.step("FlushLog", broker_id, broker_id)
+        self.recorder.step("FlushLog", broker_id)
         return True
 
     def checkpoint_high_watermark(self, broker_id: BrokerId) -> bool:
@@ -552,5 +555,5 @@ class Cluster:
         broker = self.hosts[broker_id].up
         if broker is None or not broker.log.checkpoint_high_watermark():
             return False
-        self.recorder.step("CheckpointHighWatermark", broker_id, broker_id)
+        self.recorder.step("CheckpointHighWatermark", broker_id)
         return True

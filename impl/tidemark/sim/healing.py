@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tidemark.replication.broker import RUNNING
 from tidemark.replication.messages import BrokerId
 from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
 
@@ -49,6 +50,11 @@ def beyond_repair(cluster: Cluster) -> bool:
 def _administer(cluster: Cluster) -> None:
     """Sessions, registrations, metadata, AlterPartition, one round."""
     for broker_id in cluster.replicas:
+        broker = cluster.hosts[broker_id].up
+        if broker is not None and broker.state == RUNNING and cluster.control.registrations[broker_id].active:
+            if broker.metadata_offset < cluster.metadata.end_offset:
+                cluster.apply_metadata(broker_id)
+            continue
         cluster.stop_broker(broker_id)
         cluster.expire_session(broker_id)
         cluster.start_broker(broker_id)
@@ -73,9 +79,10 @@ def _replicate(cluster: Cluster) -> None:
             if source is not None and cluster.receive_fetch(cluster.network.fetches[follower][source], 3):
                 cluster.receive_response(cluster.network.fetches[follower][source])
     for broker_id in cluster.replicas:
-        cluster.receive_alter_reply(broker_id)
-        cluster.receive_alter_partition(broker_id)
-        cluster.receive_alter_reply(broker_id)
+        if not cluster.network.alters[broker_id].idle:
+            cluster.receive_alter_reply(broker_id)
+            cluster.receive_alter_partition(broker_id)
+            cluster.receive_alter_reply(broker_id)
         cluster.resend_alter_partition(broker_id)
         _lead(cluster, broker_id)
 

@@ -93,17 +93,18 @@ class Network:
     """All connections among `count` brokers and the controller.
 
     `fetches[f][s]` is follower f's connection to source s; `alters[b]` broker b's to the controller; `cut[a][b]` holds
-    messages from a to b back, with the controller as number `count`; `moved`: the numbers of the connections that moved
-    since somebody last looked (fetches row by row, then alters).
+    messages from a to b back, with the controller as number `count`; `connections` are all of them, fetches row by row,
+    then alters; `moved`: the numbers of those that moved since somebody last looked.
     """
 
-    __slots__ = ("alters", "count", "cut", "fetches", "moved")
+    __slots__ = ("alters", "connections", "count", "cut", "fetches", "moved")
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.moved: list[int] = []
         self.fetches = [[FetchConnection(f * count + s, f, s, self.moved) for s in range(count)] for f in range(count)]
         self.alters = [AlterConnection(count * count + b, self.moved) for b in range(count)]
+        self.connections = [*[connection for row in self.fetches for connection in row], *self.alters]
         self.cut = [[False] * (count + 1) for _ in range(count + 1)]
 
     def heal(self) -> None:

@@ -27,6 +27,9 @@ from tidemark.sim.scenario import Scenario
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
 
+Event = Callable[["Run", int], bool]
+"""A kind of event: a method of `Run`. It gets the word without the kind, and says whether something happened."""
+
 
 @dataclass(slots=True)
 class SimResult:
@@ -65,6 +68,9 @@ class Simulator:
         self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
         self._profiles = [PROFILES[name] for name in MIXES.get(profile, (profile,))]
         self._kinds = {profile.name: weight_table(profile) for profile in self._profiles}
+        self.events: dict[str, list[Event]] = {
+            name: [getattr(Run, kind) for kind in kinds] for name, kinds in self._kinds.items()
+        }
 
     def for_seed(self, seed: int) -> tuple[Profile, list[str]]:
         """The profile of a seed (a mix takes them in turns), and its 256 kinds of events."""
@@ -150,17 +156,16 @@ class Run:
         )
 
     def _chaos(self, steps: int) -> None:
-        known: dict[str, Callable[[int], bool]] = {kind: getattr(self, kind) for kind in self.profile.weights}
-        events = [known[kind] for kind in self.kinds]
+        events = self.simulator.events[self.profile.name]
         bits, recorder, cluster = self._bits, self.recorder, self.cluster
-        tries = 40 * steps
-        while recorder.records <= steps and tries:
-            tries -= 1
+        for _ in range(40 * steps):
+            if recorder.records > steps:
+                break
             word = bits(WORD)
             cluster.now += 1 + (word >> 40 & 7)
-            events[word & 255](word >> 8)
+            events[word & 255](self, word >> 8)
 
-    # --- events: each gets the word without the kind, and says whether something happened -------------------------
+    # --- events ---------------------------------------------------------------------------------------------------
 
     def fetch(self, word: int) -> bool:
         """Some exchange between a follower and a source moves on."""

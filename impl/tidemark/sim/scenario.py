@@ -34,6 +34,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from tidemark.replication.abstraction import Table
@@ -78,6 +79,7 @@ class Scenario:
         self._right = right
         self._count = table.count
         self._config = ReplicationConfig(min_insync_replicas=table.min_isr)
+        self._shown = inside is None
         self._names: list[str] = []
         self._lines: list[tuple[str, list[str]]] = []
         self._impossible = 0
@@ -118,10 +120,8 @@ class Scenario:
 
     def drive(self, text: str) -> None:
         """Run a text and leave the trace open. Raises ScenarioError as `run` does."""
-        for number, line in enumerate(text.splitlines(), 1):
-            said = line.split("#")[0].strip()
-            if said:
-                self._line(number, said)
+        for number, said in spoken(text):
+            self._line(number, said)
 
     def run(self, text: str) -> ScenarioResult:
         """Run a text. Raises ScenarioError for a line that says nothing, and for an expectation that does not hold."""
@@ -164,7 +164,8 @@ class Scenario:
             note = f"{said}   (not possible)"
         elif self._recorder.changing == blocked and self._recorder.records > before and verb not in ("answer", "read"):
             note = f"{said}   (a rule says no)"
-        self._lines.append((note, [self._column(broker) for broker in range(self._count)]))
+        if self._shown:
+            self._lines.append((note, [self._column(broker) for broker in range(self._count)]))
 
     # --- events that are more than one call -----------------------------------------------------------------------
 
@@ -285,6 +286,13 @@ class Scenario:
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
         )
+
+
+@cache
+def spoken(text: str) -> tuple[tuple[int, str], ...]:
+    """The lines of a text that say something, with their numbers and without comments."""
+    lines = [(number, line.split("#")[0].strip()) for number, line in enumerate(text.splitlines(), 1)]
+    return tuple([(number, said) for number, said in lines if said])
 
 
 def run_scenario(header: dict[str, Any], text: str, rules: Rules | None = None) -> ScenarioResult:

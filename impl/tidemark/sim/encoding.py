@@ -1,0 +1,301 @@
+"""How traces of one header are written: what their recorders share, made once.
+
+The delta stream of docs/trace-format.md is written directly. What is written is what really differs from what was
+written last, unit by unit; marks in the implementation only say which units to look at (a test compares with looking at
+all). Units differ in how they are compared:
+
+    NUMBER     one cell
+    KEYED      a tuple, the unit's key, that decides a few cells; keys repeat a lot, so a key seen is kept as a `Node`
+               with the bytes that lead from it to others
+    RECORDS    batches that come and go at the end: only what follows the common part is looked at
+    ENTRIES    the same of a sequence that changes seldom
+    WAITING    the delayed produces of a broker: a map, of which one entry comes or goes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tidemark import changes as marks
+from tidemark.replication.abstraction import Abstraction, CapacityExceeded, Cells, Table
+
+STEP, BLOCKED, STUTTER, END = range(4)
+QUIESCENT, CAPACITY = 1, 2
+NUMBER, KEYED, RECORDS, ENTRIES, WAITING = range(5)
+
+OF_MARK: dict[int, tuple[str, ...]] = {
+    marks.LOG: ("log", "produced"),
+    marks.FLUSHED: ("flushed",),
+    marks.EPOCHS: ("epochCache",),
+    marks.HIGH_WATERMARK: ("highWatermark",),
+    marks.CHECKPOINT: ("checkpoint",),
+    marks.ROLE: ("view",),
+    marks.EPOCH_START: ("epochStart",),
+    marks.REMOTE: ("remoteLeo", "remoteEpoch"),
+    marks.PENDING: ("pendingIsr",),
+    marks.PURGATORY: ("waiting",),
+    marks.FETCH_STATE: ("lastFetchedEpoch",),
+    marks.PROCESS: ("status", "brokerEpoch"),
+}
+"""Which variables a mark concerns, for the broker that carries it."""
+
+OF_BROKERS: dict[str, tuple[int, Callable[..., Any]]] = {
+    "status": (NUMBER, Abstraction.status),
+    "brokerEpoch": (NUMBER, Abstraction.broker_epoch),
+    "view": (KEYED, Abstraction.view),
+    "log": (RECORDS, Abstraction.log),
+    "flushed": (NUMBER, Abstraction.flushed),
+    "epochCache": (ENTRIES, Abstraction.epoch_cache),
+    "highWatermark": (NUMBER, Abstraction.high_watermark),
+    "checkpoint": (NUMBER, Abstraction.checkpoint),
+    "epochStart": (NUMBER, Abstraction.epoch_start),
+    "remoteLeo": (KEYED, Abstraction.remote_leo),
+    "remoteEpoch": (KEYED, Abstraction.remote_epoch),
+    "pendingIsr": (KEYED, Abstraction.pending_isr),
+    "waiting": (WAITING, Abstraction.waiting),
+    "lastFetchedEpoch": (NUMBER, Abstraction.last_fetched_epoch),
+}
+"""Variables with one unit per broker that are read off its host: the kind; the number, the key, the elements or the
+map."""
+
+CONTROLLER = {"ElectLeader", "FenceBroker", "UnfenceBroker", "ControlledShutdown", "HandleAlterPartition"}
+"""Actions that happen at the controller."""
+NETWORK = {"LoseFetch", "LoseAlterPartition"}
+"""Actions that happen nowhere; all others happen at the broker that is their first parameter."""
+
+MOST_EDGES = 100_000
+"""So many steps between keys are kept before they are forgotten."""
+
+
+class Varints(dict[int, bytes]):
+    """Unsigned numbers in LEB128, each made once."""
+
+    def __missing__(self, number: int) -> bytes:
+        out = bytearray()
+        rest = number
+        while rest > 127:
+            out.append(rest & 127 | 128)
+            rest >>= 7
+        out.append(rest)
+        found = self[number] = bytes(out)
+        return found
+
+
+class Zigzags(dict[int, bytes]):
+    """Signed numbers as zigzag varints, each made once."""
+
+    def __missing__(self, number: int) -> bytes:
+        found = self[number] = VARINT[2 * number if number >= 0 else -2 * number - 1]
+        return found
+
+
+VARINT = Varints()
+ZIGZAG = Zigzags()
+
+
+class Appended(dict[tuple[int, int, int], bytes]):
+    """What is written of a record that came, by (cells before it, epoch, value), each made once. Its cells were 0."""
+
+    def __missing__(self, key: tuple[int, int, int]) -> bytes:
+        gap, epoch, value = key
+        found = VARINT[gap] + ZIGZAG[epoch] + b"\0" + ZIGZAG[value] if epoch else VARINT[gap + 1] + ZIGZAG[value]
+        self[key] = found
+        return found
+
+
+class Removed(dict[tuple[int, int], bytes]):
+    """What is written of a record that went, by (cells before it, epoch), each made once. Its cells become 0."""
+
+    def __missing__(self, key: tuple[int, int]) -> bytes:
+        gap, epoch = key
+        found = self[key] = VARINT[gap] + b"\0\0\0" if epoch else VARINT[gap + 1] + b"\0"
+        return found
+
+
+APPENDED = Appended()
+REMOVED = Removed()
+
+
+class Difference(NamedTuple):
+    """What leads from one tuple of cells to another: how many differ, the first that does, the bytes from its value on,
+    and the index behind the last one."""
+
+    count: int
+    first: int
+    ending: bytes
+    behind: int
+
+
+def difference(old: Cells, new: Cells) -> Difference:
+    """Compare two tuples of cells."""
+    count, first, behind = 0, 0, 0
+    out = bytearray()
+    for index, (a, b) in enumerate(zip(old, new, strict=True)):
+        if a != b:
+            if count:
+                out += VARINT[index - behind]
+            else:
+                first = index
+            out += ZIGZAG[b]
+            count += 1
+            behind = index + 1
+    return Difference(count, first, bytes(out), behind)
+
+
+NO_DIFFERENCE = Difference(0, 0, b"", 0)
+
+
+class Node:
+    """A key that was seen: its cells, and the edges to keys that followed it."""
+
+    __slots__ = ("cells", "edges")
+
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+        self.edges: dict[Cells, Edge] = {}
+
+
+class Edge(NamedTuple):
+    """A step from a node: to which, and what is written; of an exchange that carries records, what is written before
+    and behind the records."""
+
+    node: Node
+    whole: Difference
+    before: Difference
+    after: Difference
+
+
+class Unit(NamedTuple):
+    """One broker's part of a variable: where it is kept, its first cell, how it is compared, what computes it; the
+    variable and the broker."""
+
+    number: int
+    first: int
+    kind: int
+    compute: Callable[..., Any]
+    variable: str
+    broker: int
+
+
+Beginning = tuple[bytes, tuple[list[Any], ...], Sequence[Any]]
+"""The record of an initial state, and what recorders keep of it: their lists, the metadata."""
+
+
+class Plan:
+    """What all recorders of a trace header share. Broker ids stand for names, None for no leader.
+
+    `steps`, `refusals`: the bytes of `(action name, parameters...)` for a step, for a blocked attempt; `of_mark`: per
+    broker and sum of marks the units that these concern, in the order of their cells; `beginnings`: the
+    initial state with each first leader; `first_of_exchange`: the first cell of every connection, `fetches` of them for
+    fetches. Raises ValueError for a header that lays the variables out in
+    another order than recorders write them.
+    """
+
+    def __init__(self, header: dict[str, Any], table: Table) -> None:
+        self.table = table
+        self.steps: dict[tuple[Any, ...], bytes] = {}
+        self.refusals: dict[tuple[Any, ...], bytes] = {}
+        self.units = _units(table)
+        self.of_mark: list[dict[int, tuple[Unit, ...]]] = [{} for _ in range(table.count)]
+        self.beginnings: dict[int, Beginning] = {}
+        self.fetches = table.count**2
+        self.first_of_exchange = [
+            *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],
+            *[table.offset("alter") + table.alter_cells * number for number in range(table.count)],
+        ]
+        self._nodes: dict[tuple[str, Cells], Node] = {}
+        self._edges = 0
+        self._actions = _actions(header, table)
+        places = {name: int(entry["offset"]) for name, entry in table.variables.items()}
+        ordered = ["metadata", "registered", *sorted(OF_BROKERS, key=places.__getitem__), "fetch", "alter"]
+        if sorted(ordered, key=places.__getitem__) != ordered or table.at_batch != 1:
+            raise ValueError("the header lays the variables out in another order than the replication specification")
+
+    def step(self, what: tuple[Any, ...]) -> bytes:
+        """The bytes of a step. Raises CapacityExceeded for a parameter outside its domain, ValueError for an action
+        that the header has not."""
+        found = self.steps[what] = self._encode(STEP, *what)
+        return found
+
+    def refusal(self, what: tuple[Any, ...]) -> bytes:
+        """The bytes of a blocked attempt, its empty delta included. Raises as `step` does."""
+        found = self.refusals[what] = self._encode(BLOCKED, *what) + b"\0"
+        return found
+
+    def _encode(self, kind: int, action: str, *params: Any) -> bytes:
+        if action not in self._actions or len(self._actions[action][1]) != len(params):
+            raise ValueError(f"the header has no action {action} with {len(params)} parameters")
+        number, domains = self._actions[action]
+        node = 0 if action in NETWORK else self.table.count + 1 if action in CONTROLLER else params[0] + 1
+        out = bytearray(VARINT[kind + 4 * (number + 1)] + VARINT[node])
+        for domain, param in zip(domains, params, strict=True):
+            if param not in domain:
+                raise CapacityExceeded(f"parameter {param} of {action}")
+            out += VARINT[domain[param]]
+        return bytes(out)
+
+    def units_of(self, broker: int, mask: int) -> tuple[Unit, ...]:
+        """The units that a broker's marks concern, in the order of their cells."""
+        names = {name for mark, concerned in OF_MARK.items() if mask & mark for name in concerned}
+        found = self.of_mark[broker][mask] = tuple(
+            [unit for unit in self.units if unit.variable in names and unit.broker in (broker, -1)]
+        )
+        return found
+
+    def node(self, variable: str, key: Cells, cells: Cells) -> Node:
+        """The node of a key, made if it was never seen; nodes are the same for all units of a variable."""
+        found = self._nodes.get((variable, key))
+        if found is None:
+            found = self._nodes[variable, key] = Node(cells)
+        return found
+
+    def nothing(self, variable: str) -> Node:
+        """A unit of zeros, with which the first key is compared."""
+        units = self.table.count**2 if variable == "fetch" else self.table.count
+        cells = (0,) * (int(self.table.variables[variable]["cells"]) // units)
+        return Node(cells)
+
+    def edge(self, variable: str, node: Node, key: Cells, cells: Cells) -> Edge:
+        """A new edge of a node. When there are too many they are forgotten: the next trace begins with new nodes."""
+        self._edges += 1
+        if self._edges > MOST_EDGES:
+            self._edges = 0
+            self._nodes.clear()
+            self.beginnings.clear()
+        before = after = NO_DIFFERENCE
+        if variable == "fetch":
+            before = difference(node.cells[:1], cells[:1])
+            after = difference(node.cells, (node.cells[0], *cells[1:]))
+        other = self.node(variable, key, cells)
+        found = node.edges[key] = Edge(other, difference(node.cells, cells), before, after)
+        return found
+
+
+def _actions(header: dict[str, Any], table: Table) -> dict[str, tuple[int, list[dict[Any, int]]]]:
+    """Per action its number, and per parameter the number of each value."""
+    names: dict[Any, int | None] = {name: index for index, name in enumerate(table.brokers)}
+    names[header["constants"]["None"]] = None
+    return {
+        action["name"]: (
+            number,
+            [
+                {names.get(value, value) if isinstance(value, str) else value: i for i, value in enumerate(domain)}
+                for domain in action["params"].values()
+            ],
+        )
+        for number, action in enumerate(header["actions"])
+    }
+
+
+def _units(table: Table) -> tuple[Unit, ...]:
+    """The units that are read off hosts, in the order of their cells."""
+    places = [(table.offset("produced"), "produced", -1)]
+    for variable in OF_BROKERS:
+        width = int(table.variables[variable]["cells"]) // table.count
+        places += [(table.offset(variable) + width * broker, variable, broker) for broker in range(table.count)]
+    units = []
+    for number, (first, variable, broker) in enumerate(sorted(places)):
+        kind, compute = OF_BROKERS.get(variable, (NUMBER, Abstraction.produced))
+        units.append(Unit(number, first, kind, compute, variable, broker))
+    return tuple(units)
