@@ -8,17 +8,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance.check import zoo
 from tidemark_conformance.commands import check
-from tidemark_conformance.report import document
+from tidemark_conformance.paths import PACKAGE
+from tidemark_conformance.report import closing, document
 from tidemark_conformance.report.progress import progress
 from tidemark_conformance.tlc import manifest as manifests
 from tidemark_conformance.tlc import verify
@@ -30,16 +29,6 @@ WIDTH = 120
 """Characters of a line where the output is no terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the closing table."""
-
-    what: str
-    found: str
-    ok: bool
-    seconds: float
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark verify`."""
     parser.add_argument(
@@ -47,7 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--traces", type=int, default=TRACES, metavar="N", help=f"unflawed traces (default {TRACES:,})")
     parser.add_argument("--master", help="Spark's master (default: local[2])")
-    parser.add_argument("--json", metavar="DIR", type=Path, help="write check.json, audit-*.json and zoo.json there")
+    parser.add_argument(
+        "--json", metavar="DIR", type=Path, help="write verify.json, check.json, audit-*.json and zoo.json there"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help=f"keep the closing table in {closing.RECORD}, for the README"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,11 +52,17 @@ def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
     lines, models = _models(args, console)
     lines += _traces(args, console, models)
-    _closing(lines, time.monotonic() - started, console)
+    seconds = time.monotonic() - started
+    console.print()
+    closing.render(lines, seconds, console)
+    found = closing.document(lines, seconds, args.deep)
+    _write(args, "verify", found)
+    if args.record:
+        document.write(found, str(PACKAGE.parent.parent / closing.RECORD))
     return 0 if all(line.ok for line in lines) else 1
 
 
-def _models(args: argparse.Namespace, console: Console) -> tuple[list[Line], list[verify.Outcome]]:
+def _models(args: argparse.Namespace, console: Console) -> tuple[list[closing.Line], list[verify.Outcome]]:
     started = time.monotonic()
     manifest = manifests.load()
     chosen = manifest.select(deep=args.deep)
@@ -77,7 +77,7 @@ def _models(args: argparse.Namespace, console: Console) -> tuple[list[Line], lis
     states = sum(outcome.result.distinct or 0 for outcome in others)
     unreached = sum(map(len, missing.values()))
     return [
-        Line(
+        closing.Line(
             "models",
             f"{sum(one.ok for one in others)} of {len(others)} as expected, {states:,} distinct states; "
             f"{sum(one.ok for one in zoo_models)} of {len(zoo_models)} flaws found by TLC; {cached} verdicts cached"
@@ -88,13 +88,13 @@ def _models(args: argparse.Namespace, console: Console) -> tuple[list[Line], lis
     ], outcomes
 
 
-def _traces(args: argparse.Namespace, console: Console, outcomes: list[verify.Outcome]) -> list[Line]:
+def _traces(args: argparse.Namespace, console: Console, outcomes: list[verify.Outcome]) -> list[closing.Line]:
     from tidemark_conformance.check import clean, matrix, protocols
     from tidemark_conformance.check.session import spark_session
     from tidemark_conformance.report import audit as audit_report
     from tidemark_conformance.report import matrix as matrix_report
 
-    lines: list[Line] = []
+    lines: list[closing.Line] = []
     known = protocols.protocols()
     flags: dict[str, tuple[int, int]] = {}
     with spark_session(args.master) as session:
@@ -120,11 +120,11 @@ def _traces(args: argparse.Namespace, console: Console, outcomes: list[verify.Ou
             matrix_report.render(result, console)
             _write(args, "zoo", result.document())
             good = sum(map(result.row_ok, rows))
-            lines.append(Line("kill matrix", f"{good} of {len(rows)} rows as expected", result.ok, seconds))
+            lines.append(closing.Line("kill matrix", f"{good} of {len(rows)} rows as expected", result.ok, seconds))
     return lines
 
 
-def _clean_line(found: Any, seconds: float) -> Line:
+def _clean_line(found: Any, seconds: float) -> closing.Line:
     result, run = found.result, found.run
     rate = result.steps / result.seconds / 1e6 if result.seconds else 0.0
     text = (
@@ -133,25 +133,9 @@ def _clean_line(found: Any, seconds: float) -> Line:
         + (f"; {len(found.complaints)} complaints" if found.complaints else "")
         + ("; simulated before" if run.kept == len(run.parts) else "")
     )
-    return Line(f"{found.protocol} traces", text, found.ok, seconds)
+    return closing.Line(f"{found.protocol} traces", text, found.ok, seconds)
 
 
 def _write(args: argparse.Namespace, name: str, content: dict[str, Any]) -> None:
     if args.json:
         document.write(content, str(args.json / f"{name}.json"))
-
-
-def _closing(lines: list[Line], seconds: float, console: Console) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("make check", "found", "", "seconds"):
-        table.add_column(title, justify="right" if title == "seconds" else "left")
-    for line in lines:
-        verdict = Text("ok", style="green") if line.ok else Text("NOT AS EXPECTED", style="bold red")
-        table.add_row(line.what, line.found, verdict, f"{line.seconds:.1f}")
-    console.print()
-    console.print(table)
-    good = all(line.ok for line in lines)
-    console.print(
-        Text("all as expected" if good else "not as expected", style="green" if good else "bold red")
-        + Text(f" in {seconds:.1f} s")
-    )

@@ -1,0 +1,76 @@
+"""The closing table of `make check`, for the terminal, for machines, and kept for the README.
+
+`tidemark verify --record` keeps the table of a real run in `docs/make-check.json`; `tidemark docs` prints it from
+there, so that what the README shows was measured once and does not change with every run.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tidemark_conformance.errors import Unusable
+
+RECORD = Path("docs") / "make-check.json"
+"""Where a checkout keeps the table of its last recorded run."""
+README_WIDTH = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the table: a part of the run, what it found, whether that is as expected, and its seconds."""
+
+    what: str
+    found: str
+    ok: bool
+    seconds: float
+
+
+def document(lines: Sequence[Line], seconds: float, deep: bool) -> dict[str, Any]:
+    """The document `tidemark.verify/1`."""
+    return {
+        "schema": "tidemark.verify/1",
+        "ok": all(line.ok for line in lines),
+        "deep": deep,
+        "seconds": round(seconds, 1),
+        "lines": [asdict(line) | {"seconds": round(line.seconds, 1)} for line in lines],
+    }
+
+
+def render(lines: Sequence[Line], seconds: float, console: Console) -> None:
+    """Print the table and the sentence under it."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("make check", "found", "", "seconds"):
+        table.add_column(title, justify="right" if title == "seconds" else "left")
+    for line in lines:
+        verdict = Text("ok", style="green") if line.ok else Text("NOT AS EXPECTED", style="bold red")
+        table.add_row(line.what, line.found, verdict, f"{line.seconds:.1f}")
+    console.print(table)
+    good = all(line.ok for line in lines)
+    console.print(
+        Text("all as expected" if good else "not as expected", style="green" if good else "bold red")
+        + Text(f" in {seconds:.1f} s")
+    )
+
+
+def recorded(file: Path) -> str:
+    """The table that a run left in `file`, as an indented block of Markdown. Unusable if there is none."""
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        lines = [Line(**line) for line in kept["lines"]]
+        seconds = float(kept["seconds"])
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise Unusable(
+            f"{file} is no table of make check ({problem!r}); make it anew by `tidemark verify --record`"
+        ) from problem
+    console = Console(file=io.StringIO(), width=README_WIDTH, color_system=None, force_terminal=False, record=True)
+    render(lines, seconds, console)
+    return "".join(f"    {line.rstrip()}\n" for line in console.export_text().splitlines())

@@ -1,0 +1,55 @@
+"""The generated parts of the documents: up to date, and made only of what is stored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tidemark_conformance.cli import main
+from tidemark_conformance.commands import verify
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report import closing, generated
+
+ROOT = Path(__file__).parent.parent
+FILES = [file for file in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")) if generated.blocks(file)]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_generated_parts_are_up_to_date(file: Path) -> None:
+    """If this fails: `make docs`."""
+    text = file.read_text(encoding="utf-8")
+    assert generated.rewrite(text, generated.CHEAP, file.name) == text
+
+
+def test_the_readme_shows_a_recorded_run() -> None:
+    assert "make-check" in generated.blocks(ROOT / "README.md")
+
+
+def test_a_recorded_run_is_shown_as_it_was_printed(tmp_path: Path) -> None:
+    lines = [closing.Line("models", "2 of 2 as expected", True, 12.345), closing.Line("traces", "1 flag", False, 1.0)]
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(closing.document(lines, 13.37, deep=False)))
+    assert closing.recorded(file).splitlines() == [
+        "    make check  found                                seconds",
+        "    models      2 of 2 as expected  ok                  12.3",
+        "    traces      1 flag              NOT AS EXPECTED      1.0",
+        "    not as expected in 13.4 s",
+    ]
+
+
+def test_verify_records_its_closing_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "_models", lambda *_: ([closing.Line("models", "1 of 1", True, 2.0)], []))
+    monkeypatch.setattr(verify, "_traces", lambda *_: [closing.Line("traces", "3 flags", False, 1.0)])
+    monkeypatch.setattr(closing, "RECORD", tmp_path / "run.json")
+    assert main(["verify", "--record", "--json", str(tmp_path)]) == 1
+    assert "3 flags  NOT AS EXPECTED" in closing.recorded(tmp_path / "run.json")
+    assert (tmp_path / "verify.json").read_text() == (tmp_path / "run.json").read_text()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"lines": [{"what": "models"}], "seconds": 1}'])
+def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(text)
+    with pytest.raises(Unusable, match=r"is no table of make check .* make it anew by `tidemark verify --record`"):
+        closing.recorded(file)
