@@ -1,0 +1,196 @@
+----------------------- MODULE ClassicGroupProperties -----------------------
+(***************************************************************************)
+(* What a classic group must never do: state properties (INVARIANT), step  *)
+(* properties (PROPERTY [][...]_vars), and what holds once faults have     *)
+(* stopped and everything has settled (Quiescent...), which stands in for  *)
+(* liveness on traces. ClassicGroupProperties.cfg is the audit's.          *)
+(***************************************************************************)
+EXTENDS ClassicGroup
+
+-----------------------------------------------------------------------------
+(* States *)
+
+\* The group as the broker in office holds it. (Who leads the partition always serves: loading is one step.)
+Coordinator == group[office.broker]
+
+\* The coordinator would take what c says: its member id and its generation are current.
+Unfenced(c) ==
+    /\ consumer[c].running /\ consumer[c].member # 0
+    /\ consumer[c].member \in Present(Coordinator)
+    /\ consumer[c].generation = Coordinator.generation
+
+\* c reads p and could commit it.
+ActivelyOwns(c, p) == p \in consumer[c].owned /\ consumer[c].state = "STABLE" /\ Unfenced(c)
+
+\* No partition is actively owned by two consumers.
+OneActiveOwner ==
+    \A p \in Partitions : \A c, d \in Clients : ActivelyOwns(c, p) /\ ActivelyOwns(d, p) => c = d
+
+\* No partition is assigned to two members in one generation: in the coordinator's memory, on the log, and at the consumers.
+OneAssigneePerGeneration ==
+    /\ \A b \in Brokers : \A m, n \in MemberIds :
+        group[b].members[m].assignment \cap group[b].members[n].assignment # {} => m = n
+    /\ \A m, n \in MemberIds :
+        storedGroup.members[m].assignment \cap storedGroup.members[n].assignment # {} => m = n
+
+\* A generation names one membership.
+GenerationNamesMembership == reissued = {}
+
+\* Stable: the assignment of this generation is on the log.
+StableIsPersisted ==
+    Coordinator.state = "Stable" => storedGroup.generation = Coordinator.generation
+
+GroupRecordWaits(b) == \E i \in 1..Len(appended[b]) : appended[b][i].type = "group"
+
+\* What the coordinator holds is what its successor would replay, but for what waits to commit and for a rebalance under way.
+LiveIsReplay ==
+    LET b == office.broker IN
+    /\ offsets[b] = storedOffsets
+    /\ Coordinator.state \in {"Stable", "Empty"} /\ ~GroupRecordWaits(b) =>
+        /\ Coordinator.generation = storedGroup.generation
+        /\ Coordinator.state = "Stable" => Record(Coordinator, Assignments(Coordinator)) = storedGroup
+        /\ Coordinator.state = "Empty" => \A m \in MemberIds : ~storedGroup.members[m].present
+
+\* An instance is one member.
+OneMemberPerInstance ==
+    \A b \in Brokers : Cardinality({m \in Present(group[b]) : group[b].members[m].static}) <= 1
+
+\* Two processes never hold the same member id.
+OneProcessPerMember ==
+    \A c, d \in Clients : consumer[c].member # 0 /\ consumer[c].member = consumer[d].member => c = d
+
+\* A dynamic member is a consumer that was told its id: nobody joins as a phantom.
+NoPhantomMember ==
+    \A b \in Brokers : \A m \in Present(group[b]) : ~group[b].members[m].static => m \in known
+
+\* A static process that another has replaced, and whose successor got an assignment, is never a member of the group in office.
+ReplacedStaysFenced ==
+    \A m, n \in settled : m < n => m \notin Present(Coordinator)
+
+\* Whoever leads is a member, and whoever is counted is one: the group's parts fit together.
+GroupWellFormed ==
+    \A b \in Brokers :
+        LET g == group[b] IN
+        /\ g.leader # 0 <=> Present(g) # {}
+        /\ g.leader # 0 => g.leader \in Present(g)
+        /\ g.pending \cap Present(g) = {} /\ g.pendingSync \subseteq Present(g)
+        /\ Serving(b) <=> g.state # "Dead"
+        /\ g.state = "Empty" => Present(g) = {}
+        /\ g.state \in {"CompletingRebalance", "Stable"} => Present(g) # {}
+        /\ \A m \in Present(g) : /\ g.members[m].awaiting = "sync" => g.state = "CompletingRebalance"
+                                 /\ m <= issued
+
+\* Everything that is subscribed to and exists is given to somebody when an eager group is stable and has nothing to notice.
+EagerAssignmentIsComplete ==
+    Coordinator.state = "Stable" /\ Coordinator.protocol = "range" =>
+        \A c \in Clients :
+            consumer[c].leads /\ consumer[c].state = "STABLE" /\ Unfenced(c) /\ consumer[c].snapshot = partitions =>
+                \A p \in partitions :
+                    (\E m \in Present(Coordinator) : p \in Coordinator.members[m].subscription) =>
+                        \E m \in Present(Coordinator) : p \in Coordinator.members[m].assignment
+
+-----------------------------------------------------------------------------
+(* Steps *)
+
+\* A coordinator's generations never decrease, nor do those of the log, nor the coordinator's epochs.
+GenerationMonotoneStep ==
+    /\ office'.epoch >= office.epoch
+    /\ storedGroup'.generation >= storedGroup.generation
+    /\ \A b \in Brokers : epoch'[b] = epoch[b] => group'[b].generation >= group[b].generation
+GenerationMonotone == [][GenerationMonotoneStep]_vars
+
+\* The coordinator accepts a commit, a SyncGroup or a heartbeat only of a current member in the current generation.
+CurrentAt(b, c, request) ==
+    /\ request.member \in Present(group[b]) /\ request.generation = group[b].generation
+    /\ c \in Static => request.member = InstanceMember(group[b])
+AcceptedIsCurrentStep ==
+    \A c \in Clients :
+        /\ offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing" => CurrentAt(offsetRpc[c].broker, c, offsetRpc[c])
+        /\ memberRpc[c].type = "sync" /\ memberRpc'[c].type \in {"syncing", "synced"} =>
+            CurrentAt(memberRpc[c].broker, c, memberRpc[c])
+        /\ heartbeatRpc[c].type = "heartbeat" /\ heartbeatRpc'[c].type = "answered" /\ heartbeatRpc'[c].error = "NONE" =>
+            CurrentAt(heartbeatRpc[c].broker, c, heartbeatRpc[c])
+        /\ stray[c].type = "commit" /\ stray'[c].type = "idle" /\ appended' # appended =>
+            CurrentAt(stray[c].broker, c, stray[c])
+AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
+
+\* No commit is accepted for a partition that another consumer actively owns.
+CommitOfOwnerStep ==
+    \A c \in Clients :
+        offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing" =>
+            (offsetRpc[c].broker = office.broker =>
+                \A p \in Partitions : offsetRpc[c].offsets[p] >= 0 =>
+                    ~\E d \in Clients \ {c} : ActivelyOwns(d, p))
+CommitOfOwner == [][CommitOfOwnerStep]_vars
+
+\* Kafka's edges between states.
+Edge(from, to) ==
+    CASE from = "Empty"               -> to = "PreparingRebalance"
+      [] from = "PreparingRebalance"  -> to \in {"CompletingRebalance", "Empty"}
+      [] from = "CompletingRebalance" -> to \in {"Stable", "PreparingRebalance"}
+      [] from = "Stable"              -> to = "PreparingRebalance"
+      [] OTHER                        -> FALSE
+\* One handler may prepare a rebalance and complete it; a coordinator is loaded and unloaded.
+LegalEdge(from, to) ==
+    \/ Edge(from, to)
+    \/ from # "Empty" /\ Edge(from, "PreparingRebalance") /\ Edge("PreparingRebalance", to)
+    \/ to = "Dead"
+    \/ from = "Dead" /\ to \in {"Empty", "Stable"}
+LegalStateEdgesStep ==
+    \A b \in Brokers : group'[b].state # group[b].state => LegalEdge(group[b].state, group'[b].state)
+LegalStateEdges == [][LegalStateEdgesStep]_vars
+
+\* A partition is assigned to somebody else only after its owner has given it up, or is fenced.
+AssignmentFollowsRevocationStep ==
+    \A c \in Clients : \A p \in consumer'[c].owned \ consumer[c].owned :
+        \A d \in Clients \ {c} : ~ActivelyOwns(d, p)
+AssignmentFollowsRevocation == [][AssignmentFollowsRevocationStep]_vars
+
+\* A leader's assignment that is accepted is for members of its group.
+AssignmentNamesMembersStep ==
+    \A c \in Clients :
+        memberRpc[c].type = "sync" /\ memberRpc'[c].type = "syncing" =>
+            (memberRpc[c].member = group[memberRpc[c].broker].leader =>
+                \A m \in MemberIds : memberRpc[c].assignments[m] # {} => m \in Present(group[memberRpc[c].broker]))
+AssignmentNamesMembers == [][AssignmentNamesMembersStep]_vars
+
+\* The committed offsets change only by a commit that the coordinator accepted: the oldest of its records, or one that its
+\* successor has.
+CommittedByAcceptedStep ==
+    storedOffsets' # storedOffsets =>
+        \E i \in 1..Len(appended[office.broker]) :
+            /\ i > 1 => office' # office
+            /\ appended[office.broker][i].type = "offsets"
+            /\ \A p \in Partitions : storedOffsets'[p] # storedOffsets[p] =>
+                    \E j \in 1..i : appended[office.broker][j].type = "offsets"
+                                    /\ appended[office.broker][j].offsets[p] = storedOffsets'[p]
+CommittedByAccepted == [][CommittedByAcceptedStep]_vars
+
+\* A member that has been in a generation and waits in its JoinGroup does not expire.
+ParkedMemberStaysStep ==
+    \A c \in Clients :
+        memberRpc[c].type = "joining" /\ memberRpc'[c].type = "failed" /\ memberRpc'[c].error = "UNKNOWN_MEMBER_ID"
+        /\ stray' = stray =>
+            memberRpc[c].member \notin UNION {rosters[g] : g \in Generations}
+ParkedMemberStays == [][ParkedMemberStaysStep]_vars
+
+-----------------------------------------------------------------------------
+(* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
+
+\* The group is stable or empty, and nobody but running consumers is in it.
+QuiescentGroupSettled ==
+    /\ Coordinator.state \in {"Stable", "Empty"} /\ Coordinator.pending = {} /\ Coordinator.pendingSync = {}
+    /\ Present(Coordinator) = {consumer[c].member : c \in {x \in Clients : consumer[x].running}}
+
+\* Every running consumer has what the coordinator gave it, and all that somebody subscribes to is given.
+QuiescentAllOwned ==
+    /\ \A c \in Clients : consumer[c].running =>
+        /\ Unfenced(c) /\ consumer[c].state = "STABLE"
+        /\ consumer[c].owned = Coordinator.members[consumer[c].member].assignment
+    /\ \A p \in partitions :
+        (\E c \in Clients : consumer[c].running /\ p \in consumer[c].subscription) =>
+            \E c \in Clients : consumer[c].running /\ p \in consumer[c].owned
+
+\* Everything that was appended has committed.
+QuiescentAllCommitted == appended[office.broker] = <<>>
+=============================================================================
