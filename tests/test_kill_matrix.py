@@ -1,4 +1,4 @@
-"""The kill matrix in print: what a row is excused from, and why one is not as expected, each said once."""
+"""The kill matrix in print: excuses, reasons, and how rare a flaw is, each said once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 from rich.console import Console
 from tidemark_conformance.check.matrix import Killed
 from tidemark_conformance.check.zoo import Row, Simulation
+from tidemark_conformance.commands.verify import rarity
 from tidemark_conformance.report.matrix import Matrix, render
 
 
@@ -27,6 +28,17 @@ def test_a_row_excused_from_both_sides() -> None:
         "7 LOST-1 is excused from TLC: its model takes a day",
         "7 LOST-1 is excused from the traces: nobody restarts",
     ]
+
+
+def test_how_rare_a_flaw_is() -> None:
+    row = _row("", "", "")
+    assert rarity(Killed(row, 100_000, 5_512, 0, 9, "seed-7", 3, 0, {}, 0.1)) == (
+        "LOST-1: Kept falls in 9 of 100,000 traces (1 in 11,111), 5,512 have a step that is none"
+    )
+    assert rarity(Killed(row, 400, 3, 1, 0, "", None, 2, {}, 0.1)) == (
+        "LOST-1: Kept falls in 0 of 400 traces, 3 have a step that is none; 1 do not conform without the row's rules; "
+        "2 undecided"
+    )
 
 
 def test_a_row_that_survives() -> None:

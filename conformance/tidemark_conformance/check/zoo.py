@@ -15,6 +15,7 @@ excused = "why TLC does not reach it" # only where it does not
   first_seed = 0
   count = 500                         # traces simulated with the flaw
   steps = 60
+  rarity = 100000                     # seeds from 0 in which `tidemark verify --deep` counts the hits of a rare flaw
   excused = "why the simulator does not reach it"
 """
 
@@ -35,13 +36,15 @@ ZOO = "zoo.toml"
 @dataclass(frozen=True, slots=True)
 class Simulation:
     """How the flawed implementation is simulated: `count` seeds from `first_seed`; the other settings go to the
-    protocol's simulator as they are. `excused`: why no trace shows the flaw (empty: one must)."""
+    protocol's simulator as they are. `excused`: why no trace shows the flaw (empty: one must); `rarity`: in how many
+    seeds from 0 its hits are counted by `make check-deep` (0: they are not)."""
 
     first_seed: int = 0
     count: int = 500
     steps: int = 60
     options: dict[str, Any] = field(default_factory=dict)
     excused: str = ""
+    rarity: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ def _row(table: Any, path: Path) -> Row:
             count=int(traces.pop("count", 500)),
             steps=int(traces.pop("steps", 60)),
             excused=str(traces.pop("excused", "")),
+            rarity=int(traces.pop("rarity", 0)),
             options=traces,
         )
         return Row(

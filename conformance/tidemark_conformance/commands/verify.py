@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -21,6 +23,9 @@ from tidemark_conformance.report import closing, document
 from tidemark_conformance.report.progress import progress
 from tidemark_conformance.tlc import manifest as manifests
 from tidemark_conformance.tlc import verify
+
+if TYPE_CHECKING:
+    from tidemark_conformance.check.matrix import Killed
 
 TRACES, STEPS, ORACLE = 200_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
@@ -121,7 +126,31 @@ def _traces(args: argparse.Namespace, console: Console, outcomes: list[verify.Ou
             _write(args, "zoo", result.document())
             good = sum(map(result.row_ok, rows))
             lines.append(closing.Line("kill matrix", f"{good} of {len(rows)} rows as expected", result.ok, seconds))
+        if args.deep:
+            lines += [_rarity(session, row, known) for row in rows if row.simulation.rarity]
     return lines
+
+
+def _rarity(session: Any, row: zoo.Row, known: Mapping[str, Any]) -> closing.Line:
+    """How often a rare flaw shows itself by chance, under the profile that the row pins some seeds of."""
+    from tidemark_conformance.check import matrix
+
+    started = time.monotonic()
+    plan = replace(row.simulation, first_seed=0, count=row.simulation.rarity)
+    with progress(f"rarity of row {row.number}") as bar:
+        (killed,) = matrix.kill(session, [replace(row, simulation=plan)], known, bar)
+    return closing.Line(f"rarity of row {row.number}", rarity(killed), killed.ok, time.monotonic() - started)
+
+
+def rarity(killed: Killed) -> str:
+    """In how many traces the row's property fell, and what else is wrong with them."""
+    once = f" (1 in {killed.simulated / killed.by_property:,.0f})" if killed.by_property else ""
+    return (
+        f"{killed.row.id}: {killed.row.property} falls in {killed.by_property:,} of {killed.simulated:,} traces{once}, "
+        f"{killed.by_step:,} have a step that is none"
+        + (f"; {killed.strange:,} do not conform without the row's rules" if killed.strange else "")
+        + (f"; {killed.undecided:,} undecided" if killed.undecided else "")
+    )
 
 
 def _clean_line(found: Any, seconds: float) -> closing.Line:
