@@ -9,7 +9,7 @@
 (* as request and reply in slots that may be late or lost; appends with    *)
 (* acks 0, 1 and all; high watermark; truncation on fetch with the         *)
 (* leader-epoch cache; crashes that lose an arbitrary unflushed suffix.    *)
-(* KIPs: 101, 279, 320, 392, 497, 841, 903, 966.                           *)
+(* KIPs: 101, 279, 320, 497, 595, 631, 841, 903, 966.                      *)
 (*                                                                         *)
 (* Left out (DIVERGENCES.md says why and what it could hide): controller   *)
 (* fail-over, reassignment, log start offsets and retention, last-known    *)
@@ -39,7 +39,8 @@ VARIABLES
     \* the broker process
     status,           \* per broker: running, or how it went down
     brokerEpoch,      \* per broker: the epoch of its incarnation
-    view,             \* per broker: the partition as it knows it; partitionEpoch 0: nothing applied yet
+    view,             \* per broker: the partition as it knows it; partitionEpoch 0: nothing applied yet; applied: the metadata
+                      \* of that change was applied, too (an AlterPartition reply may tell of it first)
     \* its disk
     log,              \* per broker: the records
     flushed,          \* per broker: how many of them are safely on disk
@@ -113,7 +114,8 @@ TypeOK ==
     /\ registered \in [Brokers -> [epoch : 0..MaxBrokerEpoch, state : {"active", "fenced", "stopping"}, since : 0..MaxMetadata]]
     /\ status \in [Brokers -> {"running", "stopped", "crashed", "lossy"}]
     /\ brokerEpoch \in [Brokers -> 0..MaxBrokerEpoch]
-    /\ view \in [Brokers -> [leader : Leaders, leaderEpoch : EpochOrNone, partitionEpoch : 0..MaxMetadata, isr : SUBSET Brokers]]
+    /\ view \in [Brokers -> [leader : Leaders, leaderEpoch : EpochOrNone, partitionEpoch : 0..MaxMetadata, isr : SUBSET Brokers,
+                           applied : BOOLEAN]]
     /\ log \in [Brokers -> Log]
     /\ flushed \in [Brokers -> Offsets]
     /\ epochCache \in [Brokers -> EpochCache]
@@ -139,7 +141,7 @@ Min(a, b) == IF a < b THEN a ELSE b
 Max(a, b) == IF a > b THEN a ELSE b
 
 Idle       == [type |-> "idle"]
-NoView     == [leader |-> None, leaderEpoch |-> -1, partitionEpoch |-> 0, isr |-> {}]
+NoView     == [leader |-> None, leaderEpoch |-> -1, partitionEpoch |-> 0, isr |-> {}, applied |-> TRUE]
 Unknown    == [r \in Brokers |-> -1]
 NoPending  == [active |-> FALSE, isr |-> {}, memberEpochs |-> Unknown]
 NotWaiting == [v \in Values |-> 0]
@@ -241,6 +243,11 @@ MatchFetchEpoch(f, l) == fetch[f][l].epoch = view[f].leaderEpoch
 \* higher one, where no later fetch can see the divergence (row 104).
 TailEpochMonotone(e, tail) == e >= tail
 
+\* CAND-4, found by reading Kafka beside this specification; Kafka 4.x lacks it. Without it a leader that was told of a change by
+\* an AlterPartition reply applies its metadata once more and forgets the proposal that it has made since: the high watermark
+\* does not count a member that the controller may have added (row 105).
+KeepProposalAtKnownEpoch(b, n) == n = view[b].partitionEpoch
+
 \* KIP-497. Without these three the controller takes a proposal of a deposed leader, or one made on an older ISR.
 FenceAlterByLeaderEpoch(request)    == request.leaderEpoch >= Partition.leaderEpoch
 FenceAlterByPartitionEpoch(request) == request.partitionEpoch >= Len(metadata)
@@ -256,11 +263,11 @@ Rules == {"TruncateByEpoch", "DivergingReplyCarriesEpoch", "CacheEpochAtElection
           "TruncateOnEveryEpochChange", "ReachedEpochStart", "DivergingFetchNotCounted", "TruncateBeforeHw",
           "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr", "ResetRemoteLeoOnNewLeaderEpoch",
           "UncleanLeavesIsr", "HwBlockedUnderMinIsr", "BrokerEpochPerIsrMember", "CountMembersBeingRemoved",
-          "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "FenceAlterByLeaderEpoch",
-          "FenceAlterByPartitionEpoch", "FenceAlterByBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend"}
+          "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch",
+          "FenceAlterByLeaderEpoch", "FenceAlterByPartitionEpoch", "FenceAlterByBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend"}
 
 \* The baseline of Kafka 4.x: what it ships without.
-KafkaAsShipped == {"ResetRemoteLeoOnNewLeaderEpoch", "TailEpochMonotone"}
+KafkaAsShipped == {"ResetRemoteLeoOnNewLeaderEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch"}
 
 -----------------------------------------------------------------------------
 (* The high watermark *)
@@ -304,7 +311,7 @@ FirstChange(l) == [leader |-> l, leaderEpoch |-> 0, isr |-> Brokers, elr |-> {}]
 Init ==
     /\ \E l \in Brokers :
         /\ metadata = <<FirstChange(l)>>
-        /\ view = [b \in Brokers |-> [leader |-> l, leaderEpoch |-> 0, partitionEpoch |-> 1, isr |-> Brokers]]
+        /\ view = [b \in Brokers |-> [leader |-> l, leaderEpoch |-> 0, partitionEpoch |-> 1, isr |-> Brokers, applied |-> TRUE]]
         /\ epochCache = [b \in Brokers |-> IF b = l THEN <<[epoch |-> 0, start |-> 0]>> ELSE <<>>]
     /\ registered = [b \in Brokers |-> [epoch |-> 1, state |-> "active", since |-> 1]]
     /\ status = [b \in Brokers |-> "running"]
@@ -465,7 +472,7 @@ HandleAlterPartition(b) ==
 
 
 ViewOf(n) == [leader |-> metadata[n].leader, leaderEpoch |-> metadata[n].leaderEpoch, partitionEpoch |-> n,
-              isr |-> metadata[n].isr]
+              isr |-> metadata[n].isr, applied |-> TRUE]
 
 \* The leader-epoch cache of a broker that leads after change n.
 CacheAtElection(b, n) ==
@@ -516,15 +523,19 @@ MakeFollower(b, n) ==
 
 \* ApplyMetadata   who: broker   code: replication/partition.py
 \* Applies the changes up to the n-th as one delta. A new incarnation starts at its registration. Older changes than the
-\* broker knows of (from an AlterPartition reply) are ignored. A broker that was deposed first answers the produces that wait.
+\* broker knows of (from an AlterPartition reply) are ignored; that very change it knows already, so with all rules nothing
+\* moves. A broker that was deposed first answers the produces that wait.
 ApplyMetadata(b, n) ==
     \* enabled when
     /\ Running(b)
-    /\ n <= Len(metadata) /\ n > view[b].partitionEpoch /\ n >= registered[b].since
+    /\ n <= Len(metadata) /\ n >= registered[b].since
+    /\ n > view[b].partitionEpoch \/ (n = view[b].partitionEpoch /\ ~view[b].applied)
     /\ Leads(b) \/ waiting[b] = NotWaiting
     \* effect
     /\ view' = [view EXCEPT ![b] = ViewOf(n)]
-    /\ IF metadata[n].leader = b THEN MakeLeader(b, n) ELSE MakeFollower(b, n)
+    /\ IF Has("KeepProposalAtKnownEpoch") /\ KeepProposalAtKnownEpoch(b, n)
+       THEN UNCHANGED <<log, flushed, epochCache, highWatermark, epochStart, remoteLeo, remoteEpoch, pendingIsr, lastFetchedEpoch>>
+       ELSE IF metadata[n].leader = b THEN MakeLeader(b, n) ELSE MakeFollower(b, n)
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, checkpoint, produced, waiting, fetch, alter>>
     /\ committed' = NextCommitted
     /\ reconciled' = NextReconciled(b)
@@ -604,10 +615,11 @@ Diverges(l, request) ==
     /\ \/ Has("DivergingReplyCarriesEpoch") /\ DivergingReplyCarriesEpoch(LeaderEnd(l, request), request.lastEpoch)
        \/ LeaderEnd(l, request).endOffset < request.offset
 
+\* The errors in Kafka's order: epochs, leadership, range (Partition.getLocalLog).
 FetchError(l, request) ==
-    IF ~Leads(l) THEN "NOT_LEADER_OR_FOLLOWER"
-    ELSE IF ~(Has("FenceOlderFetch") => FenceOlderFetch(l, request.epoch)) THEN "FENCED_LEADER_EPOCH"
+    IF ~(Has("FenceOlderFetch") => FenceOlderFetch(l, request.epoch)) THEN "FENCED_LEADER_EPOCH"
     ELSE IF ~(Has("FenceNewerFetch") => FenceNewerFetch(l, request.epoch)) THEN "UNKNOWN_LEADER_EPOCH"
+    ELSE IF ~Leads(l) THEN "NOT_LEADER_OR_FOLLOWER"
     ELSE IF OutOfRange(l, request) THEN "OFFSET_OUT_OF_RANGE"
     ELSE "NONE"
 
@@ -893,7 +905,8 @@ HandleAlterPartitionReply(b) ==
     \* effect
     /\ alter' = [alter EXCEPT ![b] = Idle]
     /\ view' = IF commits
-               THEN [view EXCEPT ![b].partitionEpoch = reply.partitionEpoch, ![b].isr = pendingIsr[b].isr]
+               THEN [view EXCEPT ![b].partitionEpoch = reply.partitionEpoch, ![b].isr = pendingIsr[b].isr,
+                                 ![b].applied = @ /\ reply.partitionEpoch = view[b].partitionEpoch]
                ELSE view
     /\ pendingIsr' = IF commits \/ reverts THEN [pendingIsr EXCEPT ![b] = NoPending] ELSE pendingIsr
     /\ highWatermark' = IF commits
@@ -938,7 +951,7 @@ CheckpointHighWatermark(b) ==
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* The broker's process ends with `keep` records on disk and `hw` in the checkpoint. Its memory and its connections are gone;
-\* what it had sent may still arrive.
+\* the answers and the AlterPartition that it had sent may still arrive, its fetches do not.
 GoDown(b, keep, hw, how) ==
     /\ status' = [status EXCEPT ![b] = how]
     /\ log' = [log EXCEPT ![b] = SubSeq(@, 1, keep)]

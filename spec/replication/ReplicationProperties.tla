@@ -16,6 +16,10 @@ IsPrefix(s, t) == Len(s) <= Len(t) /\ \A i \in 1..Len(s) : s[i] = t[i]
 StrongIsr ==
     \A b \in Partition.isr \cup Partition.elr : Running(b) => IsPrefix(committed, log[b])
 
+\* There is one history of commits: what is below a leader's high watermark is what was committed there, whoever committed it.
+CommittedIsOne ==
+    \A b \in Brokers : Leads(b) => \A i \in 1..highWatermark[b] : i <= Len(committed) /\ log[b][i] = committed[i]
+
 \* Two running replicas agree below the lower of their high watermarks.
 HwAgreement ==
     \A a, b \in Brokers :
@@ -136,6 +140,7 @@ IsrChangesByEpochStep ==
             /\ alter[b].leaderEpoch = Partition.leaderEpoch /\ Partition.leader = b
             /\ alter[b].partitionEpoch = Len(metadata)
             /\ alter[b].brokerEpoch = registered[b].epoch
+            /\ \A r \in alter[b].isr : alter[b].memberEpochs[r] \in {-1, registered[r].epoch}
 IsrChangesByEpoch == [][IsrChangesByEpochStep]_vars
 
 \* A leader's high watermark does not advance while its ISR is under min.insync.replicas.

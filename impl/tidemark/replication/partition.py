@@ -141,9 +141,15 @@ class Partition:
     # --- metadata -------------------------------------------------------------------------------------------------
 
     def apply_metadata(self, state: PartitionState, now: int) -> bool:
-        """Take a newer state of the partition, the last of those that one delta carries; False if it is not newer."""
-        if state.partition_epoch <= self.partition_epoch:
+        """Take a newer state of the partition, the last of those that one delta carries; False if it is an older one.
+
+        An AlterPartition reply may have told the leader of that very state: then nothing is left to take.
+        """
+        if state.partition_epoch < self.partition_epoch:
             return False
+        if self._rules.keep_proposal_at_known_epoch(state.partition_epoch, self.partition_epoch):
+            self._changes.mask |= ROLE
+            return True
         if state.leader == self.broker_id:
             self.make_leader(state, now)
         else:
@@ -263,15 +269,15 @@ class Partition:
     ) -> FetchResponse | PendingRead:
         """Answer a follower's fetch with `limit` records at most; `lazily`: only the range is decided now.
 
-        In Kafka's order: leadership, epochs, range, divergence.
+        In Kafka's order: epochs, leadership, range, divergence.
         """
-        if not self.is_leader:
-            return self.reject_fetch(NOT_LEADER_OR_FOLLOWER)
         epoch, last_fetched = request.current_leader_epoch, request.last_fetched_epoch
         if not self._rules.fence_older_fetch(epoch, self.leader_epoch):
             return self.reject_fetch(FENCED_LEADER_EPOCH)
         if not self._rules.fence_newer_fetch(epoch, self.leader_epoch):
             return self.reject_fetch(UNKNOWN_LEADER_EPOCH)
+        if not self.is_leader:
+            return self.reject_fetch(NOT_LEADER_OR_FOLLOWER)
         log = self.log
         if last_fetched == NO_EPOCH:
             if request.fetch_offset > log.end_offset:

@@ -134,6 +134,13 @@ def tail_epoch_monotone(batch_epoch: int, tail_epoch: int) -> bool:
     return batch_epoch >= tail_epoch
 
 
+def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: int) -> bool:
+    """CAND-4; Kafka 4.x lacks it: metadata that only repeats what an AlterPartition reply has told leaves a proposal
+    alone that the leader has made since. Without it the proposal is forgotten while the controller may accept it: the
+    high watermark does not count a member of the ISR (row 105)."""
+    return partition_epoch == known_partition_epoch
+
+
 def fence_alter_by_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
     """KIP-497. Without it a deposed leader's proposal is taken."""
     return request_epoch >= leader_epoch
@@ -210,6 +217,7 @@ class Rules:
     count_members_being_added: Callable[[frozenset[BrokerId], frozenset[BrokerId]], bool] = count_members_being_added
     match_fetch_epoch: Callable[[int, int], bool] = match_fetch_epoch
     tail_epoch_monotone: Callable[[int, int], bool] = tail_epoch_monotone
+    keep_proposal_at_known_epoch: Callable[[int, int], bool] = keep_proposal_at_known_epoch
     fence_alter_by_leader_epoch: Callable[[int, int], bool] = fence_alter_by_leader_epoch
     fence_alter_by_partition_epoch: Callable[[int, int], bool] = fence_alter_by_partition_epoch
     fence_alter_by_broker_epoch: Callable[[int, int], bool] = fence_alter_by_broker_epoch

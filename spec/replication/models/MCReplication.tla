@@ -47,7 +47,9 @@ Symmetry == Permutations(Brokers)
 MCInit == Init /\ \E l \in FirstLeaders : Partition.leader = l
 
 \* Without the histories that only AckedOnLeader and DivergingPointNeverIncreases read.
-NoHistory == <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint,
+\* Whether a view's metadata was applied matters only to KeepProposalAtKnownEpoch: with the rule in force nothing else reads it.
+Views == [b \in Brokers |-> IF Has("KeepProposalAtKnownEpoch") THEN [view[b] EXCEPT !.applied = TRUE] ELSE view[b]]
+NoHistory == <<metadata, registered, status, brokerEpoch, Views, log, flushed, epochCache, highWatermark, checkpoint,
                epochStart, remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, committed>>
 
 -----------------------------------------------------------------------------
