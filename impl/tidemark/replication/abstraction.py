@@ -136,13 +136,13 @@ class Table:
         self.leader_number: dict[BrokerId | None, int] = {None: self.no_leader}
         self.leader_number |= {index: self.leaders[name] for index, name in enumerate(self.brokers)}
         self.masks = Masks()
-        self.no_view: Cells = (0, self.no_leader, -1, 0)
+        self.no_view: Cells = (1, 0, self.no_leader, -1, 0)
         self.registration_state = self._atoms(
             self._record(self._each("registered"), ("epoch", "since", "state"), "registered")["state"]
         )
         self.registered_cells: int = self.variables["registered"]["cells"] // self.count
         self.status = self._atoms(self._each("status"))
-        self._record(self._each("view"), ("isr", "leader", "leaderEpoch", "partitionEpoch"), "view")
+        self._record(self._each("view"), ("applied", "isr", "leader", "leaderEpoch", "partitionEpoch"), "view")
         self._record(self._each("pendingIsr"), ("active", "isr", "memberEpochs"), "pendingIsr")
         self._record(self._each("log")["sequence"], ("epoch", "value"), "log")
         self._record(self._each("epochCache")["sequence"], ("epoch", "start"), "epochCache")
@@ -277,12 +277,14 @@ class Abstraction:
         return broker.epoch
 
     def view(self, host: Host) -> Cells:
-        """ISR, leader, leader epoch, partition epoch."""
+        """Applied, ISR, leader, leader epoch, partition epoch. Not applied: the partition epoch came by an AlterPartition
+        reply, whose metadata is still to come."""
         broker = host.broker
         if broker is None:
             return self.table.no_view
         partition = broker.partition
         return (
+            int(self._metadata.changes_before(broker.metadata_offset) >= partition.partition_epoch),
             self._masks[partition.isr],
             self._leaders[partition.leader_id],
             partition.leader_epoch,
