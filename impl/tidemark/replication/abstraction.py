@@ -277,7 +277,7 @@ class Abstraction:
         return broker.epoch
 
     def view(self, host: Host) -> Cells:
-        """Applied, ISR, leader, leader epoch, partition epoch. Not applied: the partition epoch came by an AlterPartition
+        """Applied, ISR, leader, leader epoch, partition epoch. Not applied: that epoch came by an AlterPartition
         reply, whose metadata is still to come."""
         broker = host.broker
         if broker is None:
