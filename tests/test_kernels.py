@@ -17,7 +17,9 @@ from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.kernels.runtime import BatchResult
+from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
+from tidemark_conformance.tla.values import Fn
 
 SUBJECTS = {"Alphabet": (alphabet, 400), "Bestiary": (bestiary, 400), "TwoPhase": (two_phase, 800)}
 
@@ -207,8 +209,6 @@ def test_without_is_a_runtime_argument() -> None:
     )
     assert right.folder == flawed.folder
     state = {**two_phase().initial(), "decided": two_phase().python.initial_ghosts(two_phase().initial())["decided"]}
-    from tidemark_conformance.tla.values import Fn
-
     message = Fn({"type": "decision", "outcome": "committed"})
     after = {**state, "tmState": "committed", "messages": frozenset({message})}
     cells, nexts = right.layout.encode(state), right.layout.encode(after)
@@ -235,3 +235,47 @@ def test_models_are_where_the_tests_expect_them() -> None:
     names = [name for name in alphabet().kernels.invariants if name.startswith("I")]
     assert names == [f"I{i:02}" for i in range(1, len(names) + 1)]
     assert (MODELS / "Alphabet.cfg").exists()
+
+
+STRINGS = r"""---- MODULE Strings ----
+EXTENDS Integers
+CONSTANT RM
+VARIABLES st, seen
+TypeOK == st \in [RM -> {"working", "done"}] /\ seen \in [RM -> [RM -> 0..1]]
+Nobody == [r \in RM |-> [s \in RM |-> 0]]
+Init == st = [r \in RM |-> "working"] /\ seen = Nobody
+Finish(r) == st[r] = "working" /\ st' = [st EXCEPT ![r] = "done"] /\ UNCHANGED seen
+See(r, s) == seen' = [seen EXCEPT ![r][s] = 1] /\ UNCHANGED st
+Next == (\E r \in RM : Finish(r)) \/ (\E r \in RM, s \in RM : See(r, s))
+NotAll == st # [r \in RM |-> "done"]
+Fresh == seen = Nobody
+First == seen["a"] = [s \in RM |-> IF s = "a" THEN 1 ELSE 0]
+Own == \A r \in RM : Nobody[r][r] = seen[r][r]
+====
+"""
+
+
+def test_functions_on_strings_are_functions(tmp_path: Path) -> None:
+    """A constant [x \\in S |-> e] on strings has the value of a record; it meets functions all the same."""
+    (tmp_path / "Strings.tla").write_text(STRINGS)
+    invariants = ["NotAll", "Fresh", "First", "Own"]
+    (tmp_path / "Strings.cfg").write_text(
+        f'INIT Init\nNEXT Next\nCONSTANT RM = {{"a", "b"}}\nINVARIANTS TypeOK {" ".join(invariants)}\n'
+    )
+    spec = load(tmp_path / "Strings.tla", tmp_path / "Strings.cfg")
+    kernels, python = compile_kernels(spec), compile_python(spec)
+    rows = [Fn({"a": x, "b": y}) for x in (0, 1) for y in (0, 1)]
+    states = [
+        {"st": Fn({"a": x, "b": y}), "seen": Fn({"a": p, "b": q})}
+        for x in ("working", "done")
+        for y in ("working", "done")
+        for p in rows
+        for q in rows
+    ]
+    cells = np.array([kernels.layout.encode(state) for state in states])
+    for name in invariants:
+        expected = [python.invariant(name, state) for state in states]
+        assert kernels.invariants_batch(name, cells).tolist() == expected
+        assert 0 < sum(expected) < len(states), name
+    assert kernels.init_batch(cells).tolist() == [python.init(state) for state in states]
+    assert kernels.init_batch(cells).sum() == 1

@@ -8,6 +8,7 @@ from tidemark_conformance.tla.ir import (
     Case,
     Const,
     Expr,
+    FunctionLit,
     If,
     Let,
     Lit,
@@ -165,6 +166,22 @@ def type_of_value(value: Value, loc: Loc | None = None) -> Type:
             domain, key = canonical(value, loc)
             return TFun(domain, key, type_of_values(value.values(), loc))
     raise unsupported(f"a value of an unknown kind ({value!r})", loc)
+
+
+def type_of_function(expr: FunctionLit, value: Value, loc: Loc | None = None) -> TFun:
+    """The type of a constant [x \\in S |-> e] with this value (not of an empty S).
+
+    Its text says that it is a function: its value alone could as well be a sequence or, on strings, a record.
+    """
+    parts = list(value if isinstance(value, tuple) else value.values())
+    domain, key = canonical(range(1, len(value) + 1) if isinstance(value, tuple) else value, loc)
+    inner = strip(expr.body)
+    if not isinstance(inner, FunctionLit) or not all(isinstance(part, tuple | Fn) and part for part in parts):
+        return TFun(domain, key, type_of_values(parts, loc))
+    kind: Type = type_of_function(inner, parts[0], loc)
+    for part in parts[1:]:
+        kind = join(kind, type_of_function(inner, part, loc), loc)
+    return TFun(domain, key, kind)
 
 
 def conjuncts(expr: Expr, loc: Loc | None = None) -> list[tuple[Expr, Loc | None]]:

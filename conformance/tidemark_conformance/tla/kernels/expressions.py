@@ -74,9 +74,8 @@ from tidemark_conformance.tla.kernels.symbols import (
     Update,
     is_set,
 )
-from tidemark_conformance.tla.typeok import exact, strip, type_of_set, type_of_values
-from tidemark_conformance.tla.types import TFun, TInt
-from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.typeok import exact, strip, type_of_function, type_of_set
+from tidemark_conformance.tla.values import Fn, Value
 
 
 @dataclass
@@ -159,9 +158,8 @@ def _hoisted(c: Context, expr: Expr) -> Symbol | None:
         return Bool(f"({c.memory.hoist(expr)} != 0)")
     if isinstance(value, int):
         return Int(c.memory.hoist(expr), value, value)
-    if isinstance(expr, FunctionLit) and isinstance(value, tuple) and value:
-        domain = tuple(range(1, len(value) + 1))
-        function = TFun(domain, TInt(1, len(value)), type_of_values(value, c.loc))
+    if isinstance(expr, FunctionLit) and isinstance(value, tuple | Fn) and value:
+        function = type_of_function(expr, value, c.loc)
         return Place(Address(0, (c.rows(function, [value]),)), function)
     return values.literal(c, value)
 
