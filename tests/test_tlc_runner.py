@@ -22,7 +22,8 @@ Init == on = [l \in Lamp |-> FALSE] /\ count = 0
 Switch(l) == /\ count < Limit
              /\ on' = [on EXCEPT ![l] = ~@]
              /\ count' = count + 1
-Reset == count > 0 /\ on' = [l \in Lamp |-> FALSE] /\ count' = 0
+Reset == LET dark == [l \in Lamp |-> FALSE]   \* TLC names such an action with two places
+         IN  count > 0 /\ on' = dark /\ count' = 0
 Never == FALSE /\ UNCHANGED vars
 Next == \/ \E l \in Lamp : Switch(l)
         \/ Reset
@@ -77,7 +78,8 @@ def test_invariant_falls_in_the_initial_state() -> None:
 
 def test_action_property_falls() -> None:
     result = run(CFG + "PROPERTY NoReset\n", workers=2)
-    assert (result.verdict, result.kind, result.property, result.depth) == ("violates", "action-property", "NoReset", 3)
+    assert (result.verdict, result.kind, result.property) == ("violates", "action-property", "NoReset")
+    assert result.depth >= 3  # two workers need not find the shortest
 
 
 def test_temporal_property_falls_and_holds() -> None:

@@ -197,7 +197,7 @@ def _domains(
 def _text(plan: _Plan, instances: list[tuple[str, tuple[Value, ...]]], declared: str) -> str:
     """The generated root module."""
     verdicts = [*plan.invariants, *plan.quiescence, " /\\ ".join([*plan.constraints, "TRUE"])]
-    guard = "".join(f"{name} /\\ " for name in plan.constraints)
+    guard = f"{VERDICTS}[{len(verdicts)}] /\\ "  # the constraint, evaluated once per state
     carry = f"{VERDICTS}' = tidemark_all'"
     lines = [declared, f"VARIABLE {VERDICTS}", "tidemark_all == <<" + ", ".join(verdicts) + ">>"]
     lines.append(f"tidemark_init == {plan.init} /\\ {VERDICTS} = tidemark_all")

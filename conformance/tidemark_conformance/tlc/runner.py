@@ -37,7 +37,7 @@ VIOLATIONS = {
 EXIT_CODES = {"invariant": {12}, "action-property": {12, 13}, "temporal": {13}, "deadlock": {11}}
 
 _NAMED = re.compile(r"(?:Invariant|[Pp]roperty) (\S+) is violated")
-_ACTION = re.compile(r"<(\w+) line (\d+), col \d+ to line \d+, col \d+ of module (\w+)>")
+_ACTION = re.compile(r"<(\w+) line (\d+), col \d+ to line \d+, col \d+ of module (\w+)[^>]*>")
 _COUNT = re.compile(r"([\d,]+) (states generated|distinct states found|states left on queue)")
 
 

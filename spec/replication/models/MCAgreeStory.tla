@@ -1,0 +1,29 @@
+---------------------------- MODULE MCAgreeStory ----------------------------
+(***************************************************************************)
+(* The same for late reads, which need three brokers and many steps: who is *)
+(* elected when, in which epoch each record is written, and who fetches     *)
+(* from whom follow a plan.                                                 *)
+(***************************************************************************)
+EXTENDS MCAgree
+
+CONSTANTS b1, b2, b3   \* the brokers, by name
+
+\* Leaders by leader epoch, from epoch 0; each elected after all the records of the epochs before; `epochs`: of each record.
+Planned(leaders, epochs, fetches) ==
+    /\ \A n \in 1..Len(metadata) : metadata[n].leader = leaders[metadata[n].leaderEpoch + 1]
+    /\ \A b \in Brokers : \A i \in 1..Leo(b) : log[b][i].epoch = epochs[log[b][i].value]
+    /\ \A v \in 1..Records : epochs[v] < Partition.leaderEpoch => produced >= v
+    /\ \A f, l \in Brokers : fetch[f][l].type # "idle" => <<f, l, fetch[f][l].epoch>> \in fetches
+
+\* Row 12: b1 reads late for b3, after b2 has led and b1 has copied from it.
+Row12Story ==
+    /\ Planned(<<b1, b2>>, <<0, 1>>, {<<b3, b1, 0>>, <<b1, b2, 1>>})
+    /\ Partition.leaderEpoch = 1 => fetch[b3][b1].type \in {"reading", "records"}
+
+\* Row 104: b2 reads late for b3, after b1 has led again and b2 has copied from it.
+Row104Story ==
+    /\ Planned(<<b1, b2, b1>>, <<0, 0, 1, 1>>, {<<b3, b2, 1>>, <<b2, b1, 2>>})
+    /\ produced = 4 => Leo(b3) = 1
+    /\ Partition.leaderEpoch = 2 => fetch[b3][b2].type \in {"reading", "records"}
+    /\ view[b3].leaderEpoch < 2
+=============================================================================
