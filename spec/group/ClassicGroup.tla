@@ -118,6 +118,7 @@ Consumer == [running : BOOLEAN, state : MemberStates, member : MemberOrNew, gene
              owned : SUBSET Partitions,                \* what it reads and may commit
              assigned : SUBSET Partitions,             \* what its last assignment gave; differs from owned while it revokes
              ownedGeneration : GenerationOrNone,       \* the generation of that assignment
+             missed : BOOLEAN,                         \* since then the group had a generation without it
              leads : BOOLEAN,                          \* it watches the partitions for the group
              snapshot : SUBSET Partitions]             \* the partitions that it saw when it assigned
 
@@ -236,9 +237,12 @@ WithholdUntilRevoked(owners, m) == owners \subseteq {m}
 HighestClaimWins(roster, p, m) ==
     \A x \in MemberIds : roster[x].present /\ p \in roster[x].owned => roster[x].ownedGeneration <= roster[m].ownedGeneration
 
+NewestClaim(roster, m) ==
+    \A x \in MemberIds : roster[x].present => roster[x].ownedGeneration <= roster[m].ownedGeneration
+
 \* KAFKA-14639. Without it only claims of the newest generation of all count, and what an owner of an older generation still
 \* reads is given away in the round that revokes it (row 44).
-OlderClaimCounts(roster, m) == \E x \in MemberIds : roster[x].present /\ roster[x].ownedGeneration > roster[m].ownedGeneration
+OlderClaimCounts(roster, m) == ~NewestClaim(roster, m)
 
 \* This project's repair of the ghost generation; Kafka 4.x lacks it. A coordinator counts on from its own epoch's first
 \* generation. Without it a generation that was handed out and not persisted is handed out again to other members (row 49).
@@ -249,9 +253,6 @@ CommitOfCurrentGeneration(g, generation) == generation = g.generation
 
 \* Without it a consumer that was removed commits for partitions that are no longer its own.
 CommitOfMember(g, m) == m \in Present(g)
-
-\* Without it a member commits between JoinGroup and SyncGroup, when its partitions may be another's.
-NoCommitWhileCompleting(g) == g.state # "CompletingRebalance"
 
 \* Without it a leader of an older generation assigns for members that it has not seen.
 SyncOfCurrentGeneration(g, generation) == generation = g.generation
@@ -276,12 +277,11 @@ OneAssignmentPerGeneration(b) ==
 
 \* This project's; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment takes from
 \* it. Without it a static member revokes, and commits, what another member has owned since (row 106).
-LoseWhatWasMissed(c) == consumer[c].generation > consumer[c].ownedGeneration + 1
+LoseWhatWasMissed(c) == consumer[c].missed
 
 Rules == {"RequireKnownMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId", "RebalanceOnReplacementInCompleting",
           "PersistStaticReplacement", "WithholdUntilRevoked", "HighestClaimWins", "OlderClaimCounts",
-          "GenerationExceedsOlderEpochs", "CommitOfCurrentGeneration", "CommitOfMember", "NoCommitWhileCompleting",
-          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FenceInstanceId", "PersistAssignmentFirst",
+          "GenerationExceedsOlderEpochs", "CommitOfCurrentGeneration", "CommitOfMember", "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FenceInstanceId", "PersistAssignmentFirst",
           "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed"}
 
 \* The baseline of Kafka 4.x: what it ships without.
@@ -460,7 +460,7 @@ NextSettled  == settled \cup ({consumer'[c].member : c \in {s \in Static : consu
 
 NewConsumer(mode) ==
     [running |-> TRUE, state |-> "UNJOINED", member |-> 0, generation |-> -1, protocol |-> "none", mode |-> mode,
-     subscription |-> Partitions, joined |-> {}, rejoin |-> TRUE, owned |-> {}, assigned |-> {}, ownedGeneration |-> -1, leads |-> FALSE,
+     subscription |-> Partitions, joined |-> {}, rejoin |-> TRUE, owned |-> {}, assigned |-> {}, ownedGeneration |-> -1, missed |-> FALSE, leads |-> FALSE,
      snapshot |-> {}]
 Stopped == [NewConsumer("eager") EXCEPT !.running = FALSE, !.rejoin = FALSE, !.subscription = {}, !.joined = {}]
 
@@ -591,8 +591,10 @@ SendJoin(c, b) ==
 
 \* The consumer takes over what a JoinGroup reply says.
 TakeGeneration(c, leads) ==
+    LET me == consumer[c] IN
     consumer' = [consumer EXCEPT ![c].state = "COMPLETING_REBALANCE", ![c].member = memberRpc[c].member,
                                  ![c].generation = memberRpc[c].generation, ![c].protocol = memberRpc[c].protocol,
+                                 ![c].missed = me.missed \/ (me.generation >= 0 /\ memberRpc[c].generation > me.generation + 1),
                                  ![c].leads = leads, ![c].snapshot = IF leads THEN partitions ELSE {}]
 SendSync(c, assignments) ==
     memberRpc' = [memberRpc EXCEPT ![c] = [type |-> "sync", broker |-> @.broker, member |-> @.member,
@@ -616,7 +618,7 @@ JoinAsFollower(c) ==
 Owners(roster, p) ==
     {m \in MemberIds : /\ roster[m].present /\ p \in roster[m].owned
                        /\ Has("HighestClaimWins") => HighestClaimWins(roster, p, m)
-                       /\ OlderClaimCounts(roster, m) => Has("OlderClaimCounts")}
+                       /\ NewestClaim(roster, m) \/ (Has("OlderClaimCounts") /\ OlderClaimCounts(roster, m))}
 
 \* May m get p? An eager assignor may give all to anyone. A cooperative one gives a partition that is owned to its owner only.
 MayGet(roster, protocol, p, m) ==
@@ -651,7 +653,7 @@ JoinAsLeader(c, given) ==
 
 \* The consumer without its generation, and (UNKNOWN_MEMBER_ID) without its member id: what it owned is lost when it joins.
 Reset(me, error) ==
-    [me EXCEPT !.state = "UNJOINED", !.generation = -1, !.rejoin = TRUE, !.protocol = "none",
+    [me EXCEPT !.state = "UNJOINED", !.generation = -1, !.rejoin = TRUE, !.protocol = "none", !.missed = FALSE,
                !.member = IF error = "ILLEGAL_GENERATION" THEN @ ELSE 0]
 
 Fatal == {"FENCED_INSTANCE_ID", "INCONSISTENT_GROUP_PROTOCOL"}
@@ -698,7 +700,7 @@ ReceiveAssignment(c) ==
     \* enabled when
     /\ memberRpc[c].type = "synced" /\ me.state = "COMPLETING_REBALANCE"
     \* effect
-    /\ consumer' = [consumer EXCEPT ![c].state = "STABLE", ![c].ownedGeneration = me.generation,
+    /\ consumer' = [consumer EXCEPT ![c].state = "STABLE", ![c].ownedGeneration = me.generation, ![c].missed = FALSE,
                                     ![c].owned = owned,
                                     ![c].assigned = IF outside THEN me.owned ELSE given,
                                     ![c].rejoin = outside \/ (IsCooperative(c) /\ taken # {})]
@@ -883,19 +885,19 @@ IssueMemberId(b, c, late, m) ==
     /\ reissued' = NextReissued
     /\ UNCHANGED <<known, settled>>
 
+\* The group with a new member m. The first member leads.
+Added(g, c, m, request) ==
+    [g EXCEPT !.members[m] = JoinedMember(c, request), !.leader = IF @ = 0 THEN m ELSE @, !.pending = @ \ {m}]
+
 \* AddMember   who: coordinator   code: group/coordinator.py
-\* A pending member, or a process of an instance that is not a member, joins as member m. The first member leads.
+\* A dynamic consumer joins with the pending id m.
 AddMember(b, c, late, m) ==
     LET request == Request(c, late)
-        g       == group[b]
-        before  == [g EXCEPT !.members[m] = JoinedMember(c, request),
-                             !.leader = IF @ = 0 THEN m ELSE @,
-                             !.pending = @ \ {m}] IN
+        before  == Added(group[b], c, m, request) IN
     \* enabled when
-    /\ Accepts(b, c, request)
-    /\ IF request.member # 0 THEN request.member \in g.pending /\ m = request.member
-       ELSE m = issued + 1 /\ (c \in Static => InstanceMember(g) = 0)
-    /\ c \in Dynamic => (Has("RequireKnownMemberId") => RequireKnownMemberId(request.member))
+    /\ Accepts(b, c, request) /\ c \in Dynamic
+    /\ IF request.member # 0 THEN m = request.member /\ m \in group[b].pending ELSE m = issued + 1
+    /\ Has("RequireKnownMemberId") => RequireKnownMemberId(request.member)
     \* effect
     /\ issued' = Max(issued, m)
     /\ Settle(b, Rebalance(b, before), Replied(c, late, Parked("joining", b, m)), "UNKNOWN_MEMBER_ID", <<>>)
@@ -910,31 +912,36 @@ Replaced(g, old, m, request) ==
     LET member == UpdatedMember(g.members[old], FALSE, request)
     IN  [g EXCEPT !.members = [x \in MemberIds |-> IF x = m THEN member ELSE IF x = old THEN NoMember ELSE g.members[x]],
                   !.leader = IF @ = old THEN m ELSE @]
+Told(g, old, m, request) ==
+    LET replaced == Replaced(g, old, m, request) IN [replaced EXCEPT !.members[m].awaiting = "nothing"]
 
-\* ReplaceStaticMember   who: coordinator   code: group/coordinator.py
-\* A new process of the instance. While the group is stable its record is written first and nobody rebalances (unless the
-\* protocol changes); while the leader assigns, all join again.
-ReplaceStaticMember(b, c, late, m) ==
+\* JoinStaticMember   who: coordinator   code: group/coordinator.py
+\* A new process of the instance gets the id m; the process that had the instance is replaced. While the group is stable (and
+\* its protocol stays) the replacement is written first and nobody rebalances; while the leader assigns, all join again.
+JoinStaticMember(b, c, late, m) ==
     LET request  == Request(c, late)
         g        == group[b]
         old      == InstanceMember(g)
-        before   == Replaced(g, old, m, request)
-        keeps    == g.state = "Stable" /\ Vote(before.members) = g.protocol
-        persists == keeps /\ Has("PersistStaticReplacement") /\ PersistStaticReplacement(g)
+        fresh    == (Has("ReplaceStaticMemberId") /\ ReplaceStaticMemberId(g)) \/ old = 0
+        before   == IF old = 0 THEN Added(g, c, m, request) ELSE Replaced(g, old, m, request)
+        persists == /\ Has("PersistStaticReplacement") /\ PersistStaticReplacement(g)
+                    /\ Vote(before.members) = g.protocol
         forces   == Has("RebalanceOnReplacementInCompleting") /\ RebalanceOnReplacementInCompleting(g)
-        told     == [before EXCEPT !.members[m].awaiting = "nothing"]
-        after    == IF persists THEN before
-                    ELSE IF keeps \/ (g.state = "CompletingRebalance" /\ ~forces) THEN told
-                    ELSE Rebalance(b, before)
-        entry    == [type |-> "group", cause |-> "static", member |-> m, group |-> Record(before, Assignments(before))] IN
+        \* an error of old versions: the new process is told at once what the generation is
+        tells    == /\ old # 0 /\ ~persists /\ ~forces
+                    /\ g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ Vote(before.members) = g.protocol) IN
     \* enabled when
     /\ Accepts(b, c, request) /\ c \in Static /\ request.member = 0
-    /\ old # 0
-    /\ m = IF Has("ReplaceStaticMemberId") /\ ReplaceStaticMemberId(g) THEN issued + 1 ELSE old
+    /\ m = IF fresh THEN issued + 1 ELSE old
     \* effect
     /\ issued' = Max(issued, m)
-    /\ Settle(b, after, Replied(c, late, Parked("joining", b, m)), "FENCED_INSTANCE_ID",
-              IF persists THEN <<entry>> ELSE <<>>)
+    /\ Settle(b, IF persists THEN before
+                 ELSE IF tells THEN Told(g, old, m, request)
+                 ELSE Rebalance(b, before),
+              Replied(c, late, Parked("joining", b, m)), "FENCED_INSTANCE_ID",
+              IF persists
+              THEN <<[type |-> "group", cause |-> "static", member |-> m, group |-> Record(before, Assignments(before))]>>
+              ELSE <<>>)
     /\ stray' = Taken(c, late)
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, consumer, position, partitions, heartbeatRpc, offsetRpc>>
     /\ rosters' = NextRosters
@@ -1135,7 +1142,7 @@ CommitError(b, c, request) ==
     ELSE IF c \in Static /\ ~(Has("FenceInstanceId") => FenceInstanceId(g, request.member)) THEN "FENCED_INSTANCE_ID"
     ELSE IF ~(Has("CommitOfMember") => CommitOfMember(g, request.member)) THEN "UNKNOWN_MEMBER_ID"
     ELSE IF ~(Has("CommitOfCurrentGeneration") => CommitOfCurrentGeneration(g, request.generation)) THEN "ILLEGAL_GENERATION"
-    ELSE IF ~(Has("NoCommitWhileCompleting") => NoCommitWhileCompleting(g)) THEN "REBALANCE_IN_PROGRESS"
+    ELSE IF g.state = "CompletingRebalance" THEN "REBALANCE_IN_PROGRESS"
     ELSE "NONE"
 
 \* HandleCommit   who: coordinator   code: group/coordinator.py
@@ -1360,7 +1367,7 @@ Next ==
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN : RejectJoin(b, c, late)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN, m \in MemberIds : IssueMemberId(b, c, late, m)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN, m \in MemberIds : AddMember(b, c, late, m)
-    \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN, m \in MemberIds : ReplaceStaticMember(b, c, late, m)
+    \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN, m \in MemberIds : JoinStaticMember(b, c, late, m)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN : RejoinMember(b, c, late)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN : RejectSync(b, c, late)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN : HandleSync(b, c, late)

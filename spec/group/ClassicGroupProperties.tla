@@ -73,7 +73,7 @@ GroupWellFormed ==
         LET g == group[b] IN
         /\ g.leader # 0 <=> Present(g) # {}
         /\ g.leader # 0 => g.leader \in Present(g)
-        /\ g.pending \cap Present(g) = {} /\ g.pendingSync \subseteq Present(g)
+        /\ g.pending \cap Present(g) = {}
         /\ Serving(b) <=> g.state # "Dead"
         /\ g.state = "Empty" => Present(g) = {}
         /\ g.state \in {"CompletingRebalance", "Stable"} => Present(g) # {}

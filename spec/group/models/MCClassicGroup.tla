@@ -4,12 +4,14 @@
 (* many members, generations and outages a behaviour may have, and which   *)
 (* families of actions it uses.                                            *)
 (*                                                                         *)
-(* MCNext keeps all interleavings of its families. With Hurry as an action *)
-(* constraint the network hurries: while a request or reply is under way   *)
-(* nothing happens but deliveries (a parked request is not under way, and  *)
-(* the requests of Late consumers do not hurry), and a heartbeat is sent   *)
-(* only if it will tell something. A violation under it is real; a "holds" *)
-(* covers such networks only, and the manifest says so.                    *)
+(* MCNext lets the network hurry: while a request or a reply is under way  *)
+(* nothing happens but deliveries. A parked request is not under way, the  *)
+(* requests of the Late consumers do not hurry, and a heartbeat is sent    *)
+(* only if it will tell something new. The log hurries, too, unless the    *)
+(* family "slow log" is in use: its records commit before anything else    *)
+(* but a fail-over. With all consumers Late and a slow log MCNext has all  *)
+(* interleavings of its families. A violation is real; what a "holds"      *)
+(* covers is said by the manifest.                                         *)
 (***************************************************************************)
 EXTENDS ClassicGroupProperties, TLC
 
@@ -33,8 +35,6 @@ On(family, S) == IF family \in Families THEN S ELSE {}
 (* Bounds *)
 
 Bounds ==
-    /\ issued <= Starts
-    /\ office.epoch <= LastEpoch
     /\ \A b \in Brokers :
         /\ Len(appended[b]) <= Waiting
         /\ group[b].generation <= IF Has("GenerationExceedsOlderEpochs") THEN (Max(epoch[b], 1) - 1) * EpochGenerations + LastGeneration
@@ -54,7 +54,13 @@ NoHistory == <<office, storedGroup, storedOffsets, appended, epoch, group, offse
 (* Next, by families *)
 
 Servers == {b \in Brokers : Serving(b)}
-LateOn  == IF "repeat" \in Families \/ "repeat commit" \in Families THEN BOOLEAN ELSE {FALSE}
+
+MovingMember == {"join", "sync", "joined", "synced", "failed"}
+MovingOffset == {"commit", "committed", "fetch", "fetched"}
+UnderWay == {c \in Clients \ Late :
+                \/ memberRpc[c].type \in MovingMember
+                \/ heartbeatRpc[c].type # "idle"
+                \/ offsetRpc[c].type \in MovingOffset}
 
 Processes ==
     \/ \E c \in Clients, mode \in ModesUsed : StartConsumer(c, mode)
@@ -66,23 +72,24 @@ Processes ==
     \/ \E c \in Clients : FinishRevocation(c)
     \/ \E c \in On("poll", Clients), p \in Partitions, offset \in 1..MaxOffset : Poll(c, p, offset)
 
+\* What a consumer would be told that it does not know.
+Tells(c, b) ==
+    HeartbeatError(b, c, [member |-> consumer[c].member, generation |-> consumer[c].generation]) \notin
+        {"NONE"} \cup (IF consumer[c].rejoin THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
+
 Send ==
     \/ \E c \in Clients, b \in Servers : SendJoin(c, b)
-    \/ \E c \in On("heartbeat", Clients), b \in Servers : SendHeartbeat(c, b)
+    \/ \E c \in On("heartbeat", Clients), b \in Servers : Tells(c, b) /\ SendHeartbeat(c, b)
     \/ \E c \in On("commit", Clients), b \in Servers : SendCommit(c, b)
     \/ \E c \in On("poll", Clients), b \in Servers : SendOffsetFetch(c, b)
 
 TimeOuts ==
-    \/ \E b \in On("session", Brokers), m \in MemberIds : ExpireSession(b, m)
-    \/ \E b \in On("pending", Brokers), m \in MemberIds : ExpirePendingMember(b, m)
-    \/ \E b \in On("join time-out", Brokers) : ExpireJoin(b)
-    \/ \E b \in Brokers : "join time-out" \notin Families /\ group[b].initial /\ ExpireJoin(b)
+    \/ \E b \in On("session", Brokers) : \E m \in Present(group[b]) : ExpireSession(b, m)
+    \/ \E b \in On("pending", Brokers) : \E m \in group[b].pending : ExpirePendingMember(b, m)
+    \/ \E b \in Brokers : ("join time-out" \in Families \/ group[b].initial) /\ ExpireJoin(b)
     \/ \E b \in On("sync time-out", Brokers) : ExpireSync(b)
 
-Log ==
-    \/ \E b \in Brokers : CommitEntry(b)
-    \/ \E b \in On("fail-over", Brokers), keep \in 0..MaxAppended : BecomeCoordinator(b, keep)
-    \/ \E b \in On("resign", Brokers) : Resign(b)
+Elect == office.epoch < LastEpoch /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[office.broker]) : BecomeCoordinator(b, keep)
 
 Faults ==
     \/ \E c \in On("repeat", Clients) : RepeatMemberRequest(c)
@@ -91,48 +98,40 @@ Faults ==
     \/ \E c \in On("lose heartbeat", Clients) : LoseHeartbeat(c)
     \/ \E c \in On("lose commit", Clients) : LoseOffsetRpc(c)
     \/ \E c \in On("lose", Clients) : LoseStray(c)
+    \/ \E b \in On("resign", Brokers) : Resign(b)
 
-Deliver ==
-    \/ \E c \in Clients : JoinAsFollower(c)
-    \/ \E c \in Clients, given \in [Partitions -> 0..Starts] : JoinAsLeader(c, given)
-    \/ \E c \in Clients : ReceiveMemberError(c)
-    \/ \E c \in Clients : ReceiveAssignment(c)
-    \/ \E c \in On("heartbeat", Clients) : ReceiveHeartbeat(c)
-    \/ \E c \in On("commit", Clients) : ReceiveCommit(c)
-    \/ \E c \in On("poll", Clients) : ReceiveOffsets(c)
-    \/ \E b \in Brokers, c \in Clients, late \in LateOn : RejectJoin(b, c, late)
-    \/ \E b \in Brokers, c \in Clients, late \in LateOn, m \in MemberIds : IssueMemberId(b, c, late, m)
-    \/ \E b \in Brokers, c \in Clients, late \in LateOn, m \in MemberIds : AddMember(b, c, late, m)
-    \/ \E b \in Brokers, c \in Clients, late \in LateOn, m \in MemberIds : ReplaceStaticMember(b, c, late, m)
-    \/ \E b \in Brokers, c \in Clients, late \in LateOn : RejoinMember(b, c, late)
-    \/ \E b \in Brokers, c \in Clients, late \in LateOn : RejectSync(b, c, late)
-    \/ \E b \in Brokers, c \in Clients, late \in LateOn : HandleSync(b, c, late)
-    \/ \E b \in On("heartbeat", Brokers), c \in Clients : HandleHeartbeat(b, c)
+\* What the coordinator does with a request of one of these consumers, or with a stray one.
+Handle(consumers, late) ==
+    \/ \E b \in Brokers, c \in consumers : RejectJoin(b, c, late)
+    \/ \E b \in Brokers, c \in consumers, m \in 1..Starts : IssueMemberId(b, c, late, m)
+    \/ \E b \in Brokers, c \in consumers, m \in 1..Starts : AddMember(b, c, late, m)
+    \/ \E b \in Brokers, c \in consumers, m \in 1..Starts : JoinStaticMember(b, c, late, m)
+    \/ \E b \in Brokers, c \in consumers : RejoinMember(b, c, late)
+    \/ \E b \in Brokers, c \in consumers : RejectSync(b, c, late)
+    \/ \E b \in Brokers, c \in consumers : HandleSync(b, c, late)
+    \/ \E b \in On("commit", Brokers), c \in consumers : HandleCommit(b, c, late)
+    \/ \E b \in On("commit", Brokers), c \in consumers : RejectCommit(b, c, late)
+
+Deliver(consumers) ==
+    \/ Handle(consumers, FALSE)
+    \/ \E c \in consumers : JoinAsFollower(c)
+    \/ \E c \in consumers, given \in [Partitions -> 0..Starts] : JoinAsLeader(c, given)
+    \/ \E c \in consumers : ReceiveMemberError(c)
+    \/ \E c \in consumers : ReceiveAssignment(c)
+    \/ \E b \in On("heartbeat", Brokers), c \in consumers : HandleHeartbeat(b, c)
+    \/ \E c \in consumers : ReceiveHeartbeat(c)
+    \/ \E c \in consumers : ReceiveCommit(c)
+    \/ \E b \in On("poll", Brokers), c \in consumers : HandleOffsetFetch(b, c)
+    \/ \E c \in consumers : ReceiveOffsets(c)
+
+Strays ==
+    \/ Handle({c \in Clients : stray[c].type # "idle"}, TRUE)
     \/ \E b \in On("leave", Brokers), c \in Clients : HandleLeave(b, c)
-    \/ \E b \in On("commit", Brokers), c \in Clients, late \in LateOn : HandleCommit(b, c, late)
-    \/ \E b \in On("commit", Brokers), c \in Clients, late \in LateOn : RejectCommit(b, c, late)
-    \/ \E b \in On("poll", Brokers), c \in Clients : HandleOffsetFetch(b, c)
 
-MCNext == Processes \/ Send \/ TimeOuts \/ Log \/ Faults \/ Deliver
-
------------------------------------------------------------------------------
-(* A network that hurries *)
-
-MovingMember == {"join", "sync", "joined", "synced", "failed"}
-MovingOffset == {"commit", "committed", "fetch", "fetched"}
-UnderWay == {c \in Clients \ Late :
-                \/ memberRpc[c].type \in MovingMember
-                \/ heartbeatRpc[c].type # "idle"
-                \/ offsetRpc[c].type \in MovingOffset}
-Delivers(c) == memberRpc'[c] # memberRpc[c] \/ heartbeatRpc'[c] # heartbeatRpc[c] \/ offsetRpc'[c] # offsetRpc[c]
-
-\* While something is under way, something that is under way is delivered; of the consumers that wait the first in no order.
-Hurry ==
-    /\ UnderWay # {} => \E c \in UnderWay : Delivers(c)
-    /\ \A c \in Clients :
-        heartbeatRpc[c].type = "idle" /\ heartbeatRpc'[c].type = "heartbeat" =>
-            HeartbeatError(heartbeatRpc'[c].broker, c, heartbeatRpc'[c]) \notin
-                {"NONE"} \cup (IF consumer[c].rejoin THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
-    \* a log that hurries: its records commit before anything else, but for a fail-over
-    /\ "slow log" \notin Families /\ appended[office.broker] # <<>> => office' # office \/ appended'[office.broker] # appended[office.broker]
+MCNext ==
+    IF appended[office.broker] # <<>> /\ "slow log" \notin Families
+    THEN CommitEntry(office.broker) \/ Elect
+    ELSE IF UnderWay # {}
+    THEN Deliver(UnderWay) \/ Deliver(Late) \/ Faults \/ ("slow log" \in Families /\ CommitEntry(office.broker))
+    ELSE Processes \/ Send \/ TimeOuts \/ Elect \/ CommitEntry(office.broker) \/ Faults \/ Strays \/ Deliver(Late)
 =============================================================================
