@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from tidemark.replication.messages import BrokerId
@@ -45,15 +46,16 @@ class MetadataLog:
     """The committed metadata: `records`, and `ends`, the offsets at which a batch ends (a broker applies whole
     batches).
 
-    `partition_changes` are the partition's records alone, oldest first.
+    `partition_changes` are the partition's records alone, oldest first, and `change_offsets` their offsets.
     """
 
-    __slots__ = ("ends", "partition_changes", "records")
+    __slots__ = ("change_offsets", "ends", "partition_changes", "records")
 
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.ends: list[int] = []
         self.partition_changes: list[PartitionChangeRecord] = []
+        self.change_offsets: list[int] = []
 
     @property
     def end_offset(self) -> int:
@@ -62,20 +64,24 @@ class MetadataLog:
 
     def append(self, batch: Sequence[Record]) -> None:
         """Commit records as one batch."""
+        for offset, record in enumerate(batch, len(self.records)):
+            if type(record) is PartitionChangeRecord:
+                self.partition_changes.append(record)
+                self.change_offsets.append(offset)
         self.records.extend(batch)
         self.ends.append(len(self.records))
-        self.partition_changes.extend([record for record in batch if type(record) is PartitionChangeRecord])
 
     def delta(self, start: int, end: int) -> PartitionState | None:
         """What the records from offset `start` up to `end` make of the partition, None if they leave it alone.
 
         However many changes there are, a broker sees the last: they are applied as one delta.
         """
-        for record in reversed(self.records[start:end]):
-            if type(record) is PartitionChangeRecord:
-                return PartitionState(record.leader, record.leader_epoch, record.partition_epoch, record.isr)
-        return None
+        last = self.changes_before(end) - 1
+        if last < 0 or self.change_offsets[last] < start:
+            return None
+        record = self.partition_changes[last]
+        return PartitionState(record.leader, record.leader_epoch, record.partition_epoch, record.isr)
 
     def changes_before(self, end: int) -> int:
         """How many of the partition's changes lie below offset `end`."""
-        return sum([type(record) is PartitionChangeRecord for record in self.records[:end]])
+        return bisect_left(self.change_offsets, end)

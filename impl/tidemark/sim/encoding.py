@@ -5,11 +5,13 @@ written last, unit by unit; marks in the implementation only say which units to 
 all). Units differ in how they are compared:
 
     NUMBER     one cell
-    KEYED      a tuple, the unit's key, that decides a few cells; keys repeat a lot, so a key seen is kept as a `Node`
-               with the bytes that lead from it to others
+    CELLS      a few cells, compared one by one
     RECORDS    batches that come and go at the end: only what follows the common part is looked at
     ENTRIES    the same of a sequence that changes seldom
     WAITING    the delayed produces of a broker: a map, of which one entry comes or goes
+
+The exchanges have many cells and repeat a lot: a key seen in one is kept as a `Node` with the bytes that lead from it to
+others.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from tidemark.replication.abstraction import Abstraction, CapacityExceeded, Cell
 
 STEP, BLOCKED, STUTTER, END = range(4)
 QUIESCENT, CAPACITY = 1, 2
-NUMBER, KEYED, RECORDS, ENTRIES, WAITING = range(5)
+NUMBER, CELLS, RECORDS, ENTRIES, WAITING = range(5)
 
 OF_MARK: dict[int, tuple[str, ...]] = {
     marks.LOG: ("log", "produced"),
@@ -43,16 +45,16 @@ OF_MARK: dict[int, tuple[str, ...]] = {
 OF_BROKERS: dict[str, tuple[int, Callable[..., Any]]] = {
     "status": (NUMBER, Abstraction.status),
     "brokerEpoch": (NUMBER, Abstraction.broker_epoch),
-    "view": (KEYED, Abstraction.view),
+    "view": (CELLS, Abstraction.view),
     "log": (RECORDS, Abstraction.log),
     "flushed": (NUMBER, Abstraction.flushed),
     "epochCache": (ENTRIES, Abstraction.epoch_cache),
     "highWatermark": (NUMBER, Abstraction.high_watermark),
     "checkpoint": (NUMBER, Abstraction.checkpoint),
     "epochStart": (NUMBER, Abstraction.epoch_start),
-    "remoteLeo": (KEYED, Abstraction.remote_leo),
-    "remoteEpoch": (KEYED, Abstraction.remote_epoch),
-    "pendingIsr": (KEYED, Abstraction.pending_isr),
+    "remoteLeo": (CELLS, Abstraction.remote_leo),
+    "remoteEpoch": (CELLS, Abstraction.remote_epoch),
+    "pendingIsr": (CELLS, Abstraction.pending_isr),
     "waiting": (WAITING, Abstraction.waiting),
     "lastFetchedEpoch": (NUMBER, Abstraction.last_fetched_epoch),
 }
@@ -117,21 +119,16 @@ APPENDED = Appended()
 REMOVED = Removed()
 
 
-class Difference(NamedTuple):
-    """What leads from one tuple of cells to another: how many differ, the first that does, the bytes from its value on,
-    and the index behind the last one."""
-
-    count: int
-    first: int
-    ending: bytes
-    behind: int
+Difference = tuple[int, int, bytes, int]
+"""What leads from one tuple of cells to another: how many differ, the first that does, the bytes from its value on, and
+the cell behind the last one. Cells are numbered in the whole state."""
 
 
-def difference(old: Cells, new: Cells) -> Difference:
-    """Compare two tuples of cells."""
+def difference(old: Cells, new: Cells, place: int) -> Difference:
+    """Compare two tuples of cells, of which the first is number `place`."""
     count, first, behind = 0, 0, 0
     out = bytearray()
-    for index, (a, b) in enumerate(zip(old, new, strict=True)):
+    for index, (a, b) in enumerate(zip(old, new, strict=True), place):
         if a != b:
             if count:
                 out += VARINT[index - behind]
@@ -140,14 +137,11 @@ def difference(old: Cells, new: Cells) -> Difference:
             out += ZIGZAG[b]
             count += 1
             behind = index + 1
-    return Difference(count, first, bytes(out), behind)
-
-
-NO_DIFFERENCE = Difference(0, 0, b"", 0)
+    return count, first, bytes(out), behind
 
 
 class Node:
-    """A key that was seen: its cells, and the edges to keys that followed it."""
+    """A key that was seen in an exchange: its cells, and the edges to keys that followed it."""
 
     __slots__ = ("cells", "edges")
 
@@ -156,24 +150,29 @@ class Node:
         self.edges: dict[Cells, Edge] = {}
 
 
-class Edge(NamedTuple):
-    """A step from a node: to which, and what is written; of an exchange that carries records, what is written before
-    and behind the records."""
+class Edge:
+    """A step from a node: to which; the difference, and its bytes when nothing else changes; the same without the tag,
+    for when records come or go between the tag and the rest."""
 
-    node: Node
-    whole: Difference
-    before: Difference
-    after: Difference
+    __slots__ = ("alone", "node", "rest", "whole")
+
+    def __init__(self, node: Node, whole: Difference, rest: Difference) -> None:
+        self.node = node
+        self.whole = whole
+        self.rest = rest
+        count, first, ending, _ = whole
+        self.alone = VARINT[count] + VARINT[first] + ending if count else b"\0"
 
 
 class Unit(NamedTuple):
-    """One broker's part of a variable: where it is kept, its first cell, how it is compared, what computes it; the
-    variable and the broker."""
+    """One broker's part of a variable: where it is kept, its first cell, how it is compared, what computes it, how many
+    cells it has; the variable and the broker."""
 
     number: int
     first: int
     kind: int
     compute: Callable[..., Any]
+    cells: int
     variable: str
     broker: int
 
@@ -204,7 +203,7 @@ class Plan:
             *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],
             *[table.offset("alter") + table.alter_cells * number for number in range(table.count)],
         ]
-        self._nodes: dict[tuple[str, Cells], Node] = {}
+        self._nodes: dict[tuple[int, Cells], Node] = {}
         self._edges = 0
         self._actions = _actions(header, table)
         places = {name: int(entry["offset"]) for name, entry in table.variables.items()}
@@ -243,32 +242,20 @@ class Plan:
         )
         return found
 
-    def node(self, variable: str, key: Cells, cells: Cells) -> Node:
-        """The node of a key, made if it was never seen; nodes are the same for all units of a variable."""
-        found = self._nodes.get((variable, key))
-        if found is None:
-            found = self._nodes[variable, key] = Node(cells)
-        return found
-
-    def nothing(self, variable: str) -> Node:
-        """A unit of zeros, with which the first key is compared."""
-        units = self.table.count**2 if variable == "fetch" else self.table.count
-        cells = (0,) * (int(self.table.variables[variable]["cells"]) // units)
-        return Node(cells)
-
-    def edge(self, variable: str, node: Node, key: Cells, cells: Cells) -> Edge:
-        """A new edge of a node. When there are too many they are forgotten: the next trace begins with new nodes."""
+    def edge(self, number: int, node: Node, key: Cells, cells: Cells) -> Edge:
+        """A new edge of a node of the exchange with this number. When there are too many edges they are forgotten: the
+        next trace begins with new nodes."""
         self._edges += 1
         if self._edges > MOST_EDGES:
             self._edges = 0
             self._nodes.clear()
             self.beginnings.clear()
-        before = after = NO_DIFFERENCE
-        if variable == "fetch":
-            before = difference(node.cells[:1], cells[:1])
-            after = difference(node.cells, (node.cells[0], *cells[1:]))
-        other = self.node(variable, key, cells)
-        found = node.edges[key] = Edge(other, difference(node.cells, cells), before, after)
+        other = self._nodes.get((number, key))
+        if other is None:
+            other = self._nodes[number, key] = Node(cells)
+        place = self.first_of_exchange[number]
+        whole = difference(node.cells, cells, place)
+        found = node.edges[key] = Edge(other, whole, difference(node.cells[1:], cells[1:], place + 1))
         return found
 
 
@@ -297,5 +284,6 @@ def _units(table: Table) -> tuple[Unit, ...]:
     units = []
     for number, (first, variable, broker) in enumerate(sorted(places)):
         kind, compute = OF_BROKERS.get(variable, (NUMBER, Abstraction.produced))
-        units.append(Unit(number, first, kind, compute, variable, broker))
+        cells = int(table.variables[variable]["cells"]) // (1 if broker < 0 else table.count)
+        units.append(Unit(number, first, kind, compute, cells, variable, broker))
     return tuple(units)

@@ -15,14 +15,14 @@ import crc32c
 
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
 from tidemark.log.storage import Payload, RecordBatch
-from tidemark.replication.abstraction import Abstraction, CapacityExceeded
+from tidemark.replication.abstraction import Abstraction, CapacityExceeded, Cells
 from tidemark.sim.cluster import Cluster, Host
 from tidemark.sim.encoding import (
     APPENDED,
     CAPACITY,
+    CELLS,
     END,
     ENTRIES,
-    KEYED,
     NUMBER,
     QUIESCENT,
     RECORDS,
@@ -33,6 +33,7 @@ from tidemark.sim.encoding import (
     ZIGZAG,
     Beginning,
     Difference,
+    Edge,
     Node,
     Plan,
     Unit,
@@ -56,6 +57,7 @@ class Recorder:
         "_control",
         "_count",
         "_exchanges",
+        "_fetches",
         "_hosts",
         "_kept",
         "_metadata",
@@ -63,6 +65,7 @@ class Recorder:
         "_out",
         "_plan",
         "_registered",
+        "_steps",
         "abstraction",
         "changing",
         "records",
@@ -73,6 +76,8 @@ class Recorder:
         self.records = 0
         self.changing = 0
         self._plan = plan
+        self._steps = plan.steps
+        self._fetches = plan.fetches
         self._control = cluster.control
         self._hosts = cluster.hosts
         self._changes = [host.changes for host in cluster.hosts]
@@ -81,7 +86,7 @@ class Recorder:
         self._out = bytearray()
         self._kept: list[Any] = []
         self._metadata: Sequence[Any] = ()
-        self._registered: list[tuple[BrokerRegistration | None, Node]] = []
+        self._registered: list[tuple[BrokerRegistration | None, Cells]] = []
         self._exchanges: list[Node] = []
         self._batches: list[Sequence[Any]] = []
         self._count = 0
@@ -109,11 +114,10 @@ class Recorder:
         plan = self._plan
         table = plan.table
         nothing: dict[int, Any] = {NUMBER: 0, RECORDS: [], ENTRIES: (), WAITING: {}}
-        self._kept = [
-            plan.nothing(unit.variable) if unit.kind == KEYED else nothing[unit.kind] for unit in plan.units
-        ]
-        self._registered = [(None, plan.nothing("registered"))] * table.count
-        self._exchanges = [plan.nothing("fetch")] * table.count**2 + [plan.nothing("alter")] * table.count
+        self._kept = [(0,) * unit.cells if unit.kind == CELLS else nothing[unit.kind] for unit in plan.units]
+        self._registered = [(None, (0,) * table.registered_cells)] * table.count
+        self._exchanges = [Node((0,) * table.fetch_cells) for _ in range(plan.fetches)]
+        self._exchanges += [Node((0,) * table.alter_cells) for _ in range(table.count)]
         self._batches = [()] * len(self._connections)
         self._write_controller(PARTITION | REGISTRATIONS)
         for unit in plan.units:
@@ -128,26 +132,34 @@ class Recorder:
 
         Raises CapacityExceeded, and then the trace must end as it was before.
         """
-        plan, out = self._plan, self._out
+        out, moved = self._out, self._moved
         start = len(out)
-        out += plan.steps.get(what) or plan.step(what)
+        out += self._steps.get(what) or self._plan.step(what)
+        broker = what[1]
+        changes = self._changes[broker]
+        mask, changed = changes.mask, self._control.changed
+        if not (mask or changed) and len(moved) == 1:
+            number = moved[0]
+            batches = self._batches[number]
+            if number >= self._fetches or self.abstraction.fetched(self._connections[number]) is batches:
+                moved.clear()
+                out += self._move(number).alone
+                self.records += 1
+                self.changing += 1
+                return
         size = len(out)
         out.append(0)
         self._count = self._behind = 0
         try:
-            if self._control.changed:
-                self._write_controller(self._control.changed)
+            if changed:
                 self._control.changed = 0
-            broker = what[1]
-            changes = self._changes[broker]
-            mask = changes.mask
+                self._write_controller(changed)
             if mask:
                 changes.mask = 0
-                self._write_units(plan.of_mark[broker].get(mask) or plan.units_of(broker, mask), self._hosts[broker])
-            moved = self._moved
+                units = self._plan.of_mark[broker].get(mask) or self._plan.units_of(broker, mask)
+                self._write_units(units, self._hosts[broker])
             if moved:
-                if len(moved) > 1:
-                    moved.sort()
+                moved.sort()
                 for number in moved:
                     self._write_exchange(number)
                 moved.clear()
@@ -181,8 +193,8 @@ class Recorder:
 
     def _write_controller(self, changed: int) -> None:
         """The partition's changes, the registrations."""
-        plan, see = self._plan, self.abstraction
-        table = plan.table
+        see = self.abstraction
+        table = see.table
         if changed & PARTITION:
             changes = see.metadata()
             self._write_entries(table.offset("metadata"), self._metadata, changes, see.change_cells, 4)
@@ -190,74 +202,83 @@ class Recorder:
         if changed & REGISTRATIONS:
             first, width = table.offset("registered"), table.registered_cells
             for broker, registration in self._control.registrations.items():
-                known, node = self._registered[broker]
-                if registration is known:
-                    continue
-                key = see.registered(self._hosts[broker])
-                edge = node.edges.get(key) or plan.edge("registered", node, key, key)
-                self._registered[broker] = registration, edge.node
-                self._write(first + width * broker, edge.whole)
+                known, old = self._registered[broker]
+                if registration is not known:
+                    new = see.registered(self._hosts[broker])
+                    self._registered[broker] = registration, new
+                    self._write_cells(first + width * broker, old, new)
 
     def _write_units(self, units: tuple[Unit, ...], host: Host) -> None:
         """Some units of one broker, in the order of their cells."""
         kept, see = self._kept, self.abstraction
-        for number, first, kind, compute, variable, _ in units:
-            new, old = compute(see, host), kept[number]
+        for unit in units:
+            number, kind = unit.number, unit.kind
+            new, old = unit.compute(see, host), kept[number]
             if kind == NUMBER:
                 if new != old:
                     kept[number] = new
-                    out = self._out
+                    out, first = self._out, unit.first
                     out += VARINT[first - self._behind]
                     out += ZIGZAG[new]
                     self._behind = first + 1
                     self._count += 1
-            elif kind == KEYED:
-                edge = old.edges.get(new) or self._plan.edge(variable, old, new, new)
-                if edge.node is not old:
-                    kept[number] = edge.node
-                    self._write(first, edge.whole)
+            elif kind == CELLS:
+                if new != old:
+                    kept[number] = new
+                    self._write_cells(unit.first, old, new)
             elif kind == RECORDS:
-                self._write_records(first, old, new)
                 kept[number] = new[:]
+                self._write_log(unit.first, old, new)
             elif kind == WAITING:
-                self._write_waiting(first, old, new)
                 kept[number] = new.copy()
+                self._write_waiting(unit.first, old, new)
             else:
-                self._write_entries(first, old, new, see.epoch_entry_cells, 2)
                 kept[number] = new[:]
+                self._write_entries(unit.first, old, new, see.epoch_entry_cells, 2)
 
-    def _write(self, first: int, difference: Difference) -> None:
-        """The difference of a unit whose cells begin at `first`."""
-        count, start, ending, behind = difference
+    def _write_cells(self, first: int, old: Cells, new: Cells) -> None:
+        """A few cells."""
+        out = self._out
+        for index, cell in enumerate(new):
+            if cell != old[index]:
+                index += first
+                out += VARINT[index - self._behind]
+                out += ZIGZAG[cell]
+                self._behind = index + 1
+                self._count += 1
+
+    def _write(self, difference: Difference) -> None:
+        """A difference that is known already."""
+        count, first, ending, behind = difference
         if count:
             out = self._out
-            out += VARINT[first + start - self._behind]
+            out += VARINT[first - self._behind]
             out += ending
-            self._behind = first + behind
+            self._behind = behind
             self._count += count
 
-    def _write_records(self, first: int, old: Sequence[RecordBatch], new: Sequence[RecordBatch]) -> None:
-        """A log, or what a fetch brings: its length, and the records that came or went at its end. A batch that is the
-        same object at the same place has the same ones before it."""
-        common = min(len(old), len(new))
-        while common and old[common - 1] is not new[common - 1]:
-            common -= 1
-        longer = new if common == len(old) else old
-        if common == len(longer):
-            return
-        if common != len(old) and common != len(new):
+    def _write_log(self, first: int, old: list[RecordBatch], new: list[RecordBatch]) -> None:
+        """A log: it grows or shrinks at its end. A batch that is the same object at the same place has the same ones
+        before it."""
+        before, now = len(old), len(new)
+        if before < now and (before == 0 or new[before - 1] is old[before - 1]):
+            self._write_records(first, new[before].base_offset, new[before:], True)
+        elif before > now and (now == 0 or new[now - 1] is old[now - 1]):
+            self._write_records(first, old[now].base_offset, old[now:], False)
+        elif before != now or (now and new[now - 1] is not old[now - 1]):
             cells_of = self.abstraction.batch_cells
             self._write_flat(first, 0, flat(old, cells_of), flat(new, cells_of), 2)
-            return
-        origin, last = longer[0].base_offset, longer[-1]
-        start, end = longer[common].base_offset - origin, last.base_offset + len(last.records) - origin
-        out, count, gap = self._out, 1, 2 * start
+
+    def _write_records(self, first: int, start: int, batches: Sequence[RecordBatch], came: bool) -> None:
+        """A sequence of records whose length is cell `first`: batches came or went behind its first `start` records."""
+        out, count, gap, last = self._out, 1, 2 * start, batches[-1]
+        end = start + last.base_offset + len(last.records) - batches[0].base_offset
         out += VARINT[first - self._behind]
-        out += ZIGZAG[end if longer is new else start]
-        for batch in longer[common:]:
+        out += ZIGZAG[end if came else start]
+        for batch in batches:
             epoch = batch.leader_epoch
             for payload in batch.records:
-                out += APPENDED[gap, epoch, self.abstraction.value(payload)] if longer is new else REMOVED[gap, epoch]
+                out += APPENDED[gap, epoch, self.abstraction.value(payload)] if came else REMOVED[gap, epoch]
                 count += 2 if epoch else 1
                 gap = 0
         self._behind = first + 1 + 2 * end
@@ -266,11 +287,12 @@ class Recorder:
     def _write_entries(
         self, first: int, old: Sequence[Any], new: Sequence[Any], cells_of: Callable[[Any], Sequence[int]], width: int
     ) -> None:
-        """A sequence of which every element is one item of `width` cells."""
+        """A sequence of which every element is one item of `width` cells; it changes at its end, as a log does."""
         common = min(len(old), len(new))
         while common and old[common - 1] is not new[common - 1]:
             common -= 1
-        self._write_flat(first, width * common, flat(old[common:], cells_of), flat(new[common:], cells_of), width)
+        if common < len(old) or common < len(new):
+            self._write_flat(first, width * common, flat(old[common:], cells_of), flat(new[common:], cells_of), width)
 
     def _write_flat(self, first: int, start: int, before: list[int], after: list[int], width: int) -> None:
         """A sequence's length, and its cells from the one numbered `start` on."""
@@ -291,34 +313,51 @@ class Recorder:
     def _write_waiting(self, first: int, old: Mapping[Payload, Any], new: Mapping[Payload, Any]) -> None:
         """The required offset of every produce that began or ceased to wait."""
         values, out = self.abstraction.values, self._out
-        for value, payload in sorted([(values[payload], payload) for payload in old.keys() ^ new.keys()]):
-            cell = first + value - 1
-            out += VARINT[cell - self._behind]
+        differing = old.keys() ^ new.keys()
+        cells = {values[payload]: payload for payload in differing}
+        for value in sorted(cells) if len(cells) > 1 else cells:
+            payload, index = cells[value], first + value - 1
+            out += VARINT[index - self._behind]
             out += ZIGZAG[new[payload].required_offset if payload in new else 0]
-            self._behind = cell + 1
+            self._behind = index + 1
             self._count += 1
+
+    def _move(self, number: int) -> Edge:
+        """The edge along which an exchange has moved, without the records that may have come or gone."""
+        see, node = self.abstraction, self._exchanges[number]
+        if number < self._fetches:
+            key = see.fetch(self._connections[number])
+            edge = node.edges.get(key)
+            if edge is None:
+                edge = self._plan.edge(number, node, key, see.fetch_cells(key))
+        else:
+            key = see.alter(self._connections[number])
+            edge = node.edges.get(key)
+            if edge is None:
+                edge = self._plan.edge(number, node, key, key)
+        self._exchanges[number] = edge.node
+        return edge
 
     def _write_exchange(self, number: int) -> None:
         """A connection that moved: `number` counts the fetch connections, then those to the controller."""
-        plan, see, connection = self._plan, self.abstraction, self._connections[number]
-        node, first = self._exchanges[number], plan.first_of_exchange[number]
-        if number >= plan.fetches:
-            key = see.alter(connection)
-            edge = node.edges.get(key) or plan.edge("alter", node, key, key)
-            self._exchanges[number] = edge.node
-            self._write(first, edge.whole)
+        edge, old = self._move(number), self._batches[number]
+        new = () if number >= self._fetches else self.abstraction.fetched(self._connections[number])
+        if new is old:
+            self._write(edge.whole)
             return
-        key = see.fetch(connection)
-        edge = node.edges.get(key) or plan.edge("fetch", node, key, see.fetch_cells(key))
-        self._exchanges[number] = edge.node
-        batches, old = see.fetched(connection), self._batches[number]
-        if batches is old:
-            self._write(first, edge.whole)
-            return
-        self._batches[number] = batches
-        self._write(first, edge.before)
-        self._write_records(first + 1, old, batches)
-        self._write(first, edge.after)
+        self._batches[number] = new
+        first = self._plan.first_of_exchange[number]
+        out = self._out
+        out += VARINT[first - self._behind]
+        out += ZIGZAG[edge.node.cells[0]]
+        self._behind = first + 1
+        self._count += 1
+        if new and old:
+            cells_of = self.abstraction.batch_cells
+            self._write_flat(first + 1, 0, flat(old, cells_of), flat(new, cells_of), 2)
+        else:
+            self._write_records(first + 1, 0, new or old, bool(new))
+        self._write(edge.rest)
 
     # --- all of it ------------------------------------------------------------------------------------------------
 
@@ -350,7 +389,7 @@ class Recorder:
                 put(unit.first, (found,) if unit.kind == NUMBER else found)
         for number, connection in enumerate(self._connections):
             first = plan.first_of_exchange[number]
-            if number >= plan.fetches:
+            if number >= self._fetches:
                 put(first, see.alter(connection))
             else:
                 put(first, see.fetch_cells(see.fetch(connection)))

@@ -78,6 +78,7 @@ class Scenario:
         self._rules = rules
         self._right = right
         self._count = table.count
+        self._max_fetch = table.max_fetch
         self._config = ReplicationConfig(min_insync_replicas=table.min_isr)
         self._shown = inside is None
         self._names: list[str] = []
@@ -87,36 +88,6 @@ class Scenario:
             self._begin(0)
         else:
             self.cluster, self._recorder = inside
-        self._verbs: dict[str, Callable[[list[str], dict[str, str]], bool]] = {
-            "produce": lambda a, o: self.cluster.append_record(self._broker(a[0]), self._payload(a[1]), o["acks"]),
-            "complete": lambda a, o: self.cluster.complete_produce(self._broker(a[0]), self._payload(a[1])),
-            "fail": self._fail,
-            "fetch": self._fetch,
-            "send": lambda a, o: self.cluster.send_fetch(self._broker(a[0])),
-            "answer": lambda a, o: self.cluster.receive_fetch(
-                self._connection(a, o), int(o.get("max", table.max_fetch)), "late" in a[1:]
-            ),
-            "read": lambda a, o: self.cluster.read_fetch(self._connection(a, o)),
-            "take": lambda a, o: self.cluster.receive_response(self._connection(a, o)),
-            "adopt": lambda a, o: self.cluster.receive_response(self._connection(a, o), adopt_first=True),
-            "lose": lambda a, o: self.cluster.lose_fetch(self._connection(a, o)),
-            "apply": self._apply,
-            "shrink": lambda a, o: self.cluster.shrink_isr(self._broker(a[0]), self._broker(a[1])),
-            "expand": lambda a, o: self.cluster.expand_isr(self._broker(a[0]), self._broker(a[1])),
-            "decide": lambda a, o: self.cluster.receive_alter_partition(self._broker(a[0])),
-            "reply": lambda a, o: self.cluster.receive_alter_reply(self._broker(a[0])),
-            "resend": lambda a, o: self.cluster.resend_alter_partition(self._broker(a[0])),
-            "lose-proposal": lambda a, o: self.cluster.lose_alter_partition(self._broker(a[0])),
-            "elect": lambda a, o: self.cluster.elect_leader(self._broker(a[0])),
-            "fence": self._fence,
-            "unfence": lambda a, o: self.cluster.heartbeat(self._broker(a[0])),
-            "shutdown": self._shutdown,
-            "stop": lambda a, o: self.cluster.stop_broker(self._broker(a[0])),
-            "crash": self._crash,
-            "start": lambda a, o: self.cluster.start_broker(self._broker(a[0])),
-            "flush": lambda a, o: self.cluster.flush_log(self._broker(a[0])),
-            "checkpoint": lambda a, o: self.cluster.checkpoint_high_watermark(self._broker(a[0])),
-        }
 
     def drive(self, text: str) -> None:
         """Run a text and leave the trace open. Raises ScenarioError as `run` does."""
@@ -146,7 +117,7 @@ class Scenario:
                 if self._lines:
                     raise ScenarioError(f"line {number}: the first leader is chosen before the first event")
                 self._begin(self._broker(rest))
-            elif verb in self._verbs:
+            elif verb in VERBS:
                 self._event(verb, said, rest.split())
             else:
                 raise ScenarioError(f"line {number}: there is no event {verb}; see the head of sim/scenario.py")
@@ -157,7 +128,7 @@ class Scenario:
         options = dict(word.split("=", 1) for word in words if "=" in word)
         blocked = self._recorder.changing
         before = self._recorder.records
-        happened = self._verbs[verb]([word for word in words if "=" not in word], options)
+        happened = VERBS[verb](self, [word for word in words if "=" not in word], options)
         note = said
         if not happened:
             self._impossible += 1
@@ -171,7 +142,7 @@ class Scenario:
 
     def _fetch(self, names: list[str], options: dict[str, str]) -> bool:
         connection = self._connection(names, options)
-        limit = int(options.get("max", self._plan.table.max_fetch))
+        limit = int(options.get("max", self._max_fetch))
         cluster = self.cluster
         return (
             (connection.request is not None or cluster.send_fetch(self._broker(names[0])))
@@ -286,6 +257,39 @@ class Scenario:
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
         )
+
+
+VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
+    "produce": lambda s, a, o: s.cluster.append_record(s._broker(a[0]), s._payload(a[1]), o["acks"]),
+    "complete": lambda s, a, o: s.cluster.complete_produce(s._broker(a[0]), s._payload(a[1])),
+    "fail": Scenario._fail,
+    "fetch": Scenario._fetch,
+    "send": lambda s, a, o: s.cluster.send_fetch(s._broker(a[0])),
+    "answer": lambda s, a, o: s.cluster.receive_fetch(
+        s._connection(a, o), int(o.get("max", s._max_fetch)), "late" in a[1:]
+    ),
+    "read": lambda s, a, o: s.cluster.read_fetch(s._connection(a, o)),
+    "take": lambda s, a, o: s.cluster.receive_response(s._connection(a, o)),
+    "adopt": lambda s, a, o: s.cluster.receive_response(s._connection(a, o), adopt_first=True),
+    "lose": lambda s, a, o: s.cluster.lose_fetch(s._connection(a, o)),
+    "apply": Scenario._apply,
+    "shrink": lambda s, a, o: s.cluster.shrink_isr(s._broker(a[0]), s._broker(a[1])),
+    "expand": lambda s, a, o: s.cluster.expand_isr(s._broker(a[0]), s._broker(a[1])),
+    "decide": lambda s, a, o: s.cluster.receive_alter_partition(s._broker(a[0])),
+    "reply": lambda s, a, o: s.cluster.receive_alter_reply(s._broker(a[0])),
+    "resend": lambda s, a, o: s.cluster.resend_alter_partition(s._broker(a[0])),
+    "lose-proposal": lambda s, a, o: s.cluster.lose_alter_partition(s._broker(a[0])),
+    "elect": lambda s, a, o: s.cluster.elect_leader(s._broker(a[0])),
+    "fence": Scenario._fence,
+    "unfence": lambda s, a, o: s.cluster.heartbeat(s._broker(a[0])),
+    "shutdown": Scenario._shutdown,
+    "stop": lambda s, a, o: s.cluster.stop_broker(s._broker(a[0])),
+    "crash": Scenario._crash,
+    "start": lambda s, a, o: s.cluster.start_broker(s._broker(a[0])),
+    "flush": lambda s, a, o: s.cluster.flush_log(s._broker(a[0])),
+    "checkpoint": lambda s, a, o: s.cluster.checkpoint_high_watermark(s._broker(a[0])),
+}
+"""The events: each gets the names and the options of its line, and says whether it happened."""
 
 
 @cache
