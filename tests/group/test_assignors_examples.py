@@ -6,7 +6,14 @@ import pytest
 from groups import GENERATION, given_out, loads, owning, parts, subscribe
 from tidemark.errors import BrokenInvariant
 from tidemark.group.assignors import CLASSIC, SERVER, RebalanceProtocol, rebalance_protocol
-from tidemark.group.assignors.claims import Claim, moved_at_once, newest_of_its_partition
+from tidemark.group.assignors.claims import (
+    AllClaimRules,
+    Claim,
+    highest_claim_wins,
+    moved_at_once,
+    older_claim_counts,
+    withhold_until_revoked,
+)
 from tidemark.group.assignors.ranges import assign_range
 from tidemark.group.assignors.round_robin import assign_round_robin
 from tidemark.group.assignors.sticky import assign_cooperative_sticky, assign_sticky
@@ -135,15 +142,15 @@ class TestCooperativeSticky:
         assert given_out(assign_cooperative_sticky({"t0": 1}, owning(members, first))) == list(parts("t0p0"))
 
 
-def only_the_highest_of_all(claim: Claim, claims: object, highest: int) -> bool:
-    """As it was before KAFKA-14639: who missed a rebalance owns nothing."""
-    return claim.generation == highest
+class TestRules:
+    """The rules of claims.py, and what happens without each."""
 
+    def test_without_withhold_until_revoked_a_partition_moves_at_once(self) -> None:
+        members = owning(subscribe(C0="t0", C1="t0"), {"C0": parts("t0p0 t0p1")})
+        flawed = AllClaimRules(withhold_until_revoked=lambda owners, member: True)
+        assert moved_at_once(members, assign_cooperative_sticky({"t0": 2}, members, flawed)) == list(parts("t0p1"))
 
-class TestFlaws:
-    """What happens without the rules of claims.py: the flaws that they are there for."""
-
-    def test_a_member_that_missed_a_rebalance_is_taken_seriously(self) -> None:
+    def test_without_older_claim_counts_a_missed_rebalance_costs_what_is_still_read(self) -> None:
         # C0 missed the rebalance in which C1 came to own t0p2; C2 is new. t0p0 and t0p1 are still C0's.
         owned = {"C0": parts("t0p0 t0p1"), "C1": parts("t0p2")}
         generations = {"C0": GENERATION - 1, "C1": GENERATION, "C2": -1}
@@ -151,17 +158,26 @@ class TestFlaws:
         right = assign_cooperative_sticky({"t0": 3}, members)
         is_(right, C0="t0p0", C1="t0p2", C2="")
         assert moved_at_once(members, right) == []
-        wrong = assign_cooperative_sticky({"t0": 3}, members, believe=only_the_highest_of_all)
-        assert moved_at_once(members, wrong) != []
+        flawed = AllClaimRules(older_claim_counts=lambda generation, newest: False)
+        assert moved_at_once(members, assign_cooperative_sticky({"t0": 3}, members, flawed)) != []
 
-    def test_what_is_owned_is_withheld(self) -> None:
-        members = owning(subscribe(C0="t0", C1="t0"), {"C0": parts("t0p0 t0p1")})
-        wrong = assign_cooperative_sticky({"t0": 2}, members, withhold=lambda taker, owner: False)
-        assert moved_at_once(members, wrong) == list(parts("t0p1"))
+    def test_without_highest_claim_wins_a_stale_claim_does(self) -> None:
+        members = owning(
+            subscribe(C0="t0", C1="t0"), {"C0": parts("t0p0"), "C1": parts("t0p0")}, {"C0": 3, "C1": GENERATION}
+        )
+        is_(assign_cooperative_sticky({"t0": 1}, members), C0="", C1="t0p0")
+        flawed = AllClaimRules(
+            highest_claim_wins=lambda claim, claims: claim == min(claims, key=lambda one: one.generation)
+        )
+        is_(assign_cooperative_sticky({"t0": 1}, members, flawed), C0="t0p0", C1="")
 
-    def test_a_claim_is_judged_among_those_of_its_partition(self) -> None:
-        claims = [Claim("C0", 2), Claim("C1", 3)]
-        assert [newest_of_its_partition(claim, claims, 9) for claim in claims] == [False, True]
+    def test_the_rules_themselves(self) -> None:
+        claims = [Claim("C0", 2), Claim("C1", 3), Claim("C2", 3)]
+        assert [highest_claim_wins(claim, claims) for claim in claims] == [False, True, True]
+        assert [older_claim_counts(generation, 3) for generation in (2, 3)] == [True, False]
+        assert [withhold_until_revoked(owners, "C0") for owners in ((), ("C0",), ("C1",), ("C0", "C1"))] == [
+            True, True, False, False
+        ]  # fmt: skip
 
 
 class TestUniform:

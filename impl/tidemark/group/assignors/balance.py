@@ -2,8 +2,8 @@
 
 Three phases. Every owner keeps what it owns; free partitions go to the least loaded subscriber; then partitions move
 from a fuller member to an emptier one while that makes the two more equal. At the end no single move improves the
-balance, and no move was made for nothing: giving moved partitions back, one or several together, would always make some
-loads less equal.
+balance, and no moved partition could go back to its owner without making the loads less equal. Exchanges, where two
+members each have what the other owned, do not arise, because a giver first returns what the taker owned.
 
 Termination: a move that evens out lowers the sum of the squared loads; giving back never raises it and lowers the
 number of moved partitions. So the pair (sum, moved) falls with every step.
@@ -54,9 +54,8 @@ class Holdings:
 
     def settle(self) -> None:
         """Even out until nothing improves and nothing was moved for nothing."""
-        while moves := self._evening_move() or self._needless_moves():
-            for move in moves:
-                self._give(move)
+        while move := self._evening_move() or self._needless_move():
+            self._give(move)
 
     def _load(self, member: MemberId) -> int:
         return len(self.held[member])
@@ -68,7 +67,7 @@ class Holdings:
         self.held[move.taker].add(move.partition)
         self._holder[move.partition] = move.taker
 
-    def _evening_move(self) -> list[Move]:
+    def _evening_move(self) -> Move | None:
         """A move from the fullest member that can give to the emptiest that can take, if it makes them more equal."""
         by_load = sorted(self.held, key=self._load)
         for giver in reversed(by_load):
@@ -77,8 +76,8 @@ class Holdings:
                     break
                 movable = [one for one in self.held[giver] if one.topic in self._topics[taker]]
                 if movable:
-                    return [Move(min(movable, key=lambda one: self._reluctance(one, giver, taker)), taker)]
-        return []
+                    return Move(min(movable, key=lambda one: self._reluctance(one, giver, taker)), taker)
+        return None
 
     def _reluctance(self, one: TopicPartition, giver: MemberId, taker: MemberId) -> tuple[int, bool, int, str]:
         """How much the giver should rather keep a partition: least what the taker owned, most what it owned itself.
@@ -89,35 +88,13 @@ class Holdings:
         rank = 0 if owner == taker else 1 if owner != giver else 2
         return (rank, self._formerly.get(one) != taker, -one.partition, one.topic)
 
-    def _needless_moves(self) -> list[Move]:
-        """Moved partitions that can all go back to their owners without making the loads less equal.
-
-        They form a path owner -> holder, that holder's own -> its holder, and so on. Given back, only the ends change:
-        the first member gains one, the last loses one. That is free if the last is fuller or the path is a cycle.
-        """
-        moved: dict[MemberId, list[TopicPartition]] = {}
-        for one, owner in self._owned.items():
-            if self._holder[one] != owner:
-                moved.setdefault(owner, []).append(one)
-        for first in sorted(moved):
-            came_by: dict[MemberId, TopicPartition] = {}
-            reached = [first]
-            for member in reached:
-                for one in sorted(moved.get(member, ())):
-                    holder = self._holder[one]
-                    if holder == first or self._load(holder) > self._load(first):
-                        return self._returns(one, first, came_by)
-                    if holder not in came_by:
-                        came_by[holder] = one
-                        reached.append(holder)
-        return []
-
-    def _returns(self, last: TopicPartition, first: MemberId, came_by: dict[MemberId, TopicPartition]) -> list[Move]:
-        """The partitions along a path from `first` to the holder of `last`, each back to its owner."""
-        path = [last]
-        while self._owned[path[-1]] != first:
-            path.append(came_by[self._owned[path[-1]]])
-        return [Move(one, self._owned[one]) for one in path]
+    def _needless_move(self) -> Move | None:
+        """A moved partition whose holder is fuller than its owner: it can go back, and the loads are no less equal."""
+        for one, owner in sorted(self._owned.items()):
+            holder = self._holder[one]
+            if holder != owner and self._load(holder) > self._load(owner):
+                return Move(one, owner)
+        return None
 
 
 def balance(

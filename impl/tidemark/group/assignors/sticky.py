@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from tidemark.group.assignors.balance import balance
 from tidemark.group.assignors.claims import (
-    BelieveRule,
+    ALL_CLAIM_RULES,
+    ClaimRules,
     MemberClaims,
     Ownership,
-    WithholdRule,
-    newest_of_its_partition,
-    owned_by_another,
     ownership,
     without_withheld,
 )
 from tidemark.group.partitions import (
     Assignment,
+    MemberId,
     PartitionCounts,
     Subscriptions,
     TopicPartition,
@@ -31,7 +30,7 @@ from tidemark.group.partitions import (
 
 
 def assign_sticky(
-    counts: PartitionCounts, subscriptions: Subscriptions, believe: BelieveRule = newest_of_its_partition
+    counts: PartitionCounts, subscriptions: Subscriptions, rules: ClaimRules = ALL_CLAIM_RULES
 ) -> Assignment:
     """All subscribed partitions at once; the members' former assignments are in their user data."""
     claims: MemberClaims = {
@@ -39,33 +38,30 @@ def assign_sticky(
         for member, subscription in subscriptions.items()
         if subscription.user_data is not None
     }
-    return _stick(counts, subscriptions, ownership(claims, believe))
+    return _stick(counts, subscriptions, ownership(claims, rules))
 
 
 def assign_cooperative_sticky(
-    counts: PartitionCounts,
-    subscriptions: Subscriptions,
-    believe: BelieveRule = newest_of_its_partition,
-    withhold: WithholdRule = owned_by_another,
+    counts: PartitionCounts, subscriptions: Subscriptions, rules: ClaimRules = ALL_CLAIM_RULES
 ) -> Assignment:
     """What may be handed out now. Members that find a partition of theirs missing revoke it and join again."""
     claims: MemberClaims = {
         member: (subscription.owned_partitions, subscription.generation)
         for member, subscription in subscriptions.items()
     }
-    owners = ownership(claims, believe)
-    return without_withheld(_stick(counts, subscriptions, owners), owners, withhold)
+    owners = ownership(claims, rules)
+    return without_withheld(_stick(counts, subscriptions, owners), owners, rules)
 
 
 def _stick(counts: PartitionCounts, subscriptions: Subscriptions, owners: Ownership) -> Assignment:
     """The assignment that both forms aim at."""
     subscribers = subscribers_by_topic(counts, subscriptions)
 
-    def may_keep(partition: TopicPartition, member: str | None) -> bool:
+    def may_keep(partition: TopicPartition, member: MemberId) -> bool:
         """Whether the partition exists and its owner takes part and subscribes to it."""
         return partition.partition < counts.get(partition.topic, 0) and member in subscribers.get(partition.topic, ())
 
-    owned = {one: member for one, member in owners.owner.items() if member is not None and may_keep(one, member)}
+    owned = {one: member for one, member in owners.owner().items() if may_keep(one, member)}
     formerly = {one: member for one, member in owners.formerly.items() if may_keep(one, member)}
     # What few members can take is handed out first, while it still decides who is least loaded.
     scarce_first = sorted(subscribers, key=lambda topic: len(subscribers[topic]))
