@@ -1,0 +1,220 @@
+"""Replication: per property a state or a step in which exactly that is wrong. A, B, C of the runs are b1, b2, b3."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from falls import Fall, Table
+
+REPLICATED = """
+leader A
+produce A r acks=all
+fetch B from=A
+fetch C from=A
+fetch B from=A
+fetch C from=A
+complete A r
+fetch B from=A
+fetch C from=A
+"""
+"""Everybody has r, it is committed, and its client knows."""
+
+TWO_ISR = (
+    REPLICATED
+    + """
+shrink A C
+decide A
+reply A
+apply A
+apply B
+apply C
+"""
+)
+"""C is out of the ISR, and all know."""
+
+B_LEADS = (
+    REPLICATED
+    + """
+produce A s acks=1
+fetch B from=A
+produce A t acks=1
+elect B
+apply B
+apply A
+"""
+)
+"""B leads the next epoch; it has r and s, A has t, too."""
+
+R = "[epoch |-> 0, value |-> 1]"
+UNCOUNTED = {"remoteLeo[b1][b2]": "-1", "remoteLeo[b1][b3]": "-1"}
+"""The leader has counted nobody in its epoch, so nobody need be a prefix of it."""
+
+TABLE = Table(
+    "replication",
+    Path("replication/ReplicationProperties.tla"),
+    Path("replication/ReplicationProperties.cfg"),
+    [
+        Fall(
+            "StrongIsr",
+            "a member of the ISR lacks a committed record",
+            {
+                "log[b3]": "<<>>",
+                "flushed[b3]": "0",
+                "epochCache[b3]": "<<>>",
+                "highWatermark[b3]": "0",
+                "lastFetchedEpoch[b3]": "-1",
+            },
+            REPLICATED,
+        ),
+        Fall("CommittedIsOne", "the leader's high watermark is past all commits", {"committed": "<<>>"}, REPLICATED),
+        Fall(
+            "HwAgreement",
+            "a replica outside the ISR has another record below its high watermark",
+            {
+                "log[b3]": "<<[epoch |-> 1, value |-> 2]>>",
+                "epochCache[b3]": "<<[epoch |-> 1, start |-> 0]>>",
+                "lastFetchedEpoch[b3]": "1",
+                "remoteLeo[b1][b3]": "-1",
+            },
+            TWO_ISR,
+        ),
+        Fall(
+            "FollowerPrefix",
+            "a follower that was counted has a record that its leader lacks",
+            {"log[b3]": f"<<{R}, [epoch |-> 0, value |-> 2]>>"},
+            REPLICATED,
+        ),
+        Fall(
+            "RecordIdentity",
+            "two records of one offset and epoch",
+            {"log[b3]": f"<<{R}, [epoch |-> 0, value |-> 3]>>"},
+            REPLICATED,
+            good={"log[b2]": f"<<{R}, [epoch |-> 0, value |-> 2]>>", **UNCOUNTED},
+        ),
+        Fall(
+            "LogMatching",
+            "the same epoch at offset 2, other epochs at offset 1",
+            {
+                "log[b3]": f"<<{R}, [epoch |-> 1, value |-> 3], [epoch |-> 2, value |-> 4]>>",
+                "epochCache[b3]": (
+                    "<<[epoch |-> 0, start |-> 0], [epoch |-> 1, start |-> 1], [epoch |-> 2, start |-> 2]>>"
+                ),
+                "lastFetchedEpoch[b3]": "2",
+            },
+            REPLICATED,
+            good={
+                "log[b2]": f"<<{R}, [epoch |-> 0, value |-> 2], [epoch |-> 2, value |-> 4]>>",
+                "epochCache[b2]": "<<[epoch |-> 0, start |-> 0], [epoch |-> 2, start |-> 2]>>",
+                "lastFetchedEpoch[b2]": "2",
+                **UNCOUNTED,
+            },
+        ),
+        Fall(
+            "OneLeaderPerEpoch",
+            "B was elected without a new epoch",
+            {"metadata[2].leaderEpoch": "0", "view[b2].leaderEpoch": "0"},
+            REPLICATED + "elect B\napply B\n",
+        ),
+        Fall(
+            "EpochCacheConsistent",
+            "the cache names another epoch than the record has",
+            {"epochCache[b1]": "<<[epoch |-> 1, start |-> 0]>>"},
+            REPLICATED,
+        ),
+        Fall(
+            "EpochCacheConsistent",
+            "two entries of the cache start at one offset",
+            {"epochCache[b2]": "<<[epoch |-> 0, start |-> 0], [epoch |-> 1, start |-> 0]>>"},
+            "leader A\nelect B\napply B\n",
+        ),
+        Fall("AckedOnLeader", "a client was told of an offset past the leader's log", {"acked[1]": "2"}, REPLICATED),
+        Fall("AckedOnLeader", "another value than the acknowledged one is there", {"acked[2]": "1"}, REPLICATED),
+        Fall("FetchStateIsTail", "the next fetch carries no epoch", {"lastFetchedEpoch[b2]": "-1"}, REPLICATED),
+        Fall(
+            "FetchStateIsTail",
+            "the fetch under way asks from an older offset",
+            {"fetch[b2][b1].offset": "0"},
+            REPLICATED + "send B from=A\n",
+        ),
+        Fall("HwWithinLog", "the disk has more than the log", {"flushed[b3]": "2"}, REPLICATED),
+        Fall("HwWithinLog", "the high watermark is past the log", {"highWatermark[b3]": "2"}, REPLICATED + "crash C\n"),
+        Fall("IsrWellFormed", "a fenced broker is in the ISR", {"registered[b3].state": '"fenced"'}, REPLICATED),
+        Fall("IsrWellFormed", "a broker is in ISR and ELR", {"metadata[1].elr": "{b3}"}, REPLICATED),
+        Fall(
+            "MaximalIsrCovers",
+            "the leader has forgotten the expansion that the controller has decided",
+            {"pendingIsr[b1].active": "FALSE", "pendingIsr[b1].isr": "{}"},
+            TWO_ISR + "fetch C from=A\nexpand A C\ndecide A\n",
+        ),
+        Fall("ViewIsDecided", "a broker believes in an epoch of its own", {"view[b3].leaderEpoch": "1"}, REPLICATED),
+        Fall(
+            "EpochsMonotone",
+            "a new leader in the old epoch",
+            {"metadata[2].leaderEpoch": "0"},
+            REPLICATED + "elect B\n",
+        ),
+        Fall("EpochsMonotone", "a broker forgets its incarnation", {"brokerEpoch[b2]": "0"}, REPLICATED + "flush A\n"),
+        Fall(
+            "LeaderHwMonotone",
+            "the leader's high watermark goes back",
+            {"highWatermark[b1]": "0"},
+            REPLICATED + "flush A\n",
+        ),
+        Fall(
+            "LeaderNeverTruncates",
+            "the leader drops a record that is not committed",
+            {"log[b1]": f"<<{R}>>"},
+            REPLICATED + "produce A s acks=1\nflush A\n",
+        ),
+        Fall(
+            "NoCommittedTruncated",
+            "a member of the ISR cuts off what is committed",
+            {"log[b3]": "<<>>"},
+            REPLICATED + "elect B\napply C\ncheckpoint C\n",
+        ),
+        Fall(
+            "IsrChangesByEpoch",
+            "the controller takes a proposal made on an older ISR",
+            before={"alter[b1].partitionEpoch": "0"},
+            run=REPLICATED + "shrink A C\ndecide A\n",
+        ),
+        Fall(
+            "HwNeverUnderMinIsr",
+            "the high watermark advances with one replica in the ISR",
+            {"view[b1].isr": "{b1}"},
+            REPLICATED
+            + "produce A s acks=1\nfetch B from=A\nfetch C from=A\nfetch B from=A\nsend C from=A\nanswer C from=A\n",
+        ),
+        Fall(
+            "DivergingPointIsExact",
+            "the reply names an offset below the divergence",
+            {"fetch[b1][b2].endOffset": "1"},
+            B_LEADS + "send A from=B\nanswer A from=B\n",
+        ),
+        Fall(
+            "TruncatesOnlyDivergence",
+            "a follower cuts off a record that its leader has",
+            {"log[b1]": f"<<{R}>>"},
+            B_LEADS + "fetch A from=B\n",
+        ),
+        Fall(
+            "NoFutureRecord",
+            "a follower appends a record of a later epoch than its own",
+            {"log[b2][2].epoch": "3"},
+            REPLICATED + "produce A s acks=1\nfetch B from=A\n",
+        ),
+        Fall(
+            "DivergingPointNeverIncreases",
+            "in this epoch the follower has truncated further down before",
+            before={"reconciled[b1]": "1"},
+            run=B_LEADS + "fetch A from=B\n",
+        ),
+        Fall("QuiescentIsrIsFull", "a broker is on its way out", {"registered[b3].state": '"stopping"'}, REPLICATED),
+        Fall(
+            "QuiescentIsrIsFull", "a broker does not know the last change", {"view[b3].partitionEpoch": "0"}, REPLICATED
+        ),
+        Fall("QuiescentLogsEqual", "a follower has not heard of the commit", {"highWatermark[b3]": "0"}, REPLICATED),
+        Fall("QuiescentAnswered", "a produce still waits", {"waiting[b1][1]": "1"}, REPLICATED),
+        Fall("QuiescentAnswered", "a proposal is pending", {"pendingIsr[b1].active": "TRUE"}, REPLICATED),
+    ],
+)
