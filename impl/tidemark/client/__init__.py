@@ -1,0 +1,1 @@
+"""Kafka's clients, without sockets and without a clock."""
