@@ -219,7 +219,8 @@ def replayed(
             continue
         values = tuple(d[i] for d, i in zip(kernels.parameters[attempt.action].domains, attempt.params, strict=True))
         if attempt.kind == 1:
-            holds(python.enabling, attempt.action, values, state)
+            if holds(python.enabling, attempt.action, values, state):
+                fail("not a step", record)
             continue
         following = {**state, **attempt.next}
         if not holds(python.action, attempt.action, values, state, following):

@@ -105,6 +105,21 @@ def test_a_stutter_that_changes_something_is_not_a_step(judge: Judge, two_phase:
     assert [failure.signature for failure in result.failures] == ["not a step of (no action)"]
 
 
+def test_a_refusal_that_nobody_gave_is_not_a_step(judge: Judge, two_phase: TwoPhase, tmp_path: Path) -> None:
+    """The kernels, the evaluator and TLC say so alike."""
+    trace = next(one for one in traces_of(two_phase.good) if one[1]["action"] == "RMPrepare")
+    attempt = {**trace[1], "blocked": True}
+    del attempt["delta"]
+    later = [{**event, "step": event["step"] + 1} for event in trace[1:-1]]
+    end = {**trace[-1], "end": {**trace[-1]["end"], "steps": len(later) + 1}}
+    path = write(tmp_path / "a.ndjson", header_of(two_phase.good), [signed([trace[0], attempt, *later, end])])
+    result = judge(path, oracle=1)
+    assert [(failure.signature, failure.examples[0][1]) for failure in result.failures] == [
+        ("not a step of RMPrepare", 1)
+    ]
+    assert (result.oracle.replayed, result.oracle.disagreements) == (1, ())
+
+
 def test_quiescence_is_checked_where_it_is_claimed(judge: Judge, two_phase: TwoPhase, tmp_path: Path) -> None:
     trace = next(one for one in traces_of(two_phase.good) if one[-2]["action"] == "RMReceiveDecision")
     for claimed in (True, False):

@@ -66,6 +66,7 @@ SCENARIOS: dict[str, list[dict[str, Any]]] = {
     ],
     "changes_another": [step("tm", "TMRestart", {"messages": PREPARED[:2]})],
     "silent_change": [prepares(1, 1), {"node": "r2", "delta": {"rmState": {"r2": "aborted"}}}],
+    "refused_by_nobody": [prepares(1, 1), {**step("r2", "RMPrepare", r="r2"), "blocked": True}],
     "breaks_its_word": [
         step("r1", "RMAbort", {"rmState": {"r1": "aborted"}}, r="r1"),
         step("r1", "RMPrepare", {"rmState": {"r1": "committed"}, "messages": PREPARED[:1]}, r="r1"),
@@ -206,6 +207,16 @@ def test_a_passing_trace_says_so(two_phase: Any, capsys: pytest.CaptureFixture[s
     assert "PASS" in text
     assert "nothing to explain" in text
     assert explain(capsys, str(two_phase.good))[0] == 0
+
+
+def test_what_failed_before_a_capacity_counts(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in the audit: FAIL if something failed before the emitter gave up, else UNDECIDED; no quiescence then."""
+    code, text = explain(capsys, str(written(tmp_path, two_phase.header, COMMITS_EARLY, capacity=True)))
+    assert (code, "FAIL at step 4" in text) == (1, True)
+    path = written(tmp_path, two_phase.header, SCENARIOS["never_done"], capacity=True, quiescent=True)
+    assert explain(capsys, str(path))[0] == 3
 
 
 def test_a_trace_that_does_not_start_in_init_is_undecided(

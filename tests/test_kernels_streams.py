@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import crc32c
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_reference import Subject, alphabet, two_phase
+from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.driver import REASONS, crc_tables
 from tidemark_conformance.tla.kernels.stream import End, Malformed, Record, StreamWriter, records
 from tidemark_conformance.tla.values import Fn, ModelValue
@@ -200,6 +202,57 @@ def test_a_stutter_that_changes_something_is_no_step() -> None:
         kernels = two_phase().kernels
         result = kernels.check(np.frombuffer(stream, np.uint8), np.array([0, len(stream)], np.int64))
         assert result.first[0, 0] == writer.records - 1
+
+
+def test_a_blocked_attempt_that_nothing_blocks_is_no_step() -> None:
+    """A refusal is believed only where a guard refuses; a rule that is out of force may be kept all the same."""
+    kernels = two_phase().kernels
+    for action, index, expected in (("RMPrepare", 1, 1), ("RMAbort", 1, 1), ("RMAbort", 0, 0), ("RMPrepare", 0, 0)):
+        writer = good_writer()
+        writer.blocked(kernels.actions.index(action), [index], 2)
+        assert verdict(writer.end()) == (expected, ""), (action, index)
+    writer = good_writer()
+    writer.blocked(kernels.actions.index("RMPrepare"), [1], 2)
+    stream = writer.end()
+    result = kernels.check(np.frombuffer(stream, np.uint8), np.array([0, len(stream)], np.int64))
+    assert result.first[0].tolist() == [5] + [-1] * (len(kernels.checks) - 1)
+    spec = two_phase().spec
+    hasty = compile_kernels(replace(spec, constants={**spec.constants, "Without": frozenset({"PreparedWaits"})}))
+    for action, index, expected in (("RMPrepare", 1, 1), ("RMAbort", 1, 0), ("RMAbort", 0, 0)):
+        writer = good_writer()
+        writer.blocked(hasty.actions.index(action), [index], 2)
+        stream = writer.end()
+        result = hasty.check(np.frombuffer(stream, np.uint8), np.array([0, len(stream)], np.int64))
+        assert result.verdict.tolist() == [expected], (action, index)
+
+
+ENDLESS = b"\xff" * 9
+"""The first nine bytes of a number of 64 bits and more."""
+
+
+@pytest.mark.parametrize(
+    ("record", "end", "reason"),
+    [
+        (bytes([2, 0]) + ENDLESS + b"\x01", bytes([3, 0]), "malformed stream"),  # -1 cells changed, as 64 bits go
+        (bytes([2, 0]) + b"\x80" * 9 + b"\x02", bytes([3, 0]), "malformed stream"),  # 2^64 cells: none, as they go
+        (bytes([2, 0, 0]), bytes([3, 4]), "malformed stream"),
+        (bytes([2, 0, 0]), bytes([3, 0x7C]), "malformed stream"),
+        (bytes([2, 0, 0]), b"\x03" + ENDLESS + b"\x01", "malformed stream"),
+        (bytes([2, 0, 0]), bytes([7, 0]), "malformed stream"),
+        (bytes([2, 0, 0]), bytes([3, 0]), ""),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(record: bytes, end: bytes, reason: str) -> None:
+    """Neither the kernels nor the Python decoder take a count below zero, a longer number, or an unknown flag."""
+    kernels = two_phase().kernels
+    stream = resealed(good_writer().end()[:-7] + record + end + bytes([6]) + bytes(4))
+    assert verdict(stream) == (2 if reason else 0, reason)
+    arities = [len(p.names) for p in kernels.parameters.values()]
+    if reason:
+        with pytest.raises(Malformed):
+            list(records(stream, kernels.layout.base_cells, arities))
+    else:
+        assert list(records(stream, kernels.layout.base_cells, arities))[-1] == End(False, False, 6, True, True)
 
 
 def test_a_failure_stays_a_failure_when_the_capacity_ends_the_trace() -> None:

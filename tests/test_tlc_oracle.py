@@ -43,9 +43,10 @@ def replay(*traces: oracle.Trace, cfg: Path = SOUND, **more: Any) -> Sequence[or
 
 
 def test_verdicts_of_many_traces_in_one_run() -> None:
-    good, blocked, wrong, lying, start, money = replay(
+    good, blocked, free, wrong, lying, start, money = replay(
         trace("good", LOCK, ASK, SERVE, step("Unlock", holder=NONE), step(None)),
         trace("blocked", LOCK, step("Lock", BOB, blocked=True), ASK),
+        trace("free", LOCK, step("Unlock", blocked=True), ASK),
         trace("wrong", LOCK, step("Lock", BOB, holder=BOB), ASK),
         trace("lying", LOCK, step(None, holder=NONE), ASK),
         trace("start", LOCK, initial={**INITIAL, "holder": BOB}),
@@ -60,6 +61,7 @@ def test_verdicts_of_many_traces_in_one_run() -> None:
     )
     assert (good.steps, good.accepted, good.rejected, good.passes) == (5, 5, None, True)
     assert blocked.passes
+    assert (free.accepted, free.rejected) == (1, 2)
     assert (wrong.accepted, wrong.rejected, wrong.passes) == (1, 2, False)
     assert (lying.accepted, lying.rejected) == (1, 2)
     assert (start.accepted, start.rejected) == (-1, 0)
@@ -110,6 +112,10 @@ def test_an_action_that_cannot_be_evaluated_is_no_step(tmp_path: Path) -> None:
     error = run(1, 3)
     assert (error.rejected, len(error.errors)) == (2, 1)
     assert "after record 1" in error.errors[0]
+    refused = [oracle.Step("Step", (1,), states[1]), oracle.Step("Step", (3,), states[1], blocked=True)]
+    unasked = [*refused, oracle.Step("Step", (1,), states[2])]
+    one = oracle.replay(tmp_path / "Odd.tla", cfg, (), [oracle.Trace("t", states[0], unasked)]).traces[0]
+    assert (one.passes, one.accepted) == (True, 3)
     cfg.write_text("INIT Init\nNEXT Next\nINVARIANT First\n")
     outside = run(1, 1, 1)
     assert (outside.rejected, outside.invariants) == (None, {"First": 2})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidemark_conformance.check.result import Oracle
 from tidemark_conformance.tla.kernels.stream import BLOCKED
 from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.walk import guard_rules
 from tidemark_conformance.tlc import oracle as tlc_oracle
 from tidemark_conformance.trace.replay import events
 from tidemark_conformance.trace.schema import WITHOUT, Schema
@@ -33,7 +34,10 @@ def compare(specification: Specification, schema: Schema, judged: Sequence[Judge
     """
     if not judged:
         return Oracle(note="there was no trace to replay"), 0.0
-    traces = [_replayable(one, schema) for one in judged]
+    refusing = {
+        action.name for action in specification.module.actions if specification.without.isdisjoint(guard_rules(action))
+    }
+    traces = [_replayable(one, schema, refusing) for one in judged]
     replays = tlc_oracle.replay(
         specification.path,
         specification.cfg,
@@ -47,9 +51,15 @@ def compare(specification: Specification, schema: Schema, judged: Sequence[Judge
     return Oracle(len(judged), tuple(disagreements)), replays.steps_per_s
 
 
-def _replayable(one: Judged, schema: Schema) -> tlc_oracle.Trace:
+def _replayable(one: Judged, schema: Schema, refusing: Collection[str]) -> tlc_oracle.Trace:
+    """The trace for TLC, which asks that a blocked attempt is not enabled where the action is one of `refusing`."""
     first, *rest = events(one.stream, schema)
-    steps = [tlc_oracle.Step(event.action, event.params, event.state, event.kind == BLOCKED) for event in rest]
+    steps = []
+    for event in rest:
+        blocked = event.kind == BLOCKED
+        known = not blocked or event.action in refusing
+        params = event.params if known else ()
+        steps.append(tlc_oracle.Step(event.action if known else None, params, event.state, blocked and known))
     return tlc_oracle.Trace(one.trace, first.state, steps)
 
 

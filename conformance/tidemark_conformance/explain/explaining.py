@@ -108,6 +108,8 @@ class Explainer:
         if event.kind != STEP:
             before = judgement.states[event.number - 1]
             changed = [name for name, value in event.state.items() if before[name] != value]
+            if not changed:
+                return self.not_refused(event, judgement)
             what = f"a blocked {event.action}" if event.kind == BLOCKED else "a stutter"
             note = f"{what} changes nothing, but {', '.join(changed)} changed"
             reason = Reason(f"UNCHANGED <<{', '.join(event.state)}>>", "false", note=note)
@@ -116,6 +118,15 @@ class Explainer:
         scope = self.scope(judgement, event.number)
         reason, cells = why(action.body, scope, self.parameters(action, event), self.source)
         return Finding(NOT_A_STEP, event.action, event.number, str(action.loc), reason), cells
+
+    def not_refused(self, event: Event, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
+        """A blocked attempt whose guards all hold."""
+        action = self.specification.action(event.action)
+        env = self.parameters(action, event)
+        reason, cells = why(enabling(action), self.scope(judgement, event.number), env, self.source)
+        noted = replace(reason, note=f"no rule refuses {event.label}: every guard holds")
+        said = f"a blocked {event.action} that nothing blocks"
+        return Finding(NOT_A_STEP, event.action, event.number, str(action.loc), noted, said), cells
 
     def not_initial(self, bare: Explanation, run: Run) -> Explanation:
         state = run.events[0].state

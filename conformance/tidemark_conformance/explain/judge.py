@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark_conformance.explain.run import BLOCKED, STEP, STUTTER, Event, Run, State
+from tidemark_conformance.explain.run import BLOCKED, CAPACITY, STEP, STUTTER, Event, Run, State
 from tidemark_conformance.explain.scope import Env, Evaluator, Scope
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks
 from tidemark_conformance.tla.spec import Specification
-from tidemark_conformance.tla.walk import conjuncts, variables_used
+from tidemark_conformance.tla.walk import conjuncts, guard_rules, variables_used
 
 NOT_A_STEP, INVARIANT, ACTION_PROPERTY, QUIESCENCE = "not-a-step", "invariant", "action-property", "quiescence"
 NOT_INITIAL = "its first state does not satisfy Init"
@@ -47,6 +47,12 @@ class Judge:
             named.name: [(part, variables_used(part)) for part in conjuncts(named.body)]
             for named in specification.invariants
         }
+        self.refusing = {
+            action.name
+            for action in specification.module.actions
+            if specification.without.isdisjoint(guard_rules(action))
+        }
+        """Actions that nothing refuses but their guards: none of their rules is out of force."""
 
     def __call__(self, run: Run) -> Judgement:
         """Judge a run. A damaged run, or one that does not start in Init, is undecided whatever its steps are."""
@@ -59,9 +65,9 @@ class Judge:
         judging.start(first_state)
         for event in run.events[1:]:
             judging.take(event)
-        if run.damage:
+        if run.damage and not (run.damage.startswith(CAPACITY) and judging.first):
             return Judgement("undecided", run.damage, judging.first, judging.states)
-        if run.quiescent:
+        if run.quiescent and not run.damage:
             judging.end()
         return Judgement("fail" if judging.first else "pass", "", judging.first, judging.states)
 
@@ -72,6 +78,7 @@ class _Judging:
         self.checks = judge.checks
         self.evaluator = judge.evaluator
         self.parts = judge.parts
+        self.refusing = judge.refusing
         self.first: dict[Key, int] = {}
         self.states: list[State] = []
 
@@ -83,7 +90,7 @@ class _Judging:
         before = self.states[-1]
         same = all(before[name] == value for name, value in event.state.items())
         if event.kind in (BLOCKED, STUTTER):
-            if not same:
+            if not same or (event.kind == BLOCKED and not self.refused(event, before)):
                 self.first.setdefault((NOT_A_STEP, ""), event.number)
             self.states.append({**before, **event.state})
         else:
@@ -91,6 +98,10 @@ class _Judging:
         if not same or event.kind == STEP:
             self.invariants(event.number)
             self.properties(event.number)
+
+    def refused(self, event: Event, before: State) -> bool:
+        """Whether a guard refuses the attempt, as far as the rules in force can tell."""
+        return event.action not in self.refusing or not _holds(self.checks.enabling, event.action, event.params, before)
 
     def step(self, event: Event, before: State) -> None:
         after = {**before, **event.state}

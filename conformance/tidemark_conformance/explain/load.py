@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.run import BLOCKED, INITIAL, STEP, STUTTER, Event, Run, State
+from tidemark_conformance.explain.run import BLOCKED, CAPACITY, INITIAL, STEP, STUTTER, Event, Run, State
 from tidemark_conformance.tla.kernels import stream as delta
 from tidemark_conformance.tla.types import Misfit, decode
 from tidemark_conformance.tla.values import Value
@@ -21,8 +21,6 @@ from tidemark_conformance.trace.schema import Schema
 
 LINES = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")
 COLUMNS = (".parquet",)
-
-CAPACITY = "a value exceeds a capacity of the layout"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tidemark_conformance.tla.ir import (
     Expr,
     Fold,
     FunctionLit,
+    HasRule,
     Let,
     Lit,
     Loc,
@@ -21,6 +22,7 @@ from tidemark_conformance.tla.ir import (
     Mark,
     Op,
     Quant,
+    RuleGuard,
     SetFilter,
     SetMap,
     Unchanged,
@@ -195,6 +197,11 @@ def enabling(action: Action) -> Expr:
     A state predicate over the action's parameters, seen through marks, LET and operators of conjunctions.
     """
     return _enabling(action.body)[0]
+
+
+def guard_rules(action: Action) -> list[str]:
+    """The rules that the guards of an action ask for, in force or not, by name."""
+    return sorted({node.rule for node in walk(enabling(action)) if isinstance(node, HasRule | RuleGuard)})
 
 
 def place(expr: Expr, wanted: Callable[[Expr], bool], loc: Loc) -> Loc | None:

@@ -36,7 +36,8 @@ _LINE = re.compile(r"<<(\d+), (\d+), (\d+)>>")
 @dataclass(frozen=True, slots=True)
 class Step:
     """One record of a trace: the action (None: a stutter without one), its parameters in the action's order, and the
-    full next state of the variables that are no ghosts. `blocked`: an attempt that a rule refused, a stutter."""
+    full next state of the variables that are no ghosts. `blocked`: an attempt that a rule refused, a stutter; TLC asks
+    that the action with these parameters is not enabled."""
 
     action: str | None
     params: tuple[Value, ...]
@@ -208,13 +209,14 @@ class _Batch:
         self.replays = [Replay(trace.name, len(trace.steps)) for trace in traces]
         self.limits = [len(trace.steps) for trace in traces]
         self.skipped: set[tuple[int, int]] = set()  # (trace, check) that cannot be evaluated, both from 1
+        self.unasked: set[tuple[int, int]] = set()  # (trace, record), both from 1: blocked, guards without a value
         self.at: list[set[int]] = []
         self.false: dict[tuple[int, int], int] = {}
 
     def run(self, options: runner.Options, jar: str | Path | None) -> float:
         """Replays everything; returns the seconds TLC took."""
         seconds = 0.0
-        while len(self.skipped) + sum(bool(one.errors) for one in self.replays) <= MOST_ERRORS:
+        while len(self.skipped) + len(self.unasked) + sum(bool(one.errors) for one in self.replays) <= MOST_ERRORS:
             text, cfg = _Text(self).module()
             self.at = [set() for _ in self.traces]
             self.false = {}
@@ -271,8 +273,13 @@ class _Batch:
         last = result.trace[-1].state
         trace, position = int(last["tidemark_trace"]), int(last["tidemark_at"])
         one = self.replays[trace - 1]
-        one.errors.append(f"after record {position}: {result.reason}")
+        steps = self.traces[trace - 1].steps
         named = re.search(r"tidemark_check_(\d+)\b", result.reason or "")
+        attempt = (trace, position + 1)
+        if not named and position < len(steps) and steps[position].blocked and attempt not in self.unasked:
+            self.unasked.add(attempt)  # what cannot be evaluated is not enabled
+            return
+        one.errors.append(f"after record {position}: {result.reason}")
         if named:
             self._false_by_error(trace, int(named[1]), position)
             return
@@ -372,9 +379,10 @@ class _Text:
         """One trace: the initial values in the order of the variables, then <<action, parameters, changes>> each."""
         first = "<<" + ", ".join(self.reference(trace.initial[name]) for name in self.spec.variables) + ">>"
         steps, before = [], trace.initial
-        for step in trace.steps[: self.batch.limits[number - 1]]:
-            action = 0 if step.action is None or step.blocked else self.actions[step.action]
+        for at, step in enumerate(trace.steps[: self.batch.limits[number - 1]], 1):
+            action = 0 if step.action is None or (number, at) in self.batch.unasked else self.actions[step.action]
             params = ", ".join(self.reference(value) for value in step.params) if action else ""
+            action += len(self.actions) if step.blocked and action else 0
             steps.append(f"<<{action}, <<{params}>>, [tidemark |-> 0{self.changes(before, step.state)}]>>")
             before = step.state
         return f"tidemark_t{number} == <<{first}, <<" + ",\n    ".join(steps) + ">>>>"
@@ -406,6 +414,8 @@ class _Text:
             arity = self.spec.actions[name]
             call = "(" + ", ".join(f"tidemark_e[2][{at}]" for at in range(1, arity + 1)) + ")" if arity else ""
             arms.append(f"tidemark_e[1] = {number} -> {name}{call}")
+            refused = f"UNCHANGED <<{every}>> /\\ ~(ENABLED {name}{call})"
+            arms.append(f"tidemark_e[1] = {number + len(self.actions)} -> {refused}")
         return "tidemark_step(tidemark_e) == CASE " + "\n    [] ".join(arms)
 
     def next(self) -> str:

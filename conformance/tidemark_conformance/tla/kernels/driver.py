@@ -25,10 +25,10 @@ REASONS = (
 
 DRIVER = '''
 def number(p: "I64", d: "U8", at, end):
-    """The varint at `at`; p[POSITION] is then behind it, or -1 if it does not end inside the stream."""
+    """The varint at `at`; p[POSITION] is then behind it, or -1 if the stream or its 64 bits end before it does."""
     value = 0
     shift = 0
-    while at < end and shift < 64:
+    while at < end and shift < 63:
         b = d[at]
         at += 1
         value |= (b & 127) << shift
@@ -36,6 +36,9 @@ def number(p: "I64", d: "U8", at, end):
             p[POSITION] = at
             return value
         shift += 7
+    if at < end and d[at] < 2:
+        p[POSITION] = at + 1
+        return value | d[at] << 63
     p[POSITION] = -1
     return 0
 
@@ -118,7 +121,7 @@ def delta(p: "I64", d: "U8", at, end):
     p[LISTED] = 0
     n = number(p, d, at, end)
     at = p[POSITION]
-    if at < 0:
+    if at < 0 or n < 0:
         return 4
     cell = -1
     listed = 0
@@ -222,7 +225,8 @@ def record(p: "I64", kind, action, number_, snapshot):
             p[FIRSTS] = number_
         if kind == 1 and p[CHANGED] == 0:
             p[BLOCKED] = 1
-            act(p, action)
+            if act(p, action) and p[0] == 0 and p[FIRSTS] < 0 and refuses(p, action):
+                p[FIRSTS] = number_
             p[BLOCKED] = 0
             p[0] = 0
         if kind == 1:
@@ -301,6 +305,8 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
     if at < 0:
         return 1
     if at != end:
+        return 4
+    if flags < 0 or flags > 3:
         return 4
     if claimed != count or count == 0:
         return 3

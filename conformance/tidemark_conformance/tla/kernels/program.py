@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tidemark_conformance.tla.ir import (
     Action,
     Expr,
+    HasRule,
     If,
     Let,
     Loc,
@@ -34,6 +35,7 @@ from tidemark_conformance.tla.types import (
     size,
 )
 from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.walk import guard_rules
 
 NOT_A_STEP = "not a step"
 
@@ -97,7 +99,9 @@ class Generator:
         for i, action in enumerate(module.actions):
             self._action(i, action)
             self._ghosts(i, action)
+            self._refuses(i, action)
         self._dispatch("act", "check_action", len(actions))
+        self._dispatch("refuses", "check_refuses", len(actions))
         self._dispatch("ghosts", "check_ghosts", len(actions))
         for kind, one, named, start in self._families():
             for i, predicate in enumerate(named):
@@ -188,6 +192,14 @@ class Generator:
                 c.nest(["return True"])
             expressions.demand(c, expr, inner)
         self._finish(f"check_action_{index}", c, "p[0] == 0")
+
+    def _refuses(self, index: int, action: Action) -> None:
+        """Whether an attempt at the action is refused by nothing but its guards: none of their rules is out of force.
+
+        Somebody who keeps a rule that the check does without is still right to refuse.
+        """
+        rules = [f"({self.memory.hoist(HasRule(rule))} != 0)" for rule in guard_rules(action)]
+        self._finish(f"check_refuses_{index}", self._context(), " and ".join(rules) or "True")
 
     def _dispatch(self, name: str, target: str, count: int) -> None:
         lines = [f'def {name}(p: "I64", k) -> bool:']

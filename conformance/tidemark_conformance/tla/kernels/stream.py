@@ -144,10 +144,13 @@ def records(stream: bytes, cells: int, parameters: Sequence[int]) -> Iterator[Re
             at += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
+                if value >> 64:
+                    break
                 return value
             shift += 7
             if shift > 63:
-                raise Malformed(f"record {count} has a number of more than 64 bits")
+                break
+        raise Malformed(f"record {count} has a number of more than 64 bits")
 
     while True:
         if at >= len(stream):
@@ -156,6 +159,8 @@ def records(stream: bytes, cells: int, parameters: Sequence[int]) -> Iterator[Re
         kind, action = head & 3, (head >> 2) - 1
         if kind == END:
             flags, claimed = varint(), varint()
+            if head != END or flags > QUIESCENT + CAPACITY:
+                raise Malformed(f"the end record has the kind {head} and the flags {flags}, of which some mean nothing")
             yield _end(stream, at, flags, claimed, count)
             return
         node = varint()
