@@ -1,0 +1,115 @@
+------------------------ MODULE ReplicationLiveness ------------------------
+(***************************************************************************)
+(* What must happen, what is fair, and what is a fault. An action is fair   *)
+(* only if it helps: brokers hear of metadata, fetch and answer; the        *)
+(* controller decides, ends the sessions of brokers that are down and takes *)
+(* them back. Nothing that could answer for them is fair or even there: no  *)
+(* produce times out, no election is asked for. A fault happens or not.     *)
+(*                                                                         *)
+(* The same operator stands in the next-state relation and under WF: a      *)
+(* fair action with a weaker guard than the step would allow no behaviour.  *)
+(***************************************************************************)
+EXTENDS ReplicationProperties
+
+-----------------------------------------------------------------------------
+(* What must happen *)
+
+\* An acks=all produce is acknowledged or rejected.
+EveryProduceAnswered == \A b \in Brokers, v \in Values : waiting[b][v] > 0 ~> waiting[b][v] = 0
+
+\* f has records that the leader of its epoch does not have.
+Diverged(f) ==
+    \E l \in Brokers :
+        Leads(l) /\ Follows(f, l) /\ view[f].leaderEpoch = view[l].leaderEpoch /\ ~IsPrefix(log[f], log[l])
+
+\* Truncation terminates: a follower becomes a prefix of its leader, or the epoch ends.
+TruncationTerminates == \A f \in Brokers : Diverged(f) ~> ~Diverged(f)
+
+\* A pending AlterPartition is decided, or metadata settles it.
+ProposalResolves == \A b \in Brokers : pendingIsr[b].active ~> ~pendingIsr[b].active
+
+\* A partition without a leader gets one.
+LeaderReturns == Partition.leader = None ~> Partition.leader # None
+
+\* Once faults have stopped, all brokers are in sync again, for good.
+IsrBecomesFull == <>[]QuiescentIsrIsFull
+
+\* Once faults have stopped, all logs become equal, and all of them committed.
+LogsBecomeEqual == <>[]QuiescentLogsEqual
+
+-----------------------------------------------------------------------------
+(* What helps *)
+
+\* A broker hears of metadata.
+Hear(b) == \E n \in 1..MaxMetadata : ApplyMetadata(b, n)
+
+\* A fetch is sent if the leader would learn or tell something; Kafka's fetch waits in the purgatory until then.
+WorthFetching(f, l, request) ==
+    /\ Running(l) /\ FetchError(l, request) \in {"NONE", "OFFSET_OUT_OF_RANGE"}
+    /\ \/ FetchError(l, request) # "NONE" \/ Diverges(l, request)
+       \/ request.offset < Leo(l) \/ remoteLeo[l][f] # request.offset \/ remoteEpoch[l][f] # request.brokerEpoch
+       \/ highWatermark[f] # Min(highWatermark[l], request.offset)
+Fetch(f, l) == SendFetch(f, l) /\ WorthFetching(f, l, fetch'[f][l])
+
+\* The broker that was asked answers, with all that the response may carry.
+Answer(l, f) ==
+    \/ \E n \in 0..MaxFetch :
+        /\ fetch[f][l].type = "request"
+        /\ n = Min(MaxFetch, Max(0, Leo(l) - fetch[f][l].offset))
+        /\ HandleFetch(l, f, n)
+    \/ AnswerDiverging(l, f)
+    \/ RejectFetch(l, f)
+
+\* The follower takes the answer.
+Take(f, l) ==
+    \/ FollowerAppend(f, l)
+    \/ FollowerTruncate(f, l)
+    \/ FollowerOutOfRange(f, l)
+    \/ DropFetchResponse(f, l)
+
+\* The leader answers a produce that waits; it does not time out.
+Reply(b, v) ==
+    \/ waiting[b][v] > 0 /\ CompleteProduce(b, v, waiting[b][v] - 1)
+    \/ FailProduce(b, v, "NOT_LEADER_OR_FOLLOWER")
+    \/ FailProduce(b, v, "NOT_ENOUGH_REPLICAS_AFTER_APPEND")
+
+\* The leader proposes to take back a replica that has caught up.
+Expand(b) == \E f \in Brokers : ExpandIsr(b, f)
+
+\* The session of a broker that is down expires.
+Expire(b) == ~Running(b) /\ \E l \in Leaders : FenceBroker(b, l)
+
+\* A broker starts again, and is unfenced.
+Restart(b) == \E l \in Leaders : RegisterBroker(b, l)
+Return(b)  == \E l \in Leaders : UnfenceBroker(b, l)
+
+Help ==
+    \/ \E b \in Brokers :
+        \/ Hear(b) \/ Expand(b) \/ Expire(b) \/ Restart(b) \/ Return(b)
+        \/ ResendAlterPartition(b) \/ HandleAlterPartition(b) \/ HandleAlterPartitionReply(b)
+    \/ \E f, l \in Brokers : Fetch(f, l) \/ Answer(l, f) \/ Take(f, l)
+    \/ \E b \in Brokers, v \in Values : Reply(b, v)
+
+-----------------------------------------------------------------------------
+(* What is fair: what helps *)
+
+FairMetadata  == \A b \in Brokers : WF_vars(Hear(b))
+FairFetching  == \A f, l \in Brokers : WF_vars(Fetch(f, l)) /\ WF_vars(Answer(l, f)) /\ WF_vars(Take(f, l))
+FairReplies   == \A b \in Brokers, v \in Values : WF_vars(Reply(b, v))
+FairProposals ==
+    \A b \in Brokers :
+        /\ WF_vars(Expand(b)) /\ WF_vars(ResendAlterPartition(b))
+        /\ WF_vars(HandleAlterPartition(b)) /\ WF_vars(HandleAlterPartitionReply(b))
+FairSessions  == \A b \in Brokers : WF_vars(Expire(b)) /\ WF_vars(Restart(b)) /\ WF_vars(Return(b))
+
+-----------------------------------------------------------------------------
+(* Faults: the environment's, and decisions that nothing asked for *)
+
+Fault(kind) ==
+    \/ kind = "elect"      /\ \E l \in Brokers : ElectLeader(l)
+    \/ kind = "fence"      /\ \E b \in Brokers, l \in Leaders : Running(b) /\ FenceBroker(b, l)
+    \/ kind = "crash"      /\ \E b \in Brokers, keep \in Offsets : CrashBroker(b, keep)
+    \/ kind = "shrink"     /\ \E b, f \in Brokers : ShrinkIsr(b, f)
+    \/ kind = "lose fetch" /\ \E f, l \in Brokers : LoseFetch(f, l)
+    \/ kind = "lose alter" /\ \E b \in Brokers : LoseAlterPartition(b)
+=============================================================================
