@@ -149,6 +149,16 @@ class TestCallbacks:
         assert consumer.heard()[1:] == [("revoked", parts("t0p0"))]
         assert (consumer.subscriptions.owned, consumer.membership.state) == ((), MemberState.UNJOINED)
 
+    def test_a_reset_ends_a_revocation(self) -> None:
+        consumer = Consumer(COOPERATIVE)
+        consumer.rebalance("t0p0 t0p1")
+        assert consumer.rebalance("t0p1")
+        consumer.membership.on_generation_reset(Errors.UNKNOWN_MEMBER_ID)
+        assert consumer.membership.on_join_prepare(0) == JoinPrepare(True)
+        assert consumer.heard()[-1] == ("lost", parts("t0p0 t0p1"))
+        with pytest.raises(BrokenInvariant, match="no revocation"):
+            consumer.membership.finish_revocation()
+
     def test_leaving_in_a_rebalance_is_losing(self) -> None:
         consumer = Consumer(COOPERATIVE)
         consumer.rebalance("t0p0")
@@ -187,6 +197,9 @@ class TestCallbacks:
         assert not consumer.rebalance("t0p1")
         assert consumer.heard() == [("lost", parts("t0p0")), ("assigned", ())]
         assert consumer.membership.rejoin_needed
+        # That is made good with the assignment; the next revocation is one.
+        assert consumer.rebalance("")
+        assert consumer.heard() == [("revoked", parts("t0p1"))]
 
     def test_without_that_rule_it_revokes_as_kafka_does(self) -> None:
         consumer = Consumer(COOPERATIVE)
@@ -259,6 +272,10 @@ class TestJoining:
         assert not consumer.membership.rejoin_needed
         consumer.membership.on_metadata({"t0": 1, "t1": 3})
         assert consumer.membership.rejoin_needed
+        # Another leads in the next generation.
+        consumer.rebalance("t0p0")
+        consumer.membership.on_metadata({"t0": 1, "t1": 4})
+        assert not consumer.membership.rejoin_needed
 
     def test_out_of_order_calls_are_defects(self) -> None:
         consumer = Consumer(COOPERATIVE)
