@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark.changes import EPOCH_START, REMOTE
+from tidemark.changes import EPOCH_START, REMOTE, REMOTE_EPOCH
 from tidemark.controller.records import PartitionChangeRecord, Record
 from tidemark.controller.replication_control import ReplicationControl
 from tidemark.errors import NONE
@@ -81,7 +81,7 @@ def _count_fetch(self: Partition, request: FetchRequest, now: int, diverges: boo
     if replica.log_end_offset != offset:  # or replica.broker_epoch != request.broker_epoch
         replica.log_end_offset = offset
         replica.broker_epoch = request.broker_epoch
-        self._changes.mask |= REMOTE
+        self._changes.mask |= REMOTE | REMOTE_EPOCH
     self._maybe_advance_high_watermark()
 
 

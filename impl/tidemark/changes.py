@@ -20,7 +20,7 @@ ROLE = 32
 EPOCH_START = 64
 """The leader's log end offset when its epoch began."""
 REMOTE = 128
-"""What the leader knows of its followers."""
+"""What the leader knows of its followers' log ends."""
 PENDING = 256
 """The leader's undecided AlterPartition."""
 PURGATORY = 512
@@ -29,7 +29,11 @@ FETCH_STATE = 1024
 """The follower's fetch position."""
 PROCESS = 2048
 """The process started, registered or ended."""
-EVERYTHING = 4095
+REMOTE_EPOCH = 4096
+"""What the leader knows of its followers' incarnations."""
+PRODUCED = 8192
+"""A leader appended what a client sent."""
+EVERYTHING = 16383
 
 
 class Changes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidemark.changes import CHECKPOINT, FLUSHED, HIGH_WATERMARK, LOG, Changes
+from tidemark.changes import CHECKPOINT, FLUSHED, HIGH_WATERMARK, LOG, PRODUCED, Changes
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset, LeaderEpochCache
 from tidemark.log.storage import Payload, RecordBatch, Storage, read_batches
 
@@ -35,7 +35,7 @@ class Log:
         self.epoch_cache.assign(leader_epoch, base_offset)
         self.storage.append(RecordBatch(base_offset, leader_epoch, payloads))
         self.end_offset = base_offset + len(payloads)
-        self._changes.mask |= LOG
+        self._changes.mask |= LOG | PRODUCED
         return base_offset
 
     def append_as_follower(self, batches: Sequence[RecordBatch]) -> None:

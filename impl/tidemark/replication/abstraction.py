@@ -22,9 +22,8 @@
 | `alter` | the exchange between a broker and the controller |
 
 A *unit* is what is computed and compared at once: one broker's part of a variable, one exchange. Its cells come as the
-layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0. Where a unit has many cells
-and
-few of them say anything, there is a *key*, a tuple of what they depend on, and a function from the key to the cells.
+layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0. An exchange has many cells of
+which few say anything: it has a *key*, a tuple of what they depend on, and a function from the key to the cells.
 """
 
 from __future__ import annotations
@@ -58,9 +57,12 @@ class Host(Protocol):
     """A machine: its disk, its process if one runs, and how the last one ended ("stopped", "crashed", "lossy")."""
 
     id: BrokerId
-    storage: Storage
     broker: Broker | None
     down: str
+
+    @property
+    def storage(self) -> Storage:
+        """The disk."""
 
 
 class FetchExchange(Protocol):
@@ -398,7 +400,7 @@ class Abstraction:
             return self.table.idle
         response, tag = exchange.response, self.table.fetch_tags
         if response is not None:
-            if response.error != NONE:
+            if response.error is not NONE:
                 error = self.table.fetch_error[response.error]
                 return tag.error, request.current_leader_epoch, request.fetch_offset, error, response.log_end_offset
             diverging = response.diverging

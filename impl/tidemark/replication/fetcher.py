@@ -51,8 +51,8 @@ class ReplicaFetcher:
             or not self._rules.match_fetch_epoch(request.current_leader_epoch, partition.leader_epoch)
         ):
             return DROP
-        if response.error != NONE:
-            return OUT_OF_RANGE if response.error == OFFSET_OUT_OF_RANGE else DROP
+        if response.error is not NONE:
+            return OUT_OF_RANGE if response.error is OFFSET_OUT_OF_RANGE else DROP
         return APPEND if response.diverging is None else TRUNCATE
 
     def follower_append(self, request: FetchRequest, response: FetchResponse) -> None:

@@ -11,7 +11,7 @@ clock; offsets count records.
 
 from __future__ import annotations
 
-from tidemark.changes import EPOCH_START, FETCH_STATE, PENDING, REMOTE, ROLE, Changes
+from tidemark.changes import EPOCH_START, FETCH_STATE, PENDING, REMOTE, REMOTE_EPOCH, ROLE, Changes
 from tidemark.errors import (
     FENCED_LEADER_EPOCH,
     INELIGIBLE_REPLICA,
@@ -173,8 +173,7 @@ class Partition:
                 replica.log_end_offset = UNKNOWN_OFFSET
                 replica.broker_epoch = UNKNOWN_BROKER_EPOCH
                 replica.last_caught_up_ms = now
-        self._take(state)
-        self.is_leader = True
+        self._take(state, True)
         self._install_isr(state.isr, None)
         self._maybe_advance_high_watermark()
 
@@ -194,21 +193,28 @@ class Partition:
             self.last_fetched_epoch = rules.carried_epoch(
                 self.last_fetched_epoch, self.leader_epoch, state.leader_epoch
             )
-        self._take(state)
-        self.is_leader = False
+        self._take(state, False)
         self.isr = state.isr
         self.pending = None
 
-    def _take(self, state: PartitionState) -> None:
+    def _take(self, state: PartitionState, leads: bool) -> None:
+        mask = ROLE | FETCH_STATE
+        if leads or self.is_leader:
+            mask |= EPOCH_START | REMOTE | REMOTE_EPOCH
+        if self.pending is not None:
+            mask |= PENDING
+        self._changes.mask |= mask
+        self.is_leader = leads
         self.leader_id = state.leader
         self.leader_epoch = state.leader_epoch
         self.partition_epoch = state.partition_epoch
-        self._changes.mask |= ROLE | EPOCH_START | REMOTE | PENDING | FETCH_STATE
 
     # --- the high watermark ---------------------------------------------------------------------------------------
 
     def _install_isr(self, isr: frozenset[BrokerId], pending: PendingIsr | None) -> None:
         """Take a committed and a pending ISR, and decide which followers the high watermark counts from now on."""
+        if pending is not self.pending:
+            self._changes.mask |= PENDING
         self.isr = isr
         self.pending = pending
         counted = isr
@@ -221,7 +227,6 @@ class Partition:
                 counted = counted | proposed
         self._counted = tuple([replica for replica in self.remote.values() if replica.broker_id in counted])
         self._hw_may_advance = self._rules.hw_blocked_under_min_isr(len(isr), self._effective_min_isr)
-        self._changes.mask |= PENDING
 
     def _maybe_advance_high_watermark(self) -> None:
         """The least log end of those that count; it never goes down on a leader."""
@@ -335,10 +340,12 @@ class Partition:
         offset = request.fetch_offset
         if offset >= self.log.end_offset:
             replica.last_caught_up_ms = now
-        if replica.log_end_offset != offset or replica.broker_epoch != request.broker_epoch:
+        if replica.log_end_offset != offset:
             replica.log_end_offset = offset
-            replica.broker_epoch = request.broker_epoch
             self._changes.mask |= REMOTE
+        if replica.broker_epoch != request.broker_epoch:
+            replica.broker_epoch = request.broker_epoch
+            self._changes.mask |= REMOTE_EPOCH
         self._maybe_advance_high_watermark()
 
     # --- the ISR --------------------------------------------------------------------------------------------------
@@ -403,7 +410,7 @@ class Partition:
         """
         if not self.is_leader or self.pending is None or reply.leader_epoch != self.leader_epoch:
             return
-        if reply.error == NONE:
+        if reply.error is NONE:
             if reply.partition_epoch >= self.partition_epoch:
                 self.partition_epoch = reply.partition_epoch
                 self._changes.mask |= ROLE

@@ -10,8 +10,8 @@ all). Units differ in how they are compared:
     ENTRIES    the same of a sequence that changes seldom
     WAITING    the delayed produces of a broker: a map, of which one entry comes or goes
 
-The exchanges have many cells and repeat a lot: a key seen in one is kept as a `Node` with the bytes that lead from it to
-others.
+The exchanges have many cells and repeat a lot: a key seen in one is kept as a `Node` with the bytes that lead from it
+to others.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ QUIESCENT, CAPACITY = 1, 2
 NUMBER, CELLS, RECORDS, ENTRIES, WAITING = range(5)
 
 OF_MARK: dict[int, tuple[str, ...]] = {
-    marks.LOG: ("log", "produced"),
+    marks.LOG: ("log",),
+    marks.PRODUCED: ("produced",),
     marks.FLUSHED: ("flushed",),
     marks.EPOCHS: ("epochCache",),
     marks.HIGH_WATERMARK: ("highWatermark",),
     marks.CHECKPOINT: ("checkpoint",),
     marks.ROLE: ("view",),
     marks.EPOCH_START: ("epochStart",),
-    marks.REMOTE: ("remoteLeo", "remoteEpoch"),
+    marks.REMOTE: ("remoteLeo",),
+    marks.REMOTE_EPOCH: ("remoteEpoch",),
     marks.PENDING: ("pendingIsr",),
     marks.PURGATORY: ("waiting",),
     marks.FETCH_STATE: ("lastFetchedEpoch",),
@@ -124,6 +126,9 @@ Difference = tuple[int, int, bytes, int]
 the cell behind the last one. Cells are numbered in the whole state."""
 
 
+NO_DIFFERENCE: Difference = (0, 0, b"", 0)
+
+
 def difference(old: Cells, new: Cells, place: int) -> Difference:
     """Compare two tuples of cells, of which the first is number `place`."""
     count, first, behind = 0, 0, 0
@@ -151,8 +156,8 @@ class Node:
 
 
 class Edge:
-    """A step from a node: to which; the difference, and its bytes when nothing else changes; the same without the tag,
-    for when records come or go between the tag and the rest."""
+    """A step from a node: to which; the difference; all that is written when nothing else changes; and the difference
+    without the tag, for when records come or go between the tag and the rest."""
 
     __slots__ = ("alone", "node", "rest", "whole")
 
@@ -164,14 +169,14 @@ class Edge:
         self.alone = VARINT[count] + VARINT[first] + ending if count else b"\0"
 
 
-class Unit(NamedTuple):
-    """One broker's part of a variable: where it is kept, its first cell, how it is compared, what computes it, how many
-    cells it has; the variable and the broker."""
+Written = tuple[int, int, int, Callable[..., Any]]
+"""What writing a unit takes: where it is kept, its first cell, how it is compared, what computes it."""
 
-    number: int
-    first: int
-    kind: int
-    compute: Callable[..., Any]
+
+class Unit(NamedTuple):
+    """One broker's part of a variable: how it is written, how many cells it has; the variable and the broker."""
+
+    written: Written
     cells: int
     variable: str
     broker: int
@@ -196,7 +201,7 @@ class Plan:
         self.steps: dict[tuple[Any, ...], bytes] = {}
         self.refusals: dict[tuple[Any, ...], bytes] = {}
         self.units = _units(table)
-        self.of_mark: list[dict[int, tuple[Unit, ...]]] = [{} for _ in range(table.count)]
+        self.of_mark: list[dict[int, tuple[Written, ...]]] = [{} for _ in range(table.count)]
         self.beginnings: dict[int, Beginning] = {}
         self.fetches = table.count**2
         self.first_of_exchange = [
@@ -234,11 +239,11 @@ class Plan:
             out += VARINT[domain[param]]
         return bytes(out)
 
-    def units_of(self, broker: int, mask: int) -> tuple[Unit, ...]:
+    def units_of(self, broker: int, mask: int) -> tuple[Written, ...]:
         """The units that a broker's marks concern, in the order of their cells."""
         names = {name for mark, concerned in OF_MARK.items() if mask & mark for name in concerned}
         found = self.of_mark[broker][mask] = tuple(
-            [unit for unit in self.units if unit.variable in names and unit.broker in (broker, -1)]
+            [unit.written for unit in self.units if unit.variable in names and unit.broker in (broker, -1)]
         )
         return found
 
@@ -255,7 +260,8 @@ class Plan:
             other = self._nodes[number, key] = Node(cells)
         place = self.first_of_exchange[number]
         whole = difference(node.cells, cells, place)
-        found = node.edges[key] = Edge(other, whole, difference(node.cells[1:], cells[1:], place + 1))
+        rest = difference(node.cells[1:], cells[1:], place + 1) if number < self.fetches else NO_DIFFERENCE
+        found = node.edges[key] = Edge(other, whole, rest)
         return found
 
 
@@ -285,5 +291,5 @@ def _units(table: Table) -> tuple[Unit, ...]:
     for number, (first, variable, broker) in enumerate(sorted(places)):
         kind, compute = OF_BROKERS.get(variable, (NUMBER, Abstraction.produced))
         cells = int(table.variables[variable]["cells"]) // (1 if broker < 0 else table.count)
-        units.append(Unit(number, first, kind, compute, cells, variable, broker))
+        units.append(Unit((number, first, kind, compute), cells, variable, broker))
     return tuple(units)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidemark.replication.broker import RUNNING
+from tidemark.replication.broker import RUNNING, Broker
 from tidemark.replication.messages import BrokerId
 from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
 
@@ -67,9 +67,11 @@ def _replicate(cluster: Cluster) -> None:
     """Every follower fetches once, every leader sees to its ISR and its purgatory."""
     for follower in cluster.replicas:
         for connection in cluster.network.fetches[follower]:
+            if connection.request is None:
+                continue
             if connection.read is not None:
                 cluster.read_fetch(connection)
-            elif connection.request is not None and connection.response is None:
+            elif connection.response is None:
                 cluster.receive_fetch(connection, 3)
             if connection.response is not None:
                 cluster.receive_response(connection)
@@ -83,21 +85,23 @@ def _replicate(cluster: Cluster) -> None:
             cluster.receive_alter_reply(broker_id)
             cluster.receive_alter_partition(broker_id)
             cluster.receive_alter_reply(broker_id)
-        cluster.resend_alter_partition(broker_id)
-        _lead(cluster, broker_id)
+        broker = cluster.hosts[broker_id].up
+        if broker is not None:
+            if broker.partition.pending is not None:
+                cluster.resend_alter_partition(broker_id)
+            _lead(cluster, broker)
 
 
-def _lead(cluster: Cluster, broker_id: BrokerId) -> None:
-    broker = cluster.up(broker_id)
-    if broker is None:
-        return
-    if broker.partition.is_leader:
+def _lead(cluster: Cluster, broker: Broker) -> None:
+    partition = broker.partition
+    if partition.is_leader and len(partition.isr) < cluster.count:
         for follower in cluster.replicas:
-            if follower not in broker.partition.isr and cluster.control.registrations[follower].active:
-                cluster.expand_isr(broker_id, follower)
-    for payload in list(broker.purgatory.waiting):
-        if not cluster.fail_produce(broker_id, payload):
-            cluster.complete_produce(broker_id, payload)
+            if follower not in partition.isr and cluster.control.registrations[follower].active:
+                cluster.expand_isr(broker.id, follower)
+    if broker.purgatory.waiting:
+        for payload in list(broker.purgatory.waiting):
+            if not cluster.fail_produce(broker.id, payload):
+                cluster.complete_produce(broker.id, payload)
 
 
 def _waits(cluster: Cluster, broker_id: BrokerId) -> bool:

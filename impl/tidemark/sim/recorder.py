@@ -15,8 +15,8 @@ import crc32c
 
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
 from tidemark.log.storage import Payload, RecordBatch
-from tidemark.replication.abstraction import Abstraction, CapacityExceeded, Cells
-from tidemark.sim.cluster import Cluster, Host
+from tidemark.replication.abstraction import Abstraction, CapacityExceeded, Cells, Host
+from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import (
     APPENDED,
     CAPACITY,
@@ -36,7 +36,7 @@ from tidemark.sim.encoding import (
     Edge,
     Node,
     Plan,
-    Unit,
+    Written,
 )
 
 
@@ -79,9 +79,9 @@ class Recorder:
         self._steps = plan.steps
         self._fetches = plan.fetches
         self._control = cluster.control
-        self._hosts = cluster.hosts
+        self._hosts: Sequence[Host] = cluster.hosts
         self._changes = [host.changes for host in cluster.hosts]
-        self._connections = cluster.network.connections
+        self._connections: Sequence[Any] = cluster.network.connections
         self._moved = cluster.network.moved
         self._out = bytearray()
         self._kept: list[Any] = []
@@ -114,14 +114,14 @@ class Recorder:
         plan = self._plan
         table = plan.table
         nothing: dict[int, Any] = {NUMBER: 0, RECORDS: [], ENTRIES: (), WAITING: {}}
-        self._kept = [(0,) * unit.cells if unit.kind == CELLS else nothing[unit.kind] for unit in plan.units]
+        self._kept = [nothing.get(unit.written[2], (0,) * unit.cells) for unit in plan.units]
         self._registered = [(None, (0,) * table.registered_cells)] * table.count
         self._exchanges = [Node((0,) * table.fetch_cells) for _ in range(plan.fetches)]
         self._exchanges += [Node((0,) * table.alter_cells) for _ in range(table.count)]
         self._batches = [()] * len(self._connections)
         self._write_controller(PARTITION | REGISTRATIONS)
         for unit in plan.units:
-            self._write_units((unit,), self._hosts[unit.broker])
+            self._write_units((unit.written,), self._hosts[unit.broker])
         for number in range(len(self._connections)):
             self._write_exchange(number)
         record = bytes([STUTTER, 0]) + VARINT[self._count] + bytes(self._out)
@@ -208,16 +208,15 @@ class Recorder:
                     self._registered[broker] = registration, new
                     self._write_cells(first + width * broker, old, new)
 
-    def _write_units(self, units: tuple[Unit, ...], host: Host) -> None:
+    def _write_units(self, units: tuple[Written, ...], host: Host) -> None:
         """Some units of one broker, in the order of their cells."""
         kept, see = self._kept, self.abstraction
-        for unit in units:
-            number, kind = unit.number, unit.kind
-            new, old = unit.compute(see, host), kept[number]
+        for number, first, kind, compute in units:
+            new, old = compute(see, host), kept[number]
             if kind == NUMBER:
                 if new != old:
                     kept[number] = new
-                    out, first = self._out, unit.first
+                    out = self._out
                     out += VARINT[first - self._behind]
                     out += ZIGZAG[new]
                     self._behind = first + 1
@@ -225,16 +224,16 @@ class Recorder:
             elif kind == CELLS:
                 if new != old:
                     kept[number] = new
-                    self._write_cells(unit.first, old, new)
+                    self._write_cells(first, old, new)
             elif kind == RECORDS:
                 kept[number] = new[:]
-                self._write_log(unit.first, old, new)
+                self._write_log(first, old, new)
             elif kind == WAITING:
                 kept[number] = new.copy()
-                self._write_waiting(unit.first, old, new)
+                self._write_waiting(first, old, new)
             else:
                 kept[number] = new[:]
-                self._write_entries(unit.first, old, new, see.epoch_entry_cells, 2)
+                self._write_entries(first, old, new, see.epoch_entry_cells, 2)
 
     def _write_cells(self, first: int, old: Cells, new: Cells) -> None:
         """A few cells."""
@@ -271,14 +270,17 @@ class Recorder:
 
     def _write_records(self, first: int, start: int, batches: Sequence[RecordBatch], came: bool) -> None:
         """A sequence of records whose length is cell `first`: batches came or went behind its first `start` records."""
-        out, count, gap, last = self._out, 1, 2 * start, batches[-1]
+        out, values, count, gap, last = self._out, self.abstraction.values, 1, 2 * start, batches[-1]
         end = start + last.base_offset + len(last.records) - batches[0].base_offset
         out += VARINT[first - self._behind]
         out += ZIGZAG[end if came else start]
         for batch in batches:
             epoch = batch.leader_epoch
             for payload in batch.records:
-                out += APPENDED[gap, epoch, self.abstraction.value(payload)] if came else REMOVED[gap, epoch]
+                if came:
+                    out += APPENDED[gap, epoch, values.get(payload) or self.abstraction.value(payload)]
+                else:
+                    out += REMOVED[gap, epoch]
                 count += 2 if epoch else 1
                 gap = 0
         self._behind = first + 1 + 2 * end
@@ -291,10 +293,12 @@ class Recorder:
         common = min(len(old), len(new))
         while common and old[common - 1] is not new[common - 1]:
             common -= 1
-        if common < len(old) or common < len(new):
+        if common == len(old) == len(new) - 1:
+            self._write_flat(first, width * common, (), cells_of(new[-1]), width)
+        elif common < len(old) or common < len(new):
             self._write_flat(first, width * common, flat(old[common:], cells_of), flat(new[common:], cells_of), width)
 
-    def _write_flat(self, first: int, start: int, before: list[int], after: list[int], width: int) -> None:
+    def _write_flat(self, first: int, start: int, before: Sequence[int], after: Sequence[int], width: int) -> None:
         """A sequence's length, and its cells from the one numbered `start` on."""
         out, behind, count = self._out, self._behind, self._count
         if len(before) != len(after):
@@ -378,15 +382,15 @@ class Recorder:
         for broker, host in enumerate(self._hosts):
             put(table.offset("registered") + table.registered_cells * broker, see.registered(host))
         for unit in plan.units:
-            found = unit.compute(see, self._hosts[unit.broker])
-            if unit.kind == WAITING:
+            _, first, kind, compute = unit.written
+            found = compute(see, self._hosts[unit.broker])
+            if kind == WAITING:
                 for payload, delayed in found.items():
-                    cells[unit.first + see.values[payload] - 1] = delayed.required_offset
-            elif unit.kind in (RECORDS, ENTRIES):
-                cells_of = see.batch_cells if unit.kind == RECORDS else see.epoch_entry_cells
-                put(unit.first, sequence(found, cells_of, 2))
+                    cells[first + see.values[payload] - 1] = delayed.required_offset
+            elif kind in (RECORDS, ENTRIES):
+                put(first, sequence(found, see.batch_cells if kind == RECORDS else see.epoch_entry_cells, 2))
             else:
-                put(unit.first, (found,) if unit.kind == NUMBER else found)
+                put(first, (found,) if kind == NUMBER else found)
         for number, connection in enumerate(self._connections):
             first = plan.first_of_exchange[number]
             if number >= self._fetches:

@@ -18,10 +18,11 @@ from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
 from tidemark.sim.cluster import Cluster
+from tidemark.sim.encoding import Plan
 from tidemark.sim.healing import beyond_repair, heal
 from tidemark.sim.profiles import MIXES, PROFILES, Profile
 from tidemark.sim.readback import lost_payloads
-from tidemark.sim.recorder import Plan, Recorder
+from tidemark.sim.recorder import Recorder
 from tidemark.sim.scenario import Scenario
 
 WORD = 48

@@ -42,8 +42,9 @@ from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
 from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
+from tidemark.sim.encoding import Plan
 from tidemark.sim.readback import lost_payloads
-from tidemark.sim.recorder import Plan, Recorder
+from tidemark.sim.recorder import Recorder
 
 FIRST_PAYLOAD_INSIDE = 1 << 20
 """Records of a text that drives somebody else's cluster are numbered from here."""

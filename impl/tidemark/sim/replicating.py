@@ -1,0 +1,241 @@
+"""The events of replication: fetches, produces, ISR proposals.
+
+An event method runs one handler, moves the messages that it made, and tells the recorder which action of the
+specification that was; it returns False, and nothing has happened, when the event is not possible now.
+"""
+
+from __future__ import annotations
+
+from tidemark.errors import NONE
+from tidemark.log.storage import Payload
+from tidemark.replication import fetcher as fetching
+from tidemark.replication.messages import (
+    AlterPartitionRequest,
+    BrokerId,
+    PendingRead,
+    ProduceRequest,
+    Refused,
+)
+from tidemark.sim.network import FetchConnection
+from tidemark.sim.state import ClusterState
+
+
+class Replication(ClusterState):
+    """What leaders and followers do, and what becomes of their messages."""
+
+    __slots__ = ()
+
+    # --- fetch ----------------------------------------------------------------------------------------------------
+
+    def send_fetch(self, follower: BrokerId) -> bool:
+        """A follower asks the leader that it knows of."""
+        broker = self.hosts[follower].up
+        if broker is None:
+            return False
+        source = broker.partition.leader_id
+        if source is None or source == follower:
+            return False
+        connection = self.network.fetches[follower][source]
+        if connection.request is not None:
+            return False
+        connection.ask(broker.fetcher.send_fetch())
+        self.recorder.step("SendFetch", follower, source)
+        return True
+
+    def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
+        """A fetch request arrives at its source; `lazily`: its bytes are read later."""
+        source, follower, request = connection.source, connection.follower, connection.request
+        broker = self.hosts[source].up
+        if (
+            broker is None
+            or request is None
+            or connection.read is not None
+            or connection.response is not None
+            or self.network.cut[follower][source]
+        ):
+            return False
+        answer = broker.partition.receive_fetch(request, limit, self.clock(source), lazily)
+        if isinstance(answer, PendingRead):
+            connection.begin_read(answer)
+            self.recorder.step("ValidateFetch", source, follower, answer.limit)
+            return True
+        connection.answer(answer)
+        if answer.error is not NONE:
+            self.recorder.step("RejectFetch", source, follower)
+        elif answer.diverging is not None:
+            self.recorder.step("AnswerDiverging", source, follower)
+        else:
+            batches = answer.records
+            count = sum([len(batch.records) for batch in batches]) if batches else 0
+            self.recorder.step("HandleFetch", source, follower, count)
+        return True
+
+    def read_fetch(self, connection: FetchConnection) -> bool:
+        """The socket takes the bytes of a validated fetch."""
+        broker, read = self.hosts[connection.source].up, connection.read
+        if broker is None or read is None:
+            return False
+        connection.answer(broker.partition.read_fetch(read))
+        self.recorder.step("ReadFetch", connection.source, connection.follower)
+        return True
+
+    def receive_response(self, connection: FetchConnection, adopt_first: bool = False) -> bool:
+        """A fetch response arrives at the follower. `adopt_first`: of a diverging one it would like to take the high
+        watermark and nothing more, for now."""
+        follower, source = connection.follower, connection.source
+        request, response = connection.request, connection.response
+        broker = self.hosts[follower].up
+        if broker is None or request is None or response is None or self.network.cut[source][follower]:
+            return False
+        fetcher, record = broker.fetcher, self.recorder
+        verdict = fetcher.verdict(source, request, response)
+        if verdict == fetching.TRUNCATE and adopt_first:
+            if fetcher.follower_adopt_hw(response):
+                record.step("FollowerAdoptHw", follower, source)
+            else:
+                record.blocked("FollowerAdoptHw", follower, source)
+            return True
+        connection.clear()
+        if verdict == fetching.APPEND:
+            fetcher.follower_append(request, response)
+            record.step("FollowerAppend", follower, source)
+        elif verdict == fetching.TRUNCATE:
+            fetcher.follower_truncate(response)
+            record.step("FollowerTruncate", follower, source)
+        elif verdict == fetching.OUT_OF_RANGE:
+            fetcher.follower_out_of_range(response)
+            record.step("FollowerOutOfRange", follower, source)
+        else:
+            record.step("DropFetchResponse", follower, source)
+        return True
+
+    def lose_fetch(self, connection: FetchConnection) -> bool:
+        """The connection breaks; a new one starts idle."""
+        if connection.request is None:
+            return False
+        connection.clear()
+        self.recorder.step("LoseFetch", connection.follower, connection.source)
+        return True
+
+    # --- produce --------------------------------------------------------------------------------------------------
+
+    def append_record(self, broker_id: BrokerId, payload: Payload, acks: str) -> bool:
+        """A produce attempt arrives at a broker that believes to lead."""
+        broker = self.hosts[broker_id].up
+        if broker is None or not broker.partition.is_leader:
+            return False
+        response = broker.append_record(ProduceRequest(payload, acks), self.clock(broker_id))
+        value = len(self.recorder.abstraction.values) + 1
+        if isinstance(response, Refused):
+            self.recorder.blocked("AppendRecord", broker_id, value, acks)
+            self.answers.failed.append(payload)
+        else:
+            self.recorder.step("AppendRecord", broker_id, value, acks)
+        return True
+
+    def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
+        """The purgatory looks at a waiting produce."""
+        broker = self.hosts[broker_id].up
+        if broker is None:
+            return False
+        response = broker.purgatory.complete_produce(payload)
+        if response is None:
+            return False
+        value = self.recorder.abstraction.values[payload]
+        if isinstance(response, Refused):
+            would_be_told = broker.purgatory.waiting[payload].base_offset
+            self.recorder.blocked("CompleteProduce", broker_id, value, would_be_told)
+            return True
+        self.recorder.step("CompleteProduce", broker_id, value, response.base_offset)
+        if reply_arrives:
+            self.answers.acked[payload] = response.base_offset
+        else:
+            self.answers.lost_replies.append(payload)
+        return True
+
+    def fail_produce(self, broker_id: BrokerId, payload: Payload) -> bool:
+        """The purgatory answers a waiting produce with the error that is due."""
+        broker = self.hosts[broker_id].up
+        if broker is None:
+            return False
+        response = broker.purgatory.fail_produce(payload, self.clock(broker_id))
+        if response is None:
+            return False
+        value = self.recorder.abstraction.values[payload]
+        self.recorder.step("FailProduce", broker_id, value, response.error)
+        self.answers.failed.append(payload)
+        return True
+
+    # --- the ISR --------------------------------------------------------------------------------------------------
+
+    def shrink_isr(self, broker_id: BrokerId, member: BrokerId | None = None) -> bool:
+        """The leader's periodic check finds a member that lags (`member`: this one)."""
+        broker = self.hosts[broker_id].up
+        if broker is None or not broker.partition.is_leader or not self.network.alters[broker_id].idle:
+            return False
+        if member is None:
+            member = broker.partition.lagging_member(self.clock(broker_id))
+        request = None if member is None else broker.partition.shrink_isr(member, broker.epoch)
+        if request is None:
+            return False
+        self.network.alters[broker_id].ask(request)
+        self.recorder.step("ShrinkIsr", broker_id, member)
+        return True
+
+    def expand_isr(self, broker_id: BrokerId, follower: BrokerId) -> bool:
+        """The leader checks whether a follower has caught up."""
+        broker = self.hosts[broker_id].up
+        if broker is None or follower == broker_id or not self.network.alters[broker_id].idle:
+            return False
+        request = broker.partition.expand_isr(follower, broker.epoch)
+        if request is None:
+            return False
+        if not isinstance(request, AlterPartitionRequest):
+            self.recorder.blocked("ExpandIsr", broker_id, follower)
+            return True
+        self.network.alters[broker_id].ask(request)
+        self.recorder.step("ExpandIsr", broker_id, follower)
+        return True
+
+    def resend_alter_partition(self, broker_id: BrokerId) -> bool:
+        """The leader heard nothing of its proposal and sends it again."""
+        broker = self.hosts[broker_id].up
+        if broker is None or not self.network.alters[broker_id].idle:
+            return False
+        request = broker.partition.resend_alter_partition(broker.epoch)
+        if request is None:
+            return False
+        self.network.alters[broker_id].ask(request)
+        self.recorder.step("ResendAlterPartition", broker_id)
+        return True
+
+    def receive_alter_partition(self, broker_id: BrokerId) -> bool:
+        """A proposal arrives at the controller."""
+        connection = self.network.alters[broker_id]
+        if connection.request is None or self.network.cut[broker_id][self.count]:
+            return False
+        result, response = self.control.handle_alter_partition(connection.request)
+        self._commit(result)
+        connection.answer(response)
+        self.recorder.step("HandleAlterPartition", broker_id)
+        return True
+
+    def receive_alter_reply(self, broker_id: BrokerId) -> bool:
+        """The controller's decision arrives at the leader that proposed."""
+        connection, broker = self.network.alters[broker_id], self.hosts[broker_id].up
+        reply = connection.response
+        if broker is None or reply is None or self.network.cut[self.count][broker_id]:
+            return False
+        connection.clear()
+        broker.partition.handle_alter_partition_reply(reply)
+        self.recorder.step("HandleAlterPartitionReply", broker_id)
+        return True
+
+    def lose_alter_partition(self, broker_id: BrokerId) -> bool:
+        """The connection to the controller breaks."""
+        connection = self.network.alters[broker_id]
+        if connection.idle:
+            return False
+        connection.clear()
+        self.recorder.step("LoseAlterPartition", broker_id)
+        return True
