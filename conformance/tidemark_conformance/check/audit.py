@@ -60,7 +60,7 @@ def audit(
     tally = _run(session, opened, job, judge, progress or Silent())
     _require_sound(session, opened, job, tally)
     seconds = time.monotonic() - started
-    return _result(tally, judge, options, seconds)
+    return result_of(tally, judge, options, seconds)
 
 
 def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress: Progress) -> Tally:
@@ -126,7 +126,8 @@ def _duplicate(session: SparkSession, source: Input, job: Job) -> str | None:
 # --- from counts to names -----------------------------------------------------------------------------------------
 
 
-def _result(tally: Tally, judge: Judge, options: Options, seconds: float) -> AuditResult:
+def result_of(tally: Tally, judge: Judge, options: Options, seconds: float) -> AuditResult:
+    """The result of an audit whose parts are added up; TLC replays what `options` ask for."""
     specification = judge.specification
     failures = sorted(
         (_failure(signature, judge, group.traces, group.examples) for signature, group in tally.failures.items()),
@@ -153,6 +154,7 @@ def _result(tally: Tally, judge: Judge, options: Options, seconds: float) -> Aud
         rules=_pairs(specification.module.rules, tally.rules),
         without=tuple(sorted(specification.without)),
         baseline=options.baseline,
+        quiescent=tally.quiescent,
         checked=_checked(judge, options),
         not_checked=_not_checked(judge, options),
         oracle=oracle,

@@ -23,6 +23,7 @@ from tidemark_conformance.report.progress import Progress
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import show
+from tidemark_conformance.tlc import definitions, modules
 from tidemark_conformance.trace.header import Json
 from tidemark_conformance.trace.schema import schema_of
 
@@ -33,6 +34,8 @@ BAD = "bad."
 """A simulator's fact whose name starts so counts what must not happen in an unflawed run (a lost record, say)."""
 GOOD = "good."
 """A fact whose name starts so counts what must happen in every run (it equals the number of traces)."""
+HEALED = "healed"
+"""The fact that counts the traces whose faults have stopped: as many must be judged by the quiescence properties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def clean_run(
 
     `oracle`: passing traces that TLC replays, too. Raises Unusable where the run or the audit cannot be made.
     """
-    specification = load(protocol.spec, protocol.config, also=("FlawActions",))
+    specification = judging(protocol)
     header = schema_of(specification).with_nodes(protocol.nodes())
     simulator = protocol.make_simulator(header, steps=steps)
     settings: dict[str, Json] = {
@@ -78,11 +81,26 @@ def clean_run(
         packages=protocol.packages(),
     )
     result = audit(session, [str(folder)], specification, Options(oracle=oracle), progress)
-    return CleanRun(protocol.name, run, result, tuple(_complaints(protocol, specification, run, result)))
+    return CleanRun(protocol.name, run, result, tuple(complaints(protocol, specification, run, result, oracle)))
 
 
-def _complaints(protocol: Protocol, specification: Specification, run: Generated, result: AuditResult) -> Iterable[str]:
-    """What a do-nothing implementation would leave out, and what the simulator's own client found."""
+def judging(protocol: Protocol) -> Specification:
+    """The specification that judges an unflawed run, with its `FlawActions` if it has any."""
+    texts = {name: text for name, (_, text) in modules.closure(protocol.spec).items()}
+    return load(protocol.spec, protocol.config, also=definitions.named_like(texts, "FlawActions"))
+
+
+def complaints(
+    protocol: Protocol, specification: Specification, run: Generated, result: AuditResult, oracle: int
+) -> Iterable[str]:
+    """What a do-nothing implementation would leave out, what the simulator's own client found, and what was not judged.
+
+    `oracle`: how many passing traces TLC was asked to replay.
+    """
+    if result.traces != run.traces:
+        yield f"{run.traces:,} traces were simulated, but {result.traces:,} audited"
+    if result.oracle.replayed < min(oracle, result.passed):
+        yield f"TLC replayed {result.oracle.replayed} traces of the {min(oracle, result.passed)} that it was asked for"
     flaws = flaw_actions(specification)
     shown = {f"action {action}": taken for action, (taken, _) in result.actions.items() if action not in flaws}
     shown |= {f"rule {rule} held": held for rule, (held, _) in result.rules.items()}
@@ -98,6 +116,10 @@ def _complaints(protocol: Protocol, specification: Specification, run: Generated
     for action in flaws & result.actions.keys():
         if result.actions[action][0]:
             yield f"{action} is taken, though it needs a rule out of force"
+    if specification.quiescence and not result.quiescent:
+        yield "no trace declares its faults stopped, so no quiescence property has judged anything"
+    if run.facts.get(HEALED, result.quiescent) != result.quiescent:
+        yield f"{run.facts[HEALED]:,} traces were healed, but {result.quiescent:,} judged by the quiescence properties"
     for name, number in sorted(run.facts.items()):
         if name.startswith(BAD) and number:
             yield f"{number:,} x {name.removeprefix(BAD)}"

@@ -10,7 +10,7 @@ from heapq import nsmallest
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemark_conformance.check.locate import actions_at
+from tidemark_conformance.check.locate import actions_at, at_rest
 from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
@@ -75,6 +75,7 @@ class Judge:
         tally.traces += len(batch.ids)
         tally.steps += int(found.steps.sum())
         tally.verdicts += np.bincount(found.verdict, minlength=3)
+        tally.quiescent += int((at_rest(batch.data, batch.offsets) & (found.verdict != UNDECIDED)).sum())
         tally.actions += found.actions
         tally.rules += found.rules
         tally.ids.append(batch.ids)

@@ -1,10 +1,16 @@
-"""Which action a record claims to be, found by skipping through its stream (compiled; only failing traces need it)."""
+"""What a stream says of itself, found without decoding it: the action that a record claims to be, and whether its end
+declares that faults have stopped (compiled)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from tidemark_conformance.tla.kernels.stream import QUIESCENT
+
+CHECKSUM = 4
+"""Bytes of the checksum at a stream's end."""
 
 
 @njit(cache=True, nogil=True)
@@ -67,4 +73,24 @@ def actions_at(
     `arities`: how many parameters each action has.
     """
     found: NDArray[np.int64] = _actions_at(data, starts, ends, steps, arities)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _at_rest(data, starts, ends):  # type: ignore[no-untyped-def]
+    result = np.zeros(len(starts), np.bool_)
+    for i in range(len(starts)):
+        at = ends[i] - CHECKSUM - 1  # the last byte of the count of records; the flags stand before its first
+        while at - 1 > starts[i] and data[at - 1] >= 0x80:
+            at -= 1
+        result[i] = at - 1 > starts[i] and data[at - 1] == QUIESCENT
+    return result
+
+
+def at_rest(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which streams (i is `data[offsets[i]:offsets[i + 1]]`) end with faults stopped and no capacity reached.
+
+    Only of a stream that could be decided does the answer mean something.
+    """
+    found: NDArray[np.bool_] = _at_rest(data, offsets[:-1], offsets[1:])
     return found

@@ -58,12 +58,14 @@ class Killed:
         """Killed on both counts and conforming, or excused with a reason (and then not silently killed)."""
         shown = bool(self.by_step and self.by_property)
         if self.row.simulation.excused:
-            return not shown and not self.strange
+            return not shown and not self.strange and not self.undecided
         return shown and not self.strange and not self.undecided
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
+class Task:
+    """The seeds from `first` up to `stop` (excluded) of one row's flawed implementation; `nodes` in its traces."""
+
     row: Row
     simulate: Any
     first: int
@@ -75,7 +77,7 @@ class _Task:
 class Job:
     """All that a worker must know: every task, and the right specification of each protocol."""
 
-    tasks: Sequence[_Task]
+    tasks: Sequence[Task]
     specifications: Mapping[str, Specification]
 
 
@@ -103,7 +105,7 @@ def kill(
     with readable_errors("the kill matrix"):
         collected = run_with_progress(session, frame.collect, progress or Silent())
     parts = [pickle.loads(row.found) for row in collected]
-    return [_merge(row, [part for part in parts if part.row.id == row.id]) for row in rows]
+    return [merge(row, [part for part in parts if part.row.id == row.id]) for row in rows]
 
 
 def kill_partition(job: Job) -> Partition:
@@ -113,13 +115,13 @@ def kill_partition(job: Job) -> Partition:
         import pyarrow as pa
 
         for batch in batches:
-            found = [pickle.dumps(_judge(job.tasks[i], job.specifications)) for i in batch.column(0).to_pylist()]
+            found = [pickle.dumps(judge_task(job.tasks[i], job.specifications)) for i in batch.column(0).to_pylist()]
             yield pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], names=["found"])
 
     return work
 
 
-def _tasks(row: Row, protocol: Protocol, specification: Specification) -> Iterator[_Task]:
+def _tasks(row: Row, protocol: Protocol, specification: Specification) -> Iterator[Task]:
     from tidemark_conformance.trace.schema import schema_of
 
     header = schema_of(specification).with_nodes(protocol.nodes())
@@ -127,10 +129,11 @@ def _tasks(row: Row, protocol: Protocol, specification: Specification) -> Iterat
     simulate = protocol.make_simulator(header, steps=plan.steps, flaw=row.id, **plan.options)
     end = plan.first_seed + plan.count
     for first in range(plan.first_seed, end, SEEDS_PER_TASK):
-        yield _Task(row, simulate, first, min(first + SEEDS_PER_TASK, end), len(header.nodes))
+        yield Task(row, simulate, first, min(first + SEEDS_PER_TASK, end), len(header.nodes))
 
 
-def _judge(task: _Task, specifications: Mapping[str, Specification]) -> Killed:
+def judge_task(task: Task, specifications: Mapping[str, Specification]) -> Killed:
+    """Simulate a task's seeds and judge their traces, by the right specification and by the one without the rules."""
     row, started = task.row, time.monotonic()
     specification = specifications[row.protocol]
     runs = [task.simulate(seed) for seed in range(task.first, task.stop)]
@@ -178,7 +181,8 @@ def _property_index(row: Row, specification: Specification) -> int:
     return names.index(row.property) + 1
 
 
-def _merge(row: Row, parts: list[Killed]) -> Killed:
+def merge(row: Row, parts: Sequence[Killed]) -> Killed:
+    """All parts of a row together."""
     firsts = sorted((part.first, part.first_step) for part in parts if part.first)
     facts: dict[str, int] = {}
     for part in parts:

@@ -53,8 +53,9 @@ class AuditResult:
 
     `steps` counts the steps that a trace claims to take (no stutters, no blocked attempts); `actions`: per action
     (steps taken, blocked attempts); `rules`: per rule (predicate true, false) while it was in force; `without`: the
-    rules that are not in force; `not_checked`: properties that did not run, and why; `seconds` is wall time without
-    Spark's start.
+    rules that are not in force; `quiescent`: decided traces that declare their faults stopped, so that the quiescence
+    properties ran on them; `not_checked`: properties that did not run, and why; `seconds` is wall time without Spark's
+    start.
     """
 
     spec: str
@@ -69,6 +70,7 @@ class AuditResult:
     rules: dict[str, tuple[int, int]]
     without: tuple[str, ...] = ()
     baseline: str = ""
+    quiescent: int = 0
     checked: dict[str, tuple[str, ...]] = field(default_factory=dict)
     not_checked: tuple[str, ...] = ()
     oracle: Oracle = field(default_factory=Oracle)
@@ -95,6 +97,7 @@ class AuditResult:
                 "fail": self.failed,
                 "undecided": sum(group.traces for group in self.undecided),
             },
+            "quiescent": self.quiescent,
             "failures": [
                 {
                     "signature": failure.signature,

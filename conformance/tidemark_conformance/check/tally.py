@@ -61,9 +61,10 @@ class Group:
 class Tally:
     """Counts over some traces. The order in which tallies are merged does not matter.
 
-    `verdicts`: pass, fail, undecided; `actions`: taken, blocked; `rules`: held, blocked; `failures` by signature (a
-    trace counts once under every check that fails in it); `undecided` by reason code; `refused`: sentences that void
-    the audit; `headers`: the headers met, as text, with the number of files; `ids`: 64-bit hashes of the trace ids.
+    `verdicts`: pass, fail, undecided; `quiescent`: decided traces that declare their faults stopped; `actions`:
+    taken, blocked; `rules`: held, blocked; `failures` by signature (a trace counts once under every check that
+    fails in it); `undecided` by reason code; `refused`: sentences that void the audit; `headers`: the headers met,
+    as text, with the number of files; `ids`: 64-bit hashes of the trace ids.
     """
 
     actions: NDArray[np.int64]
@@ -71,6 +72,7 @@ class Tally:
     traces: int = 0
     steps: int = 0
     verdicts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))
+    quiescent: int = 0
     failures: dict[Signature, Group] = field(default_factory=dict)
     undecided: dict[int, Group] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
@@ -95,6 +97,7 @@ class Tally:
         self.traces += other.traces
         self.steps += other.steps
         self.verdicts += other.verdicts
+        self.quiescent += other.quiescent
         self.actions += other.actions
         self.rules += other.rules
         for signature, group in other.failures.items():

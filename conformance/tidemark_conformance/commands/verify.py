@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         args.json.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    lines, models = _models(args, console)
-    lines += _traces(args, console, models)
+    lines, models = model_lines(args, console)
+    lines += trace_lines(args, console, models)
     seconds = time.monotonic() - started
     console.print()
     closing.render(lines, seconds, console)
@@ -67,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(line.ok for line in lines) else 1
 
 
-def _models(args: argparse.Namespace, console: Console) -> tuple[list[closing.Line], list[verify.Outcome]]:
+def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closing.Line], list[verify.Outcome]]:
+    """TLC on the manifest's models: their line of the closing table, and every outcome."""
     started = time.monotonic()
     manifest = manifests.load()
     chosen = manifest.select(deep=args.deep)
@@ -93,7 +94,8 @@ def _models(args: argparse.Namespace, console: Console) -> tuple[list[closing.Li
     ], outcomes
 
 
-def _traces(args: argparse.Namespace, console: Console, outcomes: list[verify.Outcome]) -> list[closing.Line]:
+def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verify.Outcome]) -> list[closing.Line]:
+    """Unflawed and flawed traces: their lines of the closing table. `outcomes`: of the zoo's models, among others."""
     from tidemark_conformance.check import clean, matrix, protocols
     from tidemark_conformance.check.session import spark_session
     from tidemark_conformance.report import audit as audit_report

@@ -13,6 +13,8 @@ def render(result: AuditResult, console: Console) -> None:
     """Print verdicts, failures, undecided traces and coverage to `console` (plain text where it is no terminal)."""
     console.print(_headline(result))
     console.print(_baseline(result))
+    if result.checked.get("quiescence"):
+        console.print(_quiescence(result))
     if result.failures:
         console.print(_failures(result))
     if result.undecided:
@@ -50,6 +52,11 @@ def _baseline(result: AuditResult) -> Text:
     if not result.without:
         return Text(f"judged by the specification with all its rules in force{named}")
     return Text(f"judged by the specification without {', '.join(result.without)}{named}", style="bold")
+
+
+def _quiescence(result: AuditResult) -> Text:
+    count = f"{result.quiescent:,} trace{'' if result.quiescent == 1 else 's'}"
+    return Text(f"at rest at the end, by its own word: {count}, judged by {', '.join(result.checked['quiescence'])}")
 
 
 def _failures(result: AuditResult) -> Table:

@@ -1,0 +1,419 @@
+"""The judges of `make check`, each shown something that must not pass: no Spark, no TLC, streams by hand.
+
+An implementation that does nothing, a flaw under another name, traces that could not be judged, a clean run that shows
+too little: every one must turn its line red. The example is two-phase commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import twophase_simulator
+from rich.console import Console
+from tidemark_conformance.check import audit, clean, judge, matrix, protocols, session, zoo
+from tidemark_conformance.check.generate import Generated, Simulated
+from tidemark_conformance.check.locate import at_rest
+from tidemark_conformance.check.matrix import Killed
+from tidemark_conformance.check.protocols import Protocol
+from tidemark_conformance.check.result import AuditResult, Oracle
+from tidemark_conformance.check.zoo import Row, Simulation
+from tidemark_conformance.commands import verify as command
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.report import audit as audit_report
+from tidemark_conformance.report import closing
+from tidemark_conformance.report.matrix import Matrix, render
+from tidemark_conformance.tla.kernels.stream import StreamWriter
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tlc.manifest import Model
+from tidemark_conformance.tlc.runner import TlcResult
+from tidemark_conformance.tlc.verify import Outcome
+from tidemark_conformance.trace.schema import schema_of
+
+SPEC = spec_root() / "twophase" / "TwoPhase.tla"
+CONFIG = SPEC.with_suffix(".cfg")
+RULE = "CommitOnlyIfAllPrepared"
+PREPARE, ABORT, RECEIVE_PREPARED, DECIDE, RESTART, RECEIVE_DECISION = range(6)
+FIRST = [3, 3, 3, 2, 0, 0]
+"""Cells: the three resource managers are working, no decision, nobody prepared, no message."""
+
+
+@pytest.fixture(scope="module", name="specification")
+def _specification() -> Specification:
+    return clean.judging(SHOWN)
+
+
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+def _writer() -> StreamWriter:
+    out = StreamWriter(6, [1, 1, 1, 1, 0, 2])
+    out.initial(FIRST)
+    return out
+
+
+def nothing(quiescent: bool = True) -> bytes:
+    """A run in which nothing happens."""
+    return _writer().end(quiescent=quiescent)
+
+
+def hasty(harm: bool = True) -> bytes:
+    """The manager commits though nobody has prepared; with `harm` one manager gives up first, and another commits."""
+    out = _writer()
+    if harm:
+        out.step(ABORT, [1], 3, [(1, 0)])
+    out.step(DECIDE, [1], 1, [(3, 1), (5, 2)])
+    out.step(RECEIVE_DECISION, [0, 1], 2, [(0, 1)])
+    return out.end()
+
+
+def cut() -> bytes:
+    """A stream that ends too early."""
+    return hasty()[:-1]
+
+
+# --- the kill matrix --------------------------------------------------------------------------------------------------
+
+
+def row(rules: Sequence[str] = (RULE,), prop: str = "Consistency", unseen: str = "", model: str = "MCHasty") -> Row:
+    return Row("hasty", 7, "twophase", tuple(rules), prop, model, "LOSS", "too early", "", Simulation(excused=unseen))
+
+
+def killed(specification: Specification, given: Row, *streams: Callable[[], bytes]) -> Killed:
+    """What the matrix makes of a flawed implementation whose seeds give these streams, in turns; one task a seed."""
+
+    def simulate(seed: int) -> Simulated:
+        return Simulated(f"seed-{seed}", streams[seed](), 0, {"seeds": 1})
+
+    parts = [
+        matrix.judge_task(matrix.Task(given, simulate, seed, seed + 1, 4), {"twophase": specification})
+        for seed in range(len(streams))
+    ]
+    return matrix.merge(given, parts)
+
+
+def why(given: Row, found: Killed) -> str:
+    """What the printed matrix says of a row that is not as expected."""
+    console = Console(width=300, record=True, file=io.StringIO())
+    shown = Matrix([given], {given.id: outcome(given.property)}, {given.id: found}, {}, 1.0)
+    assert shown.ok == found.ok
+    render(shown, console)
+    lines = [line for line in console.export_text().splitlines() if "not as expected" in line]
+    return lines[0].rstrip().rpartition(": ")[2] if lines else ""
+
+
+def test_a_flaw_that_shows_itself_is_killed(specification: Specification) -> None:
+    found = killed(specification, row(), nothing, hasty, hasty)
+    assert (found.simulated, found.by_step, found.by_property, found.strange, found.undecided) == (3, 2, 2, 0, 0)
+    assert (found.first, found.first_step, found.facts) == ("seed-1", 3, {"seeds": 3})
+    assert found.ok
+    assert why(row(), found) == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "streams", "reason"),
+    [
+        (row(), [nothing, nothing], "no trace shows it"),
+        (row(), [partial(hasty, harm=False)], "no trace shows it"),
+        (row(prop="OneDecision"), [hasty], "no trace shows it"),
+        (row(rules=["KeepDecision"]), [hasty], "1 traces do not conform without the row's rules"),
+        (row(), [hasty, cut], "2 traces are undecided"),
+        (row(unseen="too rare"), [nothing, cut], "2 traces are undecided"),
+        (row(unseen="too rare"), [hasty], "the traces show it although it is excused"),
+        (row(rules=["KeepDecision"], unseen="too rare"), [hasty], "1 traces do not conform without the row's rules"),
+    ],
+    ids=[
+        "an implementation that does nothing",
+        "a difference that does no harm",
+        "another property falls",
+        "another rule is missing",
+        "a trace is undecided (by both specifications)",
+        "an undecided trace of an excused row",
+        "an excuse that is stale",
+        "an excused row whose traces are not of the flawed specification",
+    ],
+)
+def test_a_row_that_is_not_as_expected(
+    specification: Specification, given: Row, streams: list[Callable[[], bytes]], reason: str
+) -> None:
+    found = killed(specification, given, *streams)
+    assert not found.ok
+    assert why(given, found) == reason
+
+
+def test_an_excused_row_of_which_nothing_is_seen(specification: Specification) -> None:
+    assert killed(specification, row(unseen="too rare"), nothing).ok
+
+
+def test_a_property_that_nobody_checks_is_refused(specification: Specification) -> None:
+    with pytest.raises(Unusable, match=r"expects Safety to fall, which TwoPhase\.cfg does not check"):
+        killed(specification, row(prop="Safety"), hasty)
+
+
+def test_what_strange_parts_add_up_to(specification: Specification) -> None:
+    found = killed(specification, row(), hasty)
+    strange = matrix.merge(row(), [found, dataclasses.replace(found, strange=1)])
+    assert (strange.strange, strange.ok) == (1, False)
+    assert not matrix.merge(row(), [found, dataclasses.replace(found, undecided=1)]).ok
+    assert not matrix.merge(row(), []).ok
+
+
+# --- the specification's side -----------------------------------------------------------------------------------------
+
+
+def outcome(fell: str = "Consistency", problems: tuple[str, ...] = ()) -> Outcome:
+    """TLC's outcome of the row's model."""
+    model = Model(
+        *("MCHasty", SPEC, CONFIG, "zoo", "violates", fell, None, None, "full", "check"),
+        *(1, False, None, False, 60.0, 512),
+    )
+    return Outcome(model, TlcResult("violates", kind="invariant", property=fell), False, problems)
+
+
+@pytest.mark.parametrize(
+    ("excused", "by_tlc", "ok"),
+    [
+        ("", outcome(), True),
+        ("", None, False),
+        ("", outcome(fell="OneDecision"), False),
+        ("", outcome(problems=("OneDecision fell, expected Consistency",)), False),
+        ("its model takes a day", None, True),
+        ("its model takes a day", outcome(), False),
+    ],
+)
+def test_a_row_needs_both_sides(specification: Specification, excused: str, by_tlc: Outcome | None, ok: bool) -> None:
+    given = dataclasses.replace(row(), excused=excused)
+    good, bad = killed(specification, given, hasty), killed(specification, given, nothing)
+    shown = Matrix([given], {given.id: by_tlc}, {given.id: good}, {}, 1.0)
+    assert (shown.row_ok(given), shown.ok, shown.document()["ok"]) == (ok, ok, ok)
+    assert not Matrix([given], {given.id: by_tlc}, {given.id: bad}, {}, 1.0).row_ok(given)
+
+
+def test_no_row_and_a_flagged_clean_trace_are_no_success(specification: Specification) -> None:
+    found = {"hasty": killed(specification, row(), hasty)}
+    assert not Matrix([], {}, {}, {}, 1.0).ok
+    assert Matrix([row()], {"hasty": outcome()}, found, {"twophase": (100, 0)}, 1.0).ok
+    assert not Matrix([row()], {"hasty": outcome()}, found, {"twophase": (100, 1)}, 1.0).ok
+
+
+# --- the clean run ------------------------------------------------------------------------------------------------
+
+SHOWN = Protocol(
+    "twophase",
+    SPEC,
+    CONFIG,
+    "twophase_simulator:factory",
+    unreached={
+        "action RMAbort": "its managers never give up",
+        "rule PreparedWaits held": "they do not try",
+        "rule PreparedWaits blocked": "they do not try",
+        "rule KeepDecision held": "the manager restarts before it has decided",
+    },
+)
+"""What the simulator of the tests shows of two-phase commit."""
+
+
+def sound() -> list[bytes]:
+    """Traces that show all that they should."""
+    return [twophase_simulator.simulate((1, 1, 1, 1, 0, 2), 20, False, seed).stream for seed in range(30)]
+
+
+def audited(specification: Specification, streams: Sequence[bytes]) -> AuditResult:
+    """What an audit makes of these traces, without Spark."""
+    judging = judge.judge_for(specification)
+    tally = judging.tally()
+    judging.add(tally, judge.batch_of([f"seed-{at}" for at in range(len(streams))], streams), 4)
+    return audit.result_of(tally, judging, audit.Options(), 1.0)
+
+
+def cleaned(
+    specification: Specification,
+    streams: Sequence[bytes],
+    facts: Mapping[str, int] | None = None,
+    protocol: Protocol = SHOWN,
+    asked: int = 0,
+    **change: Any,
+) -> clean.CleanRun:
+    """A clean run of these traces; `change`s what the audit found."""
+    run = Generated((), len(streams), 0, dict(facts or {}), 0)
+    result = dataclasses.replace(audited(specification, streams), **change)
+    return clean.CleanRun("twophase", run, result, tuple(clean.complaints(protocol, specification, run, result, asked)))
+
+
+def test_a_run_that_shows_everything(specification: Specification) -> None:
+    facts = {"seeds": 30, "bad.lost records": 0, "good.an answer": 30, "healed": 30}
+    found = cleaned(specification, sound(), facts)
+    assert found.complaints == ()
+    assert found.ok
+    assert (found.result.quiescent, found.result.document()["quiescent"]) == (30, 30)
+
+
+def test_an_implementation_that_does_nothing_is_not_clean(specification: Specification) -> None:
+    found = cleaned(specification, [nothing()] * 30)
+    assert found.result.exit_code == 0
+    assert not found.ok
+    assert set(found.complaints) == {
+        *(f"action {name}: never" for name in specification.action_names if name != "RMAbort"),
+        f"rule {RULE} held: never",
+        f"rule {RULE} blocked: never",
+        "rule KeepDecision blocked: never",
+    }
+
+
+def test_one_flagged_or_undecided_trace_is_enough(specification: Specification) -> None:
+    assert not cleaned(specification, [*sound(), hasty()]).ok
+    assert not cleaned(specification, [*sound(), cut()]).ok
+    assert not cleaned(specification, sound(), oracle=Oracle(20, ("trace seed-1: TLC rejects step 2",))).ok
+
+
+@pytest.mark.parametrize(
+    ("facts", "complaint"),
+    [
+        ({"bad.lost records": 2}, "2 x lost records"),
+        ({"good.an answer": 29}, "1 traces without an answer"),
+        ({"healed": 31}, "31 traces were healed, but 30 judged by the quiescence properties"),
+        ({"healed": 0}, "0 traces were healed, but 30 judged by the quiescence properties"),
+    ],
+)
+def test_what_the_simulator_counts_itself(specification: Specification, facts: dict[str, int], complaint: str) -> None:
+    found = cleaned(specification, sound(), facts)
+    assert found.complaints == (complaint,)
+    assert not found.ok
+
+
+def test_quiescence_cannot_vanish(specification: Specification) -> None:
+    def busy(stream: bytes) -> bytes:
+        """The trace without its claim that faults have stopped."""
+        return rewritten(stream, 0)
+
+    streams = sound()
+    none = cleaned(specification, [busy(stream) for stream in streams])
+    assert none.result.quiescent == 0
+    assert none.complaints == ("no trace declares its faults stopped, so no quiescence property has judged anything",)
+    some = cleaned(specification, [busy(streams[0]), *streams[1:]], {"healed": 30})
+    assert some.complaints == ("30 traces were healed, but 29 judged by the quiescence properties",)
+    full = cleaned(specification, [rewritten(streams[0], 3), *streams[1:]], {"healed": 29})
+    assert (full.complaints, full.ok) == ((), False)  # it declares a capacity: undecided, and not judged at rest
+
+
+def rewritten(stream: bytes, flags: int) -> bytes:
+    """The stream with other flags in its end record (its count of records is below 128, so of one byte)."""
+    import crc32c
+
+    body = stream[:-6] + bytes([flags]) + stream[-5:-4]
+    return body + crc32c.crc32c(body).to_bytes(4, "little")
+
+
+def test_a_long_trace_is_at_rest_too(specification: Specification) -> None:
+    for stutters in (0, 126, 127, 128, 20_000):
+        for quiescent in (True, False):
+            out = _writer()
+            for _ in range(stutters):
+                out.stutter()
+            assert audited(specification, [out.end(quiescent=quiescent)]).quiescent == quiescent
+
+
+def test_quiescence_is_reported(specification: Specification) -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    audit_report.render(audited(specification, [nothing(), nothing(quiescent=False)]), console)
+    assert "at rest at the end, by its own word: 1 trace, judged by QuiescentAllDecided" in console.export_text()
+
+
+def test_excuses_must_be_true_and_known(specification: Specification) -> None:
+    stale = dataclasses.replace(SHOWN, unreached={**SHOWN.unreached, "action TMDecide": "lazy"})
+    (complaint,) = cleaned(specification, sound(), protocol=stale).complaints
+    assert complaint.startswith("action TMDecide is excused in protocols.toml but reached 30 times")
+    odd = dataclasses.replace(SHOWN, unreached={**SHOWN.unreached, "action Fly": "no wings"})
+    assert cleaned(specification, sound(), protocol=odd).complaints == (
+        "action Fly is excused in protocols.toml but unknown",
+    )
+
+
+def test_traces_that_were_not_audited_and_replays_that_were_not_made(specification: Specification) -> None:
+    lost = cleaned(specification, sound(), traces=29)
+    assert lost.complaints == ("30 traces were simulated, but 29 audited",)
+    few = cleaned(specification, sound(), asked=20, oracle=Oracle(19))
+    assert few.complaints == ("TLC replayed 19 traces of the 20 that it was asked for",)
+    all_there_are = cleaned(specification, sound(), asked=40, oracle=Oracle(30))
+    assert all_there_are.ok
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def lines(monkeypatch: pytest.MonkeyPatch, found: clean.CleanRun, dead: Killed, by_tlc: Outcome | None) -> list[bool]:
+    """Which lines of the closing table are as expected, the traces' and the kill matrix's."""
+    monkeypatch.setattr(session, "spark_session", lambda _master: contextlib.nullcontext())
+    monkeypatch.setattr(protocols, "protocols", lambda: {"twophase": SHOWN})
+    monkeypatch.setattr(zoo, "rows", lambda: [dead.row])
+    monkeypatch.setattr(clean, "clean_run", lambda *_: found)
+    monkeypatch.setattr(matrix, "kill", lambda *_: [dead])
+    arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False)
+    outcomes = [by_tlc] if by_tlc else []
+    made = command.trace_lines(arguments, Console(file=io.StringIO()), outcomes)
+    assert [line.what for line in made] == ["twophase traces", "kill matrix"]
+    return [line.ok for line in made]
+
+
+def test_each_line_of_the_closing_table_turns_red(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, dead = cleaned(specification, sound()), killed(specification, row(), hasty)
+    assert lines(monkeypatch, good, dead, outcome()) == [True, True]
+    assert lines(monkeypatch, cleaned(specification, [nothing()]), dead, outcome()) == [False, True]
+    assert lines(monkeypatch, cleaned(specification, sound(), {"bad.loss": 1}), dead, outcome()) == [False, True]
+    assert lines(monkeypatch, good, killed(specification, row(), nothing), outcome()) == [True, False]
+    assert lines(monkeypatch, good, dead, None) == [True, False]
+    flagged = cleaned(specification, [*sound(), hasty()])
+    assert lines(monkeypatch, flagged, dead, outcome()) == [False, False]
+
+
+@pytest.mark.parametrize(("second", "code"), [(True, 0), (False, 1)])
+def test_one_red_line_is_exit_1(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], second: bool, code: int
+) -> None:
+    monkeypatch.setattr(command, "model_lines", lambda *_: ([closing.Line("models", "2 of 2", True, 1.0)], []))
+    monkeypatch.setattr(command, "trace_lines", lambda *_: [closing.Line("kill matrix", "1 of 1", second, 1.0)])
+    arguments = argparse.Namespace(json=tmp_path / "out", deep=False, record=False)
+    assert command.run(arguments) == code
+    assert json.loads((tmp_path / "out" / "verify.json").read_text())["ok"] is second
+    assert ("NOT AS EXPECTED" in capsys.readouterr().out) is not second
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "missing", "ok"),
+    [
+        ([outcome()], {}, True),
+        ([outcome(problems=("36 distinct states, expected 35",))], {}, False),
+        ([outcome()], {"twophase": ["action TMDecide is never reached"]}, False),
+    ],
+)
+def test_the_line_of_the_models(
+    monkeypatch: pytest.MonkeyPatch, outcomes: list[Outcome], missing: dict[str, list[str]], ok: bool
+) -> None:
+    monkeypatch.setattr(command.verify, "verify", lambda *_, **__: outcomes)
+    monkeypatch.setattr(command.verify, "uncovered", lambda *_: missing)
+    found, _ = command.model_lines(argparse.Namespace(deep=False, json=None), Console(file=io.StringIO()))
+    assert [line.ok for line in found] == [ok]
+
+
+# --- replication's own simulator --------------------------------------------------------------------------------------
+
+
+def test_as_many_replication_traces_end_at_rest_as_were_healed() -> None:
+    replication = protocols.protocol("replication")
+    header = schema_of(load(replication.spec, replication.config)).with_nodes(replication.nodes())
+    simulate = replication.make_simulator(header, steps=30)
+    runs = [simulate(seed) for seed in range(40)]
+    batch = judge.batch_of([run.trace for run in runs], [run.stream for run in runs])
+    assert at_rest(batch.data, batch.offsets).tolist() == [run.facts[clean.HEALED] == 1 for run in runs]
+    assert 0 < sum(run.facts[clean.HEALED] for run in runs) < 40
