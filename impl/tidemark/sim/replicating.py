@@ -66,7 +66,7 @@ class Replication(ClusterState):
             self.recorder.step("AnswerDiverging", source, follower)
         else:
             batches = answer.records
-            count = sum([len(batch.records) for batch in batches]) if batches else 0
+            count = batches[-1].next_offset - request.fetch_offset if batches else 0
             self.recorder.step("HandleFetch", source, follower, count)
         return True
 
