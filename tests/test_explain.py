@@ -213,10 +213,11 @@ def test_what_failed_before_a_capacity_counts(
     two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As in the audit: FAIL if something failed before the emitter gave up, else UNDECIDED; no quiescence then."""
-    code, text = explain(capsys, str(written(tmp_path, two_phase.header, COMMITS_EARLY, capacity=True)))
+    written(tmp_path, two_phase.header, COMMITS_EARLY, capacity=True)
+    code, text = explain(capsys, "trace.ndjson")
     assert (code, "FAIL at step 4" in text) == (1, True)
-    path = written(tmp_path, two_phase.header, SCENARIOS["never_done"], capacity=True, quiescent=True)
-    assert explain(capsys, str(path))[0] == 3
+    written(tmp_path, two_phase.header, SCENARIOS["never_done"], capacity=True, quiescent=True)
+    assert explain(capsys, "trace.ndjson")[0] == 3
 
 
 def test_a_trace_that_does_not_start_in_init_is_undecided(
@@ -238,7 +239,8 @@ def test_a_trace_that_does_not_start_in_init_is_undecided(
 def test_damaged_traces_are_undecided(
     damage: str, reason: str, two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(tmp_path, two_phase.header, COMMITS_EARLY, capacity=damage == "capacity")
+    steps = SCENARIOS["never_done"] if damage == "capacity" else COMMITS_EARLY
+    path = written(tmp_path, two_phase.header, steps, capacity=damage == "capacity")
     (trace,) = trace_lines.traces_of(path)
     if damage == "cut":
         trace = trace[:-1]
