@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.result import Oracle
 from tidemark_conformance.tla.kernels.stream import BLOCKED
 from tidemark_conformance.tla.spec import Specification
@@ -47,7 +50,7 @@ def compare(specification: Specification, schema: Schema, judged: Sequence[Judge
     )
     disagreements: list[str] = []
     for one, replay in zip(judged, replays.traces, strict=True):
-        disagreements += _differences(one, replay)
+        disagreements += differences(one, replay)
     return Oracle(len(judged), tuple(disagreements)), replays.steps_per_s
 
 
@@ -60,10 +63,12 @@ def _replayable(one: Judged, schema: Schema, refusing: Collection[str]) -> tlc_o
         known = not blocked or event.action in refusing
         params = event.params if known else ()
         steps.append(tlc_oracle.Step(event.action if known else None, params, event.state, blocked and known))
-    return tlc_oracle.Trace(one.trace, first.state, steps)
+    ends = np.array([0, len(one.stream)], np.int64)
+    quiescent = bool(at_rest(np.frombuffer(one.stream, np.uint8), ends)[0])
+    return tlc_oracle.Trace(one.trace, first.state, steps, quiescent)
 
 
-def _differences(one: Judged, replay: tlc_oracle.Replay) -> list[str]:
+def differences(one: Judged, replay: tlc_oracle.Replay) -> list[str]:
     """Sentences on where TLC and the kernels differ, up to the first record that one of them rejects."""
     rejected = min((step for (kind, _), step in one.failures.items() if kind == "not-a-step"), default=None)
     found: list[str] = []
@@ -73,7 +78,8 @@ def _differences(one: Judged, replay: tlc_oracle.Replay) -> list[str]:
             + (f" (TLC: {replay.errors[0]})" if replay.errors else "")
         )
     horizon = min((step for step in (rejected, replay.rejected) if step is not None), default=None)
-    for kind, theirs in (("invariant", replay.invariants), ("action-property", replay.properties)):
+    families = (("invariant", replay.invariants), ("action-property", replay.properties))
+    for kind, theirs in (*families, ("quiescence", replay.quiescence)):
         ours = {name: step for (its, name), step in one.failures.items() if its == kind}
         for name in sorted({*ours, *theirs}):
             mine, other = _before(ours.get(name), horizon), _before(theirs.get(name), horizon)

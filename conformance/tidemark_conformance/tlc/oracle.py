@@ -47,11 +47,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace by name: its initial state (variables that are no ghosts) and its steps."""
+    """A trace by name: its initial state (variables that are no ghosts) and its steps. `quiescent`: it declares that
+    faults have stopped."""
 
     name: str
     initial: Mapping[str, Value]
     steps: Sequence[Step]
+    quiescent: bool = False
 
 
 @dataclass(slots=True)
@@ -60,7 +62,9 @@ class Replay:
 
     `accepted`: steps TLC took, -1 if the initial state does not satisfy Init. `rejected`: the first position that is
     not a step (0: not from Init), None if all are. `invariants`, `properties`: name -> first position where it is
-    false, up to the rejected one (TLC goes no further). `errors`: what could not be evaluated, in TLC's words.
+    false, up to the rejected one (TLC goes no further). `quiescence`: the same for the quiescence predicates, which
+    are asked in the last state of a trace that declares its faults stopped. `errors`: what could not be evaluated, in
+    TLC's words.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Replay:
     accepted: int = -1
     invariants: dict[str, int] = field(default_factory=dict)
     properties: dict[str, int] = field(default_factory=dict)
+    quiescence: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -78,7 +83,7 @@ class Replay:
     @property
     def passes(self) -> bool:
         """Every step is a step, and nothing is violated."""
-        return self.rejected is None and not self.invariants and not self.properties
+        return self.rejected is None and not (self.invariants or self.properties or self.quiescence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +102,11 @@ class Replays:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """An invariant, or an action property with its text (Q, v) of `[][Q]_v`."""
+    """An invariant, an action property with its text (Q, v) of `[][Q]_v`, or (`at_rest`) a quiescence predicate."""
 
     name: str
     boxed: tuple[str, str] | None = None
+    at_rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +175,7 @@ def _spec(module: Path, cfg: Path, ghosts: Sequence[str], constants: Mapping[str
         checks=(
             *(_Check(name) for name in parsed.invariants),
             *(_Check(name, found) for name, found in boxed if found),
+            *(_Check(name, at_rest=True) for name in definitions.named_like(texts, "Quiescent")),
         ),
     )
 
@@ -297,7 +304,7 @@ class _Batch:
     def note(self, trace: int, check: int, position: int) -> None:
         """A check of a trace is false at a position."""
         one, of = self.replays[trace - 1], self.spec.checks[check - 1]
-        kind = one.properties if of.boxed else one.invariants
+        kind = one.properties if of.boxed else one.quiescence if of.at_rest else one.invariants
         kind[of.name] = min(position, kind.get(of.name, position))
 
     def collect(self, distinct: int) -> None:
@@ -443,11 +450,21 @@ class _Text:
         return f"tidemark_trace \\in {{{', '.join(map(str, skipped))}}} \\/ " if skipped else ""
 
     def checks(self) -> list[str]:
-        """The invariants, each printing where it is false (and true to TLC), and the one that prints every state."""
-        lines = [
-            f"tidemark_check_{number} == IF tidemark_trace = 0 \\/ {self.unless(number)}"
-            f"{self.spec.checks[number - 1].name} THEN TRUE ELSE PrintT(<<tidemark_trace, tidemark_at, {number}>>)"
-            for number in self.invariant_numbers()
+        """The invariants, each printing where it is false (and true to TLC), and the one that prints every state.
+
+        A quiescence predicate is asked in the last state of a whole trace that declares its faults stopped.
+        """
+        traces = enumerate(zip(self.batch.traces, self.batch.limits, strict=True), 1)
+        ends = [
+            f"<<{number}, {end}>>" for number, (trace, end) in traces if trace.quiescent and end == len(trace.steps)
         ]
+        lines = [f"tidemark_busy == <<tidemark_trace, tidemark_at>> \\notin {{{', '.join(ends)}}}"]
+        for number in self.invariant_numbers():
+            check = self.spec.checks[number - 1]
+            spared = self.unless(number) + ("tidemark_busy \\/ " if check.at_rest else "")
+            lines.append(
+                f"tidemark_check_{number} == IF tidemark_trace = 0 \\/ {spared}{check.name} THEN TRUE "
+                f"ELSE PrintT(<<tidemark_trace, tidemark_at, {number}>>)"
+            )
         lines.append("tidemark_report == tidemark_trace = 0 \\/ PrintT(<<tidemark_trace, tidemark_at, 0>>)")
         return lines
