@@ -19,6 +19,7 @@ CONSTANTS
     Families,        \* the families of actions in use
     ModesUsed,       \* the modes of consumers
     FirstPartitions, \* the partitions that exist at first
+    FirstBrokers,    \* who may be the first coordinator
     Starts,          \* how many member ids may be issued
     LastGeneration,  \* the highest generation of an epoch
     LastEpoch,       \* the highest coordinator epoch
@@ -43,12 +44,24 @@ Bounds ==
 \* Dynamic consumers and partitions are alike.
 Symmetry == Permutations(Dynamic) \cup Permutations(Partitions)
 ConsumerSymmetry == Permutations(Dynamic)
+PartitionSymmetry == Permutations(Partitions)
 
-MCInit == Init /\ partitions = FirstPartitions
+MCInit == Init /\ partitions = FirstPartitions /\ office.broker \in FirstBrokers
 
 \* Without the histories.
 NoHistory == <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
                memberRpc, heartbeatRpc, offsetRpc, stray>>
+
+-----------------------------------------------------------------------------
+(* Refinement *)
+
+Abstract == INSTANCE Ownership WITH
+    Consumers <- Clients, Topics <- Partitions, Offsets <- OffsetOrNone,
+    owners    <- [p \in Partitions |-> {c \in Clients : ActivelyOwns(c, p)}],
+    accepted  <- LET waiting == appended[office.broker]
+                 IN  {waiting[i].offsets : i \in {j \in 1..Len(waiting) : waiting[j].type = "offsets"}},
+    committed <- storedOffsets
+OwnershipRefined == Abstract!Spec
 
 -----------------------------------------------------------------------------
 (* Next, by families *)

@@ -1,0 +1,153 @@
+------------------------ MODULE ClassicGroupLiveness ------------------------
+(***************************************************************************)
+(* That a classic group comes to rest. Faults are counted and end; time-   *)
+(* outs happen only when what they wait for will not come; assignors       *)
+(* balance, so that they stop moving partitions. What is fair stands in    *)
+(* Helpful, and nothing else is.                                           *)
+(*                                                                         *)
+(* Everything else that a consumer or coordinator may do is left out:      *)
+(* nobody subscribes anew, and nothing is read or committed.               *)
+(***************************************************************************)
+EXTENDS ClassicGroupProperties
+
+CONSTANTS
+    MaxFaults,     \* crashes, lost requests and fail-overs, all together
+    Faults,        \* which kinds of them
+    FirstModes,    \* the modes of consumers
+    Hurried,       \* does the network hurry? (Then nothing happens while a message is under way, but its delivery or loss.)
+    Unfair         \* kinds of helpful steps that are not fair: what then goes wrong shows that the fairness is needed
+
+VARIABLES
+    faults,        \* how many there were
+    started        \* the consumers that have been started
+
+liveVars == <<vars, faults, started>>
+
+-----------------------------------------------------------------------------
+(* An assignor that balances *)
+
+Joiners(roster) == {m \in MemberIds : roster[m].present}
+Share(count, members, roundUp) == (count + (IF roundUp THEN members - 1 ELSE 0)) \div members
+Load(given, m) == Cardinality({p \in Partitions : given[p] = m})
+Claims(roster, m) == Cardinality(roster[m].owned)
+
+\* Nobody gets more than its share, rounded up; nobody less, rounded down, unless something is withheld. A partition is withheld
+\* from a member that has more than its share, or while another has less; it keeps its share then, and gets nothing new.
+Balanced(roster, given) ==
+    LET all  == Joiners(roster)
+        low  == Share(Cardinality(partitions), Cardinality(all), FALSE)
+        high == Share(Cardinality(partitions), Cardinality(all), TRUE) IN
+    /\ \A m \in all : Load(given, m) <= high
+    /\ (\A p \in partitions : given[p] # 0) => \A m \in all : Load(given, m) >= low
+    /\ \A p \in partitions : given[p] = 0 =>
+        \E o \in Owners(roster, p) : /\ Load(given, o) >= low
+                                     /\ \A q \in partitions : given[q] = o => o \in Owners(roster, q)
+                                     /\ Claims(roster, o) > high \/ \E m \in all : Load(given, m) < low
+
+-----------------------------------------------------------------------------
+(* Steps that help *)
+
+Holds(c, m) == consumer[c].running /\ consumer[c].member = m
+Alive(m)    == \E c \in Clients : Holds(c, m)
+Delivery ==
+    \/ \E b \in Brokers, c \in Clients : RejectJoin(b, c, FALSE)
+    \/ \E b \in Brokers, c \in Clients, m \in MemberIds : IssueMemberId(b, c, FALSE, m)
+    \/ \E b \in Brokers, c \in Clients, m \in MemberIds : AddMember(b, c, FALSE, m)
+    \/ \E b \in Brokers, c \in Clients, m \in MemberIds : JoinStaticMember(b, c, FALSE, m)
+    \/ \E b \in Brokers, c \in Clients : RejoinMember(b, c, FALSE)
+    \/ \E b \in Brokers, c \in Clients : RejectSync(b, c, FALSE)
+    \/ \E b \in Brokers, c \in Clients : HandleSync(b, c, FALSE)
+    \/ \E b \in Brokers, c \in Clients : HandleHeartbeat(b, c)
+    \/ \E c \in Clients : JoinAsFollower(c)
+    \/ \E c \in Clients, given \in [Partitions -> MemberOrNew] :
+            memberRpc[c].type = "joined" /\ Balanced(memberRpc[c].roster, given) /\ JoinAsLeader(c, given)
+    \/ \E c \in Clients : ReceiveMemberError(c)
+    \/ \E c \in Clients : ReceiveAssignment(c)
+    \/ \E c \in Clients : ReceiveHeartbeat(c)
+
+\* A consumer that has something to say; it finds the coordinator in office.
+Rejoins ==
+    \/ \E c \in Clients : SendJoin(c, office.broker)
+    \/ \E c \in Clients : FinishRevocation(c)
+
+\* The heartbeat thread, as far as it will hear something new.
+Heartbeats ==
+    \E c \in Clients :
+        /\ HeartbeatError(office.broker, c, [member |-> consumer[c].member, generation |-> consumer[c].generation]) \notin
+               {"NONE"} \cup (IF consumer[c].rejoin THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
+        /\ SendHeartbeat(c, office.broker)
+
+Commits == CommitEntry(office.broker)
+
+\* Sessions end of members that no process holds.
+Sessions ==
+    \E b \in Brokers, m \in MemberIds :
+        /\ ~Alive(m)
+        /\ ~\E c \in Clients : memberRpc[c].type \in {"joining", "syncing", "joined", "failed"} /\ memberRpc[c].member = m
+        /\ ExpireSession(b, m) \/ ExpirePendingMember(b, m)
+
+\* The join phase ends by its time-out when it was entered from Empty, or when a member that has not joined will not.
+JoinTimeOut ==
+    \E b \in Brokers :
+        /\ group[b].initial \/ \E m \in Present(group[b]) : group[b].members[m].awaiting # "join" /\ ~Alive(m)
+        /\ ExpireJoin(b)
+
+SyncTimeOut == \E b \in Brokers : (\E m \in group[b].pendingSync : ~Alive(m)) /\ ExpireSync(b)
+
+Quiet ==
+    Hurried => \A c \in Clients :
+        memberRpc[c].type \in {"idle", "joining", "syncing"} /\ heartbeatRpc[c].type = "idle"
+
+\* The helpful steps of these kinds.
+Steps(kinds) ==
+    \/ "delivery" \in kinds /\ Delivery
+    \/ "poll" \in kinds /\ Quiet /\ Rejoins
+    \/ "heartbeats" \in kinds /\ Quiet /\ Heartbeats
+    \/ "commits" \in kinds /\ Quiet /\ Commits
+    \/ "sessions" \in kinds /\ Quiet /\ Sessions
+    \/ "join time-out" \in kinds /\ Quiet /\ JoinTimeOut
+    \/ "sync time-out" \in kinds /\ Quiet /\ SyncTimeOut
+    \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Resign(b)
+Kinds == {"delivery", "poll", "heartbeats", "commits", "sessions", "join time-out", "sync time-out", "resign"}
+
+Helpful == Steps(Kinds \ Unfair) /\ UNCHANGED <<faults, started>>
+
+-----------------------------------------------------------------------------
+(* Steps that do not *)
+
+Fault ==
+    \/ \E c \in Clients : "crash" \in Faults /\ CrashConsumer(c)
+    \/ \E c \in Clients : "lose" \in Faults /\ LoseMemberRpc(c)
+    \/ \E b \in Brokers : "fail-over" \in Faults /\ \E keep \in 0..MaxAppended : BecomeCoordinator(b, keep)
+
+    \/ \E c \in started, mode \in FirstModes : "restart" \in Faults /\ StartConsumer(c, mode)
+
+Start(c) == c \notin started /\ (\E mode \in FirstModes : StartConsumer(c, mode)) /\ started' = started \cup {c}
+
+LiveInit == Init /\ faults = 0 /\ started = {} /\ partitions = Partitions
+LiveNext ==
+    \/ Steps(Kinds) /\ UNCHANGED <<faults, started>>
+    \/ Quiet /\ (\E c \in Clients : Start(c)) /\ UNCHANGED faults
+    \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1 /\ UNCHANGED started
+
+LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ WF_liveVars(Helpful)
+
+-----------------------------------------------------------------------------
+(* What happens in the end *)
+
+\* The join phase ends.
+PreparingEnds == Coordinator.state = "PreparingRebalance" ~> Coordinator.state # "PreparingRebalance"
+
+\* So does the leader's turn.
+CompletingEnds == Coordinator.state = "CompletingRebalance" ~> Coordinator.state # "CompletingRebalance"
+
+\* Members and pending ids that no process holds go.
+DeadGo == \A m \in MemberIds :
+    (m \in Present(Coordinator) \cup Coordinator.pending /\ ~Alive(m)) ~> (m \notin Present(Coordinator) \cup Coordinator.pending \/ Alive(m))
+
+\* In the end membership is what runs, and all is owned.
+Converges == <>[](QuiescentGroupSettled /\ QuiescentAllOwned)
+
+\* In the end nobody joins again (which a cooperative group does once for each revocation).
+RejoiningEnds == <>[][\A c \in Clients : memberRpc'[c].type = "join" => memberRpc[c].type = "join"]_liveVars
+=============================================================================
