@@ -108,8 +108,18 @@ def test_a_disagreement_shows_state_and_action() -> None:
 
 
 def test_nothing_compared_is_no_agreement() -> None:
-    nothing = agree.Agreement("X", 1, 0, 1, 1, 1, 1, 0, (), (), 0.0)
+    nothing = agree.Agreement("X", 1, 0, 1, 1, 1, 1, 0, ("A",), (), (), 0.0)
     assert not nothing.ok
+
+
+def test_an_action_that_no_model_of_a_specification_takes_is_named() -> None:
+    def compared(model: str, taken: str, untaken: str) -> agree.Agreement:
+        return agree.Agreement(model, 1, 0, 1, 1, 1, 3, 0, tuple(taken), tuple(untaken), (), 0.0)
+
+    halves = [compared("One", "AB", "C"), compared("Two", "CA", "B")]
+    assert agree.never_taken(halves) == []
+    assert agree.never_taken(halves[:1]) == ["C"]
+    assert agree.never_taken([*halves, compared("Other", "A", "D")]) == ["D"]
 
 
 def test_the_command_on_a_foreign_specification(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

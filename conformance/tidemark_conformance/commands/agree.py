@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import contextlib
+import multiprocessing
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,15 +48,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: every answer is TLC's; 1: one differs."""
+    """0: every answer is TLC's; 1: one differs, or no model of the manifest has a step of some action."""
     console = document.console(arguments.json)
-    agreements = []
     with _progress() as say:
-        for subject in _subjects(arguments):
-            agreements.append(_compare(subject, arguments, say))
-    document.write(as_document(agreements), arguments.json)
-    render(agreements, console)
-    return 0 if all(one.ok for one in agreements) else 1
+        agreements = _compare_all(_subjects(arguments), arguments, say)
+    whole = arguments.spec is None and not arguments.model
+    missed = agree.never_taken(agreements) if whole else []
+    document.write(as_document(agreements, missed), arguments.json)
+    render(agreements, console, missed)
+    return 0 if all(one.ok for one in agreements) and not missed else 1
+
+
+def _compare_all(
+    subjects: list[_Subject], arguments: argparse.Namespace, say: Callable[[str], None]
+) -> list[agree.Agreement]:
+    """The models in their order, as many side by side as there are cores, each in a process of its own."""
+    cores = min(len(os.sched_getaffinity(0)), len(subjects))
+    if cores < 2:
+        return [_compare(subject, arguments, say) for subject in subjects]
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(cores, mp_context=context) as pool:
+        running = {pool.submit(_compare, subject, arguments, _silent): subject.name for subject in subjects}
+        try:
+            for future in concurrent.futures.as_completed(running):
+                found = future.result()
+                say(f"{running[future]}: {found.states:,} states and {found.edges:,} steps compared")
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in running]
+
+
+def _silent(_text: str) -> None:
+    """Says nothing: a model compared in another process."""
 
 
 def _subjects(arguments: argparse.Namespace) -> list[_Subject]:
@@ -93,11 +120,12 @@ def _compare(subject: _Subject, arguments: argparse.Namespace, say: Callable[[st
     return agree.compare(subject.name, dumped, spec.module.ghosts, made, started=started)
 
 
-def as_document(agreements: list[agree.Agreement]) -> dict[str, Any]:
-    """The document `tidemark.agree/1`."""
+def as_document(agreements: list[agree.Agreement], missed: Sequence[str] = ()) -> dict[str, Any]:
+    """The document `tidemark.agree/1`; `missed`: actions of which no model has a step."""
     return {
         "schema": "tidemark.agree/1",
-        "ok": all(one.ok for one in agreements),
+        "ok": all(one.ok for one in agreements) and not missed,
+        "never_taken": list(missed),
         "models": [
             {
                 "name": one.model,
@@ -125,8 +153,8 @@ def as_document(agreements: list[agree.Agreement]) -> dict[str, Any]:
     }
 
 
-def render(agreements: list[agree.Agreement], console: Console) -> None:
-    """Prints one line per model and backend, and the first disagreement of each."""
+def render(agreements: list[agree.Agreement], console: Console, missed: Sequence[str] = ()) -> None:
+    """Prints one line per model and backend, the actions that no model takes, and the first disagreement of each."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model")
     for title in ("states", "violating", "edges", "non-edges", "invariants", "actions"):
@@ -142,9 +170,10 @@ def render(agreements: list[agree.Agreement], console: Console) -> None:
             differing = Text(f"{backend.disagreements:,}", style=style)
             table.add_row(*shown, backend.backend, f"{backend.compared:,}", differing)
     console.print(table)
-    for one in agreements:
-        if one.untaken:
-            console.print(f"{one.model}: only near misses, and no step, of {', '.join(one.untaken)}", style="yellow")
+    if len(agreements) == 1 and agreements[0].untaken:
+        console.print(f"only near misses, and no step, of {', '.join(agreements[0].untaken)}", style="yellow")
+    if missed:
+        console.print(f"no model has a step of {', '.join(missed)}", style="bold red")
     for line in _firsts(agreements):
         console.print(line, markup=False)
     total = sum(backend.compared for one in agreements for backend in one.comparisons)

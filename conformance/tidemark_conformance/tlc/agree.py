@@ -104,7 +104,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A model compared: the graph's sizes, the actions without any edge in it, and one comparison per backend."""
+    """A model compared: the graph's sizes, the actions with and without an edge, and one comparison per backend."""
 
     model: str
     states: int
@@ -114,6 +114,7 @@ class Agreement:
     invariants: int
     actions: int
     properties: int
+    taken: tuple[str, ...]
     untaken: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
     seconds: float
@@ -123,6 +124,14 @@ class Agreement:
         """Something was compared, and nothing differs."""
         asked = bool(self.comparisons) and all(one.compared for one in self.comparisons)
         return asked and not any(one.disagreements for one in self.comparisons)
+
+
+def never_taken(agreements: Iterable[Agreement]) -> list[str]:
+    """The actions of which no model has a step, among the models with the same actions: those of one specification."""
+    taken: dict[tuple[str, ...], set[str]] = {}
+    for one in agreements:
+        taken.setdefault(tuple(sorted(one.taken + one.untaken)), set()).update(one.taken)
+    return [action for actions, found in taken.items() for action in actions if action not in found]
 
 
 def compare(
@@ -150,6 +159,7 @@ def compare(
         questions.near_misses()
         questions.replays(ways)
         comparisons.append(questions.comparison)
+    taken = {edge.action for edge in graph.edges}
     violating = sum(not all(graph.predicates[name][at] for name in graph.invariants) for at in range(len(graph.states)))
     return Agreement(
         model=model,
@@ -160,7 +170,8 @@ def compare(
         invariants=len(graph.invariants),
         actions=len(graph.domains),
         properties=len(graph.broken),
-        untaken=tuple(action for action in graph.domains if all(edge.action != action for edge in graph.edges)),
+        taken=tuple(action for action in graph.domains if action in taken),
+        untaken=tuple(action for action in graph.domains if action not in taken),
         comparisons=tuple(comparisons),
         seconds=time.monotonic() - started,
     )
