@@ -23,11 +23,9 @@ from enum import Enum
 from tidemark.client.subscription_state import Offsets, SubscriptionState
 from tidemark.errors import BrokenInvariant, Errors
 from tidemark.group.assignors import RebalanceProtocol
-from tidemark.group.partitions import NO_GENERATION, StickyUserData, Subscription, TopicPartition
+from tidemark.group.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, StickyUserData, Subscription, TopicPartition
 from tidemark.structs import value
 
-UNKNOWN_MEMBER_ID = ""
-"""The member id of whoever has none (JoinGroupRequest.UNKNOWN_MEMBER_ID)."""
 Partitions = tuple[TopicPartition, ...]
 
 

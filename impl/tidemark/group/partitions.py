@@ -12,6 +12,8 @@ NO_GENERATION = -1
 """The generation of whoever is in none (Generation.NO_GENERATION)."""
 
 MemberId = str
+UNKNOWN_MEMBER_ID = ""
+"""The member id of whoever has none (JoinGroupRequest.UNKNOWN_MEMBER_ID)."""
 
 
 class TopicPartition(NamedTuple):
