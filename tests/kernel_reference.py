@@ -16,10 +16,10 @@ from tidemark_conformance.tla.kernels.program import Generator, Program, Source
 from tidemark_conformance.tla.kernels.runtime import Kernels, evaluator
 from tidemark_conformance.tla.layout import action_parameters, layout_of
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python, evaluate_constant
+from tidemark_conformance.tla.samples import near, value_of
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.typeok import conjuncts, strip
-from tidemark_conformance.tla.types import TAtom, TBool, TFun, TInt, TRec, TSeq, TSet, TTuple, TUnion, Type
-from tidemark_conformance.tla.values import Fn, Value, function, in_order
+from tidemark_conformance.tla.values import Value, in_order
 from tidemark_conformance.tla.walk import map_children
 
 MODELS = Path(__file__).parent / "models"
@@ -65,7 +65,7 @@ class Subject:
         variables = [v for v in self.kernels.layout.variables if ghosts or not v.ghost]
         for _ in range(draw.choice([0, 1, 1, 1, 1, 2, 3])):
             variable = draw.choice(variables)
-            changed[variable.name] = changed_value(variable.type, changed[variable.name], draw)
+            changed[variable.name] = near(variable.type, changed[variable.name], draw)
         return changed
 
     def rows(self, states: Sequence[State]) -> np.ndarray:
@@ -108,57 +108,6 @@ def program_of(module: Path, cfg: Path) -> Program:
     layout, parameters = layout_of(spec.module, constant), action_parameters(spec.module, constant)
     checks = (spec.invariants, spec.properties, spec.quiescence)
     return Generator(Source(spec.module, fixed, constant, layout, parameters, *checks)).program()
-
-
-def value_of(kind: Type, draw: random.Random) -> Value:
-    """A random value of a type."""
-    match kind:
-        case TInt(lo, hi):
-            return draw.randint(lo or 0, hi or 0)
-        case TBool():
-            return draw.random() < 0.5
-        case TAtom(members):
-            return draw.choice(members)
-        case TSet(_, members):
-            likely = draw.choice([0.2, 0.5, 0.8])
-            return frozenset(member for member in members if draw.random() < likely)
-        case TSeq(elem, cap):
-            return tuple(value_of(elem, draw) for _ in range(draw.randint(0, cap)))
-        case TFun(domain, _, target):
-            return function({key: value_of(target, draw) for key in domain})
-        case TRec(fields):
-            return Fn({name: value_of(part, draw) for name, part in fields})
-        case TUnion(variants):
-            tags, own = draw.choice(variants)
-            return Fn({"type": draw.choice(tags), **{name: value_of(part, draw) for name, part in own}})
-        case TTuple(parts):
-            return tuple(value_of(part, draw) for part in parts)
-
-
-def changed_value(kind: Type, value: Value, draw: random.Random) -> Value:
-    """A value near another one."""
-    chance = draw.random()
-    if isinstance(kind, TFun) and chance < 0.8:
-        mapping = dict(value) if isinstance(value, Fn) else dict(enumerate(value, 1))
-        key = draw.choice(kind.domain)
-        return function({**mapping, key: changed_value(kind.range, mapping[key], draw)})
-    if isinstance(kind, TSeq) and chance < 0.8:
-        if chance < 0.25 and len(value) < kind.cap:
-            return (*value, value_of(kind.elem, draw))
-        if chance < 0.5:
-            return value[1:] if chance < 0.4 else value[:-1]
-        if value:
-            at = draw.randrange(len(value))
-            return (*value[:at], changed_value(kind.elem, value[at], draw), *value[at + 1 :])
-    if isinstance(kind, TSet) and chance < 0.7 and kind.members:
-        return value ^ {draw.choice(kind.members)}
-    if isinstance(kind, TRec) and chance < 0.8:
-        name, part = draw.choice(kind.fields)
-        return Fn({**value, name: changed_value(part, value[name], draw)})
-    if isinstance(kind, TTuple) and chance < 0.8:
-        at = draw.randrange(len(value))
-        return (*value[:at], changed_value(kind.parts[at], value[at], draw), *value[at + 1 :])
-    return value_of(kind, draw)
 
 
 def holds(check: Callable[..., bool], *arguments: Value) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import functools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,8 +12,11 @@ from typing import Any
 import pytest
 from ledger import FLAWED, LEDGER, flawed_graph
 from tidemark_conformance.cli import main
+from tidemark_conformance.commands import agree as command
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.spec import Specification, load
-from tidemark_conformance.tlc import agree, backends, graph
+from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -149,6 +154,7 @@ def test_the_command_fails_on_a_disagreement(
     dumped: graph.Graph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(graph, "dump", lambda *arguments, **more: dumped)
+    monkeypatch.setattr(mutants, "judged", lambda *arguments, **more: mutants.Mutants())
     monkeypatch.setattr(
         backends.PythonBackend, "invariant", lambda self, name, states: [name == "TypeOK" for _ in states]
     )
@@ -159,3 +165,103 @@ def test_the_command_fails_on_a_disagreement(
     assert document["ok"] is False
     assert document["models"][0]["backends"]["python"]["disagreements"] == 527 - 186
     assert "invariant NothingFromNothing: TLC says TRUE, the backend says FALSE" in out.err
+
+
+# --- what the model never violates ------------------------------------------------------------------------------------
+
+TWO_PHASE = spec_root() / "twophase" / "TwoPhase.tla"
+SOUND = TWO_PHASE.with_suffix(".cfg")
+
+
+@functools.cache
+def two_phase() -> tuple[Specification, graph.Graph, mutants.Mutants]:
+    """Two-phase commit with all its rules: nothing falls in it."""
+    spec = load(TWO_PHASE, SOUND)
+    found = graph.dump(TWO_PHASE, SOUND)
+    return spec, found, mutants.judged(spec, found)
+
+
+def test_what_never_falls_is_compared_on_changed_states_and_steps() -> None:
+    spec, found, changed = two_phase()
+    assert mutants.never_false(found) == (["Consistency", "OneDecision", "DecidedOnce"], ["OutcomeIsFinal"])
+    for verdicts in (
+        changed.predicates["Consistency"],
+        changed.predicates["DecidedOnce"],
+        *changed.properties.values(),
+    ):
+        assert verdicts.count(False) >= mutants.WANTED
+        assert True in verdicts
+    compared = agree.compare("TwoPhase", found, spec.module.ghosts, backends.backends(spec), changed)
+    assert compared.ok, [str(one.first) for one in compared.comparisons]
+    assert {"changed states", "changed steps"} <= compared.comparisons[0].kinds.keys()
+    assert compared.unbroken == ()
+    assert set(compared.broken) == {
+        "Consistency",
+        "OneDecision",
+        "DecidedOnce",
+        "OutcomeIsFinal",
+        "QuiescentAllDecided",
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "question"),
+    [("property", "action property OutcomeIsFinal on a changed step"), ("invariant", "Consistency in a changed state")],
+)
+def test_a_backend_that_never_says_no_is_found(method: str, question: str) -> None:
+    spec, found, changed = two_phase()
+    agreeable = backends.PythonBackend(spec)
+    setattr(agreeable, method, lambda name, asked: [True] * len(asked))
+    blind = agree.compare("TwoPhase", found, spec.module.ghosts, [agreeable])
+    assert blind.ok, "the model itself violates nothing"
+    assert set(blind.unbroken) == {"Consistency", "OneDecision", "DecidedOnce", "OutcomeIsFinal"}
+    seen = agree.compare("TwoPhase", found, spec.module.ghosts, [agreeable], changed)
+    assert not seen.ok
+    assert str(seen.comparisons[0].first).startswith(question)
+
+
+def test_the_search_is_the_same_every_time() -> None:
+    spec, found, changed = two_phase()
+    search = mutants.Search(spec, found, 1)
+    assert search.states(mutants.never_false(found)[0]) == changed.states
+
+
+def test_tlc_that_cannot_judge_is_no_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, found, _ = two_phase()
+    odd = [{**found.states[0], "messages": frozenset({1})}]
+    monkeypatch.setattr(mutants.Search, "states", lambda *_: odd)
+    with pytest.raises(Unusable, match="TLC did not judge the 131 changed states of TwoPhase"):
+        mutants.judged(spec, found)
+
+
+def _compared(model: str, broken: Sequence[str], unbroken: Sequence[str], actions: str = "AB") -> agree.Agreement:
+    sides = [agree.Comparison(name, compared=1) for name in backends.NAMES]
+    return agree.Agreement(
+        *(model, 1, 0, 1, 1, 1, 2, 0, tuple(actions), (), tuple(sides), 0.0),
+        broken=tuple(broken),
+        unbroken=tuple(unbroken),
+    )
+
+
+def test_a_property_that_no_model_of_a_specification_violates_is_named() -> None:
+    halves = [_compared("One", ["Safe"], ["Final"]), _compared("Two", ["Final"], ["Safe"])]
+    assert agree.never_false(halves) == []
+    assert agree.never_false(halves[:1]) == ["Final"]
+    assert agree.never_false([*halves, _compared("Other", [], ["Safe"], actions="ABC")]) == ["Safe"]
+
+
+@pytest.mark.parametrize(("unbroken", "code"), [([], 0), (["Final"], 1)])
+def test_a_whole_run_in_which_a_property_never_falls_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unbroken: list[str], code: int
+) -> None:
+    monkeypatch.setattr(command, "_compare_all", lambda *_: [_compared("One", ["Safe"], unbroken)])
+    given = argparse.Namespace(spec=None, config=None, model=None, json="-")
+    assert command.run(given) == code
+    out = capsys.readouterr()
+    assert (json.loads(out.out)["ok"], json.loads(out.out)["never_false"]) == (code == 0, unbroken)
+    assert ("compared only where they hold, in all models: Final" in out.err) is bool(unbroken)
+
+
+def test_every_specification_with_models_has_some_for_agree() -> None:
+    flagged = {model.name for model in manifest.load().models if model.agree}
+    assert {"TwoPhase", "TwoPhaseFlawed", "TwoPhaseForgets", "MCAgreeElections", "MCAgreeIsr"} <= flagged

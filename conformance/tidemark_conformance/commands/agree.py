@@ -21,7 +21,7 @@ from rich.text import Text
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report import document
 from tidemark_conformance.tla import spec as specifications
-from tidemark_conformance.tlc import agree, backends, graph, manifest
+from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: every answer is TLC's; 1: one differs, or no model of the manifest has a step of some action."""
+    """0: every answer is TLC's; 1: one differs, or in no model of the manifest some action has a step, or some property
+    falls."""
     console = document.console(arguments.json)
     with _progress() as say:
         agreements = _compare_all(_subjects(arguments), arguments, say)
     whole = arguments.spec is None and not arguments.model
     missed = agree.never_taken(agreements) if whole else []
-    document.write(as_document(agreements, missed), arguments.json)
-    render(agreements, console, missed)
-    return 0 if all(one.ok for one in agreements) and not missed else 1
+    hollow = agree.never_false(agreements) if whole else []
+    document.write(as_document(agreements, missed, hollow), arguments.json)
+    render(agreements, console, missed, hollow)
+    return 0 if all(one.ok for one in agreements) and not missed and not hollow else 1
 
 
 def _compare_all(
@@ -116,16 +118,22 @@ def _compare(subject: _Subject, arguments: argparse.Namespace, say: Callable[[st
     dumped = graph.dump(
         subject.module, subject.cfg, jar=arguments.jar, budget_s=arguments.budget, heap_mib=subject.heap_mib
     )
+    say(f"{subject.name}: changed states and steps, judged by TLC")
+    changed = mutants.judged(spec, dumped, jar=arguments.jar, budget_s=arguments.budget, heap_mib=subject.heap_mib)
     say(f"{subject.name}: comparing {len(dumped.states):,} states and {len(dumped.edges):,} steps")
-    return agree.compare(subject.name, dumped, spec.module.ghosts, made, started=started)
+    return agree.compare(subject.name, dumped, spec.module.ghosts, made, changed, started=started)
 
 
-def as_document(agreements: list[agree.Agreement], missed: Sequence[str] = ()) -> dict[str, Any]:
-    """The document `tidemark.agree/1`; `missed`: actions of which no model has a step."""
+def as_document(
+    agreements: list[agree.Agreement], missed: Sequence[str] = (), hollow: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The document `tidemark.agree/1`; `missed`: actions of which no model has a step, `hollow`: predicates and
+    properties that fall in none."""
     return {
         "schema": "tidemark.agree/1",
-        "ok": all(one.ok for one in agreements) and not missed,
+        "ok": all(one.ok for one in agreements) and not missed and not hollow,
         "never_taken": list(missed),
+        "never_false": list(hollow),
         "models": [
             {
                 "name": one.model,
@@ -137,6 +145,7 @@ def as_document(agreements: list[agree.Agreement], missed: Sequence[str] = ()) -
                 "actions": one.actions,
                 "properties": one.properties,
                 "untaken": list(one.untaken),
+                "unbroken": list(one.unbroken),
                 "seconds": round(one.seconds, 3),
                 "backends": {
                     backend.backend: {
@@ -153,8 +162,10 @@ def as_document(agreements: list[agree.Agreement], missed: Sequence[str] = ()) -
     }
 
 
-def render(agreements: list[agree.Agreement], console: Console, missed: Sequence[str] = ()) -> None:
-    """Prints one line per model and backend, the actions that no model takes, and the first disagreement of each."""
+def render(
+    agreements: list[agree.Agreement], console: Console, missed: Sequence[str] = (), hollow: Sequence[str] = ()
+) -> None:
+    """Prints one line per model and backend, what no model takes or violates, and the first disagreement of each."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model")
     for title in ("states", "violating", "edges", "non-edges", "invariants", "actions"):
@@ -172,8 +183,12 @@ def render(agreements: list[agree.Agreement], console: Console, missed: Sequence
     console.print(table)
     if len(agreements) == 1 and agreements[0].untaken:
         console.print(f"only near misses, and no step, of {', '.join(agreements[0].untaken)}", style="yellow")
+    if len(agreements) == 1 and agreements[0].unbroken:
+        console.print(f"compared only where they hold: {', '.join(agreements[0].unbroken)}", style="yellow")
     if missed:
         console.print(f"no model has a step of {', '.join(missed)}", style="bold red")
+    if hollow:
+        console.print(f"compared only where they hold, in all models: {', '.join(hollow)}", style="bold red")
     for line in _firsts(agreements):
         console.print(line, markup=False)
     total = sum(backend.compared for one in agreements for backend in one.comparisons)

@@ -2,8 +2,10 @@
 
 TLC's side is a `Graph`: nothing here evaluates TLA+ by itself. A backend is asked about every invariant and quiescence
 predicate on every state, about Init on every state, about every action and action property on every edge, about every
-action on at least as many near misses, for the ghosts' next values on every edge, and for the verdicts on walks through
-the graph, which it replays as an audit does. One disagreement is too many.
+action on at least as many near misses, for the ghosts' next values on every edge, for the verdicts on walks through
+the graph, which it replays as an audit does, and for every predicate and property on changed states and steps, in which
+what the model never violates is false. One disagreement is too many, and a property that was never false was not
+compared.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any, Protocol
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.graph import Graph
+from tidemark_conformance.tlc.mutants import TYPE_OK, Mutants
 from tidemark_conformance.tlc.nonedges import NonEdge, near_misses
 from tidemark_conformance.tlc.values import to_tla
 from tidemark_conformance.tlc.walks import Walk, walks
@@ -104,7 +107,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A model compared: the graph's sizes, the actions with and without an edge, and one comparison per backend."""
+    """A model compared: the graph's sizes, the actions with and without an edge, and one comparison per backend.
+
+    `broken`, `unbroken`: the predicates and properties that TLC found false somewhere, and nowhere.
+    """
 
     model: str
     states: int
@@ -118,6 +124,8 @@ class Agreement:
     untaken: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
     seconds: float
+    broken: tuple[str, ...] = ()
+    unbroken: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -134,15 +142,26 @@ def never_taken(agreements: Iterable[Agreement]) -> list[str]:
     return [action for actions, found in taken.items() for action in actions if action not in found]
 
 
+def never_false(agreements: Iterable[Agreement]) -> list[str]:
+    """The predicates and properties that TLC found false nowhere, among the models with the same actions."""
+    asked: dict[tuple[str, ...], dict[str, bool]] = {}
+    for one in agreements:
+        found = asked.setdefault(tuple(sorted(one.taken + one.untaken)), {})
+        for name in (*one.broken, *one.unbroken):
+            found[name] = found.get(name, False) or name in one.broken
+    return [name for found in asked.values() for name, broken in found.items() if not broken]
+
+
 def compare(
     model: str,
     graph: Graph,
     ghosts: tuple[str, ...],
     backends: Iterable[Backend],
+    mutants: Mutants | None = None,
     seed: int = 1,
     started: float | None = None,
 ) -> Agreement:
-    """Asks every backend everything; `ghosts` are the model's history variables.
+    """Asks every backend everything; `ghosts` are the model's history variables, `mutants` changed states and steps.
 
     The agreement's seconds count from `started` (`time.monotonic()`), by default from now.
     """
@@ -158,8 +177,11 @@ def compare(
         questions.steps()
         questions.near_misses()
         questions.replays(ways)
+        if mutants is not None:
+            questions.mutants(mutants)
         comparisons.append(questions.comparison)
     taken = {edge.action for edge in graph.edges}
+    broken = _broken(graph, mutants or Mutants())
     violating = sum(not all(graph.predicates[name][at] for name in graph.invariants) for at in range(len(graph.states)))
     return Agreement(
         model=model,
@@ -172,9 +194,19 @@ def compare(
         properties=len(graph.broken),
         taken=tuple(action for action in graph.domains if action in taken),
         untaken=tuple(action for action in graph.domains if action not in taken),
+        broken=tuple(name for name, found in broken.items() if found),
+        unbroken=tuple(name for name, found in broken.items() if not found),
         comparisons=tuple(comparisons),
         seconds=time.monotonic() - started,
     )
+
+
+def _broken(graph: Graph, mutants: Mutants) -> dict[str, bool]:
+    """Per predicate and action property whether TLC found it false somewhere; `TypeOK` left out."""
+    names = {name: not all(graph.predicates[name]) for name in graph.predicates if name != TYPE_OK}
+    names |= {name: bool(steps) for name, steps in graph.broken.items()}
+    answers = {**mutants.predicates, **mutants.properties}
+    return {name: found or not all(answers.get(name, ())) for name, found in names.items()}
 
 
 class _Questions:
@@ -281,6 +313,31 @@ class _Questions:
                 ways[at].initial,
             ),
         )
+
+    def mutants(self, given: Mutants) -> None:
+        """Every predicate on changed states, every action property on changed steps."""
+        backend, graph = self.backend, self.graph
+        for name, expected in given.predicates.items():
+            ask = backend.quiescent if name in graph.quiescence else backend.invariant
+            answers = ask(name, given.states)
+            self.comparison.hold(
+                "changed states",
+                expected,
+                answers,
+                lambda at, n=name, e=expected, s=answers: Disagreement(  # type: ignore[misc]
+                    f"{n} in a changed state", e[at], s[at], given.states[at]
+                ),
+            )
+        for name, expected in given.properties.items():
+            answers = backend.property(name, given.pairs)
+            self.comparison.hold(
+                "changed steps",
+                expected,
+                answers,
+                lambda at, n=name, e=expected, s=answers: Disagreement(  # type: ignore[misc]
+                    f"action property {n} on a changed step", e[at], s[at], *given.pairs[at]
+                ),
+            )
 
     def attempts(
         self, kind: str, action: str, attempts: Sequence[Attempt], expected: Sequence[bool], answers: Sequence[bool]
