@@ -39,8 +39,8 @@ def test_a_recorded_run_is_shown_as_it_was_printed(tmp_path: Path) -> None:
 
 
 def test_verify_records_its_closing_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "_models", lambda *_: ([closing.Line("models", "1 of 1", True, 2.0)], []))
-    monkeypatch.setattr(verify, "_traces", lambda *_: [closing.Line("traces", "3 flags", False, 1.0)])
+    monkeypatch.setattr(verify, "model_lines", lambda *_: ([closing.Line("models", "1 of 1", True, 2.0)], []))
+    monkeypatch.setattr(verify, "trace_lines", lambda *_: [closing.Line("traces", "3 flags", False, 1.0)])
     monkeypatch.setattr(closing, "RECORD", tmp_path / "run.json")
     assert main(["verify", "--record", "--json", str(tmp_path)]) == 1
     assert "3 flags  NOT AS EXPECTED" in closing.recorded(tmp_path / "run.json")
