@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import TwoPhase
+from crc32c import crc32c
 from tidemark_conformance.cli import main
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.trace.convert import convert
@@ -33,8 +34,10 @@ def _audit(path: Path, capsys: Capture, *arguments: str) -> tuple[int, dict[str,
     captured = capsys.readouterr()
     assert "Traceback" not in captured.err + captured.out
     if code == 2:
-        assert len(captured.err.splitlines()) == 1
-        assert captured.err.startswith("tidemark audit: ")
+        # A slow machine shows progress first.
+        said = [line for line in captured.err.splitlines() if not line.startswith("audit of ")]
+        assert len(said) == 1
+        assert said[0].startswith("tidemark audit: ")
         assert not target.exists()
         return code, {}, captured.err
     return code, json.loads(target.read_text()), captured.err
@@ -153,6 +156,9 @@ def test_a_truncated_parquet_file_is_unreadable(packed: Path, tmp_path: Path, ca
 
 WRONG_HEADERS: list[tuple[str, dict[str, Any], str]] = [
     ("version", {"version": 2}, "trace format version 2, this program reads version 1"),
+    ("version's kind", {"version": 1.0}, "trace format version 1.0, this program reads version 1"),
+    ("a number's kind", {"constants": {"RM": ["r1", "r2", True]}}, 'constant RM = ["r1","r2",true]'),
+    ("half a pair", {"nodes": ["\ud800"]}, "one half of a surrogate pair"),
     ("hash", {"spec_hash": "0" * 64}, "was written for another text of TwoPhase"),
     ("constants", {"constants": {"RM": ["r1", "r2"]}}, 'constant RM = ["r1","r2"]'),
     ("variables", {"variables": {}}, "variable rmState = nothing"),
@@ -285,6 +291,145 @@ def test_ids_that_share_a_hash_are_no_duplicates(
     monkeypatch.setattr("tidemark_conformance.check.audit.REMEMBERED_IDS", 3)
     code, document, _ = _audit(packed, capsys)
     assert (code, document["traces"]) == (0, 30)
+
+
+REPEATED: list[tuple[str, str, str, str]] = [
+    ("header", '"version":', '"version": 2, "version":', "header of {0} has the key version twice"),
+    ("state", '"tmState": "init"', '"tmState": "committed", "tmState": "init"', "{0}:2: the key tmState stands twice"),
+    ("delta", '"prepared"}', '"committed", "{r}": "prepared"}', "{0}:3: the key {r} stands twice"),
+]
+
+
+@pytest.mark.parametrize("command", ["audit", "explain", "convert"])
+@pytest.mark.parametrize(("name", "text", "lie", "message"), REPEATED, ids=[case[0] for case in REPEATED])
+def test_a_key_that_stands_twice_is_refused(
+    command: str, name: str, text: str, lie: str, message: str, lines: Lines, tmp_path: Path, capsys: Capture
+) -> None:
+    header, traces = lines
+    trace = next(one for one in traces if one[1]["action"] == "RMPrepare")
+    (resource,) = trace[1]["delta"]["rmState"]
+    *events, end = [json.dumps(header), *(json.dumps(event) for event in trace)]
+    at = ["header", "state", "delta"].index(name)
+    assert text in events[at]
+    events[at] = events[at].replace(text, lie.replace("{r}", resource), 1)
+    crc = crc32c("".join(f"{event}\n" for event in events[1:]).encode())
+    path = tmp_path / "a.ndjson"
+    path.write_text("\n".join([*events, json.dumps({**json.loads(end), "crc32c": format(crc, "08x")})]) + "\n")
+    assert main([command, str(path), *(["-o", str(tmp_path / "out.parquet")] if command == "convert" else [])]) == 2
+    assert message.replace("{0}", str(path)).replace("{r}", resource) in capsys.readouterr().err
+    if name != "header" and command == "audit":  # a sum that is wrong: who knows what was written
+        path.write_text("\n".join([*events, end]) + "\n")
+        assert _undecided(_audit(path, capsys)[1]) == {"bad checksum": 1}
+
+
+@pytest.mark.parametrize("number", [True, 1.0])
+def test_a_step_has_an_integer_for_its_number(number: Any, lines: Lines, tmp_path: Path, capsys: Capture) -> None:
+    header, (trace, *_) = lines
+    spoilt = signed([trace[0], {**trace[1], "step": number}, *trace[2:]])
+    code, document, _ = _audit(write(tmp_path / "a.ndjson", header, [spoilt]), capsys)
+    assert (code, _undecided(document)) == (3, {"missing steps": 1})
+
+
+@pytest.mark.parametrize("command", ["audit", "explain", "convert"])
+def test_an_id_that_is_no_text_is_refused(command: str, lines: Lines, tmp_path: Path, capsys: Capture) -> None:
+    header, (trace, *_) = lines
+    path = write(tmp_path / "a.ndjson", header, [signed([{**event, "trace": "\ud800x"} for event in trace])])
+    assert main([command, str(path), *(["-o", str(tmp_path / "out.parquet")] if command == "convert" else [])]) == 2
+    assert "the trace's id has one half of a surrogate pair" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["audit", "explain", "convert"])
+def test_a_deep_header_is_refused(command: str, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text("[" * 100_000)
+    assert main([command, str(path), *(["-o", str(tmp_path / "out.parquet")] if command == "convert" else [])]) == 2
+    assert "does not start with a trace header" in capsys.readouterr().err
+
+
+def test_a_part_whose_header_stands_in_another_is_refused(packed: Path, tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    table = pq.read_table(packed)
+    header = table["header"][0].as_py()
+    twice = table.slice(0, 2).set_column(3, table.schema.field(3), pa.array([header, header]))
+    pq.write_table(twice, folder / "a.parquet")
+    pq.write_table(table.slice(2, 1), folder / "b.parquet")
+    code, _, said = _audit(folder, capsys)
+    assert (code, "b.parquet has no trace header" in said) == (2, True)
+    for command in ("explain", "convert"):
+        assert main([command, str(folder), *(["-o", str(tmp_path / "out")] if command == "convert" else [])]) == 2
+        assert "b.parquet is a Parquet file without a trace header" in capsys.readouterr().err
+
+
+def test_the_header_of_a_parquet_file_is_its_column(packed: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Every reader takes it from there: without the footer's copy all of them read the file, with it alone none."""
+    table = pq.read_table(packed).replace_schema_metadata(None)
+    pq.write_table(table, tmp_path / "column.parquet")
+    copy = {**(pq.read_schema(packed).metadata or {}), b"tidemark": table["header"][0].as_py().encode()}
+    footer = table.set_column(3, table.schema.field(3), pa.nulls(len(table), pa.string())).replace_schema_metadata(copy)
+    pq.write_table(footer, tmp_path / "footer.parquet")
+    for name, expected in (("column", 0), ("footer", 2)):
+        path = tmp_path / f"{name}.parquet"
+        assert _audit(path, capsys)[0] == expected
+        assert main(["explain", str(path)]) == expected
+        assert main(["convert", str(path), "-o", str(tmp_path / f"{name}.ndjson")]) == expected
+
+
+def test_the_column_of_steps_is_checked(packed: Path, tmp_path: Path, capsys: Capture) -> None:
+    table = pq.read_table(packed)
+    steps = table["steps"].to_pylist()
+    steps[3] += 1
+    pq.write_table(table.set_column(1, table.schema.field(1), pa.array(steps, pa.int32())), tmp_path / "b.parquet")
+    code, _, said = _audit(tmp_path / "b.parquet", capsys)
+    assert (code, "the column `steps` of trace tx-3 is not what its stream says" in said) == (2, True)
+
+
+def test_traces_without_a_step_are_refused(lines: Lines, tmp_path: Path, capsys: Capture) -> None:
+    header, (trace, *_) = lines
+    end = {**trace[-1], "end": {"steps": 0, "quiescent": False, "capacity": False}}
+    code, _, said = _audit(write(tmp_path / "a.ndjson", header, [signed([trace[0], end])]), capsys)
+    assert (code, "holds no step of any trace" in said) == (2, True)
+
+
+def test_hidden_files_and_folders_are_left_out(
+    lines: Lines, two_phase: TwoPhase, tmp_path: Path, capsys: Capture
+) -> None:
+    """By the audit, `explain` and `convert` alike; a hidden file that is named is refused."""
+    header, traces = lines
+    folder = tmp_path / "in"
+    for number, name in enumerate(("a.ndjson", "_b.ndjson", ".c.ndjson", "_sub/d.ndjson", ".sub/e.ndjson")):
+        write(folder / name, header if number == 0 else {**header, "spec": "Elsewhere"}, traces[:1])
+    assert _audit(folder, capsys)[1]["traces"] == 1
+    assert main(["explain", str(folder)]) == 0
+    assert main(["convert", str(folder), "-o", str(tmp_path / "out")]) == 0
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["a.parquet"]
+    for command in ("audit", "explain", "convert"):
+        more = ["-o", str(tmp_path / "b.parquet")] if command == "convert" else []
+        assert main([command, str(folder / "_b.ndjson"), *more]) == 2
+
+
+@pytest.mark.parametrize("name", ["br[1]", "cur{a,b}", "st*r", "q?", "back\\slash", "per%20cent", "sp ace"])
+@pytest.mark.parametrize("form", ["ndjson", "parquet"])
+def test_a_file_may_have_any_name(
+    form: str, name: str, lines: Lines, two_phase: TwoPhase, tmp_path: Path, capsys: Capture
+) -> None:
+    folder = tmp_path / f"in {name}"
+    path = write(folder / f"{name}.ndjson", *lines)
+    if form == "parquet":
+        convert([path], folder / f"{name}.parquet", two_phase.schema)
+        path.unlink()
+        path = folder / f"{name}.parquet"
+    assert [_audit(one, capsys)[0] for one in (folder, path)] == [0, 0]
+
+
+def test_a_colon_in_a_name_is_refused(lines: Lines, tmp_path: Path, capsys: Capture) -> None:
+    code, _, said = _audit(write(tmp_path / "col:on.ndjson", *lines), capsys)
+    assert (code, "has a colon in its name" in said) == (2, True)
+
+
+def test_a_negative_sample_is_refused(two_phase: TwoPhase, capsys: Capture) -> None:
+    assert main(["audit", str(two_phase.good), "--oracle", "-5"]) == 2
+    assert "--oracle -5 is no number of traces" in capsys.readouterr().err
 
 
 def test_empty_input_is_refused(lines: Lines, tmp_path: Path, capsys: Capture) -> None:

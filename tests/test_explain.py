@@ -262,7 +262,7 @@ def test_damaged_traces_are_undecided(
         (["trace.ndjson", "--trace", "other"], "holds no trace 'other'"),
         (["trace.ndjson", "--without", "NoRule"], "NoRule is no rule of TwoPhase"),
         (["trace.ndjson", "-o", "no/such/folder/page.html"], "cannot be written"),
-        (["."], "mixes NDJSON and Parquet"),
+        (["."], "mixes forms"),
     ],
 )
 def test_bad_input_is_one_sentence(

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tidemark_conformance.check.inputs import Input, files_with_header, ndjson_lines, open_input, parquet_rows, plain
-from tidemark_conformance.check.judge import NOT_A_STEP, Judge, judge_for
+from tidemark_conformance.check.inputs import Input, ndjson_lines, open_input, parquet_rows
+from tidemark_conformance.check.judge import NOT_A_STEP, PASS, Judge, judge_for
 from tidemark_conformance.check.oracle import Judged, compare
 from tidemark_conformance.check.result import AuditResult, Failure, Oracle, Undecided
 from tidemark_conformance.check.session import readable_errors, run_with_progress
@@ -75,7 +75,8 @@ def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress:
 
 
 def _require_sound(session: SparkSession, source: Input, job: Job, tally: Tally) -> None:
-    """Refuse what cannot be counted as judged: see REFUSED, missing headers, no traces, an id that stands twice."""
+    """Refuse what cannot be counted as judged: see REFUSED, no traces, no steps, a file without header, an id that
+    stands twice."""
     if tally.refused:
         raise Unusable(min(tally.refused))
     for code, group in sorted(tally.undecided.items()):
@@ -86,10 +87,12 @@ def _require_sound(session: SparkSession, source: Input, job: Job, tally: Tally)
             )
     if tally.traces == 0:
         raise Unusable(f"{source.shown} holds no trace; an audit of nothing proves nothing")
-    if tally.headers != len(source.files):
+    if tally.steps == 0 and tally.traces == int(tally.verdicts[PASS]):
+        raise Unusable(f"{source.shown} holds no step of any trace; an audit of nothing proves nothing")
+    headless = sorted(set(source.files) - tally.headers)
+    if headless:
         raise Unusable(
-            f"{_headless(session, source)} has no trace header (is it empty?); write it again with `tidemark convert` "
-            "or take it away"
+            f"{headless[0]} has no trace header (is it empty?); write it again with `tidemark convert` or take it away"
         )
     if tally.traces > REMEMBERED_IDS or has_duplicates(tally.ids):
         duplicate = _duplicate(session, source, job)
@@ -98,14 +101,6 @@ def _require_sound(session: SparkSession, source: Input, job: Job, tally: Tally)
                 f"trace {duplicate} stands twice in {source.shown} (or its lines are apart); give every trace an id of "
                 "its own and keep its lines together"
             )
-
-
-def _headless(session: SparkSession, source: Input) -> str:
-    """A file without a header, or the input's name if none can be found any more."""
-    with readable_errors(source.shown):
-        rows = files_with_header(session, source).distinct().collect()
-    missing = sorted(set(source.files) - {plain(row.path) for row in rows})
-    return missing[0] if missing else f"a file of {source.shown}"
 
 
 def _article(reason: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -22,7 +23,10 @@ WHOLE_FILE = str(1 << 50)
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Trace files of one form; `header` is that of the first of them, `shown` names the input in messages."""
+    """Trace files of one form; `header` is that of the first of them, `shown` names the input in messages.
+
+    `paths` are as Spark takes them (see `escaped`), `files` as their user would write them.
+    """
 
     paths: tuple[str, ...]
     files: tuple[str, ...]
@@ -32,18 +36,27 @@ class Input:
 
 
 def open_input(session: SparkSession, paths: Sequence[str]) -> Input:
-    """List the files under `paths` (anything that Spark can read) and read the first header.
+    """List the files under `paths` (anything that Spark can read, globs included) and read the first header.
 
     Raises Unusable for paths that are not there, no trace file, names that say no form, mixed forms, or no header.
     """
     shown = " ".join(paths)
+    taken = [escaped(path) if Path(path).exists() else path for path in paths]
     with readable_errors(shown):
-        listing = session.read.format("binaryFile").option("recursiveFileLookup", "true").load(list(paths))
+        listing = session.read.format("binaryFile").option("recursiveFileLookup", "true").load(taken)
         files = sorted(plain(name) for name in listing.inputFiles())
     form = one_form(files, shown)
+    for file in files:
+        if file.startswith("/") and ":" in Path(file).name:
+            raise Unusable(f"{file} has a colon in its name, with which Spark cannot read a local file; rename it")
     with readable_errors(shown):
         header = _first_header(session, files[0], form)
-    return Input(tuple(paths), tuple(files), form, header, shown)
+    return Input(tuple(taken), tuple(files), form, header, shown)
+
+
+def escaped(path: str) -> str:
+    """The path as a glob that matches it alone: Spark takes every path for a glob."""
+    return "".join("\\" + letter if letter in "*?[]{}\\" else letter for letter in path)
 
 
 def plain(path: str) -> str:
@@ -53,32 +66,28 @@ def plain(path: str) -> str:
 
 
 def _first_header(session: SparkSession, file: str, form: str) -> Header:
+    place = escaped(file)
     if form == NDJSON:
-        rows = session.read.option("lineSep", "\n").text(file).limit(1).collect()
+        rows = session.read.option("lineSep", "\n").text(place).limit(1).collect()
     else:
-        rows = (
-            session.read.schema(COLUMNS).parquet(file).select("header").where("header is not null").limit(1).collect()
-        )
+        headers = session.read.schema(COLUMNS).parquet(place).select("header").where("header is not null")
+        rows = headers.limit(1).collect()
         if not rows:
             raise Unusable(f"{file} is a Parquet file without a trace header; write it with `tidemark convert`")
     return parse_header(rows[0][0] if rows else b"", file)
 
 
 def parquet_rows(session: SparkSession, source: Input) -> DataFrame:
-    """The columns trace, stream, header and `id` (64 bits of the trace's id), split anywhere between traces."""
+    """The columns trace, steps, stream, header, `id` (64 bits of the trace's id), and where a header stands `path`.
+
+    Split anywhere between traces.
+    """
     for key in ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"):
         session.conf.set(key, SESSION_SETTINGS[key])
     reader = session.read.schema(COLUMNS).option("parquet.page.verify-checksum.enabled", "true")
     frame = reader.option("recursiveFileLookup", "true").parquet(*source.paths)
-    return frame.selectExpr("trace", "stream", "header", "xxhash64(trace) as id")
-
-
-def files_with_header(session: SparkSession, source: Input) -> DataFrame:
-    """The column path: the files whose header column, or first line, is there."""
-    if source.form == NDJSON:
-        return ndjson_lines(session, source).select("path")
-    reader = session.read.schema(COLUMNS).option("recursiveFileLookup", "true")
-    return reader.parquet(*source.paths).where("header is not null").selectExpr("_metadata.file_path as path")
+    path = "if(header is null, null, _metadata.file_path) as path"
+    return frame.selectExpr("trace", "steps", "stream", "header", "xxhash64(trace) as id", path)
 
 
 def ndjson_lines(session: SparkSession, source: Input) -> DataFrame:

@@ -69,8 +69,8 @@ class Judge:
         """An empty tally."""
         return Tally.empty(len(self.schema.actions), len(self.specification.module.rules), self._wanted)
 
-    def add(self, tally: Tally, batch: Batch, nodes: int) -> None:
-        """Judge a batch whose header names so many nodes, and count it in `tally`."""
+    def add(self, tally: Tally, batch: Batch, nodes: int) -> NDArray[np.uint8]:
+        """Judge a batch whose header names so many nodes, and count it in `tally`; returns the verdicts."""
         found = self.kernels.check(batch.data, batch.offsets, nodes=nodes, snapshot=self._snapshot)
         tally.traces += len(batch.ids)
         tally.steps += int(found.steps.sum())
@@ -84,6 +84,7 @@ class Judge:
             self._count_undecided(tally, batch, np.flatnonzero(found.verdict == UNDECIDED), found.reason)
         if self._wanted:
             self._sample(tally, batch, np.flatnonzero(found.verdict == PASS))
+        return found.verdict
 
     def _count_failures(self, tally: Tally, batch: Batch, failing: NDArray[np.bool_], first: NDArray[np.int32]) -> None:
         for check in range(first.shape[1]):

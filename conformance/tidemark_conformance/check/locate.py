@@ -1,5 +1,5 @@
-"""What a stream says of itself, found without decoding it: the action that a record claims to be, and whether its end
-declares that faults have stopped (compiled)."""
+"""What a stream says of itself, found without decoding it: the action that a record claims to be, how many records its
+end counts, and whether it declares that faults have stopped (compiled)."""
 
 from __future__ import annotations
 
@@ -77,12 +77,38 @@ def actions_at(
 
 
 @njit(cache=True, nogil=True)
+def _count_at(data, start, end):  # type: ignore[no-untyped-def]
+    at = end - CHECKSUM - 1  # the last byte of the count of records; the flags stand before its first
+    while at - 1 > start and data[at - 1] >= 0x80:
+        at -= 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _claimed_records(data, starts, ends):  # type: ignore[no-untyped-def]
+    result = np.full(len(starts), -1, np.int64)
+    for i in range(len(starts)):
+        at = _count_at(data, starts[i], ends[i])
+        if at > starts[i]:
+            result[i] = _varint(data, at, ends[i] - CHECKSUM)[0]
+    return result
+
+
+def claimed_records(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many records, the initial one included, each stream's end counts (stream i: `data[offsets[i]:offsets[i +
+    1]]`).
+
+    Only of a stream that could be decided does the answer mean something.
+    """
+    found: NDArray[np.int64] = _claimed_records(data, offsets[:-1], offsets[1:])
+    return found
+
+
+@njit(cache=True, nogil=True)
 def _at_rest(data, starts, ends):  # type: ignore[no-untyped-def]
     result = np.zeros(len(starts), np.bool_)
     for i in range(len(starts)):
-        at = ends[i] - CHECKSUM - 1  # the last byte of the count of records; the flags stand before its first
-        while at - 1 > starts[i] and data[at - 1] >= 0x80:
-            at -= 1
+        at = _count_at(data, starts[i], ends[i])
         result[i] = at - 1 > starts[i] and data[at - 1] == QUIESCENT
     return result
 

@@ -63,8 +63,8 @@ class Tally:
 
     `verdicts`: pass, fail, undecided; `quiescent`: decided traces that declare their faults stopped; `actions`:
     taken, blocked; `rules`: held, blocked; `failures` by signature (a trace counts once under every check that
-    fails in it); `undecided` by reason code; `refused`: sentences that void the audit; `headers`: the headers met,
-    as text, with the number of files; `ids`: 64-bit hashes of the trace ids.
+    fails in it); `undecided` by reason code; `refused`: sentences that void the audit; `headers`: the files whose
+    header was met; `ids`: 64-bit hashes of the trace ids.
     """
 
     actions: NDArray[np.int64]
@@ -76,7 +76,7 @@ class Tally:
     failures: dict[Signature, Group] = field(default_factory=dict)
     undecided: dict[int, Group] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
-    headers: int = 0
+    headers: set[str] = field(default_factory=set)
     ids: list[NDArray[np.int64]] = field(default_factory=list)
     wanted: int = 0
     sample: list[tuple[int, str, bytes]] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Tally:
             self.undecided.setdefault(reason, Group()).merge(group)
         for sentence in other.refused:
             self.refuse(sentence)
-        self.headers += other.headers
+        self.headers |= other.headers
         self.ids.extend(other.ids)
         self.keep_sample(other.sample)
 

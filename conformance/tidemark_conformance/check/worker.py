@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from tidemark_conformance.check.inputs import plain
-from tidemark_conformance.check.judge import Batch, Judge, batch_of, judge_for
+from tidemark_conformance.check.judge import UNDECIDED, Batch, Judge, batch_of, judge_for
+from tidemark_conformance.check.locate import claimed_records
 from tidemark_conformance.check.tally import Tally
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.spec import Specification
@@ -49,21 +50,27 @@ class Job:
 
 
 def parquet_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for `mapInArrow` over the columns trace, stream, header, and the id's 64-bit hash."""
+    """The function for `mapInArrow` over the columns of `inputs.parquet_rows`."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tally: Tally | None = None
         for batch in batches:
             judge = job.judge()
             tally = tally or judge.tally()
-            trace, stream, header, hashed = batch.columns
-            _check_headers(job, header, tally)
-            if trace.null_count or stream.null_count:
-                tally.refuse("a Parquet part has a row without trace id or stream; write it with `tidemark convert`")
+            trace, steps, stream, header, hashed, path = batch.columns
+            _check_headers(job, header, path, tally)
+            if trace.null_count or steps.null_count or stream.null_count:
+                tally.refuse(
+                    "a Parquet part has a row without trace id, steps or stream; write it with `tidemark convert`"
+                )
                 continue
             data, offsets = _views(stream)
             ids = hashed.to_numpy(zero_copy_only=False)
-            judge.add(tally, Batch(data, offsets, ids, _names(trace)), len(job.nodes))
+            verdicts = judge.add(tally, Batch(data, offsets, ids, _names(trace)), len(job.nodes))
+            wrong = (verdicts != UNDECIDED) & (steps.to_numpy() != claimed_records(data, offsets) - 1)
+            if wrong.any():
+                name = _names(trace)(int(np.flatnonzero(wrong)[0]))
+                tally.refuse(f"the column `steps` of trace {name} is not what its stream says; write it again")
         yield from _result(tally)
 
     return work
@@ -83,16 +90,17 @@ def _views(column: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
     return content, first.astype(np.int64)
 
 
-def _check_headers(job: Job, column: pa.Array, tally: Tally) -> None:
+def _check_headers(job: Job, column: pa.Array, paths: pa.Array, tally: Tally) -> None:
     if column.null_count == len(column):
         return
-    for text in column.drop_null().to_pylist():
-        tally.headers += 1
+    for text, path in zip(column.drop_null().to_pylist(), paths.drop_null().to_pylist(), strict=True):
+        file = plain(path)
+        tally.headers.add(file)
         try:
-            found = parse_header(text, "a Parquet part")
-            found.require(job.header, "a Parquet part")
+            found = parse_header(text, file)
+            found.require(job.header, file)
             if found.nodes != job.nodes:
-                raise Unusable("the Parquet parts name different nodes; audit them one after the other")
+                raise Unusable(f"{file} names other nodes than other parts; audit them one after the other")
         except Unusable as problem:
             tally.refuse(str(problem))
 
@@ -117,7 +125,7 @@ def ndjson_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
 def _judge_lines(job: Job, judge: Judge, tally: Tally, path: str, lines: Iterator[bytes]) -> None:
     header = parse_header(next(lines, b""), path)
     header.require(job.header, path)
-    tally.headers += 1
+    tally.headers.add(path)
     reader = LineReader(judge.schema, header.nodes, path)
     ids: list[str] = []
     streams: list[bytes] = []

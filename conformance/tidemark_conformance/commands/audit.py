@@ -8,6 +8,7 @@ from tidemark_conformance.check.audit import Options, audit
 from tidemark_conformance.check.inputs import open_input
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import render
 from tidemark_conformance.report.progress import progress
@@ -28,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Audit; 1 for any failing trace, else 3 for any undecided one, else 0."""
+    if args.oracle < 0:
+        raise Unusable(f"--oracle {args.oracle} is no number of traces; give 0 or more")
     console = document.console(args.json)
     with spark_session(args.master) as session:
         source = open_input(session, args.paths)

@@ -22,6 +22,7 @@ from tidemark_conformance.explain.spacetime import WINDOW
 from tidemark_conformance.report import document, html
 from tidemark_conformance.report import explanation as text
 from tidemark_conformance.report.progress import progress
+from tidemark_conformance.trace.files import file_header
 from tidemark_conformance.trace.schema import Schema, schema_of
 
 WIDTH = 100
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain one trace; 1 if it fails, 3 if it is undecided, 0 if it passes."""
     if arguments.last < 0:
         raise Unusable(f"--last {arguments.last} draws nothing; give a number of steps")
-    first = load.header_of(load.files(arguments.path)[0])
+    first = file_header(load.files(arguments.path)[0])
     specification, _ = load_for(
         first.spec, arguments.spec, arguments.config, baseline=arguments.baseline, without=arguments.without
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +11,10 @@ from tidemark_conformance.explain.run import BLOCKED, CAPACITY, INITIAL, STEP, S
 from tidemark_conformance.tla.kernels import stream as delta
 from tidemark_conformance.tla.types import Misfit, decode
 from tidemark_conformance.tla.values import Value
-from tidemark_conformance.trace import parquet
-from tidemark_conformance.trace.header import Header, parse_header
-from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END, split_traces
-from tidemark_conformance.trace.ndjson import LineReader
+from tidemark_conformance.trace.files import file_header, file_traces, local_files, one_form
+from tidemark_conformance.trace.header import Header
+from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END
 from tidemark_conformance.trace.schema import Schema
-
-LINES = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")
-COLUMNS = (".parquet",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,47 +28,13 @@ class Stored:
 
 
 def files(path: Path) -> list[Path]:
-    """The trace files at `path` (a file, or a folder and what is below it), in the order of their names.
+    """The trace files at `path` (a file, or a folder and what is below it), as the audit finds them.
 
-    Raises Unusable if there is none, or if a folder mixes forms.
+    Raises Unusable if there is none, for a name that says no form, or if a folder mixes forms.
     """
-    if not path.exists():
-        raise Unusable(f"{path} does not exist; give a trace file or a folder of them")
-    if path.is_file():
-        if not path.name.endswith(LINES + COLUMNS):
-            raise Unusable(f"{path} is no trace file by its name; it must end in {', '.join(LINES + COLUMNS)}")
-        return [path]
-    found = sorted(
-        file
-        for file in path.rglob("*")
-        if file.is_file() and file.name.endswith(LINES + COLUMNS) and not file.name.startswith((".", "_"))
-    )
-    if not found:
-        raise Unusable(f"{path} holds no trace file; its traces must end in {', '.join(LINES + COLUMNS)}")
-    if any(file.name.endswith(COLUMNS) for file in found) and any(file.name.endswith(LINES) for file in found):
-        raise Unusable(f"{path} mixes NDJSON and Parquet; keep one form in a folder")
+    found = local_files([path])
+    one_form([str(file) for file in found], str(path))
     return found
-
-
-def header_of(file: Path) -> Header:
-    """The header of one trace file; Unusable if it has none."""
-    if file.name.endswith(COLUMNS):
-        return parquet.read_header(file)
-    with _opened(file) as lines:
-        try:
-            first = next(lines, None)
-        except (OSError, EOFError) as problem:
-            raise Unusable(f"{file} cannot be read ({problem}); write it again") from problem
-    if first is None:
-        raise Unusable(f"{file} is empty; a trace file starts with a header")
-    return parse_header(first, str(file))
-
-
-@contextlib.contextmanager
-def _opened(file: Path) -> Iterator[Iterator[bytes]]:
-    """The lines of a text file, without line feeds, also of a compressed one."""
-    with gzip.open(file, "rb") if file.name.endswith(".gz") else file.open("rb") as lines:
-        yield (line.rstrip(b"\n") for line in lines)
 
 
 def stored(path: Path, schema: Schema, only: str | None = None) -> Iterator[Stored]:
@@ -83,25 +43,9 @@ def stored(path: Path, schema: Schema, only: str | None = None) -> Iterator[Stor
     Raises Unusable for a file that was written for another specification, or that cannot be read.
     """
     for file in files(path):
-        header = header_of(file)
-        header.require(schema.header, str(file))
-        if file.name.endswith(COLUMNS):
-            pairs = parquet.read_traces(file)
-            yield from (Stored(name, data, file, header) for name, data in pairs if only in (None, name))
-        else:
-            yield from _stored_lines(file, header, schema, only)
-
-
-def _stored_lines(file: Path, header: Header, schema: Schema, only: str | None) -> Iterator[Stored]:
-    reader = LineReader(schema, header.nodes, str(file))
-    with _opened(file) as lines:
-        try:
-            next(lines, None)
-            for raw in split_traces(lines):
-                if only in (None, raw.id):
-                    yield Stored(raw.id, reader.stream(raw)[1], file, header)
-        except (OSError, EOFError) as problem:
-            raise Unusable(f"{file} cannot be read to its end ({problem}); write it again") from problem
+        header = file_header(file)
+        for trace in file_traces(file, schema, only):
+            yield Stored(trace.id, trace.stream, file, header)
 
 
 def decoded(trace: Stored, schema: Schema) -> Run:

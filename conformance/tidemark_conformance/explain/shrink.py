@@ -19,9 +19,10 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.ddmin import ddmin
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement
-from tidemark_conformance.explain.load import Stored, decoded, header_of
+from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.record import Shrunk
 from tidemark_conformance.explain.run import Run
+from tidemark_conformance.trace.files import file_header
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import Schema
 
@@ -140,7 +141,7 @@ def _settings(folder: Path) -> dict[str, Any] | None:
 
 def shrunk(run: Run, judgement: Judgement, explainer: Explainer, schema: Schema) -> Shrunk:
     """The shrunk run of a failing trace, or the sentence why there is none."""
-    header = header_of(Path(run.source))
+    header = file_header(Path(run.source))
     again = resimulation(run, header)
     if again is None:
         return Shrunk(NO_SIMULATOR)

@@ -64,13 +64,19 @@ def one_form(names: Iterable[str], where: str) -> str:
 
 
 def local_files(paths: Sequence[Path]) -> list[Path]:
-    """The trace files under these paths, folders searched to any depth, hidden files and folders left out, sorted."""
+    """The trace files under these paths, folders searched to any depth, hidden files and folders left out, sorted.
+
+    Hidden is what begins with `.` or `_`, as it is to Spark. Raises Unusable for a path that does not exist, and for a
+    hidden file.
+    """
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = (one for one in path.rglob("*") if one.is_file())
             found += [one for one in inside if not any(part[0] in "._" for part in one.relative_to(path).parts)]
         elif path.exists():
+            if path.name[0] in "._":
+                raise Unusable(f"{path} is hidden by its name, and hidden files are left out; rename it")
             found.append(path)
         else:
             raise Unusable(f"{path} does not exist; give a trace file or a folder of them")
@@ -103,6 +109,8 @@ def open_lines(path: Path) -> Iterator[Iterator[bytes]]:
             yield lines(cast(BinaryIO, file))
     except FileNotFoundError as problem:
         raise Unusable(f"{path} does not exist; give a trace file or a folder of them") from problem
+    except OSError as problem:
+        raise Unusable(f"{path} cannot be read ({problem.strerror}); give a file that can") from problem
 
 
 def file_header(path: Path) -> Header:
@@ -115,8 +123,8 @@ def file_header(path: Path) -> Header:
         return parse_header(next(lines, b""), str(path))
 
 
-def file_traces(path: Path, schema: Schema) -> Iterator[StoredTrace]:
-    """The traces of one file, as delta streams whose damage is the file's.
+def file_traces(path: Path, schema: Schema, only: str | None = None) -> Iterator[StoredTrace]:
+    """The traces of one file, or only that with the id `only`, as delta streams whose damage is the file's.
 
     Raises Unusable for a file that is no trace file or was written for something else than `schema`.
     """
@@ -126,11 +134,13 @@ def file_traces(path: Path, schema: Schema) -> Iterator[StoredTrace]:
         from tidemark_conformance.trace.parquet import read_rows
 
         for trace, steps, stream in read_rows(path):
-            yield StoredTrace(trace, steps, stream, str(path))
+            if only in (None, trace):
+                yield StoredTrace(trace, steps, stream, str(path))
         return
     reader = LineReader(schema, header.nodes, str(path))
     for raw in raw_traces(path):
-        yield StoredTrace(raw.id, *reader.stream(raw), f"{path}:{raw.first_line}")
+        if only in (None, raw.id):
+            yield StoredTrace(raw.id, *reader.stream(raw), f"{path}:{raw.first_line}")
 
 
 def raw_traces(path: Path) -> Iterator[RawTrace]:

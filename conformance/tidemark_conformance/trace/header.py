@@ -18,6 +18,40 @@ VERSION = 1
 Json = Any
 """Whatever `json.loads` returns."""
 
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedKey(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_object)
+
+
+class RepeatedKey(ValueError):
+    """A JSON object that has a key twice, which one reader takes to mean this and another that; the message is the
+    key."""
+
+
+def loads(text: str | bytes) -> Json:
+    """Reads JSON in UTF-8. Raises RepeatedKey for an object that has a key twice, ValueError for what is no JSON."""
+    try:
+        return _STRICT.decode(text.decode() if isinstance(text, bytes) else text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def encodable(text: str) -> bool:
+    """Whether a text can be written in UTF-8: JSON's escapes can spell one half of a surrogate pair alone."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 RESERVED = ("tidemark", "version", "spec", "spec_hash", "constants", "nodes", "variables", "actions")
 
 
@@ -105,17 +139,17 @@ class Header:
             )
         _require_equal(self.constants, expected.constants, "constant", self.spec, where)
         _require_equal(self.variables, expected.variables, "variable", self.spec, where)
-        if self.actions != expected.actions:
+        if not same(self.actions, expected.actions):
             raise Unusable(
                 f"{where} lists other actions than {self.spec} in use; write the traces again with its header"
             )
 
 
 def _require_equal(have: Json, want: Json, what: str, spec: str, where: str) -> None:
-    if have == want:
+    if same(have, want):
         return
     if isinstance(have, dict) and isinstance(want, dict):
-        names = [name for name in [*want, *have] if have.get(name, _ABSENT) != want.get(name, _ABSENT)]
+        names = [name for name in [*want, *have] if not same(have.get(name), want.get(name))]
         if names:
             name = names[0]
             raise Unusable(
@@ -125,7 +159,9 @@ def _require_equal(have: Json, want: Json, what: str, spec: str, where: str) -> 
     raise Unusable(f"{where} has another table of {what}s than {spec} in use; write the traces again with its header")
 
 
-_ABSENT = object()
+def same(one: Json, other: Json) -> bool:
+    """Whether two JSON values are the same; to Python 1, 1.0 and true are equal."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _shown(table: dict[str, Json], name: str) -> str:
@@ -138,15 +174,17 @@ def _shown(table: dict[str, Json], name: str) -> str:
 def parse_header(text: str | bytes, where: str) -> Header:
     """Read a header line; `where` names the file in errors.
 
-    Raises Unusable for text that is no header, another format version, or a missing key.
+    Raises Unusable for text that is no header, another format version, a missing key or one that stands twice.
     """
     try:
-        data = json.loads(text)
+        data = loads(text)
+    except RepeatedKey as problem:
+        raise Unusable(f"the header of {where} has the key {problem} twice in one object; write it once") from None
     except ValueError:
         data = None
     if not isinstance(data, dict) or data.get("tidemark") != FORMAT:
         raise Unusable(f'{where} does not start with a trace header ({{"tidemark":"trace",...}}); is it a trace file?')
-    if data.get("version") != VERSION or isinstance(data["version"], bool):
+    if data.get("version") != VERSION or type(data["version"]) is not int:
         raise Unusable(
             f"{where} has trace format version {dumps(data.get('version'))}, this program reads version {VERSION}; "
             "convert it with the program that wrote it"
@@ -166,6 +204,8 @@ def parse_header(text: str | bytes, where: str) -> Header:
             )
     if not all(isinstance(node, str) for node in data["nodes"]) or len(set(data["nodes"])) != len(data["nodes"]):
         raise Unusable(f"the header of {where} must list every node once, by name, under 'nodes'")
+    if not encodable(dumps(data)):
+        raise Unusable(f"the header of {where} has one half of a surrogate pair in a string; write it in UTF-8")
     extra = {key: value for key, value in data.items() if key not in RESERVED}
     return Header(
         data["spec"],

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 from crc32c import crc32c
 
-from tidemark_conformance.trace.header import Json
+from tidemark_conformance.trace.header import Json, RepeatedKey, encodable, loads
 
 NO_END = "no end record"
 BAD_SUM = "bad checksum"
@@ -26,7 +26,9 @@ class RawTrace:
 
     `events`: the parsed lines before the end record, `numbers`: their line numbers (1-based, in the file or partition);
     `end`: the end record's `end` object, None when there is none or it cannot be believed; `damage`: None, NO_END,
-    BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds what could be read.
+    BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds what could be read. `wrong`: the
+    number of the first line that can be read in two ways, and a sentence's beginning that says so; it matters where
+    nothing is damaged.
     """
 
     id: str
@@ -37,6 +39,7 @@ class RawTrace:
     damage: str | None = None
     crc: int = 0
     unreadable: int = 0
+    wrong: tuple[int, str] | None = None
 
     def add(self, line: bytes, number: int, event: dict[str, Json] | None) -> None:
         """Append a line (without its line feed); `event` is None when it is no JSON object."""
@@ -55,7 +58,8 @@ class RawTrace:
             return
         self.end = end
         numbers = [event.get("step") for event in self.events]
-        if numbers != list(range(end["steps"] + 1)):
+        # A number that is no integer is no step's: to Python 1, 1.0 and True are equal.
+        if numbers != list(range(end["steps"] + 1)) or any(type(number) is not int for number in numbers):
             self.damage = MISSING_STEPS
 
 
@@ -78,7 +82,7 @@ def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Ite
     """
     current: RawTrace | None = None
     for number, line in enumerate(lines, first):
-        event = _event(line)
+        event, wrong = _event(line)
         if event is None:
             if current is None:
                 current = RawTrace(f"(unreadable: {where}:{number})", number)
@@ -91,6 +95,8 @@ def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Ite
             current = None
         if current is None:
             current = RawTrace(name, number)
+        if wrong and current.wrong is None:
+            current.wrong = number, wrong
         if "end" in event:
             current.finish(event)
             yield current
@@ -102,10 +108,19 @@ def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Ite
         yield current
 
 
-def _event(line: bytes) -> dict[str, Json] | None:
-    """The line as an event with its trace's id; None when it is nothing of the kind."""
+def _event(line: bytes) -> tuple[dict[str, Json] | None, str]:
+    """The line as an event with its trace's id, None when it is nothing of the kind; and what is wrong with it."""
+    wrong = ""
     try:
+        event = loads(line)
+    except RepeatedKey as problem:
+        wrong = f"the key {problem} stands twice in one object"
         event = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return event if isinstance(event, dict) and isinstance(event.get("trace"), str) else None
+    except ValueError:
+        return None, ""
+    if not isinstance(event, dict) or not isinstance(event.get("trace"), str):
+        return None, ""
+    if not encodable(event["trace"]):
+        wrong = "the trace's id has one half of a surrogate pair"
+        event["trace"] = event["trace"].encode("utf-8", "backslashreplace").decode()
+    return event, wrong

@@ -73,6 +73,9 @@ class LineReader:
         Raises Unusable for a line that cannot be meant so (unknown action, parameter out of its domain, ...) in a
         trace whose sum is right; in a trace whose sum is wrong or absent the stream ends before such a line.
         """
+        if raw.wrong is not None and raw.damage in (None, MISSING_STEPS):
+            number, what = raw.wrong
+            raise Unusable(f"{self._where}:{number}: {what}; correct the program that wrote the trace")
         out = _Writer(self._cells, self._arities)
         capacity = False
         for event, number in zip(raw.events, raw.numbers, strict=True):

@@ -7,8 +7,9 @@
 | `stream` | binary          | the delta stream (docs/trace-format.md), its own CRC32C at its end   |
 | `header` | string, or null | the file's header, as one line of JSON, in its first row only        |
 
-The header stands in a column because Spark hands no file metadata to a job; it is repeated in the file's key-value
-metadata under `tidemark` for other readers. Files are written under a temporary name and renamed when they are whole.
+The header stands in a column because Spark hands no file metadata to a job; every reader of ours takes it from there.
+It is repeated in the file's key-value metadata under `tidemark` for other readers. Files are written under a
+temporary name and renamed when they are whole.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -35,6 +36,14 @@ SCHEMA = pa.schema(
     ]
 )
 METADATA_KEY = b"tidemark"
+HEADER_TYPES = (pa.string(), pa.large_string())
+ROW_TYPES = {
+    "trace": (pa.string(), pa.large_string()),
+    "steps": (pa.int32(),),
+    "stream": (pa.binary(), pa.large_binary()),
+}
+"""The columns of a trace, and as which types they are read."""
+NO_HEADER = "is a Parquet file without a trace header; write it with `tidemark convert` or `simulate`"
 ROWS_PER_GROUP = 8192
 BYTES_PER_GROUP = 8 << 20
 """A row group is written when either is reached."""
@@ -128,36 +137,33 @@ def read_header(path: Path) -> Header:
 
     Raises Unusable for a file that cannot be read, or is no trace file of ours.
     """
-    with _opened(path) as file:
-        text = (file.metadata.metadata or {}).get(METADATA_KEY)
-    if text is None:
-        raise Unusable(
-            f"{path} is a Parquet file without a trace header; write it with `tidemark convert` or `simulate`"
-        )
-    return parse_header(text, str(path))
-
-
-def read_traces(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The traces of one Parquet file on this machine, in order: id and delta stream. Errors as `read_header`."""
-    for trace, _, stream in read_rows(path):
-        yield trace, stream
+    with _opened(path, {"header": HEADER_TYPES}) as file:
+        for batch in file.iter_batches(batch_size=ROWS_PER_GROUP, columns=["header"]):
+            found = batch.column("header").drop_null()
+            if len(found):
+                return parse_header(found[0].as_py(), str(path))
+    raise Unusable(f"{path} {NO_HEADER}")
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, int, bytes]]:
     """The rows of one Parquet file on this machine, in order: id, steps, delta stream. Errors as `read_header`."""
-    columns = ["trace", "steps", "stream"]
-    with _opened(path) as file:
-        missing = [name for name in columns if name not in file.schema_arrow.names]
-        if missing:
-            raise Unusable(f"{path} has no column {missing[0]!r}; it is no trace file")
+    columns = list(ROW_TYPES)
+    with _opened(path, ROW_TYPES) as file:
         for batch in file.iter_batches(batch_size=ROWS_PER_GROUP, columns=columns):
+            if any(batch.column(name).null_count for name in columns):
+                raise Unusable(f"{path} has a row without trace id, steps or stream; write it with `tidemark convert`")
             yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+def _opened(path: Path, columns: Mapping[str, Container[pa.DataType]]) -> Iterator[pq.ParquetFile]:
+    """The file, which has these columns, each of one of its types."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            schema = file.schema_arrow
+            for name, types in columns.items():
+                if schema.names.count(name) != 1 or schema.field(name).type not in types:
+                    raise Unusable(f"{path} {NO_HEADER}" if name == "header" else f"{path} has no column {name!r}")
             yield file
     except FileNotFoundError as problem:
         raise Unusable(f"{path} does not exist; give a trace file or a folder of them") from problem
