@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
 
 class Unusable(Exception):
     """Input or environment that a command cannot work with (exit code 2).
 
     The message is one sentence that says what is wrong, where, and what to do about it.
     """
+
+
+@contextlib.contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Turns an OSError of writing to `path` into Unusable."""
+    try:
+        yield
+    except OSError as problem:
+        raise Unusable(f"{path} cannot be written ({problem.strerror or problem}); choose another place") from problem
 
 
 class Unsupported(Unusable):

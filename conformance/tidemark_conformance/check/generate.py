@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidemark_conformance.check.bootstrap import Partition
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.trace.header import Header, Json, parse_header
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def _open_run(out: Path, manifest: dict[str, Json]) -> None:
     """Write the manifest of a new run, or check the one that is there."""
     path = out / MANIFEST
     wanted = json.loads(json.dumps(manifest))
-    if path.is_file():
+    with writable(out):
+        there = path.is_file()
+    if there:
         try:
             found = json.loads(path.read_text())
         except ValueError:
@@ -114,14 +116,15 @@ def _open_run(out: Path, manifest: dict[str, Json]) -> None:
             with contextlib.suppress(FileNotFoundError):
                 leftover.unlink()
         return
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise Unusable(
-            f"{out} is there already and holds no run of the simulator; choose a folder that is new or empty"
-        )
-    out.mkdir(parents=True, exist_ok=True)
-    draft = out / f".{MANIFEST}.{os.getpid()}.tmp"
-    draft.write_text(json.dumps(manifest, indent=1) + "\n")
-    os.replace(draft, path)
+    with writable(out):
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise Unusable(
+                f"{out} is there already and holds no run of the simulator; choose a folder that is new or empty"
+            )
+        out.mkdir(parents=True, exist_ok=True)
+        draft = out / f".{MANIFEST}.{os.getpid()}.tmp"
+        draft.write_text(json.dumps(manifest, indent=1) + "\n")
+        os.replace(draft, path)
 
 
 def _difference(found: Json, wanted: Json, key: str) -> str:

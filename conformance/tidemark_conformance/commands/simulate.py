@@ -17,7 +17,7 @@ from rich.console import Console
 
 from tidemark_conformance.check.generate import Generated, generate
 from tidemark_conformance.check.protocols import Protocol, protocol
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.report.progress import Progress, progress
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import Schema, schema_of
@@ -81,12 +81,13 @@ def _as_ndjson(args: argparse.Namespace, known: Protocol, schema: Schema, bar: P
     """Simulate to Parquet aside, then convert."""
     from tidemark_conformance.trace.convert import convert
 
-    if args.output.exists() and any(args.output.iterdir()):
-        raise Unusable(f"{args.output} is not empty, and NDJSON is not continued; choose another folder")
+    with writable(args.output):
+        args.output.mkdir(parents=True, exist_ok=True)
+        if any(args.output.iterdir()):
+            raise Unusable(f"{args.output} is not empty, and NDJSON is not continued; choose another folder")
     with tempfile.TemporaryDirectory(prefix="tidemark-simulate-") as temporary:
         aside = Path(temporary) / "traces"
         made = _simulate(args, known, schema, aside, bar)
-        args.output.mkdir(parents=True, exist_ok=True)
         convert([aside], args.output, schema)
     return made
 

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from tidemark_conformance.check import zoo
 from tidemark_conformance.commands import check
+from tidemark_conformance.errors import writable
 from tidemark_conformance.paths import PACKAGE
 from tidemark_conformance.report import closing, document
 from tidemark_conformance.report.progress import progress
@@ -53,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     """0 only if all is as expected; 1 otherwise."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, soft_wrap=True)
     if args.json:
-        args.json.mkdir(parents=True, exist_ok=True)
+        with writable(args.json):
+            args.json.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     lines, models = model_lines(args, console)
     lines += trace_lines(args, console, models)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.trace.header import Header, parse_header
 from tidemark_conformance.trace.lines import RawTrace, split_traces
 from tidemark_conformance.trace.ndjson import LineReader, LineWriter
@@ -186,19 +186,20 @@ class NdjsonWriter:
     ) -> None:
         self._file.close()
         if kind is None:
-            os.replace(self._temporary, self._path)
+            with writable(self._path):
+                os.replace(self._temporary, self._path)
         else:
             self._temporary.unlink(missing_ok=True)
 
 
 def open_writer(path: Path, header: Header, schema: Schema) -> TraceWriter:
     """A writer for the form that the file's name says. Raises Unusable for a name that says none."""
-    try:
+    if path.is_dir():
+        raise Unusable(f"{path} is a folder, and by its name it is to be a file; choose another name")
+    with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if one_form([path.name], str(path)) == NDJSON:
             return NdjsonWriter(path, header, schema)
-    except OSError as problem:
-        raise Unusable(f"{path} cannot be written ({problem.strerror}); choose another place") from problem
     from tidemark_conformance.trace.parquet import PartWriter
 
     return PartWriter(path, header)

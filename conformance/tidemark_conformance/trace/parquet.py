@@ -24,7 +24,7 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.trace.header import Header, parse_header
 
 SCHEMA = pa.schema(
@@ -83,15 +83,16 @@ class PartWriter:
 
     def _flush(self) -> None:
         if self._writer is None:
-            self._writer = pq.ParquetWriter(
-                self._temporary,
-                SCHEMA,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=["header"],
-                write_statistics=["steps", "header"],
-                write_page_checksum=True,
-            )
+            with writable(self.path):
+                self._writer = pq.ParquetWriter(
+                    self._temporary,
+                    SCHEMA,
+                    compression="zstd",
+                    compression_level=1,
+                    use_dictionary=["header"],
+                    write_statistics=["steps", "header"],
+                    write_page_checksum=True,
+                )
         if not self._rows:
             return
         traces, steps, streams = zip(*self._rows, strict=True)
@@ -108,17 +109,19 @@ class PartWriter:
         if self.traces == 0:
             return
         self._flush()
-        if self._writer is not None:
-            self._writer.add_key_value_metadata(self._metadata)
-            self._writer.close()
-        os.replace(self._temporary, self.path)
+        with writable(self.path):
+            if self._writer is not None:
+                self._writer.add_key_value_metadata(self._metadata)
+                self._writer.close()
+            os.replace(self._temporary, self.path)
 
     def abandon(self) -> None:
         """Remove the unfinished file."""
         if self._writer is not None:
             with contextlib.suppress(Exception):
                 self._writer.close()
-        self._temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
 
     def __enter__(self) -> PartWriter:
         return self
