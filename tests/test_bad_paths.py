@@ -1,0 +1,59 @@
+"""Output that cannot be written and input that cannot be read: one sentence that names the path, exit code 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import TwoPhase
+from tidemark_conformance.cli import main
+
+Capture = pytest.CaptureFixture[str]
+SIMULATE = ["simulate", "replication", "--traces", "1", "-o"]
+
+
+@pytest.fixture(name="file")
+def _file(tmp_path: Path) -> Path:
+    """A file, where a folder is needed."""
+    path = tmp_path / "file"
+    path.write_text("x")
+    return path
+
+
+def _refused(arguments: list[str], path: Path, capsys: Capture) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err.splitlines()
+    # The simulation of a trace may show its progress first.
+    assert [line.partition(":")[0] for line in said if line.startswith("tidemark ")] == [f"tidemark {arguments[0]}"]
+    assert str(path) in said[-1]
+
+
+@pytest.mark.parametrize("form", ["parquet", "ndjson"])
+@pytest.mark.parametrize("inside", ["", "x"])
+def test_simulate_into_a_file(form: str, inside: str, file: Path, capsys: Capture) -> None:
+    path = file / inside if inside else file
+    _refused([*SIMULATE, str(path), "--format", form], path, capsys)
+
+
+@pytest.mark.parametrize("form", ["parquet", "ndjson"])
+def test_simulate_where_nothing_can_be_written(form: str, capsys: Capture) -> None:
+    _refused([*SIMULATE, "/proc/x", "--format", form], Path("/proc/x"), capsys)
+
+
+@pytest.mark.parametrize("name", ["y.parquet", "y.ndjson", "y.ndjson.gz"])
+def test_convert_where_nothing_can_be_written(name: str, two_phase: TwoPhase, file: Path, capsys: Capture) -> None:
+    for path in (Path("/proc") / name, file / name):
+        _refused(["convert", str(two_phase.good), "-o", str(path)], path, capsys)
+
+
+@pytest.mark.parametrize("name", ["y.parquet", "y.ndjson"])
+def test_convert_into_a_folder_of_that_name(name: str, two_phase: TwoPhase, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / name).mkdir()
+    _refused(["convert", str(two_phase.good), "-o", str(tmp_path / name)], tmp_path / name, capsys)
+    assert list(tmp_path.iterdir()) == [tmp_path / name]
+
+
+def test_verify_writes_its_documents_into_a_folder(file: Path, capsys: Capture) -> None:
+    """Said before anything is run."""
+    _refused(["verify", "--json", str(file)], file, capsys)
+    _refused(["verify", "--json", str(file / "x")], file / "x", capsys)
