@@ -219,6 +219,3 @@ class Outcome:
 
     batch: Batch = ()
     replies: tuple[Reply, ...] = ()
-
-
-NOTHING = Outcome()

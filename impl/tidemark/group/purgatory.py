@@ -1,0 +1,137 @@
+"""What waits at a coordinator: parked requests, batches that have not committed, timers, replies about to go out.
+
+A JoinGroup waits for the join phase, a SyncGroup for the assignment, an OffsetCommit for its batch. Several requests
+may wait for one member: a client that gave one up sends another, and the transport may deliver one late. All are
+answered.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from tidemark.group.messages import Batch, JoinGroupResponse, Outcome, Reply, Response, SyncGroupResponse, Token
+from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId
+from tidemark.structs import value
+
+
+class Cause(Enum):
+    """Why a batch was appended; its commit sets off something else for each."""
+
+    SYNC = "sync"
+    """The leader's assignment: it is handed out."""
+    STATIC = "static"
+    """A static member was replaced: its JoinGroup is answered."""
+    EMPTY = "empty"
+    """The last member has gone: nobody waits."""
+    COMMIT = "commit"
+    """An OffsetCommit: the offsets count, and it is answered."""
+
+
+@value
+class Waiting:
+    """An appended batch: with STATIC for the JoinGroup of `member_id`, with COMMIT for the request of `token`."""
+
+    batch: Batch
+    cause: Cause
+    member_id: MemberId = UNKNOWN_MEMBER_ID
+    token: Token = None
+
+
+class TimerKind(Enum):
+    """What has to happen before the deadline."""
+
+    SESSION = "session"
+    """A member has to be heard of; a new one has to get through its first join phase."""
+    PENDING_MEMBER = "pending member"
+    """Somebody has to join with a member id that was issued."""
+    JOIN = "join"
+    """Members have to join, while the initial delay or the rebalance time-out lasts."""
+    SYNC = "sync"
+    """Members have to send their SyncGroup."""
+
+
+class Timer(NamedTuple):
+    """A timer; `member_id` is empty for those of the whole group."""
+
+    kind: TimerKind
+    member_id: MemberId = UNKNOWN_MEMBER_ID
+
+
+JOIN_TIMER, SYNC_TIMER = Timer(TimerKind.JOIN), Timer(TimerKind.SYNC)
+
+
+class Purgatory:
+    """`joins`, `syncs`: tokens of parked requests, with the member that each is parked for; `waiting`: the batches that
+    have not committed, oldest first; `timers`: their deadlines in milliseconds."""
+
+    __slots__ = ("_batch", "_replies", "joins", "syncs", "timers", "waiting")
+
+    def __init__(self) -> None:
+        self.joins: dict[Token, MemberId] = {}
+        self.syncs: dict[Token, MemberId] = {}
+        self.waiting: deque[Waiting] = deque()
+        self.timers: dict[Timer, int] = {}
+        self._batch: Batch = ()
+        self._replies: list[Reply] = []
+
+    # --- what a handler comes to --------------------------------------------------------------------------------
+
+    def append(self, waiting: Waiting) -> None:
+        """The handler writes this; no handler writes twice."""
+        self.waiting.append(waiting)
+        self._batch = waiting.batch
+
+    def reply(self, token: Token, response: Response) -> None:
+        """An answer goes out."""
+        self._replies.append(Reply(token, response))
+
+    def outcome(self) -> Outcome:
+        """All that was written and answered since this was asked last."""
+        outcome = Outcome(self._batch, tuple(self._replies))
+        self._batch, self._replies = (), []
+        return outcome
+
+    # --- parked requests ----------------------------------------------------------------------------------------
+
+    def answer_joins(self, member_id: MemberId, response: JoinGroupResponse) -> None:
+        """Every JoinGroup that waits for the member is answered."""
+        for token in _taken(self.joins, member_id):
+            self.reply(token, response)
+
+    def answer_syncs(self, member_id: MemberId, response: SyncGroupResponse) -> None:
+        """Every SyncGroup that waits for the member is answered."""
+        for token in _taken(self.syncs, member_id):
+            self.reply(token, response)
+
+    # --- timers -------------------------------------------------------------------------------------------------
+
+    def arm(self, timer: Timer, deadline_ms: int) -> None:
+        """The timer runs until `deadline_ms`, whatever it did before."""
+        self.timers[timer] = deadline_ms
+
+    def disarm(self, timer: Timer) -> None:
+        """The timer does not run any more."""
+        self.timers.pop(timer, None)
+
+    def forget(self, member_id: MemberId) -> None:
+        """The member's timers do not run any more."""
+        self.disarm(Timer(TimerKind.SESSION, member_id))
+        self.disarm(Timer(TimerKind.PENDING_MEMBER, member_id))
+
+    def due(self, now_ms: int) -> Iterable[Timer]:
+        """The timers whose deadline has come, the earliest first."""
+        return sorted(
+            (timer for timer, deadline_ms in self.timers.items() if deadline_ms <= now_ms),
+            key=lambda timer: (self.timers[timer], timer.kind.value, timer.member_id),
+        )
+
+
+def _taken(parked: dict[Token, MemberId], member_id: MemberId) -> list[Token]:
+    """The tokens parked for the member, which are not parked any more."""
+    tokens = [token for token, member in parked.items() if member == member_id]
+    for token in tokens:
+        del parked[token]
+    return tokens
