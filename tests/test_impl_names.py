@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from tidemark.controller.replication_control import ReplicationControl
 from tidemark.log.log import Log
+from tidemark.removal import snake_case
 from tidemark.replication.broker import Broker
 from tidemark.replication.fetcher import ReplicaFetcher
-from tidemark.replication.flaws import COMPUTED, GUARDS, rules_without, snake_case
+from tidemark.replication.flaws import COMPUTED, GUARDS, rules_without
 from tidemark.replication.partition import Partition
 from tidemark.replication.purgatory import ProducePurgatory
 from tidemark.replication.rules import COMPUTATIONS, RULES, Rules

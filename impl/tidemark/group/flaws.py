@@ -7,21 +7,9 @@ the specification with the same names in `Without` allows exactly the steps that
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tidemark.group.rules import RULES, Rules
-from tidemark.replication.flaws import snake_case
-
-
-def _always(*_: Any) -> bool:
-    """Whatever is asked is allowed."""
-    return True
-
-
-def _never(*_: Any) -> bool:
-    """The case that the rule provides for is not seen."""
-    return False
-
+from tidemark.removal import remove_rules
 
 GUARDS = {
     "require_known_member_id",
@@ -45,9 +33,5 @@ def rules_without(names: Iterable[str]) -> Rules:
     Raises ValueError for a name that is no rule.
     """
     rules = Rules()
-    for name in sorted(names):
-        rule = snake_case(name)
-        if rule not in RULES:
-            raise ValueError(f"there is no rule {name}; the rules are {', '.join(RULES)}")
-        setattr(rules, rule, _always if rule in GUARDS else _never)
+    remove_rules(rules, names, RULES, GUARDS)
     return rules

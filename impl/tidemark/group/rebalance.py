@@ -33,7 +33,7 @@ class GroupConfig:
     new_member_join_timeout_ms: int = 300_000
     """How long a new member may wait in its first join phase before it counts as gone."""
     epoch_generations: int = 65_536
-    """How many generations a coordinator epoch has to itself; that of epoch e begin after (e - 1) * epoch_generations."""
+    """How many generations an epoch of the coordinator has to itself."""
 
 
 class Rebalance:

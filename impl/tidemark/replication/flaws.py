@@ -10,17 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset
+from tidemark.removal import remove_rules
 from tidemark.replication.rules import RULES, Rules
-
-
-def _always(*_: Any) -> bool:
-    """Whatever is asked is allowed."""
-    return True
-
-
-def _never(*_: Any) -> bool:
-    """The case that the rule provides for is not seen."""
-    return False
 
 
 def _offset_only_point(own: EpochEndOffset, diverging: EpochEndOffset, log_end_offset: int, differs: bool) -> int:
@@ -74,17 +65,8 @@ def rules_without(names: Iterable[str]) -> Rules:
     Raises ValueError for a name that is no rule.
     """
     rules = Rules()
-    for name in sorted(names):
-        rule = snake_case(name)
-        if rule not in RULES:
-            raise ValueError(f"there is no rule {name}; the rules are {', '.join(RULES)}")
-        setattr(rules, rule, _always if rule in GUARDS else _never)
+    for rule in remove_rules(rules, names, RULES, GUARDS):
         if rule in COMPUTED:
             computation, variant = COMPUTED[rule]
             setattr(rules, computation, variant)
     return rules
-
-
-def snake_case(name: str) -> str:
-    """`TruncateByEpoch` -> `truncate_by_epoch`."""
-    return "".join("_" + letter.lower() if letter.isupper() else letter for letter in name).lstrip("_")
