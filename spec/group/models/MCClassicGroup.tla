@@ -4,14 +4,16 @@
 (* many members, generations and outages a behaviour may have, and which   *)
 (* families of actions it uses.                                            *)
 (*                                                                         *)
-(* MCNext lets the network hurry: while a request or a reply is under way  *)
-(* nothing happens but deliveries. A parked request is not under way, the  *)
-(* requests of the Late consumers do not hurry, and a heartbeat is sent    *)
-(* only if it will tell something new. The log hurries, too, unless the    *)
-(* family "slow log" is in use: its records commit before anything else    *)
-(* but a fail-over. With all consumers Late and a slow log MCNext has all  *)
-(* interleavings of its families. A violation is real; what a "holds"      *)
-(* covers is said by the manifest.                                         *)
+(* MCNext lets everything hurry that a cfg does not slow down:             *)
+(*  - while a request or a reply is under way nothing happens but its      *)
+(*    delivery or loss (a parked request is not under way; the requests of *)
+(*    the Late consumers do not hurry); JoinGroup replies go first, in     *)
+(*    order, since they touch their consumers only;                        *)
+(*  - a heartbeat is sent only if it will tell something new;              *)
+(*  - a record commits before anything else but a fail-over ("slow log");  *)
+(*  - a deposed coordinator resigns before anything else ("zombie");       *)
+(*  - a consumer without a generation joins at once ("slow join").         *)
+(* A violation is real; what a "holds" covers the manifest says.           *)
 (***************************************************************************)
 EXTENDS ClassicGroupProperties, TLC
 
@@ -21,14 +23,15 @@ CONSTANTS
     FirstPartitions, \* the partitions that exist at first
     FirstBrokers,    \* who may be the first coordinator
     Starts,          \* how many member ids may be issued
-    LastGeneration,  \* the highest generation of an epoch
+    LastGeneration,  \* how many generations the first epoch has
+    LaterGenerations, \* how many the others have
     LastEpoch,       \* the highest coordinator epoch
     Waiting,         \* the most records that wait to commit
     Late             \* the consumers whose requests do not hurry
 
 ASSUME Families \subseteq {"crash", "leave", "subscribe", "partitions", "heartbeat", "poll", "commit", "session", "pending", "join time-out",
-                           "sync time-out", "fail-over", "resign", "repeat", "repeat commit", "lose", "lose heartbeat", "lose commit",
-                           "slow log"}
+                           "sync time-out", "fail-over", "zombie", "repeat", "repeat commit", "lose", "lose heartbeat", "lose commit",
+                           "slow log", "slow join"}
 
 On(family, S) == IF family \in Families THEN S ELSE {}
 
@@ -38,8 +41,9 @@ On(family, S) == IF family \in Families THEN S ELSE {}
 Bounds ==
     /\ \A b \in Brokers :
         /\ Len(appended[b]) <= Waiting
-        /\ group[b].generation <= IF Has("GenerationExceedsOlderEpochs") THEN (Max(epoch[b], 1) - 1) * EpochGenerations + LastGeneration
-                                  ELSE LastGeneration
+        /\ group[b].generation <= IF epoch[b] <= 1 THEN LastGeneration
+                                  ELSE IF Has("GenerationExceedsOlderEpochs") THEN (epoch[b] - 1) * EpochGenerations + LaterGenerations
+                                  ELSE LastGeneration + LaterGenerations
 
 \* Dynamic consumers and partitions are alike.
 Symmetry == Permutations(Dynamic) \cup Permutations(Partitions)
@@ -111,7 +115,7 @@ Faults ==
     \/ \E c \in On("lose heartbeat", Clients) : LoseHeartbeat(c)
     \/ \E c \in On("lose commit", Clients) : LoseOffsetRpc(c)
     \/ \E c \in On("lose", Clients) : LoseStray(c)
-    \/ \E b \in On("resign", Brokers) : Resign(b)
+    \/ \E b \in Brokers : Resign(b)
 
 \* What the coordinator does with a request of one of these consumers, or with a stray one.
 Handle(consumers, late) ==
@@ -141,10 +145,24 @@ Strays ==
     \/ Handle({c \in Clients : stray[c].type # "idle"}, TRUE)
     \/ \E b \in On("leave", Brokers), c \in Clients : HandleLeave(b, c)
 
+\* A consumer that has no generation, and waits for nothing, joins at once (but for "slow join").
+Joining == {c \in Clients \ Late : /\ "slow join" \notin Families
+                                  /\ consumer[c].running /\ consumer[c].state # "STABLE" /\ memberRpc[c].type = "idle"}
+
+Deposed == {b \in Brokers : Serving(b) /\ ~Acting(b) /\ "zombie" \notin Families}
+
+\* The JoinGroup replies: the one with the lowest member id goes first.
+Replies == {c \in UnderWay : memberRpc[c].type = "joined"}
+First   == {c \in Replies : \A d \in Replies : memberRpc[c].member <= memberRpc[d].member}
+
 MCNext ==
-    IF appended[office.broker] # <<>> /\ "slow log" \notin Families
+    IF Deposed # {} THEN \E b \in Deposed : Resign(b)
+    ELSE IF appended[office.broker] # <<>> /\ "slow log" \notin Families
     THEN CommitEntry(office.broker) \/ Elect
     ELSE IF UnderWay # {}
-    THEN Deliver(UnderWay) \/ Deliver(Late) \/ Faults \/ ("slow log" \in Families /\ CommitEntry(office.broker))
+    THEN Deliver(IF Replies # {} THEN First ELSE UnderWay) \/ Deliver(Late) \/ Faults
+         \/ ("slow log" \in Families /\ CommitEntry(office.broker))
+    ELSE IF Joining # {}
+    THEN (\E c \in Joining, b \in Servers : SendJoin(c, b)) \/ Elect \/ Deliver(Late) \/ CommitEntry(office.broker)
     ELSE Processes \/ Send \/ TimeOuts \/ Elect \/ CommitEntry(office.broker) \/ Faults \/ Strays \/ Deliver(Late)
 =============================================================================
