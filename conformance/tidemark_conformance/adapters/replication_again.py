@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidemark.sim.run import WORD, Run, Simulator
+from tidemark.sim.run import Run, Simulator
+from tidemark.sim.shared import WORD
 
 from tidemark_conformance.adapters.replication import DEFAULT_PROFILE, removed
 from tidemark_conformance.check import zoo

@@ -128,15 +128,17 @@ class Membership:
         self.owned_generation = NO_GENERATION
         """The generation of the last assignment."""
         self.revoking: Partitions | None = None
-        """The assignment that is taken when `finish_revocation` comes; None: nothing is being revoked."""
+        """The assignment that is taken when `finish_revocation` comes; None: nothing is being revoked. A reset leaves
+        it: the listener may still be at it."""
         self.missed = False
         """Since its last assignment the group had a generation without this member."""
+        self.watched: dict[str, int] | None = None
+        """It leads, and assigned by these partition counts; None: it does not lead."""
         self._listener = listener
         self._rebalance_timeout_ms = rebalance_timeout_ms
         self._auto_commit = auto_commit
         self._lose_what_was_missed = lose_what_was_missed
         self._last_assignment: Partitions | None = None
-        self._watched: dict[str, int] | None = None
         self._next_auto_commit_ms = 0
         self._needs_join_prepare = True
         self._prepare_deadline_ms: int | None = None
@@ -171,14 +173,16 @@ class Membership:
         """Get ready to join; called until it is ready.
 
         With auto-commit the positions go first: once, again after a retriable error, and at the longest for the
-        rebalance time-out, so that the group does not wait in vain. A revocation that is under way is waited for.
+        rebalance time-out, so that the group does not wait in vain. A revocation that is under way is waited for,
+        unless all is lost anyway.
         """
-        if self.revoking is not None:
+        if self.revoking is not None and not self.reset:
             return JoinPrepare(False)
         commit = self._commit_first(now_ms) if self._needs_join_prepare else JoinPrepare(True)
         if not commit.ready:
             return commit
         owned = self.subscriptions.owned
+        self.revoking = None
         if self.reset:
             if owned:
                 self._tell(self._listener.on_partitions_lost, owned)
@@ -193,7 +197,7 @@ class Membership:
                 self._tell(self._listener.on_partitions_revoked, tuple(one for one in owned if one not in kept))
         if kept != owned:
             self.subscriptions.assign_from_subscribed(kept)
-        self._watched = None
+        self.watched = None
         self._needs_join_prepare = False
         self._prepare_deadline_ms = None
         self._commit_before_join = _CommitBeforeJoin.UNSENT
@@ -230,11 +234,11 @@ class Membership:
 
     def on_leader_elected(self, counts: Mapping[str, int]) -> None:
         """This member assigns for the group, by these partition counts of its topics: it watches them from now on."""
-        self._watched = dict(counts)
+        self.watched = dict(counts)
 
     def on_metadata(self, counts: Mapping[str, int]) -> None:
         """The partition counts are these now; a leader that assigned by others joins again."""
-        if self._watched is not None and any(counts.get(topic) != said for topic, said in self._watched.items()):
+        if self.watched is not None and any(counts.get(topic) != said for topic, said in self.watched.items()):
             self.rejoin_needed = True
 
     def on_join_complete(self, assigned: Iterable[TopicPartition], now_ms: int) -> bool:
@@ -274,9 +278,14 @@ class Membership:
         return False
 
     def finish_revocation(self) -> None:
-        """The listener is done with what it was told on_join_complete: that is gone now, and the rest is taken."""
+        """The listener is done with what it was told on_join_complete: that is gone now, and the rest is taken.
+
+        It comes too late, and nothing happens, if the generation was reset meanwhile: then all is lost.
+        """
         if self.revoking is None:
             raise BrokenInvariant("no revocation is under way")
+        if self.reset:
+            return
         given, self.revoking = self.revoking, None
         self._take(given)
 
@@ -298,7 +307,6 @@ class Membership:
         self.state = MemberState.UNJOINED
         self.rejoin_needed = True
         self.missed = False
-        self.revoking = None
         self._needs_join_prepare = True
 
     def on_leave_prepare(self) -> None:
@@ -308,6 +316,7 @@ class Membership:
             out = self.reset or self.rebalancing
             self._tell(self._listener.on_partitions_lost if out else self._listener.on_partitions_revoked, owned)
             self.subscriptions.assign_from_subscribed(())
+        self.revoking = None
         self.on_generation_reset(Errors.UNKNOWN_MEMBER_ID)
         self._raise_failure()
 

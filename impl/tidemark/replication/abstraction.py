@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from tidemark.cells import CapacityExceeded, Cells
 from tidemark.controller.records import MetadataLog, PartitionChangeRecord
 from tidemark.controller.replication_control import ReplicationControl
 from tidemark.errors import NONE
@@ -45,12 +46,6 @@ from tidemark.replication.messages import (
     PendingRead,
 )
 from tidemark.replication.purgatory import DelayedProduce
-
-Cells = tuple[int, ...]
-
-
-class CapacityExceeded(Exception):
-    """A value that the layout cannot hold: the trace ends before the step that made it."""
 
 
 class Host(Protocol):

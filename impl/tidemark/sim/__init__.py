@@ -6,7 +6,8 @@ from typing import Any
 
 from tidemark.replication.rules import Rules
 from tidemark.sim.profiles import MIXES, PROFILES
-from tidemark.sim.run import SimResult, Simulator
+from tidemark.sim.run import Simulator
+from tidemark.sim.shared import SimResult
 
 __all__ = ["MIXES", "PROFILES", "SimResult", "Simulator", "simulate"]
 

@@ -10,8 +10,8 @@ all). Units differ in how they are compared:
     ENTRIES    the same of a sequence that changes seldom
     WAITING    the delayed produces of a broker: a map, of which one entry comes or goes
 
-The exchanges have many cells and repeat a lot: a key seen in one is kept as a `Node` with the bytes that lead from it
-to others.
+The exchanges have many cells and repeat a lot: a key seen in one is kept as a `Node` (stream.py) with the bytes that
+lead from it to others.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tidemark import changes as marks
-from tidemark.replication.abstraction import Abstraction, CapacityExceeded, Cells, Table
+from tidemark.cells import CapacityExceeded, Cells
+from tidemark.replication.abstraction import Abstraction, Table
+from tidemark.sim.stream import BLOCKED, NO_DIFFERENCE, STEP, VARINT, ZIGZAG, Edge, Node, difference
 
-STEP, BLOCKED, STUTTER, END = range(4)
-QUIESCENT, CAPACITY = 1, 2
 NUMBER, CELLS, RECORDS, ENTRIES, WAITING = range(5)
 
 OF_MARK: dict[int, tuple[str, ...]] = {
@@ -72,32 +72,6 @@ MOST_EDGES = 100_000
 """So many steps between keys are kept before they are forgotten."""
 
 
-class Varints(dict[int, bytes]):
-    """Unsigned numbers in LEB128, each made once."""
-
-    def __missing__(self, number: int) -> bytes:
-        out = bytearray()
-        rest = number
-        while rest > 127:
-            out.append(rest & 127 | 128)
-            rest >>= 7
-        out.append(rest)
-        found = self[number] = bytes(out)
-        return found
-
-
-class Zigzags(dict[int, bytes]):
-    """Signed numbers as zigzag varints, each made once."""
-
-    def __missing__(self, number: int) -> bytes:
-        found = self[number] = VARINT[2 * number if number >= 0 else -2 * number - 1]
-        return found
-
-
-VARINT = Varints()
-ZIGZAG = Zigzags()
-
-
 class Appended(dict[tuple[int, int, int], bytes]):
     """What is written of a record that came, by (cells before it, epoch, value), each made once. Its cells were 0."""
 
@@ -119,54 +93,6 @@ class Removed(dict[tuple[int, int], bytes]):
 
 APPENDED = Appended()
 REMOVED = Removed()
-
-
-Difference = tuple[int, int, bytes, int]
-"""What leads from one tuple of cells to another: how many differ, the first that does, the bytes from its value on, and
-the cell behind the last one. Cells are numbered in the whole state."""
-
-
-NO_DIFFERENCE: Difference = (0, 0, b"", 0)
-
-
-def difference(old: Cells, new: Cells, place: int) -> Difference:
-    """Compare two tuples of cells, of which the first is number `place`."""
-    count, first, behind = 0, 0, 0
-    out = bytearray()
-    for index, (a, b) in enumerate(zip(old, new, strict=True), place):
-        if a != b:
-            if count:
-                out += VARINT[index - behind]
-            else:
-                first = index
-            out += ZIGZAG[b]
-            count += 1
-            behind = index + 1
-    return count, first, bytes(out), behind
-
-
-class Node:
-    """A key that was seen in an exchange: its cells, and the edges to keys that followed it."""
-
-    __slots__ = ("cells", "edges")
-
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
-        self.edges: dict[Cells, Edge] = {}
-
-
-class Edge:
-    """A step from a node: to which; the difference; all that is written when nothing else changes; and the difference
-    without the tag, for when records come or go between the tag and the rest."""
-
-    __slots__ = ("alone", "node", "rest", "whole")
-
-    def __init__(self, node: Node, whole: Difference, rest: Difference) -> None:
-        self.node = node
-        self.whole = whole
-        self.rest = rest
-        count, first, ending, _ = whole
-        self.alone = VARINT[count] + VARINT[first] + ending if count else b"\0"
 
 
 Written = tuple[int, int, int, Callable[..., Any]]

@@ -13,31 +13,24 @@ from typing import Any
 
 import crc32c
 
+from tidemark.cells import CapacityExceeded, Cells
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
 from tidemark.log.storage import Payload, RecordBatch
-from tidemark.replication.abstraction import Abstraction, CapacityExceeded, Cells, Host
+from tidemark.replication.abstraction import Abstraction, Host
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import (
     APPENDED,
-    CAPACITY,
     CELLS,
-    END,
     ENTRIES,
     NUMBER,
-    QUIESCENT,
     RECORDS,
     REMOVED,
-    STUTTER,
-    VARINT,
     WAITING,
-    ZIGZAG,
     Beginning,
-    Difference,
-    Edge,
-    Node,
     Plan,
     Written,
 )
+from tidemark.sim.stream import CAPACITY, END, QUIESCENT, STUTTER, VARINT, ZIGZAG, Difference, Edge, Node
 
 
 class Recorder:

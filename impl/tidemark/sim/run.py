@@ -7,12 +7,12 @@ every try.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from tidemark.cells import CapacityExceeded
 from tidemark.log.storage import Payload
-from tidemark.replication.abstraction import CapacityExceeded, Table
+from tidemark.replication.abstraction import Table
 from tidemark.replication.broker import STARTING
 from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
@@ -24,34 +24,10 @@ from tidemark.sim.profiles import MIXES, PROFILES, Profile
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Recorder
 from tidemark.sim.scenario import Scenario
-
-WORD = 48
-"""Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
+from tidemark.sim.shared import WORD, SimResult, weight_table
 
 Event = Callable[["Run", int], bool]
 """A kind of event: a method of `Run`. It gets the word without the kind, and says whether something happened."""
-
-
-@dataclass(slots=True)
-class SimResult:
-    """One trace.
-
-    `stream`: its delta stream; `steps`: its records after the initial one, `changing` of which changed something;
-    `acked`: payloads acknowledged with acks=all, `lost`: those that a client did not find where they were acknowledged
-    (only after healing); `healed`: faults have stopped; `converged`: and the cluster came to rest; `capacity`: the
-    trace
-    was cut at a capacity.
-    """
-
-    seed: int
-    stream: bytes
-    steps: int
-    changing: int
-    acked: int
-    lost: int
-    healed: bool
-    converged: bool
-    capacity: bool
 
 
 class Simulator:
@@ -68,7 +44,7 @@ class Simulator:
         self.rules = rules if rules is not None else Rules()
         self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
         self._profiles = [PROFILES[name] for name in MIXES.get(profile, (profile,))]
-        self._kinds = {profile.name: weight_table(profile) for profile in self._profiles}
+        self._kinds = {profile.name: weight_table(profile.weights) for profile in self._profiles}
         self.events: dict[str, list[Event]] = {
             name: [getattr(Run, kind) for kind in kinds] for name, kinds in self._kinds.items()
         }
@@ -81,17 +57,6 @@ class Simulator:
     def run(self, seed: int) -> SimResult:
         """The trace of a seed."""
         return Run(self, seed).run()
-
-
-def weight_table(profile: Profile) -> list[str]:
-    """256 kinds of events, each as often as its weight says."""
-    total = sum(profile.weights.values())
-    table: list[str] = []
-    done = 0
-    for kind, weight in profile.weights.items():
-        done += weight
-        table += [kind] * (done * 256 // total - len(table))
-    return table
 
 
 class Run:
