@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from types import FrameType
 
 from tidemark_conformance.errors import Unusable
 
@@ -42,13 +46,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     sub = argparse.ArgumentParser(prog=f"tidemark {name}", description=COMMANDS[name])
     module.add_arguments(sub)
     try:
-        return int(module.run(sub.parse_args(arguments[1:])))
+        with _terminable():
+            return int(module.run(sub.parse_args(arguments[1:])))
     except Unusable as problem:
         print(f"tidemark {name}: {problem}", file=sys.stderr)
         return 2
+    except Terminated:
+        print(f"tidemark {name}: terminated", file=sys.stderr)
+        return 128 + signal.SIGTERM
     except KeyboardInterrupt:
         print(f"tidemark {name}: interrupted", file=sys.stderr)
-        return 130
+        return 128 + signal.SIGINT
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: what an interrupt cleans up (TLC's processes, Spark's) is cleaned up then, too."""
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Makes SIGTERM an exception in the main thread; elsewhere signals are not ours to handle."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # cleaning up is not to be interrupted by a second one
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 if __name__ == "__main__":

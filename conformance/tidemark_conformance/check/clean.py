@@ -7,7 +7,10 @@ when the implementation, the specification or the settings change; it is audited
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import shutil
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 BAD = "bad."
 """A simulator's fact whose name starts so counts what must not happen in an unflawed run (a lost record, say)."""
+IN_USE_S = 3600
+"""Seconds after the last part was written, or the last audit began, in which a run may still be in use by somebody."""
 GOOD = "good."
 """A fact whose name starts so counts what must happen in every run (it equals the number of traces)."""
 HEALED = "healed"
@@ -134,14 +139,20 @@ def flaw_actions(specification: Specification) -> frozenset[str]:
 
 
 def _folder(protocol: str, settings: dict[str, Json], specification: Specification) -> Path:
-    """The run's folder; other runs of the protocol are deleted, for they take room and are of another time."""
+    """The run's folder. The protocol's other runs take room: those that nobody has used for IN_USE_S are deleted."""
     constants = sorted((name, show(value)) for name, value in specification.constants.items())
     digest = hashlib.sha256(repr((sorted(settings.items()), specification.hash, constants)).encode()).hexdigest()[:16]
     root = cache_root() / "runs"
+    folder = root / f"{protocol}-{digest}"
+    if folder.is_dir():
+        os.utime(folder)
+    ours = re.compile(re.escape(protocol) + "-[0-9a-f]{16}")  # a protocol may be named as another one begins
     for other in root.glob(f"{protocol}-*"):
-        if other.name != f"{protocol}-{digest}" and (other / MANIFEST).is_file():
+        if other == folder or not ours.fullmatch(other.name) or not (other / MANIFEST).is_file():
+            continue
+        if time.time() - other.stat().st_mtime > IN_USE_S:
             shutil.rmtree(other, ignore_errors=True)
-    return root / f"{protocol}-{digest}"
+    return folder
 
 
 def _digest(protocol: Protocol) -> str:

@@ -10,7 +10,9 @@ import contextlib
 import logging
 import os
 import re
+import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DRIVER_MEMORY = "640m"
+JVM_START_S = 60
+"""Seconds that an interrupt waits for a JVM that is just starting, to end it."""
 ROWS_PER_BATCH = 8192
 """Traces per Arrow batch: about a megabyte of delta streams, so that a worker's memory does not depend on the input's
 size."""
@@ -94,6 +98,7 @@ def spark_session(master: str | None = None, *, driver_memory: str = DRIVER_MEMO
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_no_interrupts)
     running = SparkContext._active_spark_context
     if running is not None:
         if master is not None and running.master != master:
@@ -107,6 +112,11 @@ def spark_session(master: str | None = None, *, driver_memory: str = DRIVER_MEMO
         _stop(context)
 
 
+def _no_interrupts(record: logging.LogRecord) -> bool:
+    """Py4J logs the traceback of every interrupt that it passes on."""
+    return "KeyboardInterrupt while sending command" not in str(record.msg)
+
+
 def _prepared(session: SparkSession) -> SparkSession:
     for key, value in SESSION_SETTINGS.items():
         session.conf.set(key, value)
@@ -115,7 +125,6 @@ def _prepared(session: SparkSession) -> SparkSession:
 
 def _start(master: str | None, driver_memory: str) -> Any:
     from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
 
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     conf = SparkConf()
@@ -133,24 +142,56 @@ def _start(master: str | None, driver_memory: str) -> Any:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     log = cache_root() / "spark.log"
     log.parent.mkdir(parents=True, exist_ok=True)
+    gateway = None
     try:
-        with log.open("wb") as errors:
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": errors, "stderr": errors})
+        gateway = _gateway(conf, log)
         return SparkContext(conf=conf, gateway=gateway)
-    except Exception as problem:
+    except BaseException as problem:
+        if gateway is not None:
+            _end(gateway)
+        if not isinstance(problem, Exception):
+            raise
         raise Unusable(
             f"Spark does not start with master {master or 'local[2]'} ({first_line(problem)}); "
             f"run `tidemark doctor`, and see {log} for Spark's own words"
         ) from problem
 
 
-def _stop(context: Any) -> None:
-    """Stop the context and its JVM, so that a later session in this process may choose another master."""
+def _gateway(conf: Any, log: Path) -> Any:
+    """A JVM's gateway, started in a thread of its own: an interrupt meets only the main thread, which then still learns
+    of the JVM and ends it. (`launch_gateway` forgets it, and it ignores the terminal's interrupts.)"""
+    from pyspark.java_gateway import launch_gateway
+
+    started: list[Any] = []
+    problems: list[BaseException] = []
+    done = threading.Event()  # not the thread's join, which an interrupt makes believe that the thread has ended
+
+    def work() -> None:
+        try:
+            with log.open("wb") as errors:
+                started.append(launch_gateway(conf, popen_kwargs={"stdout": errors, "stderr": errors}))
+        except BaseException as problem:
+            problems.append(problem)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        done.wait()
+    except BaseException:
+        done.wait(JVM_START_S)
+        for gateway in started:
+            _end(gateway)
+        raise
+    if problems:
+        raise problems[0]
+    return started[0]
+
+
+def _end(gateway: Any) -> None:
+    """End a gateway's JVM, unless it was there before us (spark-submit's)."""
     from pyspark import SparkContext
 
-    gateway = context._gateway
-    with contextlib.suppress(Exception):
-        context.stop()
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return
     with contextlib.suppress(Exception):
@@ -159,9 +200,20 @@ def _stop(context: Any) -> None:
     if process is not None:
         with contextlib.suppress(Exception):
             process.stdin.close()
+        try:
             process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
     SparkContext._gateway = None
     SparkContext._jvm = None
+
+
+def _stop(context: Any) -> None:
+    """Stop the context and its JVM, so that a later session in this process may choose another master."""
+    gateway = context._gateway
+    with contextlib.suppress(Exception):
+        context.stop()
+    _end(gateway)
 
 
 def run_with_progress(session: SparkSession, job: Callable[[], T], progress: Progress) -> T:

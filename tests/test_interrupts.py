@@ -1,0 +1,80 @@
+"""A command that is interrupted or terminated leaves nothing behind: no process, no folder, no traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from conftest import EXAMPLES
+from tidemark_conformance.check import clean
+
+PATIENCE_S = 120
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
+
+
+def _marked(mark: str, text: str) -> list[int]:
+    """The processes whose environment has the mark and whose command line has the text."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes() and text in (folder / "cmdline").read_text():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def _until(condition: Any) -> bool:
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "arguments",
+    [["check", "MCElections", "--no-cache"], ["audit", str(EXAMPLES / "twophase" / "good.ndjson")]],
+    ids=["check", "audit"],
+)
+def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path: Path) -> None:
+    """The signal comes when the command's Java has just started."""
+    mark = f"MARK={uuid.uuid4().hex}"
+    environment = {**os.environ, "MARK": mark.partition("=")[2], "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "tidemark_conformance.cli", *arguments]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert _until(lambda: _marked(mark, "tlc2.TLC" if arguments[0] == "check" else "pyspark-shell"))
+        process.send_signal(number)
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 128 + number
+    assert said.splitlines()[-1] in (f"tidemark {arguments[0]}: terminated", f"tidemark {arguments[0]}: interrupted")
+    assert "Traceback" not in said
+    assert _until(lambda: not _marked(mark, ""))
+    assert list(tmp_path.glob("tidemark-*")) == []
+
+
+def test_only_old_runs_of_the_same_protocol_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
+    specification: Any = SimpleNamespace(constants={}, hash="0")
+    used = clean._folder("replication", {"traces": 1}, specification)
+    names = [f"replication-{'0' * 16}", f"replication-{'1' * 16}", f"replication-again-{'0' * 16}", used.name]
+    for name in names:
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / clean.MANIFEST).write_text("{}")
+        if name != names[1]:  # somebody else's, in use
+            os.utime(tmp_path / "runs" / name, (0, 0))
+    assert clean._folder("replication", {"traces": 1}, specification) == used
+    assert sorted(folder.name for folder in (tmp_path / "runs").iterdir()) == sorted(names[1:])
+    assert time.time() - used.stat().st_mtime < PATIENCE_S
