@@ -1,0 +1,488 @@
+"""The coordinator, edge by edge: the tests of a state are the ways into it and out of it."""
+
+from __future__ import annotations
+
+import pytest
+from brokers import P0, P1, PER_EPOCH, Brokers
+from tidemark.errors import BrokenInvariant, Errors
+from tidemark.group.coordinator import JoinVerdict
+from tidemark.group.flaws import rules_without
+from tidemark.group.group import Awaiting, ClassicGroup
+from tidemark.group.messages import OffsetCommitResponse, SyncGroupResponse
+from tidemark.group.purgatory import Cause, Timer, TimerKind
+from tidemark.group.states import GroupState
+
+RANGE_FIRST, BOTH = "range cooperative-sticky", "cooperative-sticky range"
+
+
+class TestFirstJoin:
+    def test_a_consumer_without_an_id_is_issued_one_and_is_no_member_yet(self) -> None:
+        brokers = Brokers()
+        assert brokers.join("a") is JoinVerdict.ISSUE_MEMBER_ID
+        reply = brokers.joined("a")
+        assert (reply.error, reply.member_id) == (Errors.MEMBER_ID_REQUIRED, "member-000001")
+        assert brokers.group.state is GroupState.EMPTY
+        assert brokers.group.pending == {"member-000001"}
+
+    def test_an_issued_id_that_nobody_uses_expires(self) -> None:
+        brokers = Brokers()
+        brokers.join("a")
+        assert brokers.expire(TimerKind.PENDING_MEMBER, "member-000001")
+        assert brokers.group.pending == set()
+        brokers.join("a", "member-000001")
+        assert brokers.replies["a"][-1].error is Errors.UNKNOWN_MEMBER_ID
+
+    def test_an_empty_group_waits_for_more_members_before_its_first_generation(self) -> None:
+        brokers = Brokers()
+        first = brokers.member("a")
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE
+        second = brokers.member("b")
+        assert not brokers.expire(TimerKind.JOIN), "somebody has joined meanwhile: the delay is extended"
+        assert brokers.expire(TimerKind.JOIN)
+        leader, follower = brokers.joined("a"), brokers.joined("b")
+        assert (leader.generation_id, leader.leader, leader.protocol_name) == (1, first, "range")
+        assert [one.member_id for one in leader.members] == [first, second]
+        assert (follower.generation_id, follower.leader, follower.members) == (1, first, ())
+
+    def test_the_initial_delay_is_never_longer_than_the_rebalance_time_out(self) -> None:
+        brokers = Brokers()
+        brokers.member("a")
+        ends = brokers.at(None).group.rebalance_timeout_ms
+        while True:
+            brokers.member(f"b{brokers.now}")
+            if brokers.expire(TimerKind.JOIN):
+                break
+        assert brokers.now == ends
+
+    def test_an_assignor_that_not_all_have_is_refused(self) -> None:
+        brokers = Brokers()
+        brokers.two_joined("range")
+        assert brokers.join("c", names="cooperative-sticky") is JoinVerdict.REJECT
+        assert brokers.joined("c").error is Errors.INCONSISTENT_GROUP_PROTOCOL
+
+    @pytest.mark.parametrize(
+        ("first", "second", "chosen"),
+        [(BOTH, BOTH, "cooperative-sticky"), (BOTH, "range", "range"), (BOTH, RANGE_FIRST, "cooperative-sticky")],
+    )
+    def test_the_vote(self, first: str, second: str, chosen: str) -> None:
+        brokers = Brokers()
+        brokers.member("a", first)
+        brokers.member("b", second)
+        while brokers.group.state is GroupState.PREPARING_REBALANCE:
+            brokers.expire(TimerKind.JOIN)
+        assert brokers.group.protocol == chosen
+
+    def test_without_known_member_ids_a_lost_reply_leaves_a_phantom(self) -> None:
+        brokers = Brokers(rules_without({"RequireKnownMemberId"}))
+        assert brokers.join("lost") is JoinVerdict.ADD_MEMBER
+        assert brokers.join("again") is JoinVerdict.ADD_MEMBER
+        assert len(brokers.group.members) == 2
+
+
+class TestJoinPhase:
+    def test_it_ends_when_all_have_joined_and_no_id_is_pending(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.join("c")
+        pending = brokers.joined("c").member_id
+        brokers.join("a", first)
+        brokers.join("b", second)
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE, "the third may still come"
+        brokers.join("c", pending)
+        assert brokers.group.state.value == "CompletingRebalance"
+        assert brokers.joined("c").generation_id == 2
+
+    def test_who_has_not_joined_in_time_is_dropped_and_another_leads(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.join("b", second, owned=(P1,))
+        assert brokers.expire(TimerKind.JOIN)
+        reply = brokers.joined("b")
+        assert (reply.leader, [one.member_id for one in reply.members]) == (second, [second])
+        assert brokers.heartbeat(first, 1) is Errors.UNKNOWN_MEMBER_ID
+
+    def test_a_static_member_that_has_not_joined_stays(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable(static=True)
+        brokers.join("a", first)
+        assert brokers.expire(TimerKind.JOIN)
+        assert set(brokers.group.members) == {first, second}
+        assert [one.group_instance_id for one in brokers.joined("a").members] == [None, "i"]
+
+    def test_when_only_static_members_are_left_and_none_joins_it_goes_on(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable(static=True)
+        brokers.leave(first)
+        assert brokers.group.leader == second
+        assert not brokers.expire(TimerKind.JOIN), "nobody was dropped, nobody else leads"
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE
+        assert Timer(TimerKind.JOIN) in brokers.at(None).timers
+
+    def test_without_members_the_group_is_empty_and_that_is_written_down(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        assert brokers.leave(first) is Errors.NONE
+        assert brokers.leave(second) is Errors.NONE
+        assert (brokers.group.state, brokers.group.generation) == (GroupState.EMPTY, 2)
+        assert [waiting.cause for waiting in brokers.at(None).waiting] == [Cause.EMPTY]
+        brokers.commit()
+        brokers.fail_over()
+        assert (brokers.group.state, brokers.group.generation) == (GroupState.EMPTY, 2)
+
+    def test_a_member_that_waits_does_not_expire_unless_it_is_new(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.join("a", first)
+        new = brokers.member("c")
+        assert not brokers.expire(TimerKind.SESSION, first)
+        assert brokers.expire(TimerKind.SESSION, new)
+        assert brokers.joined("c").error is Errors.UNKNOWN_MEMBER_ID
+        brokers.join("b", second)
+        assert brokers.joined("a").generation_id == 2
+
+    def test_without_the_end_of_newness_it_does(self) -> None:
+        brokers = Brokers(rules_without({"CompletedJoinEndsNewness"}))
+        first, _ = brokers.stable()
+        brokers.join("a", first)
+        assert brokers.expire(TimerKind.SESSION, first)
+        assert brokers.joined("a").error is Errors.UNKNOWN_MEMBER_ID
+
+    def test_members_are_asked_to_join_by_their_heartbeats(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        assert brokers.heartbeat(second, 1) is Errors.NONE
+        brokers.join("a", first)
+        assert brokers.heartbeat(second, 1) is Errors.REBALANCE_IN_PROGRESS
+        assert brokers.sync("b", second, 1) is Errors.REBALANCE_IN_PROGRESS
+
+    def test_every_request_that_waits_for_a_member_is_answered(self) -> None:
+        """A late copy waits beside the one that the client sent since."""
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.join("late", first)
+        brokers.join("a", first)
+        brokers.join("b", second)
+        assert brokers.joined("late") == brokers.joined("a")
+
+
+class TestSync:
+    def test_nobody_hears_of_an_assignment_before_it_has_committed(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.replies.clear()
+        brokers.sync("b", second, 1)
+        brokers.sync("a", first, 1, {first: (P0,), second: (P1,), "stranger": (P1,)})
+        assert brokers.replies == {}
+        brokers.commit()
+        assert brokers.reply("a") == SyncGroupResponse(Errors.NONE, (P0,))
+        assert brokers.reply("b") == SyncGroupResponse(Errors.NONE, (P1,))
+        assert brokers.group.state is GroupState.STABLE
+
+    def test_a_stable_group_answers_at_once(self) -> None:
+        brokers = Brokers()
+        _, second = brokers.stable()
+        brokers.sync("b", second, 1)
+        assert brokers.reply("b") == SyncGroupResponse(Errors.NONE, (P1,))
+
+    @pytest.mark.parametrize("generation", [0, 2])
+    def test_another_generation_is_refused(self, generation: int) -> None:
+        brokers = Brokers()
+        first, _ = brokers.two_joined()
+        assert brokers.sync("a", first, generation) is Errors.ILLEGAL_GENERATION
+
+    def test_a_member_that_joins_with_something_new_while_the_leader_assigns_begins_a_rebalance(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.replies.clear()
+        brokers.sync("a", first, 1, {})
+        brokers.sync("b", second, 1)
+        brokers.join("b again", second, owned=(P0,))
+        assert brokers.reply("a") == brokers.reply("b") == SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE
+
+    def test_one_that_says_nothing_new_is_told_the_generation(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.replies.clear()
+        brokers.join("b", second)
+        assert brokers.joined("b").generation_id == 1
+        brokers.join("a", first)
+        assert [one.member_id for one in brokers.joined("a").members] == [first, second]
+
+    def test_an_assignment_that_commits_late_is_not_handed_out_in_a_later_generation(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.sync("a", first, 1, {first: (P0,)})
+        brokers.replies.clear()
+        brokers.join("a", first, owned=(P0,))
+        brokers.join("b", second)
+        assert brokers.group.generation == 2
+        brokers.commit()
+        assert brokers.group.state is GroupState.COMPLETING_REBALANCE
+
+    def test_a_generation_is_assigned_once_while_that_waits_to_commit(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.replies.clear()
+        brokers.sync("a", first, 1, {first: (P0,)})
+        brokers.sync("a again", first, 1, {second: (P0,)})
+        assert len(brokers.at(None).waiting) == 1
+        brokers.commit()
+        assert brokers.reply("a again") == SyncGroupResponse(Errors.NONE, (P0,))
+
+    def test_without_that_rule_the_log_ends_with_another_one(self) -> None:
+        brokers = Brokers(rules_without({"OneAssignmentPerGeneration"}))
+        first, second = brokers.two_joined()
+        brokers.sync("a", first, 1, {first: (P0,)})
+        brokers.sync("a again", first, 1, {second: (P0,)})
+        brokers.commit()
+        assert brokers.group.members[first].assignment == (P0,)
+        assert ClassicGroup.load(brokers.log[-1]).members[first].assignment == ()  # type: ignore[arg-type]
+
+    def test_without_persistence_first_they_hear_of_it_at_once(self) -> None:
+        brokers = Brokers(rules_without({"PersistAssignmentFirst"}))
+        first, _ = brokers.two_joined()
+        brokers.replies.clear()
+        brokers.sync("a", first, 1, {first: (P0,)})
+        assert brokers.reply("a") == SyncGroupResponse(Errors.NONE, (P0,))
+        assert len(brokers.at(None).waiting) == 1
+        brokers.commit()
+        assert brokers.replies == {}
+
+    def test_who_does_not_sync_in_time_is_removed(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.replies.clear()
+        brokers.sync("a", first, 1, {first: (P0,)})
+        assert brokers.expire(TimerKind.SYNC)
+        assert set(brokers.group.members) == {first}
+        assert brokers.reply("a") == SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
+        assert brokers.heartbeat(second, 1) is Errors.UNKNOWN_MEMBER_ID
+
+    def test_the_sync_timer_stops_when_all_have(self) -> None:
+        brokers = Brokers()
+        brokers.stable()
+        assert Timer(TimerKind.SYNC) not in brokers.at(None).timers
+
+
+class TestStaticMembers:
+    def test_a_replacement_in_a_stable_group_is_written_down_and_nobody_rebalances(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable(static=True)
+        assert brokers.join("new", instance="i") is JoinVerdict.JOIN_STATIC
+        assert brokers.replies == {}
+        brokers.commit()
+        reply = brokers.joined("new")
+        assert (reply.generation_id, reply.leader, reply.skip_assignment) == (1, first, False)
+        assert brokers.sync("new", reply.member_id, 1, instance="i") is Errors.NONE
+        assert brokers.reply("new") == SyncGroupResponse(Errors.NONE, (P1,))
+        assert brokers.heartbeat(second, 1, "i") is Errors.FENCED_INSTANCE_ID
+        brokers.fail_over()
+        assert brokers.heartbeat(second, 1, "i") is Errors.FENCED_INSTANCE_ID
+        assert brokers.heartbeat(reply.member_id, 1, "i") is Errors.NONE
+
+    def test_a_leader_that_is_replaced_need_not_assign(self) -> None:
+        brokers = Brokers()
+        brokers.join("a", instance="i")
+        brokers.expire(TimerKind.JOIN)
+        old = brokers.joined("a").member_id
+        brokers.sync("a", old, 1, {old: (P0,)}, "i")
+        brokers.commit()
+        brokers.join("new", instance="i")
+        brokers.commit()
+        reply = brokers.joined("new")
+        assert (reply.leader, reply.skip_assignment, reply.members) == (reply.member_id, True, ())
+
+    def test_unpersisted_the_next_coordinator_takes_the_old_process_back(self) -> None:
+        brokers = Brokers(rules_without({"PersistStaticReplacement"}))
+        _, second = brokers.stable(static=True)
+        brokers.join("new", instance="i")
+        assert brokers.joined("new").error is Errors.NONE
+        brokers.fail_over()
+        assert brokers.heartbeat(second, 1, "i") is Errors.NONE
+
+    def test_a_replacement_with_other_assignors_begins_a_rebalance_if_they_change_the_vote(self) -> None:
+        brokers = Brokers()
+        brokers.join("a", instance="i", names=BOTH)
+        brokers.expire(TimerKind.JOIN)
+        old = brokers.joined("a").member_id
+        brokers.sync("a", old, 1, {old: (P0,)}, "i")
+        brokers.commit()
+        brokers.join("new", instance="i", names="range")
+        assert brokers.group.generation == 2
+        assert brokers.joined("new").protocol_name == "range"
+
+    def test_a_replacement_while_the_leader_assigns_makes_all_join_again(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable(static=True)
+        brokers.join("a", first)
+        brokers.join("b", second, "i")
+        assert brokers.group.state is GroupState.COMPLETING_REBALANCE
+        brokers.replies.clear()
+        brokers.sync("b", second, 2, instance="i")
+        brokers.join("new", instance="i")
+        assert brokers.group.state.value == "PreparingRebalance"
+        assert brokers.reply("b").error is Errors.FENCED_INSTANCE_ID
+
+    def test_without_that_rule_it_is_not_in_the_assignment(self) -> None:
+        brokers = Brokers(rules_without({"RebalanceOnReplacementInCompleting"}))
+        first, second = brokers.stable(static=True)
+        brokers.join("a", first)
+        brokers.join("b", second, "i")
+        brokers.join("new", instance="i")
+        new = brokers.joined("new").member_id
+        brokers.sync("a", first, 2, {first: (P0,), second: (P1,)})
+        brokers.commit()
+        assert brokers.group.members[new].assignment == ()
+
+    def test_who_waits_in_its_join_under_the_old_id_is_fenced(self) -> None:
+        brokers = Brokers()
+        _, second = brokers.stable(static=True)
+        brokers.join("b", second, "i", owned=(P1,))
+        brokers.join("new", instance="i")
+        assert brokers.joined("b").error is Errors.FENCED_INSTANCE_ID
+        assert brokers.group.members[brokers.group.static_members["i"]].awaiting is Awaiting.JOIN
+
+    def test_without_replacement_two_processes_are_one_member(self) -> None:
+        brokers = Brokers(rules_without({"ReplaceStaticMemberId"}))
+        _, second = brokers.stable(static=True)
+        brokers.join("new", instance="i")
+        brokers.commit()
+        assert brokers.joined("new").member_id == second
+
+    def test_a_new_instance_in_a_stable_group_begins_a_rebalance(self) -> None:
+        brokers = Brokers()
+        brokers.stable()
+        brokers.join("new", instance="i")
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE
+
+    def test_an_instance_that_is_no_member_is_unknown(self) -> None:
+        brokers = Brokers()
+        first, _ = brokers.stable()
+        assert brokers.heartbeat(first, 1, "i") is Errors.UNKNOWN_MEMBER_ID
+
+
+class TestLeaving:
+    def test_a_pending_id_leaves(self) -> None:
+        brokers = Brokers()
+        brokers.join("a")
+        assert brokers.leave("member-000001") is Errors.NONE
+        assert brokers.leave("member-000001") is Errors.UNKNOWN_MEMBER_ID
+
+    def test_the_sync_of_a_member_that_is_removed_is_not_answered(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.replies.clear()
+        brokers.sync("b", second, 1)
+        brokers.leave(second)
+        assert brokers.replies == {}
+        assert brokers.at(None).parked_syncs == {"b": second}
+        assert first == brokers.group.leader
+
+    def test_a_session_that_is_not_renewed_ends_the_membership(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.now += 44_999
+        assert brokers.heartbeat(second, 1) is Errors.NONE
+        brokers.now += 1
+        assert list(brokers.at(None).due(brokers.now)) == [Timer(TimerKind.SESSION, first)]
+        assert brokers.expire(TimerKind.SESSION, first)
+        assert (brokers.group.state, brokers.group.leader) == (GroupState.PREPARING_REBALANCE, second)
+
+
+class TestOffsets:
+    def test_offsets_count_and_are_answered_when_they_have_committed(self) -> None:
+        brokers = Brokers()
+        first, _ = brokers.stable()
+        assert brokers.commit_offsets("c", first, 1, {P0: 5, P1: 1}) is Errors.NONE
+        assert brokers.replies == {}
+        assert brokers.fetch_offsets().offsets == {}
+        brokers.commit()
+        assert brokers.reply("c") == OffsetCommitResponse(Errors.NONE)
+        assert brokers.fetch_offsets().offsets == {P0: 5, P1: 1}
+
+    def test_what_is_refused(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable(static=True)
+        assert brokers.commit_offsets("c", "nobody", 1, {P0: 5}) is Errors.UNKNOWN_MEMBER_ID
+        assert brokers.commit_offsets("c", first, 1, {P0: 5}, "other") is Errors.UNKNOWN_MEMBER_ID
+        assert brokers.commit_offsets("c", first, 1, {P0: 5}, "i") is Errors.FENCED_INSTANCE_ID
+        assert brokers.commit_offsets("c", first, 0, {P0: 5}) is Errors.ILLEGAL_GENERATION
+        brokers.join("a", first)
+        assert brokers.commit_offsets("taken", second, 1, {P1: 1}, "i") is Errors.NONE, "before it joins again"
+        brokers.join("b", second, "i")
+        assert brokers.commit_offsets("c", first, 2, {P0: 5}) is Errors.REBALANCE_IN_PROGRESS
+
+    def test_without_the_generation_an_old_owner_overwrites(self) -> None:
+        brokers = Brokers(rules_without({"CommitOfCurrentGeneration"}))
+        first, _ = brokers.stable()
+        assert brokers.commit_offsets("c", first, 0, {P0: 5}) is Errors.NONE
+
+    def test_a_fetch_is_never_fenced(self) -> None:
+        assert Brokers().fetch_offsets().error is Errors.NONE
+
+
+class TestFailOver:
+    def test_the_next_coordinator_knows_what_was_committed(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.commit_offsets("kept", first, 1, {P0: 5})
+        brokers.commit_offsets("lost", second, 1, {P1: 7})
+        before = brokers.group.record()
+        brokers.fail_over(keep=1)
+        assert brokers.group.record() == before
+        assert brokers.fetch_offsets().offsets == {P0: 5}
+        assert brokers.heartbeat(first, 1) is Errors.NONE
+
+    def test_generations_of_an_epoch_exceed_those_of_older_ones(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.join("a", first)
+        brokers.join("b", second)
+        assert brokers.group.generation == 2, "handed out, and not on the log"
+        brokers.fail_over()
+        assert brokers.group.generation == 1
+        brokers.join("a", first)
+        brokers.join("b", second)
+        assert brokers.group.generation == PER_EPOCH + 1
+
+    def test_without_that_rule_a_generation_is_handed_out_twice(self) -> None:
+        brokers = Brokers(rules_without({"GenerationExceedsOlderEpochs"}))
+        first, second = brokers.stable()
+        brokers.join("a", first)
+        brokers.join("b", second)
+        brokers.fail_over()
+        brokers.join("a", first)
+        brokers.expire(TimerKind.JOIN)
+        assert brokers.group.generation == 2
+        assert set(brokers.group.members) == {first}
+
+    def test_a_deposed_coordinator_goes_on_until_it_resigns(self) -> None:
+        brokers = Brokers()
+        first, _ = brokers.stable()
+        brokers.commit_offsets("c", first, 1, {P0: 5})
+        brokers.join("a", first, at=0)
+        brokers.fail_over()
+        assert brokers.at(0).group.state is GroupState.PREPARING_REBALANCE
+        brokers.resign(0)
+        assert brokers.joined("a").error is Errors.NOT_COORDINATOR
+        assert brokers.reply("c").error is Errors.NOT_COORDINATOR
+        assert brokers.at(0).group.state is GroupState.DEAD
+        assert brokers.join("a", first, at=0) is JoinVerdict.REJECT
+        assert brokers.sync("b", first, 1, at=0) is Errors.NOT_COORDINATOR
+
+    def test_a_broker_that_never_was_the_coordinator_says_so(self) -> None:
+        brokers = Brokers()
+        brokers.acting = 1
+        assert brokers.heartbeat("m", 1) is Errors.NOT_COORDINATOR
+        assert brokers.leave("m") is Errors.NOT_COORDINATOR
+        assert brokers.commit_offsets("c", "m", 1, {P0: 1}) is Errors.NOT_COORDINATOR
+        assert brokers.fetch_offsets().error is Errors.NOT_COORDINATOR
+
+    def test_members_without_an_assignor_on_the_log_are_a_defect(self) -> None:
+        brokers = Brokers()
+        brokers.stable()
+        record = brokers.group.record()
+        record.protocol = None  # type: ignore[misc]
+        with pytest.raises(BrokenInvariant, match="in a group without an assignor"):
+            ClassicGroup.load(record)
