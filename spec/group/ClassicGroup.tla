@@ -923,24 +923,26 @@ JoinStaticMember(b, c, late, m) ==
         g        == group[b]
         old      == InstanceMember(g)
         fresh    == (Has("ReplaceStaticMemberId") /\ ReplaceStaticMemberId(g)) \/ old = 0
-        before   == IF old = 0 THEN Added(g, c, m, request) ELSE Replaced(g, old, m, request)
-        persists == /\ Has("PersistStaticReplacement") /\ PersistStaticReplacement(g)
-                    /\ Vote(before.members) = g.protocol
+        replaced == Replaced(g, old, m, request)
+        persists == /\ old # 0
+                    /\ Has("PersistStaticReplacement") /\ PersistStaticReplacement(g)
+                    /\ Vote(replaced.members) = g.protocol
         forces   == Has("RebalanceOnReplacementInCompleting") /\ RebalanceOnReplacementInCompleting(g)
         \* an error of old versions: the new process is told at once what the generation is
         tells    == /\ old # 0 /\ ~persists /\ ~forces
-                    /\ g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ Vote(before.members) = g.protocol) IN
+                    /\ g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ Vote(replaced.members) = g.protocol) IN
     \* enabled when
     /\ Accepts(b, c, request) /\ c \in Static /\ request.member = 0
     /\ m = IF fresh THEN issued + 1 ELSE old
     \* effect
     /\ issued' = Max(issued, m)
-    /\ Settle(b, IF persists THEN before
+    /\ Settle(b, IF old = 0 THEN Rebalance(b, Added(g, c, m, request))
+                 ELSE IF persists THEN replaced
                  ELSE IF tells THEN Told(g, old, m, request)
-                 ELSE Rebalance(b, before),
+                 ELSE Rebalance(b, replaced),
               Replied(c, late, Parked("joining", b, m)), "FENCED_INSTANCE_ID",
               IF persists
-              THEN <<[type |-> "group", cause |-> "static", member |-> m, group |-> Record(before, Assignments(before))]>>
+              THEN <<[type |-> "group", cause |-> "static", member |-> m, group |-> Record(replaced, Assignments(replaced))]>>
               ELSE <<>>)
     /\ stray' = Taken(c, late)
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, consumer, position, partitions, heartbeatRpc, offsetRpc>>
