@@ -248,7 +248,7 @@ TailEpochMonotone(e, tail) == e >= tail
 \* does not count a member that the controller may have added (row 105).
 KeepProposalAtKnownEpoch(b, n) == n = view[b].partitionEpoch
 
-\* KIP-497. Without these three the controller takes a proposal of a deposed leader, or one made on an older ISR.
+\* KIP-497. Without them a proposal of a deposed leader or on an older ISR is taken; without the first alone only the error differs.
 FenceAlterByLeaderEpoch(request)    == request.leaderEpoch >= Partition.leaderEpoch
 FenceAlterByPartitionEpoch(request) == request.partitionEpoch >= Len(metadata)
 FenceAlterByBrokerEpoch(b, request) == request.brokerEpoch = registered[b].epoch
@@ -256,7 +256,7 @@ FenceAlterByBrokerEpoch(b, request) == request.brokerEpoch = registered[b].epoch
 \* KIP-841. Without it a fenced or stopping broker joins the ISR.
 IsrMembersActive(request) == \A r \in request.isr : registered[r].state = "active"
 
-\* acks=all needs min.insync.replicas. Without it a record is accepted that too few replicas will hold.
+\* acks=all needs min.insync.replicas. Without it a record is taken that waits for members; no property sees that.
 MinIsrOnAppend(b) == Cardinality(view[b].isr) >= EffectiveMinIsr
 
 Rules == {"TruncateByEpoch", "DivergingReplyCarriesEpoch", "CacheEpochAtElection", "FenceOlderFetch", "FenceNewerFetch",

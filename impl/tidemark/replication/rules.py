@@ -142,7 +142,8 @@ def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: in
 
 
 def fence_alter_by_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
-    """KIP-497. Without it a deposed leader's proposal is taken."""
+    """KIP-497. Without it alone a deposed leader's proposal gets another error: a new leader's epoch comes with a new
+    partition epoch, so `fence_alter_by_partition_epoch` refuses it all the same."""
     return request_epoch >= leader_epoch
 
 
@@ -162,7 +163,8 @@ def isr_members_active(active: bool) -> bool:
 
 
 def min_isr_on_append(isr_size: int, effective_min_isr: int) -> bool:
-    """acks=all needs min.insync.replicas. Without it a record is accepted that too few replicas will hold."""
+    """acks=all needs min.insync.replicas. Without it a record is taken that waits for members; no property of the
+    specification sees that, for it is acknowledged only once there are enough."""
     return isr_size >= effective_min_isr
 
 
