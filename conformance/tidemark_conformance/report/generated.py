@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tidemark.group.states import TRANSITIONS
+
 from tidemark_conformance.check import zoo
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import PACKAGE
@@ -101,5 +103,18 @@ def make_check() -> str:
     return closing.recorded(PACKAGE.parent.parent / closing.RECORD)
 
 
-CHEAP: dict[str, Generator] = {"make-check": make_check, "models": models, "zoo-rows": rows}
+def group_states() -> str:
+    """The state machine of a classic group, from the table that its coordinator runs by."""
+    edges = [(start.value, event.value, step.to.value, step.why) for (start, event), step in TRANSITIONS.items()]
+    picture = [f"    {start} --> {to}: {event}" for start, event, to, _ in edges]
+    rows = table(("state", "event", "next state", "why"), edges)
+    return "\n".join(["```mermaid", "stateDiagram-v2", *picture, "```", "", rows])
+
+
+CHEAP: dict[str, Generator] = {
+    "group-states": group_states,
+    "make-check": make_check,
+    "models": models,
+    "zoo-rows": rows,
+}
 """Generators that need no run; a test holds their blocks to what they say."""
