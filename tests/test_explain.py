@@ -209,6 +209,24 @@ def test_a_passing_trace_says_so(two_phase: Any, capsys: pytest.CaptureFixture[s
     assert explain(capsys, str(two_phase.good))[0] == 0
 
 
+def test_a_trace_from_a_snapshot(two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It need not start in Init; a step that is none is found all the same, and history is not asked for."""
+    state = {"rmState": {"r1": "committed", "r2": "prepared", "r3": "prepared"}, "tmState": "committed"}
+    state |= {"tmPrepared": ["r1", "r2", "r3"], "messages": [*PREPARED, decision("committed")]}
+    learns = step("r2", "RMReceiveDecision", {"rmState": {"r2": "committed"}}, r="r2", outcome="committed")
+    flips = step("r1", "RMAbort", {"rmState": {"r1": "aborted"}}, r="r1")
+    for steps, expected in (([learns], 0), ([learns, flips], 1)):
+        path = written(tmp_path, two_phase.header, steps)
+        (trace,) = trace_lines.traces_of(path)
+        trace[0]["state"] = state
+        trace_lines.write(path, trace_lines.header_of(path), [trace_lines.signed(trace)])
+        assert explain(capsys, "trace.ndjson")[0] == 3
+        code, text = explain(capsys, "trace.ndjson", "--from-snapshot")
+        assert code == expected
+        assert "DecidedOnce" not in text
+    assert "FAIL at step 2" in text
+
+
 def test_what_failed_before_a_capacity_counts(
     two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

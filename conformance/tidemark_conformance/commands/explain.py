@@ -41,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--last", type=int, default=WINDOW, metavar="N", help=f"draw the N steps before the failure (default: {WINDOW})"
     )
     parser.add_argument("--all", action="store_true", help="draw the whole trace")
+    parser.add_argument(
+        "--from-snapshot", action="store_true", help="traces need not start in Init; checks with history do not run"
+    )
     parser.add_argument("--no-shrink", action="store_true", help="do not look for a smaller run that fails")
     add_specification_arguments(parser)
     add_baseline_arguments(parser)
@@ -54,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     specification, _ = load_for(
         first.spec, arguments.spec, arguments.config, baseline=arguments.baseline, without=arguments.without
     )
-    explainer = Explainer(specification)
+    explainer = Explainer(specification, snapshot=arguments.from_snapshot)
     schema = schema_of(specification)
     found, judgement = _choose(arguments.path, arguments.trace, explainer, schema)
     explained = explainer.explain(found, judgement, None if arguments.all else arguments.last)

@@ -36,14 +36,17 @@ ATTEMPTS = 50_000
 
 
 class Explainer:
-    """Explains runs of one specification."""
+    """Explains runs of one specification. `snapshot`: they may start anywhere (see `judge.Judge`)."""
 
-    def __init__(self, specification: Specification, checks: PythonChecks | None = None) -> None:
+    def __init__(
+        self, specification: Specification, checks: PythonChecks | None = None, snapshot: bool = False
+    ) -> None:
+        self.snapshot = snapshot
         self.specification = specification
         self.checks = checks or compile_python(specification)
         self.module = specification.module
         self.evaluator = Evaluator(specification)
-        self.judge = Judge(specification, self.checks, self.evaluator)
+        self.judge = Judge(specification, self.checks, self.evaluator, snapshot)
         self.source = Source(specification.sources)
         self.formals = {action.name: tuple(param.name for param in action.params) for action in self.module.actions}
 

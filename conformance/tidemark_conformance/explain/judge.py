@@ -37,15 +37,25 @@ class Judgement:
 
 
 class Judge:
-    """Judges runs of one specification."""
+    """Judges runs of one specification. `snapshot`: they may start anywhere, and checks with history do not run."""
 
-    def __init__(self, specification: Specification, checks: PythonChecks, evaluator: Evaluator) -> None:
+    def __init__(
+        self, specification: Specification, checks: PythonChecks, evaluator: Evaluator, snapshot: bool = False
+    ) -> None:
         self.specification = specification
+        self.snapshot = snapshot
+        self.skipped = {
+            named.name
+            for named in (*specification.invariants, *specification.properties, *specification.quiescence)
+            if snapshot and variables_used(named.body) & set(specification.module.ghosts)
+        }
+        """The checks that read a history variable."""
         self.checks = checks
         self.evaluator = evaluator
         self.parts = {
             named.name: [(part, variables_used(part)) for part in conjuncts(named.body)]
             for named in specification.invariants
+            if named.name not in self.skipped
         }
         self.refusing = {
             action.name
@@ -59,7 +69,7 @@ class Judge:
         if not run.events:
             return Judgement("undecided", run.damage or "no initial state", {}, [])
         first_state = run.events[0].state
-        if not _holds(self.checks.init, first_state):
+        if not self.snapshot and not _holds(self.checks.init, first_state):
             return Judgement("undecided", NOT_INITIAL, {}, [dict(first_state)])
         judging = _Judging(self)
         judging.start(first_state)
@@ -79,11 +89,19 @@ class _Judging:
         self.evaluator = judge.evaluator
         self.parts = judge.parts
         self.refusing = judge.refusing
+        self.snapshot = judge.snapshot
+        self.skipped = judge.skipped
         self.first: dict[Key, int] = {}
         self.states: list[State] = []
 
     def start(self, state: State) -> None:
-        self.states.append({**state, **self.checks.initial_ghosts(state)})
+        ghosts: State = {}
+        try:
+            ghosts = self.checks.initial_ghosts(state)
+        except EvaluationError:
+            if not self.snapshot:
+                raise
+        self.states.append({**state, **ghosts})
         self.invariants(0)
 
     def take(self, event: Event) -> None:
@@ -127,12 +145,14 @@ class _Judging:
         before, after = self.states[-2:]
         for named in self.specification.properties:
             key = (ACTION_PROPERTY, named.name)
+            if named.name in self.skipped:
+                continue
             if key not in self.first and not _holds(self.checks.property, named.name, before, after):
                 self.first[key] = number
 
     def end(self) -> None:
         for named in self.specification.quiescence:
-            if not _holds(self.checks.quiescent, named.name, self.states[-1]):
+            if named.name not in self.skipped and not _holds(self.checks.quiescent, named.name, self.states[-1]):
                 self.first[(QUIESCENCE, named.name)] = len(self.states) - 1
 
 

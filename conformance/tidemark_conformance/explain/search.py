@@ -77,6 +77,6 @@ def _kernels(explainer: Explainer) -> Callable[[list[Stored]], Any] | None:
     def check(batch: list[Stored]) -> Any:
         data = b"".join(trace.stream for trace in batch)
         offsets = numpy.cumsum([0, *(len(trace.stream) for trace in batch)], dtype=numpy.int64)
-        return kernels.check(numpy.frombuffer(data, numpy.uint8), offsets).verdict
+        return kernels.check(numpy.frombuffer(data, numpy.uint8), offsets, snapshot=explainer.snapshot).verdict
 
     return check
