@@ -69,7 +69,8 @@ def test_only_old_runs_of_the_same_protocol_are_deleted(tmp_path: Path, monkeypa
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
     specification: Any = SimpleNamespace(constants={}, hash="0")
     used = clean._folder("replication", {"traces": 1}, specification)
-    names = [f"replication-{'0' * 16}", f"replication-{'1' * 16}", f"replication-again-{'0' * 16}", used.name]
+    others = [f"replication-1-{'1' * 16}", f"replication-again-1-{'0' * 16}", f"replication-12-{'0' * 16}"]
+    names = [f"replication-1-{'0' * 16}", *others, used.name]
     for name in names:
         (tmp_path / "runs" / name).mkdir(parents=True)
         (tmp_path / "runs" / name / clean.MANIFEST).write_text("{}")

@@ -139,15 +139,17 @@ def flaw_actions(specification: Specification) -> frozenset[str]:
 
 
 def _folder(protocol: str, settings: dict[str, Json], specification: Specification) -> Path:
-    """The run's folder. The protocol's other runs take room: those that nobody has used for IN_USE_S are deleted."""
+    """The run's folder. Other runs of the protocol with so many traces take room: those that nobody has used for
+    IN_USE_S are deleted."""
     constants = sorted((name, show(value)) for name, value in specification.constants.items())
     digest = hashlib.sha256(repr((sorted(settings.items()), specification.hash, constants)).encode()).hexdigest()[:16]
     root = cache_root() / "runs"
-    folder = root / f"{protocol}-{digest}"
+    name = f"{protocol}-{settings['traces']}"
+    folder = root / f"{name}-{digest}"
     if folder.is_dir():
         os.utime(folder)
-    ours = re.compile(re.escape(protocol) + "-[0-9a-f]{16}")  # a protocol may be named as another one begins
-    for other in root.glob(f"{protocol}-*"):
+    ours = re.compile(re.escape(name) + "-[0-9a-f]{16}")
+    for other in root.glob(f"{name}-*"):
         if other == folder or not ours.fullmatch(other.name) or not (other / MANIFEST).is_file():
             continue
         if time.time() - other.stat().st_mtime > IN_USE_S:

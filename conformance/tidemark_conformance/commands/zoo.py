@@ -13,6 +13,9 @@ from tidemark_conformance.report.progress import progress
 from tidemark_conformance.tlc import manifest as manifests
 from tidemark_conformance.tlc import verify
 
+TRACES, STEPS = 2_000, 50
+"""Of the unflawed run of each protocol beside its rows: few, for `tidemark verify` has many."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark zoo`."""
@@ -24,15 +27,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0: every row is killed where it must be; 1: a flaw survives, or a flawed trace is no trace of the flawed spec."""
-    from tidemark_conformance.check import matrix, protocols
+    from tidemark_conformance.check import clean, matrix, protocols
     from tidemark_conformance.report import matrix as report
 
     started = time.monotonic()
     rows = zoo.select(args.rows)
     models = models_of(rows, args.jar)
-    with spark_session(args.master) as session, progress("flawed implementations") as bar:
-        killed = matrix.kill(session, rows, protocols.protocols(), bar)
-    result = report.Matrix(rows, models, {one.row.id: one for one in killed}, {}, time.monotonic() - started)
+    known = protocols.protocols()
+    flags: dict[str, tuple[int, int]] = {}
+    with spark_session(args.master) as session:
+        with progress("flawed implementations") as bar:
+            killed = matrix.kill(session, rows, known, bar)
+        for name in sorted({row.protocol for row in rows}):
+            with progress(f"unflawed traces of {name}") as bar:
+                found = clean.clean_run(session, known[name], TRACES, STEPS, 0, bar).result
+            flags[name] = (found.traces, found.failed)
+    result = report.Matrix(rows, models, {one.row.id: one for one in killed}, flags, time.monotonic() - started)
     document.write(result.document(), args.json)
     if args.json != "-":
         report.render(result, document.console(args.json))
