@@ -269,14 +269,14 @@ PersistAssignmentFirst(g) == g.state = "CompletingRebalance"
 \* Without it an assignment that commits late is handed out in a later generation.
 PropagateOnlyToItsGeneration(g, stored) == g.generation = stored.generation
 
-\* This project's; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew appends a second assignment
-\* while the first waits to commit. Without it the first is handed out and the log ends with the second (row 105).
+\* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew appends a second assignment
+\* while the first waits to commit. Without it the first is handed out and the log ends with the second (row 106).
 OneAssignmentPerGeneration(b) ==
     \A i \in 1..Len(appended[b]) :
         appended[b][i].type = "group" => appended[b][i].cause # "sync" \/ appended[b][i].group.generation # group[b].generation
 
-\* This project's; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment takes from
-\* it. Without it a static member revokes, and commits, what another member has owned since (row 106).
+\* This project's conjecture; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment takes from
+\* it. Without it a static member revokes, and commits, what another member has owned since (row 107).
 LoseWhatWasMissed(c) == consumer[c].missed
 
 Rules == {"RequireKnownMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId", "RebalanceOnReplacementInCompleting",

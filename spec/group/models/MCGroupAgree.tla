@@ -16,7 +16,8 @@ CONSTANTS
     Elections,   \* the highest coordinator epoch
     FirstBrokers, \* who may be the first coordinator
     Runners,     \* how many consumers run
-    ModesUsed
+    ModesUsed,   \* the modes of consumers
+    Families     \* what goes on; other requests are sent, and what would follow them is left out
 
 Moving(slot) == slot.type \notin {"idle", "joining", "syncing", "committing"}
 InSlots ==
@@ -25,12 +26,15 @@ InSlots ==
 
 Bounds ==
     /\ office.epoch = 1 => office.broker \in FirstBrokers
-    /\ partitions = Partitions
+    /\ "partitions" \in Families \/ partitions = Partitions
     /\ issued <= Starts
     /\ office.epoch <= Elections
     /\ InSlots <= UnderWay
     /\ Cardinality({c \in Clients : stray[c].type # "idle"}) <= Strays
     /\ Cardinality({c \in Clients : consumer[c].running}) <= Runners
-    /\ \A c \in Clients : consumer[c].mode \in ModesUsed
+    /\ \A c \in Clients : consumer[c].running => consumer[c].mode \in ModesUsed
+    /\ "heartbeats" \in Families \/ \A c \in Clients : heartbeatRpc[c].type = "idle"
+    /\ "offsets" \in Families \/ \A c \in Clients : offsetRpc[c].type = "idle"
+    /\ "subscriptions" \in Families \/ \A c \in Clients : consumer[c].running => consumer[c].subscription = Partitions
     /\ \A b \in Brokers : Len(appended[b]) <= Waiting /\ group[b].generation <= LastGeneration
 =============================================================================
