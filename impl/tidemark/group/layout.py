@@ -1,0 +1,336 @@
+"""The cells of ClassicGroup's variables in a trace, by its header: from the keys that abstraction.py reads.
+
+Cells come as the layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tidemark.cells import CapacityExceeded, Cells
+from tidemark.group.partitions import NO_GENERATION, TopicPartition
+from tidemark.group.purgatory import Cause
+
+Key = Any
+"""Numbers, and tuples of them."""
+
+MODES = {
+    ("range",): "eager",
+    ("cooperative-sticky",): "cooperative",
+    ("cooperative-sticky", "range"): "upgrading",
+}
+"""A consumer's assignors -> what the specification calls it."""
+
+
+class Table:
+    """What the abstraction needs of a trace header: first cells, tags and atoms as numbers, capacities.
+
+    Raises ValueError if the header is not for the specification that this file is written for.
+    """
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        self.variables: dict[str, Any] = header["variables"]
+        constants = header["constants"]
+        self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
+        self.dynamic: tuple[str, ...] = tuple(sorted(constants["Dynamic"]))
+        self.static: tuple[str, ...] = tuple(sorted(constants["Static"]))
+        self.clients = tuple(sorted([*self.dynamic, *self.static]))
+        self.topics: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
+        self.max_member: int = constants["MaxMember"]
+        self.max_generation: int = constants["MaxGeneration"]
+        self.epoch_generations: int = constants["EpochGenerations"]
+        self.max_epoch: int = constants["MaxEpoch"]
+        self.max_offset: int = constants["MaxOffset"]
+        self.max_appended: int = constants["MaxAppended"]
+        self.cells = sum(variable["cells"] for variable in self.variables.values())
+        self.masks: dict[Iterable[Any], int] = {}
+        group = self._each("group")["record"]
+        self._fields(group, "generation initial leader members pending pendingSync protocol state")
+        member = group["members"]["function"]["record"]
+        self._fields(member, "assignment awaiting isNew mode owned ownedGeneration present static subscription")
+        self.states = atoms(group["state"])
+        self.protocols: dict[str | None, int] = dict(atoms(group["protocol"]).items())
+        self.protocols[None] = self.protocols["none"]
+        self.awaiting = atoms(member["awaiting"])
+        self.modes = atoms(member["mode"])
+        self.no_member: Cells = (0, self.awaiting["nothing"], 0, self.modes["eager"], 0, NO_GENERATION, 0, 0, 0)
+        stored = self._type("storedGroup")["record"]
+        self._fields(stored, "generation leader members protocol")
+        self._fields(
+            stored["members"]["function"]["record"], "assignment owned ownedGeneration present static subscription"
+        )
+        self.no_stored: Cells = (0, 0, NO_GENERATION, 0, 0, 0)
+        consumer = self._each("consumer")["record"]
+        self._fields(
+            consumer,
+            "assigned generation joined leads member missed mode owned ownedGeneration protocol rejoin running "
+            "snapshot state subscription",
+        )
+        self.member_states = atoms(consumer["state"])
+        self.entry = Union(self._each("appended")["sequence"])
+        self.causes = atoms(self.entry.field("group", "cause"))
+        self.slots = {name: Union(self._each(name)) for name in ("memberRpc", "heartbeatRpc", "offsetRpc", "stray")}
+        joined = self.slots["memberRpc"]
+        self._fields(
+            joined.field("joined", "roster")["function"]["record"],
+            "owned ownedGeneration present subscription",
+        )
+        self.no_metadata: Cells = (0, NO_GENERATION, 0, 0)
+        self.roles = atoms(joined.field("joined", "role"))
+        self.errors = atoms(joined.field("failed", "error"))
+
+    def offset(self, variable: str) -> int:
+        """The first cell of a variable."""
+        return int(self.variables[variable]["offset"])
+
+    def width(self, variable: str) -> int:
+        """How many cells each unit of a variable has: all, if it is not a function of brokers or consumers."""
+        entry = self.variables[variable]
+        domain = entry["type"].get("domain", ()) if isinstance(entry["type"], dict) else ()
+        split = len(domain) if tuple(domain) in (self.brokers, self.clients) else 1
+        return int(entry["cells"]) // split
+
+    def mask(self, partitions: Iterable[TopicPartition]) -> int:
+        """Partitions as a bit mask over the sorted topics."""
+        found = self.masks.get(partitions)
+        if found is None:
+            found = self.masks[partitions] = sum(1 << self.topics.index(one.topic) for one in partitions)
+        return found
+
+    def topic_mask(self, topics: frozenset[str]) -> int:
+        """The partitions of topics."""
+        found = self.masks.get(topics)
+        if found is None:
+            found = self.masks[topics] = sum(1 << self.topics.index(topic) for topic in topics)
+        return found
+
+    def offsets(self, offsets: Mapping[TopicPartition, int]) -> Cells:
+        """Offsets by topic, -1 none. Raises CapacityExceeded."""
+        cells = tuple([offsets.get(TopicPartition(topic, 0), -1) for topic in self.topics])
+        if max(cells) > self.max_offset:
+            raise CapacityExceeded("an offset")
+        return cells
+
+    def _type(self, variable: str) -> Any:
+        if variable not in self.variables:
+            raise ValueError(f"the header has no variable {variable}: it is not that of the classic group")
+        return self.variables[variable]["type"]
+
+    def _each(self, variable: str) -> Any:
+        return self._type(variable)["function"]
+
+    @staticmethod
+    def _fields(record: Mapping[str, Any], names: str) -> None:
+        if list(record) != names.split():
+            raise ValueError(f"a record of the header has the fields {', '.join(record)}, not {names}")
+
+
+class Union:
+    """A union of records: tags as numbers, and where each field of a tag stands."""
+
+    def __init__(self, kind: Any) -> None:
+        self._variants = kind["union"]
+        tags = sorted(tag for variant in self._variants for tag in variant["tags"])
+        self.tags = {tag: number for number, tag in enumerate(tags)}
+        self.places = {(tag, name): place for name, place, having in kind["slots"] for tag in having}
+
+    def field(self, tag: str, name: str) -> Any:
+        """The type of a field."""
+        return next(variant["fields"][name] for variant in self._variants if tag in variant["tags"])
+
+    def cells(self, width: int, tag: str, **fields: int | Cells) -> Cells:
+        """The cells of a record: the tag, and the fields (a number, or several cells) at their places."""
+        cells = [0] * width
+        cells[0] = self.tags[tag]
+        for name, field in fields.items():
+            place = self.places[tag, name]
+            if isinstance(field, tuple):
+                cells[place : place + len(field)] = field
+            else:
+                cells[place] = field
+        return tuple(cells)
+
+
+def atoms(kind: Any) -> dict[str, int]:
+    """A set of names as numbers."""
+    return {name: number for number, name in enumerate(kind["atom"])}
+
+
+class Layout:
+    """From keys to cells, for one table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def group(self, key: Key) -> Cells:
+        """A coordinator's group."""
+        generation, initial, leader, members, pending, pending_sync, protocol, state = key
+        table = self.table
+        cells = [table.no_member] * table.max_member
+        for number, assignment, awaiting, is_new, names, owned, owned_generation, static, subscription in members:
+            mode = table.modes[MODES[names]]
+            cells[self._place(number)] = (
+                assignment, table.awaiting[awaiting.value], is_new, mode, owned, owned_generation, 1, static,
+                subscription,
+            )  # fmt: skip
+        return (
+            self._generation(generation),
+            initial,
+            leader,
+            *[cell for member in cells for cell in member],
+            pending,
+            pending_sync,
+            table.protocols[protocol],
+            table.states[state.value],
+        )
+
+    def epoch(self, key: Key) -> Cells:
+        """The epoch in which a coordinator serves."""
+        if key > self.table.max_epoch:
+            raise CapacityExceeded("epochs")
+        return (key,)
+
+    def issued(self, key: Key) -> Cells:
+        """How many member ids were issued."""
+        if key > self.table.max_member:
+            raise CapacityExceeded("member ids")
+        return (key,)
+
+    def stored(self, key: Key) -> Cells:
+        """A group record."""
+        generation, leader, members, protocol = key
+        table = self.table
+        cells = [table.no_stored] * table.max_member
+        for number, *member in members:
+            cells[self._place(number)] = tuple(member)
+        flat = [cell for member in cells for cell in member]
+        return self._generation(generation), leader, *flat, table.protocols[protocol]
+
+    def appended(self, key: Key) -> Cells:
+        """The entries that wait to commit."""
+        table = self.table
+        if len(key) > table.max_appended:
+            raise CapacityExceeded("records that wait to commit")
+        width = table.width("appended")
+        each = (width - 1) // table.max_appended
+        cells = [len(key)]
+        for entry in key:
+            if isinstance(entry[0], Cause):
+                cause, member, stored = entry
+                number = table.causes[cause.value]
+                cells += table.entry.cells(each, "group", cause=number, group=self.stored(stored), member=member)
+            else:
+                cells += table.entry.cells(each, "offsets", offsets=entry)
+        return tuple(cells + [0] * (width - len(cells)))
+
+    def consumer(self, key: Key) -> Cells:
+        """A consumer."""
+        table = self.table
+        if key is None:
+            eager, none, unjoined = table.modes["eager"], table.protocols[None], table.member_states["UNJOINED"]
+            return 0, NO_GENERATION, 0, 0, 0, 0, eager, 0, NO_GENERATION, none, 0, 0, 0, unjoined, 0
+        (assigned, generation, joined, leads, member, missed, names, owned, owned_generation, protocol, rejoin,
+         snapshot, state, subscription) = key  # fmt: skip
+        return (
+            assigned, self._generation(generation), joined, leads, member, missed, table.modes[MODES[names]], owned,
+            owned_generation, table.protocols[protocol], rejoin, 1, snapshot, table.member_states[state.value],
+            subscription,
+        )  # fmt: skip
+
+    def position(self, key: Key) -> Cells:
+        """Positions."""
+        if max(key) > self.table.max_offset:
+            raise CapacityExceeded("a position")
+        cells: Cells = key
+        return cells
+
+    def member_rpc(self, key: Key) -> Cells:
+        """A JoinGroup or SyncGroup."""
+        table = self.table
+        make, width = table.slots["memberRpc"].cells, table.width("memberRpc")
+        if key is None:
+            return make(width, "idle")
+        tag = key[0]
+        if tag == "failed":
+            return make(width, tag, member=key[1], error=table.errors[key[2]])
+        if tag == "joined":
+            _, broker, member, generation, protocol, role, roster = key
+            cells = [table.no_metadata] * table.max_member
+            for number, (owned, owned_generation, subscription) in roster:
+                cells[self._place(number)] = owned, owned_generation, 1, subscription
+            flat = tuple([cell for metadata in cells for cell in metadata])
+            return make(
+                width, tag, broker=broker, member=member, generation=generation, protocol=table.protocols[protocol],
+                role=table.roles[role], roster=flat,
+            )  # fmt: skip
+        if tag == "synced":
+            return make(width, tag, assignment=key[1])
+        if tag in ("joining", "syncing"):
+            return make(width, tag, broker=key[1], member=key[2])
+        return self._request("memberRpc", key)
+
+    def heartbeat_rpc(self, key: Key) -> Cells:
+        """A heartbeat."""
+        table = self.table
+        make, width = table.slots["heartbeatRpc"].cells, table.width("heartbeatRpc")
+        if key is None:
+            return make(width, "idle")
+        broker, told, generation, member = key
+        if told is None:
+            return make(width, "heartbeat", broker=broker, member=member, generation=generation)
+        return make(width, "answered", member=member, generation=generation, error=table.errors[told])
+
+    def offset_rpc(self, key: Key) -> Cells:
+        """A commit or a fetch of offsets."""
+        table = self.table
+        make, width = table.slots["offsetRpc"].cells, table.width("offsetRpc")
+        if key is None:
+            return make(width, "idle")
+        tag = key[0]
+        if tag == "fetch":
+            return make(width, tag, broker=key[1])
+        if tag == "fetched":
+            return make(width, tag, error=table.errors[key[1]], offsets=key[2])
+        if tag == "committed":
+            return make(width, tag, member=key[1], generation=key[2], error=table.errors[key[3]])
+        if tag == "committing":
+            if key[4] > table.max_appended:
+                raise CapacityExceeded("records that wait to commit")
+            return make(width, tag, broker=key[1], member=key[2], generation=key[3], remaining=key[4])
+        return self._request("offsetRpc", key)
+
+    def stray(self, key: Key) -> Cells:
+        """A request for whose reply nobody waits."""
+        if key is None:
+            return self.table.slots["stray"].cells(self.table.width("stray"), "idle")
+        return self._request("stray", key)
+
+    def _request(self, variable: str, key: Key) -> Cells:
+        table = self.table
+        make, width = table.slots[variable].cells, table.width(variable)
+        tag, broker, member = key[:3]
+        if tag == "join":
+            mode, owned, generation, topics = key[3:]
+            return make(
+                width, tag, broker=broker, member=member, mode=table.modes[MODES[mode]], owned=owned,
+                ownedGeneration=generation, subscription=topics,
+            )  # fmt: skip
+        if tag == "sync":
+            cells = [0] * table.max_member
+            for number, given in key[4]:
+                cells[self._place(number)] = given
+            return make(width, tag, broker=broker, member=member, generation=key[3], assignments=tuple(cells))
+        if tag == "commit":
+            return make(width, tag, broker=broker, member=member, generation=key[3], offsets=key[4])
+        return make(width, tag, broker=broker, member=member)
+
+    def _place(self, number: int) -> int:
+        if number > self.table.max_member:
+            raise CapacityExceeded("member ids")
+        return number - 1
+
+    def _generation(self, generation: int) -> int:
+        if generation > self.table.max_generation:
+            raise CapacityExceeded("generations")
+        return generation

@@ -1,0 +1,31 @@
+"""The simulator of a classic group: brokers, consumers, the log, faults by profile, traces in ClassicGroup's terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.group.rules import Rules
+from tidemark.sim.group.profiles import MIXES, PROFILES
+from tidemark.sim.group.run import GroupSimulator
+from tidemark.sim.shared import SimResult
+
+__all__ = ["MIXES", "PROFILES", "GroupSimulator", "SimResult", "simulate"]
+
+_simulators: dict[tuple[Any, ...], tuple[Any, GroupSimulator]] = {}
+
+
+def simulate(
+    seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = "mixed", rules: Rules | None = None
+) -> SimResult:
+    """One trace. `table` is a trace header as `tidemark schema` prints it (a dict). What can be prepared is kept for
+    the next call with the same arguments.
+
+    Raises ValueError for a header of another specification, or a profile that there is not.
+    """
+    key = (id(table), steps, profile, id(rules))
+    known = _simulators.get(key)
+    if known is None or known[0] is not table:
+        if len(_simulators) >= 64:
+            _simulators.clear()
+        known = _simulators[key] = (table, GroupSimulator(table, steps=steps, profile=profile, rules=rules))
+    return known[1].run(seed)

@@ -1,0 +1,131 @@
+"""Healing: faults stop, and the group is run fairly until it has come to rest.
+
+At rest means: the coordinator in office has a stable group of exactly the consumers that run (or an empty one), all
+that was appended has committed, every consumer has what it was assigned, and nobody wants to join again.
+"""
+
+from __future__ import annotations
+
+from tidemark.client.membership import MemberState
+from tidemark.group.partitions import TopicPartition
+from tidemark.group.purgatory import JOIN_TIMER, SYNC_TIMER, TimerKind
+from tidemark.group.states import GroupState
+from tidemark.sim.group.cluster import GroupCluster
+
+ROUNDS = 60
+
+
+def heal(cluster: GroupCluster, mode: int) -> bool:
+    """Heal; returns whether the group came to rest. One consumer runs at least, with the assignors `mode`."""
+    clients = range(len(cluster.consumers))
+    if all(consumer is None for consumer in cluster.consumers):
+        cluster.start_consumer(0, mode)
+    for broker in range(len(cluster.coordinators)):
+        cluster.resign(broker)
+    before = cluster.commits.acked
+    for _ in range(ROUNDS):
+        cluster.now += 1_000
+        for client in clients:
+            _drive(cluster, client, cluster.commits.acked == before)
+        while cluster.commit_entry():
+            pass
+        _expire(cluster)
+        if at_rest(cluster) and cluster.commits.acked > before:
+            return True
+    return False
+
+
+def _drive(cluster: GroupCluster, client: int, commits: bool) -> None:
+    """One consumer does what it can; it reads and commits if `commits`."""
+    leader, network = cluster.log.leader, cluster.network
+    cluster.deliver_stray(client)
+    consumer = cluster.consumers[client]
+    if consumer is None:
+        return
+    consumer.coordinator = leader
+    cluster.receive_member(client)
+    cluster.finish_revocation(client)
+    cluster.notice_partitions(client)
+    exchange = network.member[client]
+    if exchange is None:
+        cluster.send_join(client, leader)
+    elif exchange.arrived and exchange.response is None and _forgotten(cluster, client):
+        cluster.lose_member_rpc(client)
+    cluster.deliver_member(client)
+    cluster.receive_member(client)
+    cluster.deliver_heartbeat(client)
+    if not cluster.receive_heartbeat(client) and cluster.send_heartbeat(client, leader):
+        cluster.deliver_heartbeat(client)
+        cluster.receive_heartbeat(client)
+    _offsets(cluster, client, commits)
+
+
+def _forgotten(cluster: GroupCluster, client: int) -> bool:
+    """Whether nobody will answer the request: it is parked for a member that is no more."""
+    exchange = cluster.network.member[client]
+    if exchange is None:
+        return False
+    coordinator = cluster.coordinators[exchange.broker]
+    parked = coordinator.parked_joins.get(exchange.token) or coordinator.parked_syncs.get(exchange.token)
+    return parked is None or parked not in coordinator.group.members
+
+
+def _offsets(cluster: GroupCluster, client: int, commits: bool) -> None:
+    """One consumer's OffsetCommit or OffsetFetch moves on; in between it reads one record."""
+    leader, consumer = cluster.log.leader, cluster.consumers[client]
+    cluster.deliver_offset(client)
+    cluster.receive_offset(client)
+    if consumer is None or cluster.network.offset[client] is not None:
+        return
+    if cluster.send_offset_fetch(client, leader):
+        cluster.deliver_offset(client)
+        cluster.receive_offset(client)
+    if commits and consumer.membership.state is MemberState.STABLE:
+        for number, topic in enumerate(cluster.counts):
+            if TopicPartition(topic, 0) in consumer.subscriptions.owned and cluster.poll(client, number, topic):
+                break
+        if cluster.send_commit(client, leader):
+            cluster.deliver_offset(client)
+
+
+def _expire(cluster: GroupCluster) -> None:
+    """Timers of whoever is gone run out; so do those of the join phase."""
+    broker = cluster.log.leader
+    coordinator = cluster.coordinators[broker]
+    alive = {consumer.membership.generation.member_id for consumer in cluster.consumers if consumer is not None}
+    for timer in sorted(coordinator.timers, key=lambda one: (one.kind.value, one.member_id)):
+        personal = timer.kind in (TimerKind.SESSION, TimerKind.PENDING_MEMBER)
+        if personal and timer.member_id not in alive and timer in coordinator.timers:
+            cluster.expire(broker, timer)
+    for timer in (JOIN_TIMER, SYNC_TIMER):
+        if timer in coordinator.timers and _overdue(cluster):
+            cluster.expire(broker, timer)
+
+
+def _overdue(cluster: GroupCluster) -> bool:
+    """Whether everybody who runs waits for the coordinator already."""
+    return all(
+        consumer is None or (exchange is not None and exchange.arrived and exchange.response is None)
+        for consumer, exchange in zip(cluster.consumers, cluster.network.member, strict=True)
+    )
+
+
+def at_rest(cluster: GroupCluster) -> bool:
+    """Whether nothing is left to do."""
+    group = cluster.coordinators[cluster.log.leader].group
+    running = [consumer for consumer in cluster.consumers if consumer is not None]
+    if group.state not in (GroupState.STABLE, GroupState.EMPTY) or group.pending or group.pending_sync:
+        return False
+    if cluster.log.appended[cluster.log.leader]:
+        return False
+    if set(group.members) != {consumer.membership.generation.member_id for consumer in running}:
+        return False
+    return all(
+        consumer.membership.state is MemberState.STABLE
+        and not consumer.membership.join_needed()
+        and consumer.membership.revoking is None
+        and consumer.membership.generation.generation_id == group.generation
+        and consumer.subscriptions.owned
+        == tuple(sorted(group.members[consumer.membership.generation.member_id].assignment))
+        for consumer in running
+    )

@@ -1,0 +1,96 @@
+"""Nemesis profiles for groups: how often what happens, as data.
+
+A profile weighs kinds of events; run.py says what each kind does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProfile:
+    """`weights`: kind of event -> weight. Chances are of 256.
+
+    `heals`: how many of 256 traces are healed at their end; `modes`: which assignors the consumers of a trace may have,
+    one choice per trace (numbers of cluster.ASSIGNORS); `stale`: how often a consumer looks its coordinator up and
+    hears of another broker than the one in office.
+    """
+
+    name: str
+    weights: dict[str, int]
+    heals: int = 128
+    modes: tuple[tuple[int, ...], ...] = ((0,), (0,), (1,), (1,), (0, 2), (2, 1), (2,), (0, 1))
+    stale: int = 16
+
+
+CALM = {
+    "member": 120,
+    "heartbeat": 14,
+    "offset": 24,
+    "poll": 20,
+    "revoked": 10,
+    "commit_entry": 30,
+    "start": 14,
+    "end_join": 10,
+    "notice": 3,
+}
+
+CHAOS = GroupProfile(
+    "chaos",
+    {
+        **CALM,
+        "crash": 3,
+        "leave": 3,
+        "subscribe": 4,
+        "add_partition": 3,
+        "expire": 4,
+        "elect": 4,
+        "resign": 4,
+        "repeat": 6,
+        "stray": 9,
+        "lose": 5,
+    },
+)
+
+FAIL_OVERS = GroupProfile(
+    "fail-overs",
+    {
+        **CALM,
+        "commit_entry": 12,
+        "expire": 3,
+        "elect": 14,
+        "resign": 6,
+        "repeat": 4,
+        "stray": 6,
+        "lose": 4,
+        "crash": 1,
+    },
+    heals=96,
+    stale=64,
+)
+"""The partition's leader changes often, and some hear of it late."""
+
+RESTARTS = GroupProfile(
+    "restarts",
+    {
+        **CALM,
+        "start": 26,
+        "crash": 12,
+        "leave": 6,
+        "expire": 6,
+        "repeat": 4,
+        "stray": 8,
+        "lose": 6,
+        "elect": 2,
+        "resign": 2,
+    },
+)
+"""Processes end and come back."""
+
+PROFILES = {
+    profile.name: profile for profile in (CHAOS, FAIL_OVERS, RESTARTS, GroupProfile("calm", CALM, heals=256, stale=0))
+}
+
+MIXES = {"mixed": ("chaos", "chaos", "fail-overs", "restarts")}
+"""Profiles that take others in turns, seed by seed."""
