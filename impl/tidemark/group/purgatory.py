@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from tidemark.group.messages import Batch, JoinGroupResponse, Outcome, Reply, Response, SyncGroupResponse, Token
@@ -40,7 +40,7 @@ class Waiting:
     token: Token = None
 
 
-class TimerKind(Enum):
+class TimerKind(StrEnum):
     """What has to happen before the deadline."""
 
     SESSION = "session"
@@ -125,7 +125,7 @@ class Purgatory:
         """The timers whose deadline has come, the earliest first."""
         return sorted(
             (timer for timer, deadline_ms in self.timers.items() if deadline_ms <= now_ms),
-            key=lambda timer: (self.timers[timer], timer.kind.value, timer.member_id),
+            key=lambda timer: (self.timers[timer], timer),
         )
 
 
