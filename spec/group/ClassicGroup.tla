@@ -269,19 +269,20 @@ PersistAssignmentFirst(g) == g.state = "CompletingRebalance"
 \* Without it an assignment that commits late is handed out in a later generation.
 PropagateOnlyToItsGeneration(g, stored) == g.generation = stored.generation
 
-\* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew appends a second assignment
-\* while the first waits to commit. Without it the first is handed out and the log ends with the second (row 106).
+\* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew appends a second
+\* assignment while the first waits to commit. Without it the first is handed out and the log ends with the second (row 106).
 OneAssignmentPerGeneration(b) ==
     \A i \in 1..Len(appended[b]) :
         appended[b][i].type = "group" => appended[b][i].cause # "sync" \/ appended[b][i].group.generation # group[b].generation
 
-\* This project's conjecture; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment takes from
-\* it. Without it a static member revokes, and commits, what another member has owned since (row 107).
+\* This project's conjecture; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment
+\* takes from it. Without it a static member revokes, and commits, what another member has owned since (row 107).
 LoseWhatWasMissed(c) == consumer[c].missed
 
-Rules == {"RequireKnownMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId", "RebalanceOnReplacementInCompleting",
-          "PersistStaticReplacement", "WithholdUntilRevoked", "HighestClaimWins", "OlderClaimCounts",
-          "GenerationExceedsOlderEpochs", "CommitOfCurrentGeneration", "CommitOfMember", "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FenceInstanceId", "PersistAssignmentFirst",
+Rules == {"RequireKnownMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
+          "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "WithholdUntilRevoked", "HighestClaimWins",
+          "OlderClaimCounts", "GenerationExceedsOlderEpochs", "CommitOfCurrentGeneration", "CommitOfMember",
+          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FenceInstanceId", "PersistAssignmentFirst",
           "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed"}
 
 \* The baseline of Kafka 4.x: what it ships without.
@@ -367,8 +368,8 @@ JoinedMember(c, request) ==
 SameMetadata(member, request) ==
     /\ member.mode = request.mode /\ member.subscription = request.subscription
     /\ member.owned = request.owned /\ member.ownedGeneration = request.ownedGeneration
-UpdatedMember(member, isNew, request) ==
-    [present |-> TRUE, static |-> member.static, isNew |-> isNew, awaiting |-> "join", mode |-> request.mode,
+UpdatedMember(member, isNew, awaiting, request) ==
+    [present |-> TRUE, static |-> member.static, isNew |-> isNew, awaiting |-> awaiting, mode |-> request.mode,
      subscription |-> request.subscription, owned |-> request.owned, ownedGeneration |-> request.ownedGeneration,
      assignment |-> member.assignment]
 
@@ -460,8 +461,8 @@ NextSettled  == settled \cup ({consumer'[c].member : c \in {s \in Static : consu
 
 NewConsumer(mode) ==
     [running |-> TRUE, state |-> "UNJOINED", member |-> 0, generation |-> -1, protocol |-> "none", mode |-> mode,
-     subscription |-> Partitions, joined |-> {}, rejoin |-> TRUE, owned |-> {}, assigned |-> {}, ownedGeneration |-> -1, missed |-> FALSE, leads |-> FALSE,
-     snapshot |-> {}]
+     subscription |-> Partitions, joined |-> {}, rejoin |-> TRUE, owned |-> {}, assigned |-> {}, ownedGeneration |-> -1,
+     missed |-> FALSE, leads |-> FALSE, snapshot |-> {}]
 Stopped == [NewConsumer("eager") EXCEPT !.running = FALSE, !.rejoin = FALSE, !.subscription = {}, !.joined = {}]
 
 Init ==
@@ -627,7 +628,8 @@ MayGet(roster, protocol, p, m) ==
        \/ Has("WithholdUntilRevoked") => WithholdUntilRevoked(Owners(roster, p), m)
        \/ ~Has("HighestClaimWins") /\ p \in roster[m].owned
 
-\* What an assignor may answer: 0 is nobody. It gives all that somebody subscribes to; a cooperative one may withhold what is owned.
+\* What an assignor may answer (0 is nobody). It gives all that somebody subscribes to; a cooperative one may withhold what is
+\* owned.
 ValidAssignment(roster, protocol, given) ==
     \A p \in Partitions :
         IF given[p] # 0 THEN p \in partitions /\ MayGet(roster, protocol, p, given[p])
@@ -868,7 +870,8 @@ RejectJoin(b, c, late) ==
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* IssueMemberId   who: coordinator   code: group/coordinator.py
-\* A dynamic consumer without a member id gets the id m and has to join with it; until then, or its session time-out, m is pending.
+\* A dynamic consumer without a member id gets the id m, and has to join with it. Until then, or its session time-out, m is
+\* pending.
 IssueMemberId(b, c, late, m) ==
     LET request == Request(c, late) IN
     \* enabled when
@@ -908,12 +911,10 @@ AddMember(b, c, late, m) ==
     /\ UNCHANGED <<known, settled>>
 
 \* The static member `old` goes on as m: who waits under the old id is fenced.
-Replaced(g, old, m, request) ==
-    LET member == UpdatedMember(g.members[old], FALSE, request)
+Replaced(g, old, m, awaiting, request) ==
+    LET member == UpdatedMember(g.members[old], FALSE, awaiting, request)
     IN  [g EXCEPT !.members = [x \in MemberIds |-> IF x = m THEN member ELSE IF x = old THEN NoMember ELSE g.members[x]],
                   !.leader = IF @ = old THEN m ELSE @]
-Told(g, old, m, request) ==
-    LET replaced == Replaced(g, old, m, request) IN [replaced EXCEPT !.members[m].awaiting = "nothing"]
 
 \* JoinStaticMember   who: coordinator   code: group/coordinator.py
 \* A new process of the instance gets the id m; the process that had the instance is replaced. While the group is stable (and
@@ -923,7 +924,7 @@ JoinStaticMember(b, c, late, m) ==
         g        == group[b]
         old      == InstanceMember(g)
         fresh    == (Has("ReplaceStaticMemberId") /\ ReplaceStaticMemberId(g)) \/ old = 0
-        replaced == Replaced(g, old, m, request)
+        replaced == Replaced(g, old, m, "join", request)
         persists == /\ old # 0
                     /\ Has("PersistStaticReplacement") /\ PersistStaticReplacement(g)
                     /\ Vote(replaced.members) = g.protocol
@@ -938,7 +939,7 @@ JoinStaticMember(b, c, late, m) ==
     /\ issued' = Max(issued, m)
     /\ Settle(b, IF old = 0 THEN Rebalance(b, Added(g, c, m, request))
                  ELSE IF persists THEN replaced
-                 ELSE IF tells THEN Told(g, old, m, request)
+                 ELSE IF tells THEN Replaced(g, old, m, "nothing", request)
                  ELSE Rebalance(b, replaced),
               Replied(c, late, Parked("joining", b, m)), "FENCED_INSTANCE_ID",
               IF persists
@@ -959,7 +960,7 @@ RejoinMember(b, c, late) ==
         m       == request.member
         same    == SameMetadata(g.members[m], request)
         current == same /\ (g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ g.leader # m))
-        before  == [g EXCEPT !.members[m] = UpdatedMember(g.members[m], g.members[m].isNew, request)] IN
+        before  == [g EXCEPT !.members[m] = UpdatedMember(g.members[m], g.members[m].isNew, "join", request)] IN
     \* enabled when
     /\ Accepts(b, c, request) /\ m \in Present(g)
     \* effect
@@ -1204,11 +1205,14 @@ Applied(b, entry) ==
             [g EXCEPT !.members[entry.member].awaiting = "nothing"]
       [] OTHER -> g
 
-\* A replaced static member goes on in the generation that is; if it leads, it need not assign.
-ToldOfReplacement(b, entry, slots) ==
+\* Once its replacement has committed, a static member goes on in the generation that is; if it leads, it need not assign.
+ReplacementAnswers(b, m) ==
     [c \in Clients |->
-        IF entry.cause = "static" /\ slots[c].type = "joined" /\ memberRpc[c].type = "joining"
-        THEN [slots[c] EXCEPT !.role = IF @ = "leader" THEN "leader skipping" ELSE @, !.roster = NoRoster] ELSE slots[c]]
+        IF memberRpc[c].type # "joining" THEN memberRpc[c]
+        ELSE IF memberRpc[c].broker # b \/ memberRpc[c].member # m THEN memberRpc[c]
+        ELSE [type |-> "joined", broker |-> b, member |-> m, generation |-> group'[b].generation,
+              protocol |-> group'[b].protocol, role |-> IF group'[b].leader = m THEN "leader skipping" ELSE "follower",
+              roster |-> NoRoster]]
 
 \* One record less until the answer.
 OffsetAnswers(b) ==
@@ -1231,8 +1235,8 @@ CommitEntry(b) ==
     /\ IF entry.type = "group"
        THEN /\ storedGroup' = entry.group
             /\ group' = [group EXCEPT ![b] = Applied(b, entry)]
-            /\ memberRpc' = ToldOfReplacement(b, entry,
-                                Answers(memberRpc, b, group'[b], "UNKNOWN_MEMBER_ID"))
+            /\ memberRpc' = IF entry.cause = "static" THEN ReplacementAnswers(b, entry.member)
+                            ELSE Answers(memberRpc, b, group'[b], "UNKNOWN_MEMBER_ID")
             /\ UNCHANGED <<storedOffsets, offsets>>
        ELSE /\ storedOffsets' = ReplayOffsets(<<entry>>, storedOffsets)
             /\ offsets' = [offsets EXCEPT ![b] = ReplayOffsets(<<entry>>, offsets[b])]

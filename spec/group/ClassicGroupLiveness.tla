@@ -142,8 +142,8 @@ PreparingEnds == Coordinator.state = "PreparingRebalance" ~> Coordinator.state #
 CompletingEnds == Coordinator.state = "CompletingRebalance" ~> Coordinator.state # "CompletingRebalance"
 
 \* Members and pending ids that no process holds go.
-DeadGo == \A m \in MemberIds :
-    (m \in Present(Coordinator) \cup Coordinator.pending /\ ~Alive(m)) ~> (m \notin Present(Coordinator) \cup Coordinator.pending \/ Alive(m))
+InGroup(m) == m \in Present(Coordinator) \cup Coordinator.pending
+DeadGo == \A m \in MemberIds : (InGroup(m) /\ ~Alive(m)) ~> (~InGroup(m) \/ Alive(m))
 
 \* In the end membership is what runs, and all is owned.
 Converges == <>[](QuiescentGroupSettled /\ QuiescentAllOwned)

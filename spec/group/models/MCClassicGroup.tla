@@ -29,9 +29,9 @@ CONSTANTS
     Waiting,         \* the most records that wait to commit
     Late             \* the consumers whose requests do not hurry
 
-ASSUME Families \subseteq {"crash", "leave", "subscribe", "partitions", "heartbeat", "poll", "commit", "session", "pending", "join time-out",
-                           "sync time-out", "fail-over", "zombie", "repeat", "repeat commit", "lose", "lose heartbeat", "lose commit",
-                           "slow log", "slow join"}
+ASSUME Families \subseteq {"crash", "leave", "subscribe", "partitions", "heartbeat", "poll", "commit", "session", "pending",
+                           "join time-out", "sync time-out", "fail-over", "zombie", "repeat", "repeat commit", "lose",
+                           "lose heartbeat", "lose commit", "slow log", "slow join"}
 
 On(family, S) == IF family \in Families THEN S ELSE {}
 
@@ -42,8 +42,8 @@ Bounds ==
     /\ \A b \in Brokers :
         /\ Len(appended[b]) <= Waiting
         /\ group[b].generation <= IF epoch[b] <= 1 THEN LastGeneration
-                                  ELSE IF Has("GenerationExceedsOlderEpochs") THEN (epoch[b] - 1) * EpochGenerations + LaterGenerations
-                                  ELSE LastGeneration + LaterGenerations
+                                  ELSE LaterGenerations + (IF Has("GenerationExceedsOlderEpochs")
+                                                           THEN (epoch[b] - 1) * EpochGenerations ELSE LastGeneration)
 
 \* Dynamic consumers and partitions are alike.
 Symmetry == Permutations(Dynamic) \cup Permutations(Partitions)
@@ -106,7 +106,9 @@ TimeOuts ==
     \/ \E b \in Brokers : ("join time-out" \in Families \/ group[b].initial) /\ ExpireJoin(b)
     \/ \E b \in On("sync time-out", Brokers) : ExpireSync(b)
 
-Elect == office.epoch < LastEpoch /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[office.broker]) : BecomeCoordinator(b, keep)
+Elect ==
+    /\ office.epoch < LastEpoch
+    /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[office.broker]) : BecomeCoordinator(b, keep)
 
 Faults ==
     \/ \E c \in On("repeat", Clients) : RepeatMemberRequest(c)
