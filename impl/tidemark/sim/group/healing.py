@@ -7,7 +7,9 @@ that was appended has committed, every consumer has what it was assigned, and no
 from __future__ import annotations
 
 from tidemark.client.membership import MemberState
-from tidemark.group.partitions import TopicPartition
+from tidemark.errors import Errors
+from tidemark.group.messages import JoinGroupResponse
+from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
 from tidemark.group.purgatory import JOIN_TIMER, SYNC_TIMER, TimerKind
 from tidemark.group.states import GroupState
 from tidemark.sim.group.cluster import GroupCluster
@@ -18,13 +20,12 @@ ROUNDS = 60
 def heal(cluster: GroupCluster, mode: int) -> bool:
     """Heal; returns whether the group came to rest. One consumer runs at least, with the assignors `mode`."""
     clients = range(len(cluster.consumers))
-    if all(consumer is None for consumer in cluster.consumers):
-        cluster.start_consumer(0, mode)
     for broker in range(len(cluster.coordinators)):
         cluster.resign(broker)
     before = cluster.commits.acked
     for _ in range(ROUNDS):
         cluster.now += 1_000
+        _let_somebody_read(cluster, mode)
         for client in clients:
             _drive(cluster, client, cluster.commits.acked == before)
         while cluster.commit_entry():
@@ -33,6 +34,16 @@ def heal(cluster: GroupCluster, mode: int) -> bool:
         if at_rest(cluster) and cluster.commits.acked > before:
             return True
     return False
+
+
+def _let_somebody_read(cluster: GroupCluster, mode: int) -> None:
+    """Somebody runs and subscribes to a topic that exists, so that something can be committed."""
+    if all(consumer is None for consumer in cluster.consumers):
+        cluster.start_consumer(0, mode)
+    there = {topic for topic, count in cluster.counts.items() if count}
+    running = [client for client, consumer in enumerate(cluster.consumers) if consumer is not None]
+    if not any(there & cluster.consumer(client).subscriptions.topics for client in running):
+        cluster.change_subscription(running[0], frozenset(cluster.counts), (1 << len(cluster.counts)) - 1)
 
 
 def _drive(cluster: GroupCluster, client: int, commits: bool) -> None:
@@ -54,10 +65,19 @@ def _drive(cluster: GroupCluster, client: int, commits: bool) -> None:
     cluster.deliver_member(client)
     cluster.receive_member(client)
     cluster.deliver_heartbeat(client)
-    if not cluster.receive_heartbeat(client) and cluster.send_heartbeat(client, leader):
+    cluster.receive_heartbeat(client)
+    if _would_hear_news(cluster, client) and cluster.send_heartbeat(client, leader):
         cluster.deliver_heartbeat(client)
         cluster.receive_heartbeat(client)
     _offsets(cluster, client, commits)
+
+
+def _would_hear_news(cluster: GroupCluster, client: int) -> bool:
+    """Whether a heartbeat of a stable consumer would be told something."""
+    consumer = cluster.consumers[client]
+    request = None if consumer is None else consumer.send_heartbeat()
+    error = Errors.NONE if request is None else cluster.coordinators[cluster.log.leader].heartbeat_error(request)
+    return error is not Errors.NONE
 
 
 def _forgotten(cluster: GroupCluster, client: int) -> bool:
@@ -93,13 +113,25 @@ def _expire(cluster: GroupCluster) -> None:
     broker = cluster.log.leader
     coordinator = cluster.coordinators[broker]
     alive = {consumer.membership.generation.member_id for consumer in cluster.consumers if consumer is not None}
+    alive |= {_told(cluster, client) for client in range(len(cluster.consumers))}
     for timer in sorted(coordinator.timers, key=lambda one: (one.kind.value, one.member_id)):
         personal = timer.kind in (TimerKind.SESSION, TimerKind.PENDING_MEMBER)
         if personal and timer.member_id not in alive and timer in coordinator.timers:
             cluster.expire(broker, timer)
     for timer in (JOIN_TIMER, SYNC_TIMER):
-        if timer in coordinator.timers and _overdue(cluster):
+        nobody_syncs = timer is SYNC_TIMER and not alive & coordinator.group.pending_sync
+        if timer in coordinator.timers and (nobody_syncs or _overdue(cluster)):
             cluster.expire(broker, timer)
+
+
+def _told(cluster: GroupCluster, client: int) -> MemberId:
+    """The member id that a consumer's JoinGroup has got, or will get."""
+    exchange = cluster.network.member[client]
+    if exchange is None:
+        return UNKNOWN_MEMBER_ID
+    if isinstance(exchange.response, JoinGroupResponse):
+        return exchange.response.member_id
+    return cluster.coordinators[exchange.broker].parked_joins.get(exchange.token, UNKNOWN_MEMBER_ID)
 
 
 def _overdue(cluster: GroupCluster) -> bool:
