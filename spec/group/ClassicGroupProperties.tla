@@ -140,10 +140,11 @@ LegalStateEdgesStep ==
     \A b \in Brokers : group'[b].state # group[b].state => LegalEdge(group[b].state, group'[b].state)
 LegalStateEdges == [][LegalStateEdgesStep]_vars
 
-\* A partition is assigned to somebody else only after its owner has given it up, or is fenced.
+\* A consumer takes a partition only after its owner has given it up, or is fenced. (Who is fenced itself may take what it was
+\* given before: it cannot commit.)
 AssignmentFollowsRevocationStep ==
     \A c \in Clients : \A p \in consumer'[c].owned \ consumer[c].owned :
-        \A d \in Clients \ {c} : ~ActivelyOwns(d, p)
+        Unfenced(c) => \A d \in Clients \ {c} : ~ActivelyOwns(d, p)
 AssignmentFollowsRevocation == [][AssignmentFollowsRevocationStep]_vars
 
 \* A leader's assignment that is accepted is for members of its group.
