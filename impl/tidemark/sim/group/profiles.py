@@ -88,9 +88,33 @@ RESTARTS = GroupProfile(
 )
 """Processes end and come back."""
 
+LEFT_BEHIND = GroupProfile(
+    "left-behind",
+    {
+        "member": 110,
+        "heartbeat": 2,
+        "offset": 8,
+        "poll": 8,
+        "revoked": 22,
+        "commit_entry": 34,
+        "start": 16,
+        "end_join": 26,
+        "notice": 6,
+        "subscribe": 12,
+        "add_partition": 5,
+        "lose": 4,
+        "expire": 1,
+        "crash": 1,
+    },
+    heals=96,
+    modes=((0,), (0,), (0,), (0, 2)),
+)
+"""Cooperative consumers that hear late of a rebalance and join again with what they owned before it."""
+
 PROFILES = {
-    profile.name: profile for profile in (CHAOS, FAIL_OVERS, RESTARTS, GroupProfile("calm", CALM, heals=256, stale=0))
+    profile.name: profile
+    for profile in (CHAOS, FAIL_OVERS, RESTARTS, LEFT_BEHIND, GroupProfile("calm", CALM, heals=256, stale=0))
 }
 
-MIXES = {"mixed": ("chaos", "chaos", "fail-overs", "restarts")}
+MIXES = {"mixed": ("chaos", "left-behind", "fail-overs", "chaos", "restarts", "left-behind")}
 """Profiles that take others in turns, seed by seed."""
