@@ -114,6 +114,10 @@ I72 == TRUE \in {flag, n = 1}
 I73 == \E m \in msgs : m = [type |-> "b", to |-> who, ok |-> TRUE]
 I74 == LET pick == IF flag THEN slot[who] ELSE [type |-> "idle"] IN pick.type = "rep" => pick.epoch = 1
 I75 == Cardinality({log[x] : x \in Node}) < 3
+I76 == [(IF flag THEN box ELSE [box EXCEPT !.a = 1]) EXCEPT !.c = flag] = [box EXCEPT !.c = TRUE]
+I77 == [(IF n > 1 THEN box ELSE [a |-> 0, b |-> set, c |-> flag, f |-> fun]) EXCEPT !.a = 3, !.f[who] = @ + 1].f[who] = box.f[who] + 1
+I78 == LET changed == [(CASE n < 0 -> box [] OTHER -> [box EXCEPT !.b = {}]) EXCEPT !.a = 2] IN changed.a = 2 /\ changed.b = set
+I79 == [(IF flag THEN fun ELSE [x \in Node |-> 0]) EXCEPT ![who] = @ + 1] = [fun EXCEPT ![who] = 1]
 Step(x, k) ==
   /\ fun[x] < k
   /\ Has("R1") => R1(x)

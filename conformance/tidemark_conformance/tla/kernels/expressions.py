@@ -402,6 +402,14 @@ def _except(c: Context, expr: Except, env: Env) -> Symbol:
 
 
 def _update(c: Context, expr: Except, env: Env, base: Symbol, at: int) -> Symbol:
+    if isinstance(base, Choice):
+        then, orelse = base.then, base.orelse
+        return values.choice(
+            c,
+            base.condition,
+            lambda: _update(c, expr, env, then(), at),
+            lambda: _update(c, expr, env, orelse(), at),
+        )
     key: Symbol | str = values.keep(c, evaluate(c, expr.path[at], env))
     if isinstance(key, Atom) and key.code.isdigit() and equality._is_record(base):
         key = str(key.members[int(key.code)])
