@@ -91,8 +91,7 @@ Protocols    == {"none", "range", "cooperative-sticky"}
 Modes        == {"eager", "cooperative", "upgrading"}
 
 \* What a member joined with: subscription, the partitions that it says it owns, and the generation that gave them.
-Metadata == [present : BOOLEAN, mode : Modes, subscription : SUBSET Partitions,
-             owned : SUBSET Partitions, ownedGeneration : GenerationOrNone]
+Metadata == [present : BOOLEAN, subscription : SUBSET Partitions, owned : SUBSET Partitions, ownedGeneration : GenerationOrNone]
 Member   == [present : BOOLEAN, static : BOOLEAN, isNew : BOOLEAN, awaiting : {"nothing", "join", "sync"}, mode : Modes,
              subscription : SUBSET Partitions, owned : SUBSET Partitions, ownedGeneration : GenerationOrNone,
              assignment : SUBSET Partitions]
@@ -193,7 +192,7 @@ NoGroup   == [state |-> "Dead", generation |-> 0, protocol |-> "none", leader |-
               members |-> [m \in MemberIds |-> NoMember], pending |-> {}, pendingSync |-> {}]
 NoStored  == [present |-> FALSE, static |-> FALSE, subscription |-> {}, owned |-> {}, ownedGeneration |-> -1, assignment |-> {}]
 NoStoredGroup == [generation |-> 0, protocol |-> "none", leader |-> 0, members |-> [m \in MemberIds |-> NoStored]]
-NoMetadata == [present |-> FALSE, mode |-> "eager", subscription |-> {}, owned |-> {}, ownedGeneration |-> -1]
+NoMetadata == [present |-> FALSE, subscription |-> {}, owned |-> {}, ownedGeneration |-> -1]
 NoRoster   == [m \in MemberIds |-> NoMetadata]
 
 Serving(b) == epoch[b] > 0
@@ -410,7 +409,7 @@ Failed(m, error) == [type |-> "failed", member |-> m, error |-> error]
 RosterOf(g) ==
     [m \in MemberIds |->
         IF ~g.members[m].present THEN NoMetadata
-        ELSE [present |-> TRUE, mode |-> g.members[m].mode, subscription |-> g.members[m].subscription,
+        ELSE [present |-> TRUE, subscription |-> g.members[m].subscription,
               owned |-> g.members[m].owned, ownedGeneration |-> g.members[m].ownedGeneration]]
 
 \* A JoinGroup that succeeds: the leader hears of all members.
@@ -844,7 +843,7 @@ Parked(type, b, m)       == [type |-> type, broker |-> b, member |-> m]
 \* What c is told if it acts as member m: the instance's mapping is looked at first.
 MemberError(g, c, m) ==
     IF c \in Static /\ InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF c \in Static /\ (Has("FenceInstanceId") => ~FenceInstanceId(g, m)) THEN "FENCED_INSTANCE_ID"
+    ELSE IF c \in Static /\ ~(Has("FenceInstanceId") => FenceInstanceId(g, m)) THEN "FENCED_INSTANCE_ID"
     ELSE IF m \notin Present(g) THEN "UNKNOWN_MEMBER_ID"
     ELSE "NONE"
 
