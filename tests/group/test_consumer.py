@@ -6,6 +6,7 @@ import pytest
 from tidemark.client.consumer import Consumer, ConsumerConfig
 from tidemark.client.membership import MemberState
 from tidemark.errors import Errors
+from tidemark.group.flaws import rules_without
 from tidemark.group.messages import (
     HeartbeatResponse,
     JoinGroupRequest,
@@ -85,8 +86,16 @@ class TestJoining:
         assert request.assignments is not None
         assert sorted(part for given in request.assignments.values() for part in given) == [P, Q]
 
-    def test_a_leader_that_need_not_assign_watches_the_partitions(self) -> None:
+    def test_a_leader_that_need_not_assign_takes_all_partitions_for_new(self) -> None:
         one = joining(instance="i")
+        one.receive_join(JoinGroupResponse(OK, "m", 1, "range", "m", skip_assignment=True), COUNTS)
+        one.receive_assignment(SyncGroupResponse(OK, (P,)), 0)
+        assert one.notice_partitions(COUNTS)
+        assert one.send_join(0) is not None
+
+    def test_without_that_rule_it_watches_from_now_on(self) -> None:
+        one = Consumer(ConsumerConfig(EAGER, "i"), ["p", "q"], rules_without({"NoticeWhatWasMissed"}))
+        one.send_join(0)
         reply = JoinGroupResponse(OK, "m", 1, "range", "m", skip_assignment=True)
         request = one.receive_join(reply, {"p": 1, "q": 0})
         assert request is not None

@@ -143,10 +143,12 @@ class Consumer:
         return self.join_as_follower(response, counts)
 
     def join_as_follower(self, response: JoinGroupResponse, counts: PartitionCounts) -> SyncGroupRequest:
-        """Another assigns; or it leads a generation that is assigned already, and only watches the partitions."""
+        """Another assigns; or it leads a generation that is assigned already, and only watches the partitions: as it
+        does not know which there were then, it takes all for new."""
         self._take_generation(response)
         if response.leader == response.member_id:
-            self.membership.on_leader_elected(counts)
+            missed = self._rules.notice_what_was_missed(response.skip_assignment)
+            self.membership.on_leader_elected(dict.fromkeys(counts, 0) if missed else counts)
         return self._sync_request()
 
     def join_as_leader(self, response: JoinGroupResponse, counts: PartitionCounts) -> SyncGroupRequest:

@@ -238,8 +238,12 @@ class Membership:
 
     def on_metadata(self, counts: Mapping[str, int]) -> None:
         """The partition counts are these now; a leader that assigned by others joins again."""
-        if self.watched is not None and any(counts.get(topic) != said for topic, said in self.watched.items()):
+        if self.sees_change(counts):
             self.rejoin_needed = True
+
+    def sees_change(self, counts: Mapping[str, int]) -> bool:
+        """Whether it leads and the group was assigned by other partition counts than these."""
+        return self.watched is not None and any(counts.get(topic) != said for topic, said in self.watched.items())
 
     def on_join_complete(self, assigned: Iterable[TopicPartition], now_ms: int) -> bool:
         """SyncGroup succeeded: take the assignment.

@@ -102,6 +102,13 @@ def one_assignment_per_generation(generation: int, waiting: Iterable[int]) -> bo
     return generation not in waiting
 
 
+def notice_what_was_missed(skip_assignment: bool) -> bool:
+    """This project's; Kafka 4.x lacks it (KIP-814): a leader that comes back and need not assign does not know by what
+    partitions and subscriptions the group was assigned, and joins again once. Without it nobody notices what has
+    changed since (row 108)."""
+    return skip_assignment
+
+
 @dataclass(slots=True)
 class Rules:
     """The rules in force, one callable each."""
@@ -124,6 +131,7 @@ class Rules:
     propagate_only_to_its_generation: Callable[[int, int], bool] = propagate_only_to_its_generation
     one_assignment_per_generation: Callable[[int, Iterable[int]], bool] = one_assignment_per_generation
     lose_what_was_missed: Callable[[bool], bool] = lose_what_was_missed
+    notice_what_was_missed: Callable[[bool], bool] = notice_what_was_missed
 
 
 RULES = tuple(field.name for field in fields(Rules))

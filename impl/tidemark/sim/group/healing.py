@@ -155,6 +155,7 @@ def at_rest(cluster: GroupCluster) -> bool:
     return all(
         consumer.membership.state is MemberState.STABLE
         and not consumer.membership.join_needed()
+        and not consumer.membership.sees_change(cluster.counts)
         and consumer.membership.revoking is None
         and consumer.membership.generation.generation_id == group.generation
         and consumer.subscriptions.owned
