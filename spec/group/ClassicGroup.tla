@@ -1024,14 +1024,16 @@ HandleSync(b, c, late) ==
         before  == [g EXCEPT !.pendingSync = @ \ {m},
                              !.members[m].awaiting = IF g.state = "CompletingRebalance" THEN "sync" ELSE @]
         record  == Record(before, request.assignments)
-        assigns == /\ g.state = "CompletingRebalance" /\ m = g.leader
-                   /\ Has("OneAssignmentPerGeneration") => OneAssignmentPerGeneration(b)
+        leads   == g.state = "CompletingRebalance" /\ m = g.leader
+        assigns == leads /\ (Has("OneAssignmentPerGeneration") => OneAssignmentPerGeneration(b))
+        again   == leads /\ ~assigns      \* it may have assigned by something new: all join again
         waits   == Has("PersistAssignmentFirst") /\ PersistAssignmentFirst(g) IN
     \* enabled when
     /\ request.type = "sync" /\ request.broker = b
     /\ SyncError(b, c, request) = "NONE"
     \* effect
-    /\ Settle(b, IF assigns /\ ~waits THEN Distribute(before, record) ELSE before,
+    /\ Settle(b, IF again THEN PrepareRebalance(b, before)
+                 ELSE IF assigns /\ ~waits THEN Distribute(before, record) ELSE before,
               Replied(c, late, IF g.state = "Stable" THEN [type |-> "synced", assignment |-> g.members[m].assignment]
                                ELSE Parked("syncing", b, m)),
               0,

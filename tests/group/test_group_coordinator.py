@@ -220,15 +220,16 @@ class TestSync:
         brokers.commit()
         assert brokers.group.state is GroupState.COMPLETING_REBALANCE
 
-    def test_a_generation_is_assigned_once_while_that_waits_to_commit(self) -> None:
+    def test_a_generation_is_assigned_once_a_leader_that_assigns_anew_begins_a_rebalance(self) -> None:
         brokers = Brokers()
         first, second = brokers.two_joined()
         brokers.replies.clear()
         brokers.sync("a", first, 1, {first: (P0,)})
         brokers.sync("a again", first, 1, {second: (P0,)})
         assert len(brokers.at(None).waiting) == 1
+        assert brokers.reply("a") == brokers.reply("a again") == SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
         brokers.commit()
-        assert brokers.reply("a again") == SyncGroupResponse(Errors.NONE, (P0,))
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE
 
     def test_without_that_rule_the_log_ends_with_another_one(self) -> None:
         brokers = Brokers(rules_without({"OneAssignmentPerGeneration"}))

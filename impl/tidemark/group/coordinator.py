@@ -241,8 +241,8 @@ class GroupCoordinator:
         return _answered(token, SyncGroupResponse(error))
 
     def handle_sync(self, request: SyncGroupRequest, token: Token, now_ms: int) -> Outcome:
-        """While the leader assigns, members wait; what the leader brings is written down. Later they are told at once
-        what they got."""
+        """While the leader assigns, members wait; what the leader brings is written down. If it has assigned already,
+        it may have assigned by something new: all join again. Later members are told at once what they got."""
         group, rebalance = self.group, self._rebalance
         member = group.members[request.member_id]
         group.pending_sync.discard(member.member_id)
@@ -253,8 +253,11 @@ class GroupCoordinator:
             return _answered(token, SyncGroupResponse(Errors.NONE, member.assignment))
         member.awaiting = Awaiting.SYNC
         self._purgatory.syncs[token] = member.member_id
-        if member.member_id == group.leader and rebalance.may_assign():
-            rebalance.assign(request.assignments or {})
+        if member.member_id == group.leader:
+            if rebalance.may_assign():
+                rebalance.assign(request.assignments or {})
+            else:
+                rebalance.prepare_rebalance(now_ms)
         return self._purgatory.outcome()
 
     def heartbeat_error(self, request: HeartbeatRequest) -> Errors:
