@@ -51,13 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     """0: every answer is TLC's; 1: one differs, or in no model of the manifest some action has a step, or some property
     falls."""
     console = document.console(arguments.json)
+    started = time.monotonic()
     with _progress() as say:
         agreements = _compare_all(_subjects(arguments), arguments, say)
     whole = arguments.spec is None and not arguments.model
     missed = agree.never_taken(agreements) if whole else []
     hollow = agree.never_false(agreements) if whole else []
     document.write(as_document(agreements, missed, hollow), arguments.json)
-    render(agreements, console, missed, hollow)
+    render(agreements, console, time.monotonic() - started, missed, hollow)
     return 0 if all(one.ok for one in agreements) and not missed and not hollow else 1
 
 
@@ -163,9 +164,14 @@ def as_document(
 
 
 def render(
-    agreements: list[agree.Agreement], console: Console, missed: Sequence[str] = (), hollow: Sequence[str] = ()
+    agreements: list[agree.Agreement],
+    console: Console,
+    seconds: float,
+    missed: Sequence[str] = (),
+    hollow: Sequence[str] = (),
 ) -> None:
-    """Prints one line per model and backend, what no model takes or violates, and the first disagreement of each."""
+    """Prints one line per model and backend, what no model takes or violates, the first disagreement of each, and how
+    long all of it took (`seconds`, wall clock)."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model")
     for title in ("states", "violating", "edges", "non-edges", "invariants", "actions"):
@@ -193,7 +199,6 @@ def render(
         console.print(line, markup=False)
     total = sum(backend.compared for one in agreements for backend in one.comparisons)
     wrong = sum(backend.disagreements for one in agreements for backend in one.comparisons)
-    seconds = sum(one.seconds for one in agreements)
     console.print(f"{total:,} answers compared with TLC's in {seconds:.1f} s, {wrong:,} differ")
 
 
