@@ -163,7 +163,7 @@ ExtendCache(cache, e, o) ==
     ELSE LET kept == Cardinality({i \in 1..Len(cache) : cache[i].epoch < e /\ cache[i].start < o})
          IN  Append(SubSeq(cache, 1, kept), [epoch |-> e, start |-> o])
 
-\* The end offset of epoch e in a log with this cache and end (-1, -1: undefined). Section 2 of the protocol.
+\* The end offset of epoch e in a log with this cache and end (-1, -1: undefined). LeaderEpochFileCache.endOffsetFor, KIP-279.
 EndOffsetFor(cache, end, e) ==
     LET below == Cardinality({i \in 1..Len(cache) : cache[i].epoch <= e})
     IN  CASE e = -1 \/ cache = <<>>            -> [epoch |-> -1, endOffset |-> -1]
@@ -173,7 +173,7 @@ EndOffsetFor(cache, end, e) ==
           [] OTHER -> [epoch |-> cache[below].epoch, endOffset |-> cache[below + 1].start]
 
 -----------------------------------------------------------------------------
-(* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
+(* The safety rules. Each says what goes wrong without it; traces/golden holds the schedules. *)
 
 Has(rule) == rule \notin Without
 

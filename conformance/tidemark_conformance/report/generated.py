@@ -83,7 +83,7 @@ def rows() -> str:
     """The rows of the zoo: what is removed, what must fall, how deep TLC must look."""
     depths = {model.name: model.depth for model in manifests.load().models}
     return table(
-        ("row", "flaw", "rules removed", "property that falls", "TLC depth", "harm"),
+        ("row", "flaw", "rules removed", "property that falls", "states in TLC's counterexample", "harm"),
         (
             (
                 row.number,

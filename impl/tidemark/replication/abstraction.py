@@ -195,12 +195,10 @@ class Table:
 class Abstraction:
     """The abstraction function over one cluster, unit by unit.
 
-    Every method takes a part of the implementation and returns the cells of one unit: a number where that is one
-    cell, or
-    a tuple. For the sequences that grow (log, leader-epoch cache, metadata) there are the elements, and their cells.
+    Every method takes a part of the implementation and returns the cells of one unit: a number where that is one cell,
+    or a tuple. For the sequences that grow (log, leader-epoch cache, metadata) there are the elements, and their cells.
     `values` numbers the payloads in the order in which leaders appended them. Raises CapacityExceeded for a state
-    beyond
-    the table's capacities.
+    beyond the table's capacities.
     """
 
     __slots__ = (

@@ -253,8 +253,8 @@ class Partition:
 
     def append_record(self, request: ProduceRequest) -> ProduceResponse | Refused:
         """Append a produce attempt in the leader's epoch. REFUSED: acks=all and too few ISR members (to be answered
-        with
-        NOT_ENOUGH_REPLICAS). With acks=all the success returned here is not yet the client's: the purgatory answers."""
+        with NOT_ENOUGH_REPLICAS). With acks=all the success returned here is not yet the client's: the purgatory
+        answers."""
         if not self.is_leader:
             return ProduceResponse(request.payload, NOT_LEADER_OR_FOLLOWER)
         if request.acks == "all" and not self._rules.min_isr_on_append(len(self.isr), self._effective_min_isr):
@@ -371,8 +371,7 @@ class Partition:
 
     def expand_isr(self, follower: BrokerId, broker_epoch: int) -> AlterPartitionRequest | Refused | None:
         """Propose the ISR with a follower that has caught up with the high watermark; None if it may not be proposed
-        now,
-        REFUSED if it lacks records from before this epoch."""
+        now, REFUSED if it lacks records from before this epoch."""
         if not self.is_leader or self.pending is not None or follower in self.isr:
             return None
         end_offset = self.remote[follower].log_end_offset
@@ -405,9 +404,8 @@ class Partition:
 
     def handle_alter_partition_reply(self, reply: AlterPartitionResponse) -> None:
         """Success commits the proposal and tries the high watermark again; an ineligible member takes it back; any
-        other
-        error leaves it pending until metadata settles it. A reply of another epoch, or to no proposal, changes nothing.
-        """
+        other error leaves it pending until metadata settles it. A reply of another epoch, or to no proposal, changes
+        nothing."""
         if not self.is_leader or self.pending is None or reply.leader_epoch != self.leader_epoch:
             return
         if reply.error is NONE:

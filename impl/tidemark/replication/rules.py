@@ -45,8 +45,7 @@ def fence_newer_fetch(fetch_epoch: int, leader_epoch: int) -> bool:
 
 def truncate_on_every_epoch_change(known_epoch: int, new_epoch: int) -> bool:
     """KAFKA-7164: a follower checks for divergence in every new epoch. Without it one that missed epochs of an
-    unchanged
-    leader skips the check (row 8)."""
+    unchanged leader skips the check (row 8)."""
     return new_epoch != known_epoch
 
 
@@ -81,8 +80,7 @@ def ack_all_only_below_hw(high_watermark: int, required_offset: int) -> bool:
 
 def elect_from_isr(broker: BrokerId, isr: Collection[BrokerId], elr: Collection[BrokerId]) -> bool:
     """Unclean leader election is off: an ISR member leads, or one of the ELR when the ISR is empty. Without it a
-    laggard
-    is elected (row 18)."""
+    laggard is elected (row 18)."""
     return broker in isr or (not isr and broker in elr)
 
 
@@ -174,8 +172,7 @@ def min_isr_on_append(isr_size: int, effective_min_isr: int) -> bool:
 
 def truncation_point(own: EpochEndOffset, diverging: EpochEndOffset, log_end_offset: int, differs: bool) -> int:
     """Where a follower cuts its log: `own` is its end of the diverging epoch, `diverging` the leader's answer,
-    `differs`
-    what `diverging_reply_carries_epoch` says of them (section 2 of the protocol)."""
+    `differs` what `diverging_reply_carries_epoch` says of them (KIP-279)."""
     if own.epoch == NO_EPOCH:
         return min(diverging.end_offset, log_end_offset)
     if differs:

@@ -28,8 +28,7 @@ class Cluster(Replication):
 
     def apply_metadata(self, broker_id: BrokerId, end: int | None = None) -> bool:
         """A broker applies the metadata log up to offset `end` (None: all of it) as one delta; after it no longer
-        leads,
-        it answers the produces that wait. A new incarnation starts with its own registration."""
+        leads, it answers the produces that wait. A new incarnation starts with its own registration."""
         broker = self.hosts[broker_id].up
         if broker is None or self.network.cut[self.count][broker_id]:
             return False
@@ -75,9 +74,8 @@ class Cluster(Replication):
         return True
 
     def expire_session(self, broker_id: BrokerId) -> bool:
-        """The controller has not heard of a broker for too long. A broker that is up and connected is heard of,
-        unless its
-        clock runs behind so far that its heartbeats come too late."""
+        """The controller has not heard of a broker for too long. A broker that is up and connected is heard of, unless
+        its clock runs behind so far that its heartbeats come too late."""
         host = self.hosts[broker_id]
         if (
             self.hosts[broker_id].up is not None

@@ -59,8 +59,7 @@ class ScenarioError(ValueError):
 @dataclass(slots=True)
 class ScenarioResult:
     """`stream`: the trace; `transcript`: a table with a line per event and a column per broker; `impossible`: lines
-    that
-    could not happen."""
+    that could not happen."""
 
     stream: bytes
     transcript: str
