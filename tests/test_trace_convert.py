@@ -62,6 +62,22 @@ def test_a_folder_is_converted_file_by_file(two_phase: TwoPhase, tmp_path: Path)
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["a-2.parquet", "a.parquet", "b.parquet"]
 
 
+@pytest.mark.parametrize("target", ["packed", "packed/", "there.d"])
+def test_one_file_is_converted_into_a_folder(target: str, two_phase: TwoPhase, tmp_path: Path) -> None:
+    """A name without a suffix is a folder, and so is a folder that is there whatever its name."""
+    (tmp_path / "there.d").mkdir()
+    assert main(["convert", str(two_phase.good), "-o", f"{tmp_path}/{target}"]) == 0
+    assert [file.name for file in (tmp_path / target).iterdir()] == ["good.parquet"]
+
+
+def test_a_name_that_says_no_form_is_refused(
+    two_phase: TwoPhase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["convert", str(two_phase.good), "-o", str(tmp_path / "good.csv")]) == 2
+    assert "name a file, such as good.parquet or good.ndjson, or a folder" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_parquet_is_as_documented(two_phase: TwoPhase, tmp_path: Path) -> None:
     convert([two_phase.good], tmp_path / "a.parquet", two_phase.schema)
     table = pq.read_table(tmp_path / "a.parquet")

@@ -32,24 +32,27 @@ class Converted:
 
 
 def convert(sources: Sequence[Path], target: Path, schema: Schema) -> Converted:
-    """Convert trace files: one file to the file `target`, a folder or several files to a folder of the same names.
+    """Convert trace files: one file to the file or the folder `target`, a folder or several files to a folder.
 
-    The form of the output is what the name of `target` says; a folder gets the form that the sources have not.
+    The form of a file is what its name says; files in a folder keep their names and get the form that the sources have
+    not. A `target` whose name has no suffix is a folder.
     Raises Unusable for input that is no trace of `schema`, output that would overwrite an input, or a trace id
     that stands twice in a file.
     """
     files = local_files(sources)
     form = one_form([str(file) for file in files], " ".join(map(str, sources)))
-    whole_folder = len(files) > 1 or sources[0].is_dir()
-    if not whole_folder and form_of(target.name) is None:
-        raise Unusable(f"{target} says no form by its name; name it .ndjson or .parquet")
-    if whole_folder and form_of(target.name) is not None:
+    many = len(files) > 1 or sources[0].is_dir()
+    into_folder = form_of(target.name) is None
+    if not many and into_folder and target.suffix and not target.is_dir():
+        named = f"{target.stem}.parquet or {target.stem}.ndjson"
+        raise Unusable(f"{target} says no form by its name; name a file, such as {named}, or a folder")
+    if many and not into_folder:
         raise Unusable(f"{target} is one file and the input is a folder or several files; give the name of a folder")
     result = Converted()
     names: Counter[str] = Counter()
     for file in files:
         out = target
-        if whole_folder:
+        if into_folder:
             stem = stem_of(file.name)
             names[stem] += 1
             stem += f"-{names[stem]}" if names[stem] > 1 else ""
