@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from tidemark.replication.flaws import rules_without
 from tidemark.sim import PROFILES, Simulator, simulate
 from tidemark.sim.recorder import Recorder
 from tidemark.sim.run import Run
 from tidemark.sim.scenario import ScenarioError, run_scenario
+from tidemark_conformance.cli import main
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
 from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.spec import load
@@ -134,6 +136,21 @@ def test_unflawed_traces_have_no_flag_and_flawed_ones_conform_without_their_rule
 def test_the_second_oracle_sees_a_loss_without_a_rule(header: dict[str, Any]) -> None:
     rules = rules_without({"AckAllOnlyBelowHw"})
     assert sum(simulate(seed, table=header, profile="chaos", rules=rules).lost for seed in range(120)) > 0
+
+
+def test_a_run_without_rules_is_that_of_the_row_that_removes_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = {}
+    for name, option in (("flaw", ["--flaw", "acks-1"]), ("rules", ["--without", "AckAllOnlyBelowHw"]), ("right", [])):
+        assert main(["simulate", "replication", "--traces", "40", *option, "-o", str(tmp_path / name)]) == 0
+        (part,) = (tmp_path / name).glob("part-*.parquet")
+        made[name] = pq.read_table(part)["stream"].to_pylist()
+    assert made["rules"] == made["flaw"] != made["right"]
+    capsys.readouterr()
+    assert main(["simulate", "replication", "--traces", "1", "--without", "NoRule", "-o", str(tmp_path / "x")]) == 2
+    assert "NoRule is no rule of Replication" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
 
 
 SCENARIO = """

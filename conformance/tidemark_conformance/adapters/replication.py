@@ -23,18 +23,25 @@ _rules: dict[tuple[str, ...], Any] = {}
 
 
 def simulator(
-    header: Mapping[str, Any], *, steps: int, flaw: str | None = None, profile: str = DEFAULT_PROFILE, **others: Any
+    header: Mapping[str, Any],
+    *,
+    steps: int,
+    flaw: str | None = None,
+    profile: str = DEFAULT_PROFILE,
+    without: Collection[str] = (),
+    **others: Any,
 ) -> Simulator:
-    """Traces of the simulated cluster. `flaw`: a row of the zoo, by id or number, whose rules are removed.
+    """Traces of the simulated cluster. `flaw`: a row of the zoo, by id or number, whose rules are removed, as are those
+    of `without`.
 
-    Raises Unusable for an unknown flaw, profile or option.
+    Raises Unusable for an unknown flaw, rule, profile or option.
     """
     if others:
-        raise Unusable(f"replication's simulator has no option {sorted(others)[0]}; it takes profile")
+        raise Unusable(f"replication's simulator has no option {sorted(others)[0]}; it takes profile and without")
     if profile not in PROFILES and profile not in MIXES:
         known = ", ".join(sorted([*PROFILES, *MIXES]))
         raise Unusable(f"replication's simulator has no profile {profile}; choose from {known}")
-    rules = tuple(sorted(zoo.select([flaw])[0].rules)) if flaw else ()
+    rules = tuple(sorted({*without, *(zoo.select([flaw])[0].rules if flaw else ())}))
     removed(rules)
     return partial(run, dict(header), steps, profile, rules)
 

@@ -94,6 +94,6 @@ def resimulation(header: Mapping[str, Any], trace: str, settings: Mapping[str, A
     """The repetition of the trace `seed-<n>` of a run with these settings. ValueError for another id."""
     seed = int(trace.removeprefix("seed-"))
     flaw = settings.get("flaw")
-    rules = removed(zoo.select([flaw])[0].rules if flaw else ())
+    rules = removed([*settings.get("without", ()), *(zoo.select([flaw])[0].rules if flaw else ())])
     profile = settings.get("profile") or DEFAULT_PROFILE
     return ReplicationAgain(Simulator(dict(header), steps=settings["steps"], profile=profile, rules=rules), seed)

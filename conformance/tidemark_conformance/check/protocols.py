@@ -14,8 +14,9 @@ name.
 
 `factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints
 it), the number of steps that a trace should have, and the name of a flaw or None; `simulate(seed)` returns an object
-with the attributes of `check.generate.Simulated`. Both travel to Spark's workers by pickle. The factory's module may
-define `NODES`, the names of the nodes in its traces.
+with the attributes of `check.generate.Simulated`. `options` are the simulator's own (`profile`, say); one that can take
+`without`, a list of rules to remove, serves `tidemark simulate --without`. Both travel to Spark's workers by pickle.
+The factory's module may define `NODES`, the names of the nodes in its traces.
 """
 
 from __future__ import annotations
