@@ -60,6 +60,7 @@ def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path:
         _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + number
     assert said.splitlines()[-1] in (f"tidemark {arguments[0]}: terminated", f"tidemark {arguments[0]}: interrupted")
+    assert ("starting Spark" in said.splitlines()) is (arguments[0] == "audit")
     assert "Traceback" not in said
     assert _until(lambda: not _marked(mark, ""))
     assert list(tmp_path.glob("tidemark-*")) == []

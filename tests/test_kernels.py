@@ -182,8 +182,9 @@ def test_a_program_is_kept_under_a_key_that_does_not_depend_on_the_hash_seed(tmp
         "from tidemark_conformance.tla.kernels import runtime\n"
         "if sys.argv[2] == 'found':\n"
         "    runtime.Generator = None\n"
-        "runtime._compiled = lambda program, root: (root, None)\n"
-        "runtime.compile_kernels(spec.load(Path(sys.argv[1]), Path(sys.argv[3])))\n"
+        "runtime._compiled = lambda program, root, tell: (root, None)\n"
+        "asked = spec.load(Path(sys.argv[1]), Path(sys.argv[3]))\n"
+        "runtime.compile_kernels(asked, starting=lambda: print('made'))\n"
     )
     module, config = tmp_path / "Named.tla", tmp_path / "Named.cfg"
     module.write_text(
@@ -197,6 +198,7 @@ def test_a_program_is_kept_under_a_key_that_does_not_depend_on_the_hash_seed(tmp
         arguments = [sys.executable, "-c", program, str(module), expected, str(config)]
         done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, done.stderr[-2000:]
+        assert done.stdout.split() == (["made"] if expected == "made" else [])
     assert len(list((tmp_path / "kernels" / "programs").glob("*.pickle"))) == 1
 
 

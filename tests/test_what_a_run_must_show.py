@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ from tidemark_conformance.commands import verify as command
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.report import audit as audit_report
-from tidemark_conformance.report import closing
+from tidemark_conformance.report import closing, progress
 from tidemark_conformance.report.matrix import Matrix, render
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.spec import Specification, load
@@ -326,6 +327,36 @@ def test_quiescence_is_reported(specification: Specification) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     audit_report.render(audited(specification, [nothing(), nothing(quiescent=False)]), console)
     assert "at rest at the end, by its own word: 1 trace, judged by QuiescentAllDecided" in console.export_text()
+
+
+def test_a_rules_two_sides_are_true_and_false_and_a_removed_one_is_called_so(specification: Specification) -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    audit_report.render(dataclasses.replace(audited(specification, sound()), without=(RULE,)), console)
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert ["rule", "true", "false"] in lines
+    assert [RULE, "removed"] in lines
+
+
+@pytest.mark.parametrize(("kept", "said"), [(0, "simulated in 7.5 s"), (1, "simulated before")])
+def test_the_line_of_the_traces_tells_both_times(specification: Specification, kept: int, said: str) -> None:
+    found = cleaned(specification, sound(), steps=600_000, seconds=2.0)
+    run = dataclasses.replace(found.run, parts=(Path("part"),), kept=kept)
+    line = command._clean_line(dataclasses.replace(found, run=run, simulated_s=7.5), 10.0)
+    assert line.found == (
+        f"30 traces, 600,000 steps, 0 flags; {said}, audited in 2.0 s (0.3 million steps/s); "
+        "0 replayed by TLC, 0 disagreements"
+    )
+
+
+def test_plain_progress_is_told_now_and_then_and_only_on_change(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter(range(0, 1000, 6))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with progress.progress("simulating x") as shown:
+        for done in (1, 2, 2, 2, 3, 3):
+            shown.update(done, 9)
+    assert capsys.readouterr().err == "simulating x: 2 of 9 tasks\nsimulating x: 3 of 9 tasks\n"
 
 
 def test_excuses_must_be_true_and_known(specification: Specification) -> None:

@@ -11,7 +11,8 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.check.shipping import sources
 from tidemark_conformance.paths import cache_root
-from tidemark_conformance.report.progress import Progress
+from tidemark_conformance.report.progress import Progress, Silent
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import show
@@ -45,12 +46,14 @@ HEALED = "healed"
 
 @dataclass(frozen=True, slots=True)
 class CleanRun:
-    """An unflawed run and its audit; `complaints`: every way in which it does not show what it should."""
+    """An unflawed run and its audit; `complaints`: every way in which it does not show what it should; `simulated_s`:
+    seconds that simulating (or finding) the run took."""
 
     protocol: str
     run: Generated
     result: AuditResult
     complaints: tuple[str, ...]
+    simulated_s: float = 0.0
 
     @property
     def ok(self) -> bool:
@@ -59,11 +62,17 @@ class CleanRun:
 
 
 def clean_run(
-    session: SparkSession, protocol: Protocol, traces: int, steps: int, oracle: int, progress: Progress | None = None
+    session: SparkSession,
+    protocol: Protocol,
+    traces: int,
+    steps: int,
+    oracle: int,
+    shown: Callable[[str], AbstractContextManager[Progress]] = lambda _: nullcontext(Silent()),
 ) -> CleanRun:
     """Simulate (or find) `traces` unflawed traces of a protocol, and audit them with all rules in force.
 
-    `oracle`: passing traces that TLC replays, too. Raises Unusable where the run or the audit cannot be made.
+    `oracle`: passing traces that TLC replays, too; `shown`: from a title to a display of progress. Raises Unusable
+    where the run or the audit cannot be made.
     """
     specification = judging(protocol)
     header = schema_of(specification).with_nodes(protocol.nodes())
@@ -75,18 +84,23 @@ def clean_run(
         "code": _digest(protocol),
     }
     folder = _folder(protocol.name, settings | {"traces": traces}, specification)
-    run = generate(
-        simulator,
-        range(traces),
-        folder,
-        header,
-        settings,
-        session=session,
-        progress=progress,
-        packages=protocol.packages(),
-    )
-    result = audit(session, [str(folder)], specification, Options(oracle=oracle), progress)
-    return CleanRun(protocol.name, run, result, tuple(complaints(protocol, specification, run, result, oracle)))
+    started = time.monotonic()
+    with shown(f"simulating {protocol.name}") as progress:
+        run = generate(
+            simulator,
+            range(traces),
+            folder,
+            header,
+            settings,
+            session=session,
+            progress=progress,
+            packages=protocol.packages(),
+        )
+    simulated_s = time.monotonic() - started
+    with shown(f"auditing {protocol.name}") as progress:
+        result = audit(session, [str(folder)], specification, Options(oracle=oracle), progress)
+    found = tuple(complaints(protocol, specification, run, result, oracle))
+    return CleanRun(protocol.name, run, result, found, simulated_s)
 
 
 def judging(protocol: Protocol) -> Specification:

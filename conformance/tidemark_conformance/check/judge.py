@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tidemark_conformance.check.locate import actions_at, at_rest
 from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
+from tidemark_conformance.report.progress import say
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.values import show
@@ -60,7 +61,9 @@ class Judge:
     def __init__(self, specification: Specification, schema: Schema, wanted: int = 0, snapshot: bool = False) -> None:
         self.specification = specification
         self.schema = schema
-        self.kernels: Kernels = compile_kernels(specification)
+        self.kernels: Kernels = compile_kernels(
+            specification, starting=lambda: say(f"compiling the checks of {specification.module.name} (once per text)")
+        )
         self._wanted = wanted
         self._snapshot = snapshot
         self._arities = np.array(schema.arities, np.int64)

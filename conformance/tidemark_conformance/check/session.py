@@ -21,6 +21,7 @@ from urllib.parse import urlparse
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import cache_root
+from tidemark_conformance.report.progress import say
 from tidemark_conformance.tlc import toolchain
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def _start(master: str | None, driver_memory: str) -> Any:
         if on_this_machine(master or "local[2]"):
             os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    say("starting Spark")
     log = cache_root() / "spark.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     gateway = None

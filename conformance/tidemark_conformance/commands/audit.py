@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import time
 
 from tidemark_conformance.check.audit import Options, audit
 from tidemark_conformance.check.inputs import open_input
@@ -29,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Audit; 1 for any failing trace, else 3 for any undecided one, else 0."""
+    started = time.monotonic()
     if args.oracle < 0:
         raise Unusable(f"--oracle {args.oracle} is no number of traces; give 0 or more")
     console = document.console(args.json)
@@ -42,5 +45,16 @@ def run(args: argparse.Namespace) -> int:
             result = audit(session, source, specification, options, bar)
     document.write(result.document(), args.json)
     if args.json != "-":
-        render(result, console)
+        render(result, console, time.monotonic() - started)
+        if result.failed:
+            console.print(f"`{explaining(args)}` says why", soft_wrap=True, markup=False)
     return result.exit_code
+
+
+def explaining(args: argparse.Namespace) -> str:
+    """The command that explains what this audit flags, by the same specification and rules."""
+    words = ["tidemark", "explain", args.paths[0] if len(args.paths) == 1 else "PATH"]
+    for option in ("spec", "config", "baseline", "without"):
+        value = getattr(args, option)
+        words += [f"--{option}", str(value)] if value is not None else []
+    return shlex.join([*words, "--from-snapshot"] if args.from_snapshot else words)

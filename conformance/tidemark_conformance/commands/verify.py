@@ -109,8 +109,7 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
     with spark_session(args.master) as session:
         for name, protocol in known.items():
             started = time.monotonic()
-            with progress(f"unflawed traces of {name}") as bar:
-                found = clean.clean_run(session, protocol, args.traces, STEPS, ORACLE, bar)
+            found = clean.clean_run(session, protocol, args.traces, STEPS, ORACLE, progress)
             audit_report.render(found.result, console)
             for complaint in found.complaints:
                 console.print(Text(f"{name}: {complaint}", style="bold red"))
@@ -160,11 +159,12 @@ def rarity(killed: Killed) -> str:
 def _clean_line(found: Any, seconds: float) -> closing.Line:
     result, run = found.result, found.run
     rate = result.steps / result.seconds / 1e6 if result.seconds else 0.0
+    simulated = "simulated before" if run.kept == len(run.parts) else f"simulated in {found.simulated_s:.1f} s"
     text = (
-        f"{result.traces:,} traces, {result.steps:,} steps, {result.failed:,} flags, {rate:.1f} million steps/s; "
+        f"{result.traces:,} traces, {result.steps:,} steps, {result.failed:,} flags; "
+        f"{simulated}, audited in {result.seconds:.1f} s ({rate:.1f} million steps/s); "
         f"{result.oracle.replayed} replayed by TLC, {len(result.oracle.disagreements)} disagreements"
         + (f"; {len(found.complaints)} complaints" if found.complaints else "")
-        + ("; simulated before" if run.kept == len(run.parts) else "")
     )
     return closing.Line(f"{found.protocol} traces", text, found.ok, seconds)
 

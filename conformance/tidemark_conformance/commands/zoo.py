@@ -39,8 +39,7 @@ def run(args: argparse.Namespace) -> int:
         with progress("flawed implementations") as bar:
             killed = matrix.kill(session, rows, known, bar)
         for name in sorted({row.protocol for row in rows}):
-            with progress(f"unflawed traces of {name}") as bar:
-                found = clean.clean_run(session, known[name], TRACES, STEPS, 0, bar).result
+            found = clean.clean_run(session, known[name], TRACES, STEPS, 0, progress).result
             flags[name] = (found.traces, found.failed)
     result = report.Matrix(rows, models, {one.row.id: one for one in killed}, flags, time.monotonic() - started)
     document.write(result.document(), args.json)

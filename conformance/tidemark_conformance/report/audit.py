@@ -8,10 +8,18 @@ from rich.text import Text
 
 from tidemark_conformance.check.result import AuditResult
 
+EXAMPLE = "e.g. trace"
+"""The column of one trace of many, the first by its id; `tidemark explain` takes the first of the file."""
+REMOVED = "removed"
+"""What stands in place of the counts of a rule that is not in force."""
 
-def render(result: AuditResult, console: Console) -> None:
-    """Print verdicts, failures, undecided traces and coverage to `console` (plain text where it is no terminal)."""
-    console.print(_headline(result))
+
+def render(result: AuditResult, console: Console, whole_s: float | None = None) -> None:
+    """Print verdicts, failures, undecided traces and coverage to `console` (plain text where it is no terminal).
+
+    `whole_s`: the command's seconds with Spark's start, which the result's own leave out; None: not told.
+    """
+    console.print(_headline(result, whole_s))
     console.print(_baseline(result))
     if result.checked.get("quiescence"):
         console.print(_quiescence(result))
@@ -21,7 +29,7 @@ def render(result: AuditResult, console: Console) -> None:
         console.print(_undecided(result))
     console.print(_coverage("action", ("taken", "blocked"), result.actions))
     if result.rules:
-        console.print(_coverage("rule", ("held", "blocked"), result.rules))
+        console.print(_coverage("rule", ("true", "false"), result.rules, frozenset(result.without)))
     for line in result.not_checked:
         console.print(Text(f"not checked: {line}", style="yellow"))
     if result.oracle.replayed or result.oracle.note:
@@ -33,12 +41,13 @@ def render(result: AuditResult, console: Console) -> None:
             console.print(Text(f"  {sentence}", style="bold red"))
 
 
-def _headline(result: AuditResult) -> Text:
+def _headline(result: AuditResult, whole_s: float | None) -> Text:
     undecided = sum(group.traces for group in result.undecided)
     rate = result.steps / result.seconds if result.seconds > 0 else 0.0
     traces = f"{result.traces:,} trace{'' if result.traces == 1 else 's'}"
     line = Text(f"{result.spec}: {traces}, {result.steps:,} steps in {result.seconds:.1f} s ")
-    line.append(f"({rate / 1e6:.2f} million steps/s)   " if rate >= 1e5 else f"({rate:,.0f} steps/s)   ")
+    line.append(f"({rate / 1e6:.2f} million steps/s" if rate >= 1e5 else f"({rate:,.0f} steps/s")
+    line.append(f"; {whole_s:.1f} s with start-up)   " if whole_s is not None else ")   ")
     line.append(f"PASS {result.passed:,}", style="green")
     line.append("   ")
     line.append(f"FAIL {result.failed:,}", style="bold red" if result.failed else "")
@@ -64,7 +73,7 @@ def _failures(result: AuditResult) -> Table:
     for title in ("kind", "name"):
         table.add_column(title)
     table.add_column("traces", justify="right")
-    table.add_column("first trace")
+    table.add_column(EXAMPLE)
     table.add_column("step", justify="right")
     for failure in result.failures:
         trace, step = failure.examples[0]
@@ -76,18 +85,23 @@ def _undecided(result: AuditResult) -> Table:
     table = _table("undecided")
     table.add_column("reason")
     table.add_column("traces", justify="right")
-    table.add_column("first trace")
+    table.add_column(EXAMPLE)
     for group in result.undecided:
         table.add_row(Text(group.reason, style="yellow"), f"{group.traces:,}", Text(group.examples[0]))
     return table
 
 
-def _coverage(what: str, sides: tuple[str, str], counts: dict[str, tuple[int, int]]) -> Table:
+def _coverage(
+    what: str, sides: tuple[str, str], counts: dict[str, tuple[int, int]], removed: frozenset[str] = frozenset()
+) -> Table:
     table = _table(f"coverage of {what}s")
     table.add_column(what)
     for side in sides:
         table.add_column(side, justify="right")
     for name, pair in counts.items():
+        if name in removed:
+            table.add_row(name, Text(REMOVED, style="bold"), "")
+            continue
         table.add_row(name, *(Text(f"{number:,}", style="" if number else "dim") for number in pair))
     return table
 

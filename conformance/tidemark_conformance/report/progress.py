@@ -12,6 +12,11 @@ PLAIN_SECONDS = 10.0
 """Seconds between two plain lines."""
 
 
+def say(text: str) -> None:
+    """One line on standard error, at once: what is about to take its time."""
+    print(text, file=sys.stderr, flush=True)
+
+
 class Progress(Protocol):
     """Something that is told how far work has come."""
 
@@ -23,12 +28,13 @@ class _Plain:
     def __init__(self, title: str) -> None:
         self._title = title
         self._said = time.monotonic()
+        self._last = (0, 0)
 
     def update(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if total and now - self._said >= PLAIN_SECONDS:
-            self._said = now
-            print(f"{self._title}: {done} of {total} tasks", file=sys.stderr, flush=True)
+        if total and (done, total) != self._last and now - self._said >= PLAIN_SECONDS:
+            self._said, self._last = now, (done, total)
+            say(f"{self._title}: {done} of {total} tasks")
 
 
 class Silent:

@@ -223,12 +223,15 @@ def _index(names: list[str], name: str, kind: str) -> int:
 # --- compiling ------------------------------------------------------------------------------------------------------
 
 
-def compile_kernels(spec: Specification, folder: Path | None = None) -> Kernels:
+def compile_kernels(
+    spec: Specification, folder: Path | None = None, starting: Callable[[], None] = lambda: None
+) -> Kernels:
     """The kernels of a specification, from the cache on disk if it has them.
 
     The folder `<cache>/kernels/<hash>` holds the generated text, its LLVM assembly and numba's object code; it may be
     copied to another machine (files carry a fixed time, because numba's cache goes by it). `folder` overrides the
-    cache. Raises Unsupported for constructs outside the conventions, with module and line.
+    cache; `starting` is called before work that the cache does not spare. Raises Unsupported for constructs outside the
+    conventions, with module and line.
     """
     from tidemark_conformance.tla.python import compile_python
 
@@ -236,8 +239,15 @@ def compile_kernels(spec: Specification, folder: Path | None = None) -> Kernels:
     layout = layout_of(spec.module, constant)
     parameters = action_parameters(spec.module, constant)
     root = folder or cache_root() / "kernels"
-    program = _program(spec, constant, layout, parameters, root)
-    place, run = _compiled(program, root)
+    told: list[bool] = []
+
+    def tell() -> None:
+        if not told:
+            told.append(True)
+            starting()
+
+    program = _program(spec, constant, layout, parameters, root, tell)
+    place, run = _compiled(program, root, tell)
     return Kernels(program, run, layout, parameters, evaluate_hoisted(program.hoisted, constant), place)
 
 
@@ -258,7 +268,12 @@ def evaluate_hoisted(hoisted: Sequence[Expr], constant: Evaluate) -> list[int]:
 
 
 def _program(
-    spec: Specification, constant: Evaluate, layout: Layout, parameters: dict[str, Parameters], root: Path
+    spec: Specification,
+    constant: Evaluate,
+    layout: Layout,
+    parameters: dict[str, Parameters],
+    root: Path,
+    tell: Callable[[], None],
 ) -> Program:
     fixed = {name: value for name, value in spec.constants.items() if name != "Without"}
     file = root / "programs" / f"{_program_key(spec, fixed)}.pickle"
@@ -266,7 +281,7 @@ def _program(
         kept: Program = pickle.loads(file.read_bytes())
         return kept
     except (OSError, pickle.PickleError, EOFError, AttributeError):
-        pass
+        tell()
     source = Source(spec.module, fixed, constant, layout, parameters, spec.invariants, spec.properties, spec.quiescence)
     program = Generator(source).program()
     _write(file, pickle.dumps(program))
@@ -307,8 +322,8 @@ run = compiled(run)
 _loaded: dict[Path, Callable[..., int]] = {}
 
 
-def _compiled(program: Program, root: Path) -> tuple[Path, Callable[..., int]]:
-    """The folder and the compiled entry point of a program, compiled now if the folder is not there."""
+def _compiled(program: Program, root: Path, tell: Callable[[], None]) -> tuple[Path, Callable[..., int]]:
+    """The folder and the compiled entry point of a program, compiled now, after a `tell`, if it is not there."""
     names = json.dumps(program.names, sort_keys=True)
     digest = hashlib.sha256(f"{program.source}\0{names}\0{_generator_digest()}".encode()).hexdigest()[:20]
     place = root / digest
@@ -318,6 +333,7 @@ def _compiled(program: Program, root: Path) -> tuple[Path, Callable[..., int]]:
     if not (place / "entry.py").exists():
         from tidemark_conformance.tla.kernels.link import lowered
 
+        tell()
         _write(place / "kernel.txt", program.source.encode())
         _write(place / "names.json", names.encode())
         _write(place / "kernel.ll", lowered(program.source, program.names, module).encode())
