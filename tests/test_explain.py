@@ -17,6 +17,8 @@ import trace_lines
 from tidemark_conformance import cli
 from tidemark_conformance.explain import load, search
 from tidemark_conformance.explain.record import Explanation, Reason, Shown
+from tidemark_conformance.tla import spec as specifications
+from tidemark_conformance.trace.schema import schema_of
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 START = {
@@ -252,7 +254,13 @@ def test_a_trace_that_does_not_start_in_init_is_undecided(
 
 @pytest.mark.parametrize(
     ("damage", "reason"),
-    [("cut", "no end record"), ("flipped", "bad checksum"), ("missing", "missing steps"), ("capacity", "capacity")],
+    [
+        ("cut", "no end record"),
+        ("flipped", "bad checksum (the lines have the sum '{sum}', the end record says '00000000')"),
+        ("unsummed", "bad checksum (the end record has no crc32c)"),
+        ("missing", "missing steps"),
+        ("capacity", "a value exceeds a capacity of the layout."),
+    ],
 )
 def test_damaged_traces_are_undecided(
     damage: str, reason: str, two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -263,14 +271,41 @@ def test_damaged_traces_are_undecided(
     if damage == "cut":
         trace = trace[:-1]
     elif damage == "flipped":
+        reason = reason.replace("{sum}", trace[-1]["crc32c"])
         trace[-1]["crc32c"] = "00000000"
+    elif damage == "unsummed":
+        del trace[-1]["crc32c"]
     elif damage == "missing":
         trace = trace_lines.signed(trace[:2] + trace[3:])
     trace_lines.write(path, trace_lines.header_of(path), [trace])
     code, text = explain(capsys, "trace.ndjson")
     assert code == 3
     assert "UNDECIDED" in text
-    assert reason in text
+    assert reason in " ".join(text.split())
+
+
+def test_the_value_that_exceeds_a_capacity_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], two_phase: Any
+) -> None:
+    (tmp_path / "Count.tla").write_text(
+        "---- MODULE Count ----\nEXTENDS Integers\nVARIABLE token\nTypeOK == token \\in 0..5\nInit == token = 0\n"
+        "Take == token' = token + 1\nNext == Take\n====\n"
+    )
+    (tmp_path / "Count.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT TypeOK\n")
+    schema = schema_of(specifications.load(Path("Count.tla"), Path("Count.cfg")))
+    later = [{"trace": "t", "step": at, "action": "Take", "delta": {"token": value}} for at, value in ((1, 1), (2, 9))]
+    events = [{"trace": "t", "step": 0, "state": {"token": 0}}, *later, {"trace": "t", "end": {"steps": 2}}]
+    trace_lines.write(tmp_path / "trace.ndjson", schema.header.to_json(), [trace_lines.signed(events)])
+    code, text = explain(capsys, "trace.ndjson", "--spec", "Count.tla")
+    assert code == 3
+    assert "(step 2: token: 9 is outside 0..5, by TypeOK)" in " ".join(text.split())
+
+
+def test_where_nothing_fails_that_comes_first(two_phase: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = explain(capsys, str(two_phase.good))
+    assert code == 0
+    assert text.startswith("none of the 30 traces fails; this is the first:\ntrace tx-0 (")
+    assert "none of the" not in explain(capsys, str(two_phase.good), "--trace", "tx-3")[1]
 
 
 @pytest.mark.parametrize(

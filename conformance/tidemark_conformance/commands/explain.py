@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,36 +60,48 @@ def run(arguments: argparse.Namespace) -> int:
     )
     explainer = Explainer(specification, snapshot=arguments.from_snapshot)
     schema = schema_of(specification)
-    found, judgement = _choose(arguments.path, arguments.trace, explainer, schema)
+    found, judgement, count = _choose(arguments.path, arguments.trace, explainer, schema)
     explained = explainer.explain(found, judgement, None if arguments.all else arguments.last)
     if explained.verdict == "fail" and not arguments.no_shrink:
         explained = replace(explained, shrunk=shrunk(found, judgement, explainer, schema))
-    _write(explained, arguments)
+    _write(explained, arguments, count)
     return EXIT_CODES[explained.verdict]
 
 
-def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema) -> tuple[Run, Judgement]:
-    """The trace to explain and its judgement: the wanted one, else the first that fails, is undecided, or passes."""
+def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema) -> tuple[Run, Judgement, int]:
+    """The trace to explain and its judgement: the wanted one, else the first that fails, is undecided, or passes; and
+    how many traces were read for it."""
+    count = 0
+
+    def counted() -> Iterator[load.Stored]:
+        nonlocal count
+        for trace in load.stored(path, schema, wanted):
+            count += 1
+            yield trace
+
     with progress("looking for a failing trace") as shown:
-        traces = load.stored(path, schema, wanted)
-        found = choose(traces, explainer, schema, lambda count: shown.update(count, count))
+        found = choose(counted(), explainer, schema, lambda looked: shown.update(looked, looked))
     if found is None:
         raise Unusable(
             f"{path} holds no trace {wanted!r}; take an id from the audit's report"
             if wanted is not None
             else f"{path} holds no trace; give the file or folder that was audited"
         )
-    return found
+    return *found, count
 
 
-def _write(explained: Explanation, arguments: argparse.Namespace) -> None:
-    """The page, the document and the text; with `--json -` nothing but the document is printed."""
+def _write(explained: Explanation, arguments: argparse.Namespace, count: int) -> None:
+    """The page, the document and the text; with `--json -` nothing but the document is printed. `count`: of the traces
+    that were read."""
     if arguments.output is not None:
         _write_page(arguments.output, html.page(explained))
     document.write(explained.document(), arguments.json)
     if arguments.json == "-":
         return
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, soft_wrap=False)
+    if explained.verdict != "fail" and arguments.trace is None and count > 1:
+        which = "the first that is undecided" if explained.verdict == "undecided" else "the first"
+        console.print(f"none of the {count:,} traces fails; this is {which}:")
     text.render(explained, console)
     if arguments.output is not None:
         console.print(f"\nwritten to {arguments.output}", style="dim")

@@ -19,12 +19,14 @@ from tidemark_conformance.trace.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One trace as it is stored: its id, its delta stream, its file and that file's header."""
+    """One trace as it is stored: its id, its delta stream, its file and that file's header; `detail` as its reader says
+    it (`trace.files.StoredTrace`)."""
 
     id: str
     stream: bytes
     source: Path
     header: Header
+    detail: str = ""
 
 
 def files(path: Path) -> list[Path]:
@@ -45,7 +47,7 @@ def stored(path: Path, schema: Schema, only: str | None = None) -> Iterator[Stor
     for file in files(path):
         header = file_header(file)
         for trace in file_traces(file, schema, only):
-            yield Stored(trace.id, trace.stream, file, header)
+            yield Stored(trace.id, trace.stream, file, header, trace.detail)
 
 
 def decoded(trace: Stored, schema: Schema) -> Run:
@@ -80,7 +82,8 @@ class _Reading:
         for cell, value in record.delta:
             if not self.schema.layout.lows[cell] <= value <= self.schema.layout.highs[cell]:
                 variable = self.schema.layout.variables[self.schema.layout.variable_of[cell]]
-                raise Misfit(f"step {number}: a part of {variable.name} is {value}")
+                low, high = self.schema.layout.lows[cell], self.schema.layout.highs[cell]
+                raise Misfit(f"step {number}: a cell of {variable.name} is {value}, TypeOK allows {low}..{high}")
             self.cells[cell] = value
         self.state = dict(self.state)
         for place, variable in enumerate(self.schema.layout.variables):
@@ -118,6 +121,8 @@ class _Reading:
             damage = MISSING_STEPS
         elif end.capacity:
             damage = CAPACITY
+        if damage in (BAD_SUM, CAPACITY) and self.trace.detail:
+            damage = f"{damage} ({self.trace.detail})"
         return self.run(end.quiescent, damage)
 
     def run(self, quiescent: bool, damage: str | None) -> Run:

@@ -85,12 +85,16 @@ def local_files(paths: Sequence[Path]) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class StoredTrace:
-    """A trace as it was read, of either form: its steps after the initial one, its delta stream, where it stands."""
+    """A trace as it was read, of either form: its steps after the initial one, its delta stream, where it stands.
+
+    `detail`: what makes its sum bad or exceeds a capacity, where the form can say it.
+    """
 
     id: str
     steps: int
     stream: bytes
     where: str
+    detail: str = ""
 
 
 @contextlib.contextmanager
@@ -140,7 +144,8 @@ def file_traces(path: Path, schema: Schema, only: str | None = None) -> Iterator
     reader = LineReader(schema, header.nodes, str(path))
     for raw in raw_traces(path):
         if only in (None, raw.id):
-            yield StoredTrace(raw.id, *reader.stream(raw), f"{path}:{raw.first_line}")
+            steps, stream = reader.stream(raw)
+            yield StoredTrace(raw.id, steps, stream, f"{path}:{raw.first_line}", reader.detail)
 
 
 def raw_traces(path: Path) -> Iterator[RawTrace]:

@@ -28,7 +28,7 @@ class RawTrace:
     `end`: the end record's `end` object, None when there is none or it cannot be believed; `damage`: None, NO_END,
     BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds what could be read. `wrong`: the
     number of the first line that can be read in two ways, and a sentence's beginning that says so; it matters where
-    nothing is damaged.
+    nothing is damaged. `detail`: what makes a sum bad, in a few words.
     """
 
     id: str
@@ -40,6 +40,7 @@ class RawTrace:
     crc: int = 0
     unreadable: int = 0
     wrong: tuple[int, str] | None = None
+    detail: str = ""
 
     def add(self, line: bytes, number: int, event: dict[str, Json] | None) -> None:
         """Append a line (without its line feed); `event` is None when it is no JSON object."""
@@ -55,12 +56,25 @@ class RawTrace:
         end = event.get("end")
         if not _is_end(end) or event.get("crc32c") != format(self.crc, "08x") or self.unreadable:
             self.damage = BAD_SUM
+            self.detail = self._bad_sum(event)
             return
         self.end = end
         numbers = [event.get("step") for event in self.events]
         # A number that is no integer is no step's: to Python 1, 1.0 and True are equal.
         if numbers != list(range(end["steps"] + 1)) or any(type(number) is not int for number in numbers):
             self.damage = MISSING_STEPS
+
+    def _bad_sum(self, event: dict[str, Json]) -> str:
+        """What is wrong with the end record, of all that makes the sum bad the first that applies."""
+        if self.unreadable:
+            return f"{self.unreadable} of its lines cannot be read"
+        if not _is_end(event.get("end")):
+            return "`end` is not as docs/trace-format.md has it"
+        if "crc32c" not in event:
+            return "the end record has no crc32c"
+        said = event["crc32c"]
+        shown = ascii(said)[:40] if isinstance(said, str) else "what is no text"
+        return f"the lines have the sum '{self.crc:08x}', the end record says {shown}"
 
 
 def _is_end(end: Any) -> TypeGuard[dict[str, Any]]:

@@ -51,11 +51,15 @@ class _Writer(StreamWriter):
 
 
 class LineReader:
-    """Turns traces of one NDJSON file into delta streams. `nodes` are those of the file's header, `where` names it."""
+    """Turns traces of one NDJSON file into delta streams. `nodes` are those of the file's header, `where` names it.
+
+    `detail`: what makes the last trace's sum bad, or what exceeds a capacity in it, in a few words; else empty.
+    """
 
     def __init__(self, schema: Schema, nodes: Sequence[str], where: str) -> None:
         self._schema = schema
         self._where = where
+        self.detail = ""
         self._cells = schema.layout.base_cells
         self._arities = schema.arities
         self._nodes = {name: index + 1 for index, name in enumerate(nodes)}
@@ -78,11 +82,13 @@ class LineReader:
             raise Unusable(f"{self._where}:{number}: {what}; correct the program that wrote the trace")
         out = _Writer(self._cells, self._arities)
         capacity = False
+        self.detail = raw.detail
         for event, number in zip(raw.events, raw.numbers, strict=True):
             try:
                 self._append(out, event, first=out.records == 0)
-            except Exceeds:
+            except Exceeds as problem:
                 capacity = True
+                self.detail = self.detail or f"step {out.records}: {problem}, by TypeOK"
                 break
             except WrongKind as problem:
                 if raw.damage in (None, MISSING_STEPS):
@@ -132,6 +138,8 @@ class LineReader:
                 read(state[name], cells)
             except WrongKind as problem:
                 raise WrongKind(f"variable {name}: {problem}") from None
+            except Exceeds as problem:
+                raise Exceeds(f"{name}: {problem}") from None
         return cells
 
     def _refuse_unknown(self, values: Mapping[str, Json]) -> None:
@@ -179,6 +187,8 @@ class LineReader:
                 pairs += self._variables[name](value)
             except WrongKind as problem:
                 raise WrongKind(f"variable {name}: {problem}") from None
+            except Exceeds as problem:
+                raise Exceeds(f"{name}: {problem}") from None
         return pairs
 
 
