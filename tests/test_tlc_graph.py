@@ -9,6 +9,7 @@ from ledger import GHOSTS, LEDGER, SOUND, flawed_graph
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.tla.values import ModelValue
 from tidemark_conformance.tlc import definitions, graph, nonedges, walks
+from tidemark_conformance.tlc.runner import TlcResult
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -20,6 +21,8 @@ Next ==
     \/ \E r, s \in RM, o \in {"a", "\\/"} \cup {"c"} : C(o, r, s)
     \/ \E r \in RM : \E x \in [a : S, b : T] : D(x, r)
     \/ \E p \in {<<1, 2>>, <<2, 1>>}, q \in 1..2 : E(p, q)
+    \/ (\E r \in RM : (F(r)))
+    \/ (G)
 Spec == Init /\ [][Next]_vars
 P == [][\A r \in RM :
           /\ x[r] = 1
@@ -40,6 +43,8 @@ def test_disjuncts_of_next() -> None:
         ("C", ("o", "r", "s")),
         ("D", ("x", "r")),
         ("E", ("p", "q")),
+        ("F", ("r",)),
+        ("G", ()),
     ]
     assert found[2].domains == ('{"a", "\\\\/"} \\cup {"c"}', "RM", "RM")
     assert found[3].domains == ("[a : S, b : T]", "RM")
@@ -47,7 +52,15 @@ def test_disjuncts_of_next() -> None:
 
 @pytest.mark.parametrize(
     "next_",
-    ["Next == x' = x", "Next == A /\\ B", "Next == \\E r \\in RM : A(r, 1)", "Next == \\E r \\in RM : A", "Other == A"],
+    [
+        "Next == x' = x",
+        "Next == \\E r \\in RM : (A(r) \\/ B(r))",
+        "Next == (A) \\/ (B",
+        "Next == A /\\ B",
+        "Next == \\E r \\in RM : A(r, 1)",
+        "Next == \\E r \\in RM : A",
+        "Other == A",
+    ],
 )
 def test_another_form_of_next_is_refused_with_its_line(next_: str) -> None:
     with pytest.raises(Unsupported, match=r"Next|M\.tla:2"):
@@ -63,6 +76,14 @@ def test_action_properties_are_taken_apart_and_others_left_alone() -> None:
     assert definitions.boxed(TEXTS, "Live") is None
     assert definitions.boxed(TEXTS, "Nothing") is None
     assert definitions.named_like(TEXTS, "Quiescent") == ["QuiescentOne"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "cure"), [("stopped", "bound it with a CONSTRAINT"), ("error", "a corrected model")]
+)
+def test_a_graph_that_is_not_finished_says_what_to_do(verdict: str, cure: str) -> None:
+    with pytest.raises(Unusable, match=rf"graph of M: it took too long; .*{cure}"):
+        graph._finished(TlcResult(verdict, reason="it took too long"), Path("M.tla"))
 
 
 @pytest.fixture

@@ -23,6 +23,9 @@ from tidemark_conformance.report import document
 from tidemark_conformance.tla import spec as specifications
 from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants
 
+BUDGET_S = 600.0
+"""Seconds that TLC may take for one graph."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
@@ -42,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backend", action="append", choices=backends.NAMES, help="only this backend (may be repeated)"
     )
     parser.add_argument("--model", action="append", metavar="NAME", help="only this model of the manifest")
-    parser.add_argument("--budget", type=float, default=600.0, metavar="SECONDS", help="TLC's time for one graph")
+    parser.add_argument(
+        "--budget", type=float, default=BUDGET_S, metavar="SECONDS", help=f"TLC's time for one graph ({BUDGET_S:g})"
+    )
     parser.add_argument("--jar", help="the tla2tools.jar to use")
     document.add_argument(parser)
 

@@ -1,7 +1,8 @@
 r"""Definitions as text: what generated modules quote, so that TLC and not our compiler gives it a meaning.
 
 Only two forms of the written conventions are taken apart: `Next` (a flat disjunction of `Action` and
-`\E p \in D, ... : Action(p, ...)`) and an action property (`P == [][Q]_v`). Everything else is used by its name.
+`\E p \in D, ... : Action(p, ...)`, in parentheses or not) and an action property (`P == [][Q]_v`). Everything else is
+used by its name.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def disjuncts(texts: Mapping[str, str], name: str = "Next") -> list[Disjunct]:
 
 def _disjunct(part: str, definition: Definition, name: str) -> Disjunct:
     domains: dict[str, str] = {}
-    rest = part.strip()
+    rest = _bare(part)
     while rest.startswith("\\E"):
         colon = next(iter(_top_level(rest, r":(?!>)")), None)
         if colon is None:
@@ -122,7 +123,7 @@ def _disjunct(part: str, definition: Definition, name: str) -> Disjunct:
                 raise _refusal(rest, definition, name)
             for formal in formals.split(","):
                 domains[formal.strip()] = domain.strip()
-        rest = rest[colon[1] :].strip()
+        rest = _bare(rest[colon[1] :])
     call = _CALL.match(rest)
     if call is None:
         raise _refusal(rest, definition, name)
@@ -130,6 +131,14 @@ def _disjunct(part: str, definition: Definition, name: str) -> Disjunct:
     if sorted(arguments) != sorted(domains):
         raise _refusal(rest, definition, name)
     return Disjunct(call[1], tuple(arguments), tuple(domains[argument] for argument in arguments))
+
+
+def _bare(text: str) -> str:
+    """The text without blanks and parentheses around all of it."""
+    text = text.strip()
+    while text.startswith("(") and next((at for at, depth in _depths(text) if depth == 0), 0) == len(text):
+        text = text[1:-1].strip()
+    return text
 
 
 def _close_commas(binders: str) -> str:

@@ -26,6 +26,8 @@ from tidemark_conformance.tla.values import Value, in_order
 from tidemark_conformance.tlc import config, definitions, modules, runner, toolchain
 from tidemark_conformance.tlc.values import MODEL_VALUE, StateParser, declarations, parse_value, to_tla
 
+BOUND = "use a smaller model, or bound it with a CONSTRAINT (docs/bring-your-own-spec.md, step 1)"
+"""What to do about a graph that TLC does not finish."""
 ROOT = "TidemarkGraph"
 VERDICTS = "tidemark_verdicts"
 _NODE = re.compile(r'^(-?\d+) \[label="((?:[^"\\]|\\.)*)"(,style = filled)?\]')
@@ -124,10 +126,8 @@ def dump(
 
 def _finished(result: runner.TlcResult, module: Path) -> None:
     if result.verdict != "holds":
-        raise Unusable(
-            f"TLC cannot dump the whole graph of {module.stem}: {result.reason or result.verdict}; "
-            "use a smaller or a corrected model"
-        )
+        cure = BOUND if result.verdict == "stopped" else "use a corrected model"
+        raise Unusable(f"TLC cannot dump the whole graph of {module.stem}: {result.reason or result.verdict}; {cure}")
 
 
 def _plan(module: Path, cfg: Path) -> _Plan:
