@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tidemark_conformance.explain import card as cards
 from tidemark_conformance.report import rule_card
-from tidemark_conformance.report.progress import progress
+from tidemark_conformance.report.progress import progress, say
 
 WIDTH = 100
 """Characters of a line where the output is no terminal."""
@@ -39,7 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _with_runs(card: cards.Card, jar: str | None) -> cards.Card:
     """The card with what TLC and the simulator show."""
     with progress(f"TLC: the models without {card.name}"):
-        counterexamples = tuple(cards.counterexample(removal, card.home, jar) for removal in card.removals)
+        counterexamples = tuple(
+            cards.counterexample(removal, card.home, jar, lambda model: say(f"running TLC on {model} (once)"))
+            for removal in card.removals
+        )
     with progress("traces without it"):
         flagged = tuple(cards.flagged(row) for row in card.rows)
     return replace(card, counterexamples=counterexamples, flagged=flagged)

@@ -47,7 +47,8 @@ SIMULATED = 500
 
 @dataclass(frozen=True, slots=True)
 class PythonRule:
-    """A function of the implementation: `place` is `package/module.py:line`, `text` its source."""
+    """A function of the implementation: `place` is `impl/package/module.py:line` (without `impl/` where it is installed
+    elsewhere), `text` its source."""
 
     place: str
     text: str
@@ -245,7 +246,10 @@ def _source(function: Callable[..., Any]) -> PythonRule | None:
         lines, first = inspect.getsourcelines(plain)
     except (OSError, TypeError):
         return None
-    place = f"{plain.__module__.replace('.', '/')}.py:{first}"
+    file = Path(inspect.getfile(plain)).resolve()
+    tree = spec_root().parent
+    inside = file.relative_to(tree) if file.is_relative_to(tree) else f"{plain.__module__.replace('.', '/')}.py"
+    place = f"{inside}:{first}"
     return PythonRule(place, textwrap.dedent("".join(lines)).rstrip())
 
 
@@ -293,8 +297,13 @@ def _without(model: manifests.Model) -> frozenset[str]:
     return without if isinstance(without, frozenset) else frozenset()
 
 
-def counterexample(removal: Removal, home: Home, jar: str | None = None) -> Counterexample:
-    """TLC's trace of a model without the rule, from the verdict cache or by running it; `home` has the rule."""
+def counterexample(
+    removal: Removal, home: Home, jar: str | None = None, tell: Callable[[str], None] = lambda _: None
+) -> Counterexample:
+    """TLC's trace of a model without the rule, from the verdict cache or by running it; `home` has the rule.
+
+    `tell` hears the model's name before TLC runs.
+    """
 
     def nothing(note: str) -> Counterexample:
         return Counterexample(removal.row, "", (), False, note)
@@ -303,8 +312,13 @@ def counterexample(removal: Removal, home: Home, jar: str | None = None) -> Coun
     if model is None:
         missing = f"Its model {removal.named} is not in the manifest." if removal.named else "It names no model."
         return nothing(removal.note or missing)
+
+    def listener(kind: str, one: manifests.Model, _what: object) -> None:
+        if kind == "started":
+            tell(one.name)
+
     try:
-        outcome = verify.verify([model], jar=jar)[0]
+        outcome = verify.verify([model], jar=jar, listener=listener)[0]
     except Unusable as problem:
         return nothing(f"TLC cannot be asked: {problem}.")
     if outcome.result.verdict != "violates":

@@ -19,7 +19,8 @@ LABEL = 36
 
 
 def render_list(rules: Sequence[Listed], console: Console) -> None:
-    """One line per rule: its name, the zoo rows that remove it, what goes wrong without it."""
+    """One line per rule: its name, the zoo rows that remove it, what goes wrong without it; cut only at a terminal's
+    edge."""
     for protocol in dict.fromkeys(rule.protocol for rule in rules):
         console.print(Text(protocol, style="bold"))
         chosen = [rule for rule in rules if rule.protocol == protocol]
@@ -28,8 +29,9 @@ def render_list(rules: Sequence[Listed], console: Console) -> None:
             text = Text(f"  {rule.name:{wide}}  ")
             text.append(f"{', '.join(rule.rows)}: " if rule.rows else "", style="cyan")
             text.append(rule.sentence or f"({rule.place})", style="dim")
-            text.truncate(console.width, overflow="ellipsis")
-            console.print(text, no_wrap=True)
+            if console.is_terminal:
+                text.truncate(console.width, overflow="ellipsis")
+            console.print(text, no_wrap=True, crop=False, overflow="ignore")
 
 
 def render(card: Card, console: Console) -> None:
