@@ -16,6 +16,8 @@ $(STAMP): pyproject.toml
 	@echo "setting up $(VENV) (Python packages from PyPI; a few minutes the first time)"
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Tidemark needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@# pyspark is a source package: without wheel, older pips warn of how they build it.
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check wheel
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,test,lint,prove]'
 	@touch $@
 

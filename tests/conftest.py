@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,14 @@ from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.schema import Schema, schema_of
 
+PANDAS = "PySpark does not yet fully support pandas >= 3.0.0. Some features may not work correctly."
+"""How PySpark's warning of a new pandas begins; we use none of what may not work."""
 EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Nothing that a reader of the tests' output could mend is warned of."""
+    config.addinivalue_line("filterwarnings", f"ignore:{re.escape(PANDAS)}:FutureWarning")
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def test_without_a_bug_nothing_is_flagged(auditor: Auditor, clean: list[Any]) ->
 
 def test_all_ten_bugs_are_flagged(hunts: dict[str, Hunt], capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
-        print()
+        print("\nseeded bugs, each must be flagged:")
         for name, found in hunts.items():
             checks = sorted({check for checks in found.flagged.values() for check in checks})
             print(
