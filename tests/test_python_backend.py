@@ -10,12 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla import spec as specs
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python, evaluate_constant
-from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order, show
+from tidemark_conformance.tla.values import Fn, ModelValue, Value
 from tidemark_conformance.tlc import agree, backends, graph, runner
 from tidemark_conformance.tlc.values import parse_value
 
@@ -497,26 +495,3 @@ def test_a_specification_travels(tmp_path: Path) -> None:
     assert again == checks.spec
     assert moved == state
     assert compile_python(again).init(moved)
-
-
-ATOMS = st.one_of(st.integers(-5, 5), st.sampled_from(["a", 'q"\\', ""]), st.sampled_from([R1, R2]), st.booleans())
-VALUES = st.recursive(
-    ATOMS,
-    lambda inner: st.one_of(
-        st.frozensets(st.integers(0, 9), max_size=3),
-        st.lists(inner, max_size=3).map(tuple),
-        st.dictionaries(st.sampled_from(["f", "g"]), inner, min_size=1).map(Fn),
-        st.dictionaries(st.sampled_from([R1, R2]), inner, min_size=1).map(function),
-    ),
-    max_leaves=8,
-)
-
-
-@given(VALUES)
-def test_shown_values_are_tla_text(value: Value) -> None:
-    assert parse_value(show(value)) == value
-
-
-@given(st.lists(st.frozensets(st.integers(0, 6)), unique=True))
-def test_sets_are_ordered_as_their_bit_masks(sets: list[frozenset[int]]) -> None:
-    assert in_order(sets) == sorted(sets, key=lambda items: sum(1 << item for item in items))

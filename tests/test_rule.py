@@ -40,7 +40,7 @@ def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("CommitOnlyIfPrepared", "did you mean CommitOnlyIfAllPrepared"),
+        ("CommitOnlyIfPrepared", "did you mean CommitOnlyIfAllPrepared or CommitOfMember?"),
         ("prepared_waits", "did you mean PreparedWaits?"),
         ("Qqqqqqqqq", "`tidemark rule` lists them all"),
     ],

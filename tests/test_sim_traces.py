@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from simulated import assert_deltas_are_all_that_changed, assert_one_seed_is_one_trace
 from tidemark.replication.flaws import rules_without
 from tidemark.sim import PROFILES, Simulator, simulate
 from tidemark.sim.recorder import Recorder
@@ -18,7 +15,6 @@ from tidemark.sim.run import Run
 from tidemark.sim.scenario import ScenarioError, run_scenario
 from tidemark_conformance.cli import main
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
-from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 
@@ -56,46 +52,13 @@ def test_deltas_are_all_that_changed(header: dict[str, Any], profile: str, monke
     parameters = [len(action["params"]) for action in header["actions"]]
     for seed in range(12):
         run = Run(simulator, seed)
-        *found, end = records(run.run().stream, simulator.table.cells, parameters)
+        stream = run.run().stream
         assert isinstance(run.recorder, Checking)
-        assert isinstance(end, End)
-        assert end.count_right
-        assert end.checksum_right
-        cells = [0] * simulator.table.cells
-        for number, (record, state) in enumerate(zip(found, run.recorder.states, strict=True)):
-            assert isinstance(record, Record)
-            for cell, value in record.delta:
-                assert cells[cell] != value, f"seed {seed}, record {number}: cell {cell} is written and has not changed"
-                cells[cell] = value
-            assert cells == state, f"seed {seed}, record {number}"
-        assert len(found) > 1
-
-
-DIGEST = """
-import hashlib, json, sys
-from tidemark.sim import simulate
-header = json.load(sys.stdin)
-print(hashlib.sha256(b"".join(simulate(seed, table=header).stream for seed in range(16))).hexdigest())
-"""
+        assert_deltas_are_all_that_changed(stream, run.recorder.states, parameters, f"seed {seed}")
 
 
 def test_one_seed_is_one_trace_under_any_hash_seed(header: dict[str, Any]) -> None:
-    import json
-
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", DIGEST],
-            input=json.dumps(header),
-            text=True,
-            capture_output=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in ("0", "1", "4711")
-    }
-    assert len(digests) == 1
-    here = hashlib.sha256(b"".join(simulate(seed, table=header).stream for seed in range(16))).hexdigest()
-    assert digests == {here + "\n"}
+    assert_one_seed_is_one_trace("tidemark.sim", simulate, header)
 
 
 def test_healed_clusters_come_to_rest_and_lose_nothing(header: dict[str, Any]) -> None:

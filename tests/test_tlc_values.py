@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tidemark_conformance.tla.values import Fn, ModelValue, function
+from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order, show
 from tidemark_conformance.tlc.values import (
     MODEL_VALUE,
     StateParser,
@@ -100,3 +100,13 @@ def test_model_values_get_names_of_their_own() -> None:
     assert f"{MODEL_VALUE}r2 = r2" in cfg
     assert to_tla(values[0], MODEL_VALUE) == f"<<{MODEL_VALUE}r1, {{{MODEL_VALUE}r2}}>>"
     assert declarations([1, "a"]) == ("", "")
+
+
+@given(VALUES)
+def test_shown_values_are_tla_text(value: Value) -> None:
+    assert parse_value(show(value)) == value
+
+
+@given(st.lists(st.frozensets(st.integers(0, 6)), unique=True))
+def test_sets_are_ordered_as_their_bit_masks(sets: list[frozenset[int]]) -> None:
+    assert in_order(sets) == sorted(sets, key=lambda items: sum(1 << item for item in items))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import assert_deltas_are_all_that_changed, assert_one_seed_is_one_trace
 from tidemark.cells import CapacityExceeded
 from tidemark.group.flaws import rules_without
 from tidemark.sim.group import PROFILES, GroupSimulator, simulate
@@ -19,7 +15,7 @@ from tidemark.sim.group.recorder import TOUCHES, GroupPlan, GroupRecorder
 from tidemark.sim.group.run import GroupRun
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored, decoded
-from tidemark_conformance.tla.kernels.stream import End, Record, records
+from tidemark_conformance.tla.kernels.stream import Record, records
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 
@@ -57,43 +53,13 @@ def test_deltas_are_all_that_changed(header: dict[str, Any], profile: str, monke
     parameters = [len(action["params"]) for action in header["actions"]]
     for seed in range(25):
         run = GroupRun(simulator, seed)
-        *found, end = records(run.run().stream, simulator.table.cells, parameters)
+        stream = run.run().stream
         assert isinstance(run.recorder, Checking)
-        assert isinstance(end, End)
-        assert end.count_right
-        assert end.checksum_right
-        cells = [0] * simulator.table.cells
-        for number, (record, state) in enumerate(zip(found, run.recorder.states, strict=True)):
-            assert isinstance(record, Record)
-            for cell, value in record.delta:
-                assert cells[cell] != value, f"seed {seed}, record {number}: cell {cell} is written and has not changed"
-                cells[cell] = value
-            assert cells == state, f"seed {seed}, record {number}"
-        assert len(found) > 1
-
-
-DIGEST = """
-import hashlib, json, sys
-from tidemark.sim.group import simulate
-header = json.load(sys.stdin)
-print(hashlib.sha256(b"".join(simulate(seed, table=header).stream for seed in range(16))).hexdigest())
-"""
+        assert_deltas_are_all_that_changed(stream, run.recorder.states, parameters, f"seed {seed}")
 
 
 def test_one_seed_is_one_trace_under_any_hash_seed(header: dict[str, Any]) -> None:
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", DIGEST],
-            input=json.dumps(header),
-            text=True,
-            capture_output=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in ("0", "1", "4711")
-    }
-    here = hashlib.sha256(b"".join(simulate(seed, table=header).stream for seed in range(16))).hexdigest()
-    assert digests == {here + "\n"}
+    assert_one_seed_is_one_trace("tidemark.sim.group", simulate, header)
 
 
 def test_healed_groups_come_to_rest_and_lose_nothing(header: dict[str, Any]) -> None:

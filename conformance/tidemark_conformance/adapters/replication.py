@@ -10,7 +10,7 @@ from tidemark.replication.flaws import rules_without
 from tidemark.sim import MIXES, PROFILES, simulate
 from tidemark.sim.scenario import ScenarioError, run_scenario
 
-from tidemark_conformance.check import zoo
+from tidemark_conformance.adapters.shared import out_of_force, removing, require_options, simulated
 from tidemark_conformance.check.generate import Simulated, Simulator
 from tidemark_conformance.errors import Unusable
 
@@ -18,8 +18,6 @@ NODES = ("b1", "b2", "b3", "controller")
 """Where steps happen; what the network does happens nowhere."""
 
 DEFAULT_PROFILE = "mixed"
-
-_rules: dict[tuple[str, ...], Any] = {}
 
 
 def simulator(
@@ -36,40 +34,20 @@ def simulator(
 
     Raises Unusable for an unknown flaw, rule, profile or option.
     """
-    if others:
-        raise Unusable(f"replication's simulator has no option {sorted(others)[0]}; it takes profile and without")
-    if profile not in PROFILES and profile not in MIXES:
-        known = ", ".join(sorted([*PROFILES, *MIXES]))
-        raise Unusable(f"replication's simulator has no profile {profile}; choose from {known}")
-    rules = tuple(sorted({*without, *(zoo.select([flaw])[0].rules if flaw else ())}))
+    require_options("replication", profile, {*PROFILES, *MIXES}, others)
+    rules = out_of_force(flaw, without)
     removed(rules)
     return partial(run, dict(header), steps, profile, rules)
 
 
-def removed(names: Collection[str]) -> Any:
-    """The implementation's rules without some, made once. Raises Unusable for a name that is no rule."""
-    key = tuple(sorted(names))
-    if key not in _rules:
-        try:
-            _rules[key] = rules_without(key)
-        except ValueError as problem:
-            raise Unusable(f"{problem}; correct the rules of that row in spec/zoo.toml") from problem
-    return _rules[key]
+removed = removing(rules_without)
+"""The implementation's rules without some, made once. Raises Unusable for a name that is no rule."""
 
 
 def run(header: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int) -> Simulated:
     """The trace of one seed, with what the client found after healing among its facts."""
     result = simulate(seed, table=header, steps=steps, profile=profile, rules=removed(without))
-    facts = {
-        "changing": result.changing,
-        "healed": int(result.healed),
-        "acknowledged": result.acked,
-        "traces with lost records": int(result.lost > 0),
-        "bad.lost records": result.lost,
-        "bad.healed clusters that did not come to rest": int(result.healed and not result.converged),
-        "good.an acknowledgement after healing": int(not result.healed or result.acked > 0),
-    }
-    return Simulated(f"seed-{seed}", result.stream, result.steps, facts)
+    return simulated(seed, result, "records", "clusters")
 
 
 def nodes_for(size: int) -> tuple[str, ...]:

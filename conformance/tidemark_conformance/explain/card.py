@@ -382,12 +382,10 @@ def flagged(row: zoo.Row) -> Flagged:
     explainer = Explainer(specification)
     header = schema.with_nodes(known.nodes())
     if file.is_file() and known.golden:
-        text = file.read_text(encoding="utf-8")
         try:
-            data = known.function(known.golden)(header.to_json(), text, row.rules)
+            traces: Iterator[Stored] = iter([golden_run(row, known, header)])
         except Unusable as problem:
             return Flagged(row.id, golden, None, "", "", f"It does not run: {problem}.")
-        traces: Iterator[Stored] = iter([Stored(row.id, data, file, header)])
         source = golden
     else:
         traces = _simulated(row, known, header)
@@ -401,6 +399,15 @@ def flagged(row: zoo.Row) -> Flagged:
     if source != golden:
         source = f"simulated trace {found[0].id} (there is no {golden} yet)"
     return Flagged(row.id, source, first.step, named, first.headline, "", first.reason)
+
+
+def golden_run(row: zoo.Row, known: protocols.Protocol, header: Header) -> Stored:
+    """The run of a row's golden scenario without the row's rules. Raises Unusable if there is none, or it fails."""
+    file = golden_root() / f"{row.id}.txt"
+    if not known.golden or not file.is_file():
+        raise Unusable(f"row {row.id} has no golden scenario {file.name}; write one")
+    text = file.read_text(encoding="utf-8")
+    return Stored(row.id, known.function(known.golden)(header.to_json(), text, row.rules), file, header)
 
 
 def _simulated(row: zoo.Row, known: protocols.Protocol, header: Header) -> Iterator[Stored]:

@@ -12,9 +12,8 @@ from tidemark_conformance.check import zoo
 from tidemark_conformance.check.protocols import protocol
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.card import golden_root
+from tidemark_conformance.explain.card import golden_run
 from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.load import Stored
 from tidemark_conformance.explain.search import choose
 from tidemark_conformance.report.diagram_svg import svg
 from tidemark_conformance.report.html import STYLE
@@ -39,15 +38,11 @@ def picture(row_id: str) -> str:
     """
     row = zoo.select([row_id])[0]
     known = protocol(row.protocol)
-    file = golden_root() / f"{row.id}.txt"
-    if not known.golden or not file.is_file():
-        raise Unusable(f"row {row.id} has no golden scenario {file.name}, so there is nothing to draw; write one")
     specification = with_rules_off(load(known.spec, known.config), frozenset(row.rules))
     schema = schema_of(specification)
     explainer = Explainer(specification)
-    header = schema.with_nodes(known.nodes())
-    data = known.function(known.golden)(header.to_json(), file.read_text(encoding="utf-8"), row.rules)
-    found = choose(iter([Stored(row.id, data, file, header)]), explainer, schema)
+    run = golden_run(row, known, schema.with_nodes(known.nodes()))
+    found = choose(iter([run]), explainer, schema)
     explained = explainer.explain(*found, None) if found is not None else None
     if explained is None or explained.diagram is None or row.property not in {one.name for one in explained.findings}:
         raise Unusable(f"{row.property} does not fall in the golden scenario of row {row.id}; run make golden")

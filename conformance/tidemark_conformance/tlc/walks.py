@@ -16,7 +16,7 @@ from tidemark_conformance.tlc.graph import Edge, Graph
 from tidemark_conformance.tlc.nonedges import NonEdge
 
 NOT_A_STEP = "not a step"
-RECORDS_PER_EDGE = 2
+RECORDS_PER_EDGE = 4
 """Walks stop at this many records per edge of the graph, whether or not every edge was walked."""
 
 

@@ -224,17 +224,7 @@ class GroupCoordinator:
 
     def sync_error(self, request: SyncGroupRequest) -> Errors:
         """What a SyncGroup is refused with."""
-        group = self.group
-        if not self.serving:
-            return Errors.NOT_COORDINATOR
-        error = group.member_error(request.member_id, request.group_instance_id, self._rules)
-        if error is not Errors.NONE:
-            return error
-        if not self._rules.sync_of_current_generation(request.generation_id, group.generation):
-            return Errors.ILLEGAL_GENERATION
-        if group.state is GroupState.PREPARING_REBALANCE:
-            return Errors.REBALANCE_IN_PROGRESS
-        return Errors.NONE
+        return self._error_of_generation(request, self._rules.sync_of_current_generation)
 
     def reject_sync(self, request: SyncGroupRequest, token: Token, error: Errors) -> Outcome:
         """A SyncGroup is refused with what `sync_error` says."""
@@ -262,13 +252,19 @@ class GroupCoordinator:
 
     def heartbeat_error(self, request: HeartbeatRequest) -> Errors:
         """What a heartbeat is told."""
+        return self._error_of_generation(request, self._rules.heartbeat_of_current_generation)
+
+    def _error_of_generation(
+        self, request: SyncGroupRequest | HeartbeatRequest, current: Callable[[int, int], bool]
+    ) -> Errors:
+        """What a member is told that names a generation; `current`: the rule that it be the group's."""
         group = self.group
         if not self.serving:
             return Errors.NOT_COORDINATOR
         error = group.member_error(request.member_id, request.group_instance_id, self._rules)
         if error is not Errors.NONE:
             return error
-        if not self._rules.heartbeat_of_current_generation(request.generation_id, group.generation):
+        if not current(request.generation_id, group.generation):
             return Errors.ILLEGAL_GENERATION
         if group.state is GroupState.PREPARING_REBALANCE:
             return Errors.REBALANCE_IN_PROGRESS

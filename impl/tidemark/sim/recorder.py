@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-import crc32c
-
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
 from tidemark.log.storage import Payload, RecordBatch
@@ -30,7 +28,7 @@ from tidemark.sim.encoding import (
     Plan,
     Written,
 )
-from tidemark.sim.stream import CAPACITY, END, QUIESCENT, STUTTER, VARINT, ZIGZAG, Difference, Edge, Node
+from tidemark.sim.stream import STUTTER, VARINT, ZIGZAG, Difference, Edge, Node, finished
 
 
 class Recorder:
@@ -175,12 +173,7 @@ class Recorder:
 
     def end(self, quiescent: bool, capacity: bool) -> bytes:
         """The end record; returns the whole stream."""
-        out = self._out
-        out.append(END)
-        out.append(QUIESCENT * quiescent + CAPACITY * capacity)
-        out += VARINT[self.records]
-        out += crc32c.crc32c(bytes(out)).to_bytes(4, "little")
-        return bytes(out)
+        return finished(self._out, self.records, quiescent, capacity)
 
     # --- what changed ---------------------------------------------------------------------------------------------
 

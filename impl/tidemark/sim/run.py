@@ -20,11 +20,11 @@ from tidemark.replication.rules import Rules
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import Plan
 from tidemark.sim.healing import beyond_repair, heal
-from tidemark.sim.profiles import MIXES, PROFILES, Profile
+from tidemark.sim.profiles import MIXES, PROFILES
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Recorder
 from tidemark.sim.scenario import Scenario
-from tidemark.sim.shared import WORD, SimResult, weight_table
+from tidemark.sim.shared import WORD, Mix, SimResult
 
 Event = Callable[["Run", int], bool]
 """A kind of event: a method of `Run`. It gets the word without the kind, and says whether something happened."""
@@ -36,23 +36,16 @@ class Simulator:
     def __init__(
         self, header: dict[str, Any], *, steps: int = 50, profile: str = "chaos", rules: Rules | None = None
     ) -> None:
-        if profile not in PROFILES and profile not in MIXES:
-            raise ValueError(f"there is no profile {profile}; the profiles are {', '.join([*PROFILES, *MIXES])}")
+        mix = Mix(profile, PROFILES, MIXES)
+        self.for_seed = mix.for_seed
         self.table = Table(header)
         self.plan = Plan(header, self.table)
         self.steps = steps
         self.rules = rules if rules is not None else Rules()
         self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
-        self._profiles = [PROFILES[name] for name in MIXES.get(profile, (profile,))]
-        self._kinds = {profile.name: weight_table(profile.weights) for profile in self._profiles}
         self.events: dict[str, list[Event]] = {
-            name: [getattr(Run, kind) for kind in kinds] for name, kinds in self._kinds.items()
+            name: [getattr(Run, kind) for kind in kinds] for name, kinds in mix.kinds.items()
         }
-
-    def for_seed(self, seed: int) -> tuple[Profile, list[str]]:
-        """The profile of a seed (a mix takes them in turns), and its 256 kinds of events."""
-        profile = self._profiles[seed % len(self._profiles)]
-        return profile, self._kinds[profile.name]
 
     def run(self, seed: int) -> SimResult:
         """The trace of a seed."""

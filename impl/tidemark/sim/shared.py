@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
@@ -28,6 +29,39 @@ class SimResult:
     healed: bool
     converged: bool
     capacity: bool
+
+
+class Weighted(Protocol):
+    """A profile, as far as every protocol's has it: a name, and how often each kind of event is tried."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def weights(self) -> Mapping[str, int]:
+        """Kind of event -> its share."""
+
+
+P = TypeVar("P", bound=Weighted)
+
+
+class Mix(Generic[P]):
+    """The profiles that a simulator's runs take in turns. Raises ValueError for a name that is in neither table.
+
+    `profiles`: by name; `mixes`: names of several profiles under one.
+    """
+
+    def __init__(self, name: str, profiles: Mapping[str, P], mixes: Mapping[str, Sequence[str]]) -> None:
+        if name not in profiles and name not in mixes:
+            raise ValueError(f"there is no profile {name}; the profiles are {', '.join([*profiles, *mixes])}")
+        self.profiles = [profiles[one] for one in mixes.get(name, (name,))]
+        self.kinds = {profile.name: weight_table(profile.weights) for profile in self.profiles}
+
+    def for_seed(self, seed: int) -> tuple[P, list[str]]:
+        """The profile of a seed, and its 256 kinds of events."""
+        profile = self.profiles[seed % len(self.profiles)]
+        return profile, self.kinds[profile.name]
 
 
 def weight_table(weights: Mapping[str, int]) -> list[str]:

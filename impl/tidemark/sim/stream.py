@@ -6,6 +6,8 @@ was seen is kept as a `Node`, with the bytes that lead from it to others.
 
 from __future__ import annotations
 
+import crc32c
+
 from tidemark.cells import Cells
 
 STEP, BLOCKED, STUTTER, END = range(4)
@@ -44,6 +46,15 @@ the cell behind the last one. Cells are numbered in the whole state."""
 
 
 NO_DIFFERENCE: Difference = (0, 0, b"", 0)
+
+
+def finished(out: bytearray, records: int, quiescent: bool, capacity: bool) -> bytes:
+    """The whole stream: `out`, which holds `records` records, with the end record behind them."""
+    out.append(END)
+    out.append(QUIESCENT * quiescent + CAPACITY * capacity)
+    out += VARINT[records]
+    out += crc32c.crc32c(bytes(out)).to_bytes(4, "little")
+    return bytes(out)
 
 
 def difference(old: Cells, new: Cells, place: int) -> Difference:

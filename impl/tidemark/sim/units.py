@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import crc32c
-
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.sim.stream import (
     BLOCKED,
-    CAPACITY,
-    END,
     NO_DIFFERENCE,
-    QUIESCENT,
     STEP,
     STUTTER,
     VARINT,
@@ -25,6 +20,7 @@ from tidemark.sim.stream import (
     Edge,
     Node,
     difference,
+    finished,
 )
 
 MOST_EDGES = 100_000
@@ -184,12 +180,7 @@ class UnitRecorder:
 
     def end(self, quiescent: bool, capacity: bool) -> bytes:
         """The end record; returns the whole stream."""
-        out = self._out
-        out.append(END)
-        out.append(QUIESCENT * quiescent + CAPACITY * capacity)
-        out += VARINT[self.records]
-        out += crc32c.crc32c(bytes(out)).to_bytes(4, "little")
-        return bytes(out)
+        return finished(self._out, self.records, quiescent, capacity)
 
     def full_state(self) -> list[int]:
         """Every cell, computed afresh: what a test compares the written deltas with."""

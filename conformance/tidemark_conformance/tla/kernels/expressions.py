@@ -74,7 +74,7 @@ from tidemark_conformance.tla.kernels.symbols import (
     Update,
     is_set,
 )
-from tidemark_conformance.tla.typeok import exact, strip, type_of_function, type_of_set
+from tidemark_conformance.tla.typeok import strip, type_of_function
 from tidemark_conformance.tla.values import Fn, Value
 
 
@@ -439,7 +439,7 @@ def _operator(c: Context, expr: Op, env: Env) -> Symbol:
         )
     if name == "not":
         return Bool(negated(predicate(c, args[0], env)))
-    if name == "in" and _by_layout(c, args):
+    if name == "in" and membership.by_layout(c, args):
         return Bool("True")
     if name in ("eq", "ne"):
         code = equality.equal(c, evaluate(c, args[0], env), evaluate(c, args[1], env))
@@ -451,19 +451,6 @@ def _operator(c: Context, expr: Op, env: Env) -> Symbol:
     if handler is None:
         raise c.unsupported(f"the operator {name}")
     return handler(c, *operands)
-
-
-def _by_layout(c: Context, args: tuple[Expr, ...]) -> bool:
-    """Whether `v \\in S` is what the layout guarantees for v already: S is the set that gave v its type."""
-    variable = strip(args[0])
-    own = levels.level(args[1])
-    if not isinstance(variable, Var) or own.variables or own.locals or own.rules:
-        return False
-    kind = c.layout.by_name[variable.name].type
-    try:
-        return type_of_set(args[1], c.constant, c.loc) == kind and exact(args[1], c.constant)
-    except Exception:
-        return False
 
 
 def _bigunion(c: Context, inner: Expr, env: Env) -> Symbol:

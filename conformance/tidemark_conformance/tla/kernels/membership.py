@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tidemark_conformance.tla.ir import Expr, Var
 from tidemark_conformance.tla.kernels import compound, equality, iteration, listing, sets, values
 from tidemark_conformance.tla.kernels.context import Context, conjunction, negated
+from tidemark_conformance.tla.kernels.levels import level
 from tidemark_conformance.tla.kernels.symbols import (
     Atom,
     Bool,
@@ -28,6 +30,7 @@ from tidemark_conformance.tla.kernels.symbols import (
     Symbol,
     is_set,
 )
+from tidemark_conformance.tla.typeok import exact, strip, type_of_set
 from tidemark_conformance.tla.types import (
     TUnion,
 )
@@ -246,3 +249,16 @@ def union(c: Context, a: Symbol, b: Symbol) -> Symbol:
     if isinstance(a, Mask) and isinstance(b, Mask) and a.kind == b.kind:
         return Mask(f"({a.code} | {b.code})", a.kind)
     return Join(a, b)
+
+
+def by_layout(c: Context, args: tuple[Expr, ...]) -> bool:
+    """Whether `v \\in S` is what the layout guarantees for v already: S is the set that gave v its type."""
+    variable = strip(args[0])
+    own = level(args[1])
+    if not isinstance(variable, Var) or own.variables or own.locals or own.rules:
+        return False
+    kind = c.layout.by_name[variable.name].type
+    try:
+        return type_of_set(args[1], c.constant, c.loc) == kind and exact(args[1], c.constant)
+    except Exception:
+        return False

@@ -19,9 +19,9 @@ from tidemark.group.rules import Rules
 from tidemark.sim.group.cluster import GroupCluster
 from tidemark.sim.group.healing import heal
 from tidemark.sim.group.network import Broker, Client
-from tidemark.sim.group.profiles import MIXES, PROFILES, GroupProfile
+from tidemark.sim.group.profiles import MIXES, PROFILES
 from tidemark.sim.group.recorder import GroupPlan, GroupRecorder
-from tidemark.sim.shared import WORD, SimResult, weight_table
+from tidemark.sim.shared import WORD, Mix, SimResult
 
 ROOM = 5
 """So many member ids are kept for the healing: one for every consumer, and one that is lost."""
@@ -36,20 +36,13 @@ class GroupSimulator:
     def __init__(
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
-        if profile not in PROFILES and profile not in MIXES:
-            raise ValueError(f"there is no profile {profile}; the profiles are {', '.join([*PROFILES, *MIXES])}")
+        mix = Mix(profile, PROFILES, MIXES)
+        self.for_seed = mix.for_seed
         self.table = Table(header)
         self.plan = GroupPlan(header, self.table)
         self.steps = steps
         self.rules = rules if rules is not None else Rules()
         self.config = GroupConfig(epoch_generations=self.table.epoch_generations)
-        self._profiles = [PROFILES[name] for name in MIXES.get(profile, (profile,))]
-        self._kinds = {profile.name: weight_table(profile.weights) for profile in self._profiles}
-
-    def for_seed(self, seed: int) -> tuple[GroupProfile, list[str]]:
-        """The profile of a seed (a mix takes them in turns), and its 256 kinds of events."""
-        profile = self._profiles[seed % len(self._profiles)]
-        return profile, self._kinds[profile.name]
 
     def run(self, seed: int) -> SimResult:
         """The trace of a seed."""
