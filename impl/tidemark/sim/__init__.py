@@ -7,11 +7,14 @@ from typing import Any
 from tidemark.replication.rules import Rules
 from tidemark.sim.profiles import MIXES, PROFILES
 from tidemark.sim.run import Simulator
-from tidemark.sim.shared import SimResult
+from tidemark.sim.shared import Prepared, SimResult
 
 __all__ = ["MIXES", "PROFILES", "SimResult", "Simulator", "simulate"]
 
-_simulators: dict[tuple[Any, ...], tuple[Any, Simulator]] = {}
+
+@Prepared
+def _simulators(table: dict[str, Any], steps: int, profile: str, rules: Rules | None) -> Simulator:
+    return Simulator(table, steps=steps, profile=profile, rules=rules)
 
 
 def simulate(
@@ -22,10 +25,4 @@ def simulate(
 
     Raises ValueError for a header of another specification, or a profile that there is not.
     """
-    key = (id(table), steps, profile, id(rules))
-    known = _simulators.get(key)
-    if known is None or known[0] is not table:
-        if len(_simulators) >= 64:
-            _simulators.clear()
-        known = _simulators[key] = (table, Simulator(table, steps=steps, profile=profile, rules=rules))
-    return known[1].run(seed)
+    return _simulators(table, steps, profile, rules).run(seed)

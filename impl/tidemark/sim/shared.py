@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
@@ -62,6 +62,36 @@ class Mix(Generic[P]):
         """The profile of a seed, and its 256 kinds of events."""
         profile = self.profiles[seed % len(self.profiles)]
         return profile, self.kinds[profile.name]
+
+
+S = TypeVar("S")
+
+
+class Prepared(Generic[S]):
+    """What `make` makes of its arguments, kept for the last few that differ.
+
+    Arguments are the same if they are equal: every Spark task gets a header of its own, and one simulator serves all.
+    """
+
+    MOST = 8
+
+    def __init__(self, make: Callable[..., S]) -> None:
+        self._make = make
+        self._kept: list[tuple[tuple[Any, ...], S]] = []
+
+    def __call__(self, *arguments: Any) -> S:
+        """What was made of equal arguments, or is made now."""
+        kept = self._kept
+        for index, (known, made) in enumerate(kept):
+            if known == arguments:  # quick where they are the same objects
+                if index or known[0] is not arguments[0]:
+                    del kept[index]
+                    kept.insert(0, (arguments, made))
+                return made
+        made = self._make(*arguments)
+        kept.insert(0, (arguments, made))
+        del kept[self.MOST :]
+        return made
 
 
 def weight_table(weights: Mapping[str, int]) -> list[str]:

@@ -7,11 +7,14 @@ from typing import Any
 from tidemark.group.rules import Rules
 from tidemark.sim.group.profiles import MIXES, PROFILES
 from tidemark.sim.group.run import GroupSimulator
-from tidemark.sim.shared import SimResult
+from tidemark.sim.shared import Prepared, SimResult
 
 __all__ = ["MIXES", "PROFILES", "GroupSimulator", "SimResult", "simulate"]
 
-_simulators: dict[tuple[Any, ...], tuple[Any, GroupSimulator]] = {}
+
+@Prepared
+def _simulators(table: dict[str, Any], steps: int, profile: str, rules: Rules | None) -> GroupSimulator:
+    return GroupSimulator(table, steps=steps, profile=profile, rules=rules)
 
 
 def simulate(
@@ -22,10 +25,4 @@ def simulate(
 
     Raises ValueError for a header of another specification, or a profile that there is not.
     """
-    key = (id(table), steps, profile, id(rules))
-    known = _simulators.get(key)
-    if known is None or known[0] is not table:
-        if len(_simulators) >= 64:
-            _simulators.clear()
-        known = _simulators[key] = (table, GroupSimulator(table, steps=steps, profile=profile, rules=rules))
-    return known[1].run(seed)
+    return _simulators(table, steps, profile, rules).run(seed)

@@ -1,0 +1,37 @@
+"""What simulated runs share, whatever the protocol."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+from tidemark.sim.shared import Mix, Prepared
+
+
+def test_equal_arguments_are_prepared_for_once_and_the_oldest_are_forgotten() -> None:
+    made: list[tuple[object, ...]] = []
+    prepared = Prepared(lambda *arguments: made.append(arguments) or len(made))
+    header = {"constants": {"MaxLog": 3}}
+
+    assert prepared(header, 50) == 1
+    assert prepared(deepcopy(header), 50) == 1  # as every Spark task has it
+    assert prepared(header, 51) == 2
+    assert prepared(header, 50) == 1
+    for steps in range(Prepared.MOST):
+        prepared({}, steps)
+    assert prepared(header, 51) == len(made) == 3 + Prepared.MOST
+
+
+def test_a_mix_takes_its_profiles_in_turns_and_refuses_unknown_names() -> None:
+    class Profile:
+        def __init__(self, name: str, weights: dict[str, int]) -> None:
+            self.name, self.weights = name, weights
+
+    calm, storm = Profile("calm", {"fetch": 3, "crash": 1}), Profile("storm", {"crash": 1})
+    mix = Mix("both", {"calm": calm, "storm": storm}, {"both": ("calm", "storm")})
+
+    assert [mix.for_seed(seed)[0] for seed in range(3)] == [calm, storm, calm]
+    assert mix.for_seed(0)[1].count("fetch") == 192
+    assert set(mix.for_seed(1)[1]) == {"crash"}
+    with pytest.raises(ValueError, match="there is no profile quiet"):
+        Mix("quiet", {"calm": calm}, {})
