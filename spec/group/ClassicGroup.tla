@@ -626,7 +626,7 @@ JoinAsFollower(c) ==
 Owners(roster, p) ==
     {m \in MemberIds : /\ roster[m].present /\ p \in roster[m].owned
                        /\ Has("HighestClaimWins") => HighestClaimWins(roster, p, m)
-                       /\ NewestClaim(roster, m) \/ (Has("OlderClaimCounts") /\ OlderClaimCounts(roster, m))}
+                       /\ (Has("OlderClaimCounts") /\ OlderClaimCounts(roster, m)) \/ NewestClaim(roster, m)}
 
 \* May m get p? An eager assignor may give all to anyone. A cooperative one gives a partition that is owned to its owner only.
 MayGet(roster, protocol, p, m) ==
@@ -1033,7 +1033,7 @@ HandleSync(b, c, late) ==
     /\ SyncError(b, c, request) = "NONE"
     \* effect
     /\ Settle(b, IF again THEN PrepareRebalance(b, before)
-                 ELSE IF assigns /\ ~waits THEN Distribute(before, record) ELSE before,
+                 ELSE IF ~waits /\ assigns THEN Distribute(before, record) ELSE before,
               Replied(c, late, IF g.state = "Stable" THEN [type |-> "synced", assignment |-> g.members[m].assignment]
                                ELSE Parked("syncing", b, m)),
               0,
