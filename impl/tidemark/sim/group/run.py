@@ -5,7 +5,7 @@ One seed decides all. Every step draws one random word and slices it: what to tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -64,13 +64,10 @@ class GroupRun:
         there = first >> 8 & (1 << len(topics)) - 1 or 1
         self._clients = len(table.clients)
         self._brokers = len(table.brokers)
-        self.cluster = cluster = GroupCluster(
-            self._brokers,
+        self.cluster = cluster = self._make_cluster(
             [client in table.static for client in table.clients],
             {topic: there >> place & 1 for place, topic in enumerate(topics)},
             first % self._brokers,
-            simulator.rules,
-            simulator.config,
         )
         self.recorder = GroupRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
         cluster.recorder = self.recorder
@@ -85,6 +82,10 @@ class GroupRun:
         self._offset_limit = table.max_offset - 2
         self._appended_limit = table.max_appended - 1
         self._epoch_limit = min(table.max_epoch, table.max_generation // table.epoch_generations) - 1
+
+    def _make_cluster(self, static: Sequence[bool], counts: dict[str, int], first: Broker) -> GroupCluster:
+        """The cluster of this run; `first` is the first coordinator."""
+        return GroupCluster(self._brokers, static, counts, first, self.simulator.rules, self.simulator.config)
 
     def run(self) -> SimResult:
         """Chaos, then perhaps healing."""
