@@ -20,16 +20,10 @@ ATTEMPTS = 4
 
 def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
     """Heal; returns whether the cluster came to rest. `produce(broker, acks)` sends one more attempt."""
-    cluster.network.heal()
-    for host in cluster.hosts:
-        host.pause(False)
-        host.slow_disk = False
-        host.skew_ms = 0
+    stop_faults(cluster)
     before, attempts = len(cluster.answers.acked), 0
     for _ in range(ROUNDS):
-        cluster.now += SESSION_TIMEOUT_MS // 2
-        _administer(cluster)
-        _replicate(cluster)
+        fair_round(cluster)
         leader = cluster.control.partition.leader
         answered = len(cluster.answers.acked) > before or attempts == ATTEMPTS
         if answered and at_rest(cluster):
@@ -38,6 +32,22 @@ def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
             attempts += 1
             produce(leader, "all")
     return False
+
+
+def stop_faults(cluster: Cluster) -> None:
+    """All ways are open, nobody is paused, disks are fast and clocks right."""
+    cluster.network.heal()
+    for host in cluster.hosts:
+        host.pause(False)
+        host.slow_disk = False
+        host.skew_ms = 0
+
+
+def fair_round(cluster: Cluster) -> None:
+    """Everybody does what is due, once."""
+    cluster.now += SESSION_TIMEOUT_MS // 2
+    _administer(cluster)
+    _replicate(cluster)
 
 
 def beyond_repair(cluster: Cluster) -> bool:
