@@ -282,14 +282,20 @@ LoseWhatWasMissed(c) == consumer[c].missed
 \* and subscriptions the group was assigned: it joins again once. Without it nobody notices what has changed since (row 108).
 NoticeWhatWasMissed(reply) == reply.role = "leader skipping"
 
+\* This project's; Kafka 4.x compares the vote only. A static member that is replaced by one with another subscription makes the
+\* group rebalance. Without it nobody is given what the new process subscribes to (row 109).
+ReplacementKeepsSubscription(member, request) == member.subscription = request.subscription
+
 Rules == {"RequireKnownMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
           "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "WithholdUntilRevoked", "HighestClaimWins",
           "OlderClaimCounts", "GenerationExceedsOlderEpochs", "CommitOfCurrentGeneration", "CommitOfMember",
           "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FenceInstanceId", "PersistAssignmentFirst",
-          "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed"}
+          "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
+          "ReplacementKeepsSubscription"}
 
 \* The baseline of Kafka 4.x: what it ships without.
-KafkaAsShipped == {"GenerationExceedsOlderEpochs", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed"}
+KafkaAsShipped == {"GenerationExceedsOlderEpochs", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
+                   "ReplacementKeepsSubscription"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ClassicGroup): groups to groups *)
@@ -695,15 +701,15 @@ ReceiveMemberError(c) ==
 
 \* ReceiveAssignment   who: consumer   code: client/consumer.py
 \* An eager consumer owns what it is given. A cooperative one first revokes what it is not given any more, and joins again then;
-\* what it lost in generations that it missed it does not revoke, which is too late. An assignment outside the subscription,
-\* which has changed meanwhile, is not taken.
+\* what it lost in generations that it missed it does not revoke, which is too late. Of an assignment outside the subscription,
+\* which has changed meanwhile, nothing new is taken.
 ReceiveAssignment(c) ==
     LET me      == consumer[c]
         given   == memberRpc[c].assignment
         outside == ~(given \subseteq me.subscription)
         taken   == me.owned \ given
         missed  == Has("LoseWhatWasMissed") /\ LoseWhatWasMissed(c)
-        owned   == IF outside THEN me.owned
+        owned   == IF outside THEN IF missed THEN me.owned \cap given ELSE me.owned
                    ELSE IF IsCooperative(c) /\ taken # {} /\ ~missed THEN me.owned
                    ELSE given IN
     \* enabled when
@@ -711,7 +717,7 @@ ReceiveAssignment(c) ==
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].state = "STABLE", ![c].ownedGeneration = me.generation, ![c].missed = FALSE,
                                     ![c].owned = owned,
-                                    ![c].assigned = IF outside THEN me.owned ELSE given,
+                                    ![c].assigned = IF outside THEN owned ELSE given,
                                     ![c].rejoin = outside \/ (IsCooperative(c) /\ taken # {})]
     /\ position' = [position EXCEPT ![c] = Keep(c, owned)]
     /\ memberRpc' = [memberRpc EXCEPT ![c] = Idle]
@@ -925,20 +931,23 @@ Replaced(g, old, m, awaiting, request) ==
 
 \* JoinStaticMember   who: coordinator   code: group/coordinator.py
 \* A new process of the instance gets the id m; the process that had the instance is replaced. While the group is stable (and
-\* its protocol stays) the replacement is written first and nobody rebalances; while the leader assigns, all join again.
+\* its protocol stays, and the subscription) the replacement is written first and nobody rebalances; while the leader assigns, all
+\* join again.
 JoinStaticMember(b, c, late, m) ==
     LET request  == Request(c, late)
         g        == group[b]
         old      == InstanceMember(g)
         fresh    == (Has("ReplaceStaticMemberId") /\ ReplaceStaticMemberId(g)) \/ old = 0
         replaced == Replaced(g, old, m, "join", request)
+        stays    == /\ Vote(replaced.members) = g.protocol
+                    /\ Has("ReplacementKeepsSubscription") => ReplacementKeepsSubscription(g.members[old], request)
         persists == /\ old # 0
                     /\ Has("PersistStaticReplacement") /\ PersistStaticReplacement(g)
-                    /\ Vote(replaced.members) = g.protocol
+                    /\ stays
         forces   == Has("RebalanceOnReplacementInCompleting") /\ RebalanceOnReplacementInCompleting(g)
         \* an error of old versions: the new process is told at once what the generation is
         tells    == /\ old # 0 /\ ~persists /\ ~forces
-                    /\ g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ Vote(replaced.members) = g.protocol) IN
+                    /\ g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ stays) IN
     \* enabled when
     /\ Accepts(b, c, request) /\ c \in Static /\ request.member = 0
     /\ m = IF fresh THEN issued + 1 ELSE old

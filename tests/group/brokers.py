@@ -71,11 +71,11 @@ class Brokers:
 
     def join(
         self, token: object, member_id: str = "", instance: str | None = None, names: str = "range",
-        owned: Partitions = (), at: int | None = None,
+        owned: Partitions = (), at: int | None = None, topics: str = "t",
     ) -> JoinVerdict:  # fmt: skip
         """A JoinGroup with these assignors; what became of it."""
         coordinator = self.at(at)
-        metadata = Subscription(frozenset({"t"}), owned)
+        metadata = Subscription(frozenset(topics.split()), owned)
         protocols = tuple(JoinGroupRequestProtocol(name, metadata) for name in names.split())
         request = JoinGroupRequest(member_id, protocols, instance)
         verdict = coordinator.join_verdict(request)

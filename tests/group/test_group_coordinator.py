@@ -313,6 +313,13 @@ class TestStaticMembers:
         assert brokers.group.generation == 2
         assert brokers.joined("new").protocol_name == "range"
 
+    @pytest.mark.parametrize("removed", [(), ("ReplacementKeepsSubscription",)])
+    def test_a_replacement_with_another_subscription_begins_a_rebalance(self, removed: tuple[str, ...]) -> None:
+        brokers = Brokers(rules_without(removed))
+        brokers.stable(static=True)
+        brokers.join("new", instance="i", topics="p")
+        assert brokers.group.state is (GroupState.STABLE if removed else GroupState.PREPARING_REBALANCE)
+
     def test_a_replacement_while_the_leader_assigns_makes_all_join_again(self) -> None:
         brokers = Brokers()
         first, second = brokers.stable(static=True)

@@ -189,6 +189,17 @@ class TestCallbacks:
         consumer.membership.on_join_complete(parts("t1p0"), 0)
         assert (consumer.subscriptions.owned, consumer.membership.rejoin_needed) == (parts("t0p0"), True)
 
+    def test_a_member_that_missed_a_generation_loses_what_is_taken_also_if_nothing_new_is(self) -> None:
+        consumer = Consumer(COOPERATIVE)
+        consumer.rebalance("t0p0 t0p1")
+        consumer.heard()
+        consumer.generation += 1
+        consumer.join()
+        consumer.subscriptions.subscribe(["t0"])
+        assert not consumer.membership.on_join_complete(parts("t0p0 t1p0"), 0)
+        assert consumer.heard() == [("lost", parts("t0p1")), ("assigned", ())]
+        assert (consumer.subscriptions.owned, consumer.membership.rejoin_needed) == (parts("t0p0"), True)
+
     def test_a_member_that_missed_a_generation_loses_what_is_taken_from_it(self) -> None:
         consumer = Consumer(COOPERATIVE)
         consumer.rebalance("t0p0 t0p1")

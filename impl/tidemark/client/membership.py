@@ -249,8 +249,9 @@ class Membership:
         """SyncGroup succeeded: take the assignment.
 
         True if partitions are being revoked: the listener has been told, they are still owned, and `finish_revocation`
-        has to follow. An assignment of topics that are not subscribed to any more is not taken; then it joins again.
-        False, too, if nobody waits for it any more.
+        has to follow. An assignment of topics that are not subscribed to any more is not taken; then it joins again,
+        and has lost what it was not given if it was left out of a generation. False, too, if nobody waits for it any
+        more.
         """
         if self.state is not MemberState.COMPLETING_REBALANCE:
             self.rejoin_needed = True
@@ -265,6 +266,9 @@ class Membership:
         self._needs_join_prepare = True
         if not self.subscriptions.matches(given):
             self.rejoin_needed = True
+            if lost and not set(given).issuperset(owned):
+                self._tell(self._listener.on_partitions_lost, tuple(one for one in owned if one not in given))
+                self._take(tuple(one for one in owned if one in given))
             return False
         self._last_assignment = given
         if self._auto_commit is not None:

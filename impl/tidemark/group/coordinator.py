@@ -176,19 +176,23 @@ class GroupCoordinator:
 
     def join_static_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A new process of an instance joins. The process that had the instance is replaced: in a stable group that is
-        written down and nobody rebalances, unless the assignor changes; while the leader assigns, all join again."""
+        written down and nobody rebalances, unless the assignor or what it subscribes to changes; while the leader
+        assigns, all join again."""
         group, rebalance, rules = self.group, self._rebalance, self._rules
         old_id = group.static_members.get(request.group_instance_id or "")
         fresh = rules.replace_static_member_id(old_id) or old_id is None
         member_id = self._new_member_id() if fresh else old_id
         if member_id is None:
             raise BrokenInvariant("an instance is mapped to no member and is none's first")
+        keeps = False
         if old_id is None:
             rebalance.add_member(member_id, request, now_ms)
         else:
+            before = group.members[old_id].topics
             rebalance.replace_static(old_id, member_id, request, now_ms)
+            keeps = rules.replacement_keeps_subscription(before, group.members[member_id].topics)
         self._purgatory.joins[token] = member_id
-        stays = old_id is not None and group.select_protocol() == group.protocol
+        stays = keeps and group.select_protocol() == group.protocol
         if rules.persist_static_replacement(group.state) and stays:
             self._purgatory.append(Waiting((group.record(),), Cause.STATIC, member_id))
         elif old_id is not None and self._tells_at_once(stays):

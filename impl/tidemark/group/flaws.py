@@ -22,6 +22,7 @@ GUARDS = {
     "fence_instance_id",
     "propagate_only_to_its_generation",
     "one_assignment_per_generation",
+    "replacement_keeps_subscription",
 }
 """Rules that refuse something: without one, nothing is refused. The others provide for a case: without one, the case is
 not seen."""

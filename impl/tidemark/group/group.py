@@ -70,6 +70,11 @@ class ClassicGroupMember:
         """Who waits for a reply is alive by that; a new member is not: its JoinGroup may be nobody's any more."""
         return not self.is_new and self.awaiting is not Awaiting.NOTHING
 
+    @property
+    def topics(self) -> frozenset[str]:
+        """What it subscribes to: it says the same of every assignor."""
+        return self.protocols[0].metadata.topics
+
     def update(self, request: JoinGroupRequest) -> None:
         """It joins again, perhaps with other metadata."""
         self.protocols = request.protocols

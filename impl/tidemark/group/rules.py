@@ -109,6 +109,12 @@ def notice_what_was_missed(skip_assignment: bool) -> bool:
     return skip_assignment
 
 
+def replacement_keeps_subscription(before: Collection[str], after: Collection[str]) -> bool:
+    """This project's; Kafka 4.x compares the vote only: a static member that comes back with other topics makes the
+    group rebalance. Without it nobody is given what the new process subscribes to (row 109)."""
+    return before == after
+
+
 @dataclass(slots=True)
 class Rules:
     """The rules in force, one callable each."""
@@ -132,6 +138,7 @@ class Rules:
     one_assignment_per_generation: Callable[[int, Iterable[int]], bool] = one_assignment_per_generation
     lose_what_was_missed: Callable[[bool], bool] = lose_what_was_missed
     notice_what_was_missed: Callable[[bool], bool] = notice_what_was_missed
+    replacement_keeps_subscription: Callable[[Collection[str], Collection[str]], bool] = replacement_keeps_subscription
 
 
 RULES = tuple(field.name for field in fields(Rules))
