@@ -161,6 +161,13 @@ class Table:
         """The first cell of a variable."""
         return int(self.variables[variable]["offset"])
 
+    def cells_of_fetch(self, key: Cells) -> Cells:
+        """The cells of an exchange's key: the tag, and the union's fields at their places, none of them records."""
+        cells = [0] * self.fetch_cells
+        for place, cell in zip(self.fetch_places[key[0]], key, strict=True):
+            cells[place] = cell
+        return tuple(cells)
+
     def _type(self, variable: str) -> Any:
         if variable not in self.variables:
             raise ValueError(f"the header has no variable {variable}: it is not that of the replication specification")
@@ -237,14 +244,13 @@ class Abstraction:
             raise CapacityExceeded("partition changes")
         return changes
 
-    def change_cells(self, change: PartitionChangeRecord) -> Cells:
-        """ELR, ISR, leader, leader epoch."""
-        return (
-            self._masks[change.elr],
-            self._masks[change.isr],
-            self._leaders[change.leader],
-            change.leader_epoch,
-        )
+    def change_cells(self, changes: Sequence[PartitionChangeRecord]) -> Cells:
+        """Per change ELR, ISR, leader, leader epoch."""
+        masks, leaders = self._masks, self._leaders
+        cells: Cells = ()
+        for change in changes:
+            cells += masks[change.elr], masks[change.isr], leaders[change.leader], change.leader_epoch
+        return cells
 
     def registered(self, host: Host) -> Cells:
         """Broker epoch, number of changes up to the registration, state."""
@@ -295,9 +301,14 @@ class Abstraction:
             raise CapacityExceeded("records in a log")
         return storage.batches
 
-    def batch_cells(self, batch: RecordBatch) -> list[int]:
+    def batch_cells(self, batches: Sequence[RecordBatch]) -> Cells:
         """Per record epoch and value."""
-        return [cell for payload in batch.records for cell in (batch.leader_epoch, self.value(payload))]
+        values = self.values
+        cells: Cells = ()
+        for batch in batches:
+            for payload in batch.records:
+                cells += batch.leader_epoch, values.get(payload) or self.value(payload)
+        return cells
 
     def value(self, payload: Payload) -> int:
         """A payload's rank among the appended; one that was never seen was appended just now."""
@@ -319,9 +330,12 @@ class Abstraction:
             entries = tuple([entry for entry in entries if entry.start_offset < end])
         return entries
 
-    def epoch_entry_cells(self, entry: EpochEntry) -> Cells:
-        """Epoch and start offset."""
-        return entry.epoch, entry.start_offset
+    def entry_cells(self, entries: Sequence[EpochEntry]) -> Cells:
+        """Per entry epoch and start offset."""
+        cells: Cells = ()
+        for entry in entries:
+            cells += entry.epoch, entry.start_offset
+        return cells
 
     def high_watermark(self, host: Host) -> int:
         """Of a broker that is down: what it will start with."""
@@ -387,7 +401,7 @@ class Abstraction:
     # --- the network ----------------------------------------------------------------------------------------------
 
     def fetch(self, exchange: FetchExchange) -> Cells:
-        """The key of an exchange without its records: a tag, then what `fetch_cells` places."""
+        """The key of an exchange without its records: a tag, then what `Table.cells_of_fetch` places."""
         request = exchange.request
         if request is None:
             return self.table.idle
@@ -417,14 +431,6 @@ class Abstraction:
             request.last_fetched_epoch,
             request.broker_epoch,
         )
-
-    def fetch_cells(self, key: Cells) -> Cells:
-        """The cells of a key: the tag, and the union's fields at their places, none of them records."""
-        table = self.table
-        cells = [0] * table.fetch_cells
-        for place, cell in zip(table.fetch_places[key[0]], key, strict=True):
-            cells[place] = cell
-        return tuple(cells)
 
     def fetched(self, exchange: FetchExchange) -> tuple[RecordBatch, ...]:
         """The batches that are on their way to a follower."""

@@ -22,7 +22,16 @@ from typing import Any, NamedTuple
 from tidemark import changes as marks
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.replication.abstraction import Abstraction, Table
-from tidemark.sim.stream import BLOCKED, NO_DIFFERENCE, STEP, VARINT, ZIGZAG, Edge, Node, difference
+from tidemark.sim.stream import (
+    BLOCKED,
+    STEP,
+    VARINT,
+    CellDifferences,
+    Edge,
+    Node,
+    SequenceDifferences,
+    difference,
+)
 
 NUMBER, CELLS, RECORDS, ENTRIES, WAITING = range(5)
 
@@ -68,31 +77,14 @@ CONTROLLER = {"ElectLeader", "FenceBroker", "UnfenceBroker", "ControlledShutdown
 NETWORK = {"LoseFetch", "LoseAlterPartition"}
 """Actions that happen nowhere; all others happen at the broker that is their first parameter."""
 
+OF_CELLS = CellDifferences()
+OF_PAIRS = SequenceDifferences(2)
+"""Of records and of entries of the leader-epoch cache."""
+OF_CHANGES = SequenceDifferences(4)
+"""Of the partition's changes."""
+
 MOST_EDGES = 100_000
 """So many steps between keys are kept before they are forgotten."""
-
-
-class Appended(dict[tuple[int, int, int], bytes]):
-    """What is written of a record that came, by (cells before it, epoch, value), each made once. Its cells were 0."""
-
-    def __missing__(self, key: tuple[int, int, int]) -> bytes:
-        gap, epoch, value = key
-        found = VARINT[gap] + ZIGZAG[epoch] + b"\0" + ZIGZAG[value] if epoch else VARINT[gap + 1] + ZIGZAG[value]
-        self[key] = found
-        return found
-
-
-class Removed(dict[tuple[int, int], bytes]):
-    """What is written of a record that went, by (cells before it, epoch), each made once. Its cells become 0."""
-
-    def __missing__(self, key: tuple[int, int]) -> bytes:
-        gap, epoch = key
-        found = self[key] = VARINT[gap] + b"\0\0\0" if epoch else VARINT[gap + 1] + b"\0"
-        return found
-
-
-APPENDED = Appended()
-REMOVED = Removed()
 
 
 Written = tuple[int, int, int, Callable[..., Any]]
@@ -134,7 +126,7 @@ class Plan:
             *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],
             *[table.offset("alter") + table.alter_cells * number for number in range(table.count)],
         ]
-        self._nodes: dict[tuple[int, Cells], Node] = {}
+        self._nodes: tuple[dict[Cells, Node], dict[Cells, Node]] = {}, {}
         self._edges = 0
         self._actions = _actions(header, table)
         places = {name: int(entry["offset"]) for name, entry in table.variables.items()}
@@ -173,21 +165,26 @@ class Plan:
         )
         return found
 
-    def edge(self, number: int, node: Node, key: Cells, cells: Cells) -> Edge:
-        """A new edge of a node of the exchange with this number. When there are too many edges they are forgotten: the
-        next trace begins with new nodes."""
+    def node(self, number: int, key: Cells) -> Node:
+        """The node of a key of the exchange with this number; fetch exchanges have theirs in common, and so have those
+        with the controller."""
+        nodes = self._nodes[number >= self.fetches]
+        found = nodes.get(key)
+        if found is None:
+            found = nodes[key] = Node(key if number >= self.fetches else self.table.cells_of_fetch(key))
+        return found
+
+    def edge(self, number: int, node: Node, key: Cells) -> Edge:
+        """A new edge of a node of the exchange with this number; places count from its first cell. When there are too
+        many edges they are forgotten: the next trace begins with new nodes."""
         self._edges += 1
         if self._edges > MOST_EDGES:
             self._edges = 0
-            self._nodes.clear()
+            self._nodes = {}, {}
             self.beginnings.clear()
-        other = self._nodes.get((number, key))
-        if other is None:
-            other = self._nodes[number, key] = Node(cells)
-        place = self.first_of_exchange[number]
-        whole = difference(node.cells, cells, place)
-        rest = difference(node.cells[1:], cells[1:], place + 1) if number < self.fetches else NO_DIFFERENCE
-        found = node.edges[key] = Edge(other, whole, rest)
+        other = self.node(number, key)
+        old, new = node.cells, other.cells
+        found = node.edges[key] = Edge(other, difference(old, new, 0), difference(old[1:], new[1:], 1))
         return found
 
 

@@ -6,6 +6,8 @@ was seen is kept as a `Node`, with the bytes that lead from it to others.
 
 from __future__ import annotations
 
+from typing import Any
+
 import crc32c
 
 from tidemark.cells import Cells
@@ -47,6 +49,9 @@ the cell behind the last one. Cells are numbered in the whole state."""
 
 NO_DIFFERENCE: Difference = (0, 0, b"", 0)
 
+MOST_DIFFERENCES = 50_000
+"""So many differences of one kind are kept before they are forgotten."""
+
 
 def finished(out: bytearray, records: int, quiescent: bool, capacity: bool) -> bytes:
     """The whole stream: `out`, which holds `records` records, with the end record behind them."""
@@ -73,25 +78,54 @@ def difference(old: Cells, new: Cells, place: int) -> Difference:
     return count, first, bytes(out), behind
 
 
+class CellDifferences(dict[tuple[Cells, Cells], Difference]):
+    """What leads from some cells to others, by (old, new), each made once. Places count from the first of them."""
+
+    def __missing__(self, key: tuple[Cells, Cells]) -> Difference:
+        if len(self) >= MOST_DIFFERENCES:
+            self.clear()
+        found = self[key] = difference(*key, 0)
+        return found
+
+
+class SequenceDifferences(dict[tuple[int, Cells, Cells], Difference]):
+    """What leads from one sequence to another, each made once, by (items that stay, cells of the items behind them
+    before, and after). Places count from the sequence's length; an item has `width` cells."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def __missing__(self, key: tuple[int, Cells, Cells]) -> Difference:
+        if len(self) >= MOST_DIFFERENCES:
+            self.clear()
+        stay, before, after = key
+        width = self.width
+        cells = max(len(before), len(after))
+        gone, come = (0,) * (cells - len(before)), (0,) * (cells - len(after))
+        old = (stay + len(before) // width, *(0,) * (stay * width), *before, *gone)
+        new = (stay + len(after) // width, *(0,) * (stay * width), *after, *come)
+        found = self[key] = difference(old, new, 0)
+        return found
+
+
 class Node:
-    """A key that was seen in an exchange: its cells, and the edges to keys that followed it."""
+    """A key that was seen of a unit: its cells, and the edges to keys that followed it."""
 
     __slots__ = ("cells", "edges")
 
     def __init__(self, cells: Cells) -> None:
         self.cells = cells
-        self.edges: dict[Cells, Edge] = {}
+        self.edges: dict[Any, Edge] = {}
 
 
 class Edge:
-    """A step from a node: to which; the difference; all that is written when nothing else changes; and the difference
-    without the tag, for when records come or go between the tag and the rest."""
+    """A step from a node: to which; the difference; and the difference without the first cell, for when a sequence
+    behind that has changed, too."""
 
-    __slots__ = ("alone", "node", "rest", "whole")
+    __slots__ = ("node", "rest", "whole")
 
     def __init__(self, node: Node, whole: Difference, rest: Difference) -> None:
         self.node = node
         self.whole = whole
         self.rest = rest
-        count, first, ending, _ = whole
-        self.alone = VARINT[count] + VARINT[first] + ending if count else b"\0"
