@@ -15,7 +15,8 @@ CONSTANTS
     Faults,        \* which kinds of them
     FirstModes,    \* the modes of consumers
     Hurried,       \* does the network hurry? (Then nothing happens while a message is under way, but its delivery or loss.)
-    Unfair         \* kinds of helpful steps that are not fair: what then goes wrong shows that the fairness is needed
+    Unfair         \* kinds of helpful steps that are not fair, or "end": faults do not end; what then goes wrong shows that it
+                   \* is needed
 
 VARIABLES
     faults,        \* how many there were
@@ -70,11 +71,11 @@ Rejoins ==
     \/ \E c \in Clients : SendJoin(c, office.broker)
     \/ \E c \in Clients : FinishRevocation(c)
 
-\* The heartbeat thread, as far as it will hear something new.
+\* The heartbeat thread, as far as it will hear something new: of a rebalance, only while it is in a generation.
 Heartbeats ==
     \E c \in Clients :
         /\ HeartbeatError(office.broker, c, [member |-> consumer[c].member, generation |-> consumer[c].generation]) \notin
-               {"NONE"} \cup (IF consumer[c].rejoin THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
+               {"NONE"} \cup (IF consumer[c].rejoin \/ consumer[c].state # "STABLE" THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
         /\ SendHeartbeat(c, office.broker)
 
 Commits == CommitEntry(office.broker)
@@ -117,9 +118,10 @@ Helpful == Steps(Kinds \ Unfair) /\ UNCHANGED <<faults, started>>
 
 Fault ==
     \/ \E c \in Clients : "crash" \in Faults /\ CrashConsumer(c)
+    \/ \E c \in Static : "crash static" \in Faults /\ CrashConsumer(c)
     \/ \E c \in Clients : "lose" \in Faults /\ LoseMemberRpc(c)
+    \/ \E c \in Clients : "lose join" \in Faults /\ memberRpc[c].type = "join" /\ LoseMemberRpc(c)
     \/ \E b \in Brokers : "fail-over" \in Faults /\ \E keep \in 0..MaxAppended : BecomeCoordinator(b, keep)
-
     \/ \E c \in started, mode \in FirstModes : "restart" \in Faults /\ StartConsumer(c, mode)
 
 Start(c) == c \notin started /\ (\E mode \in FirstModes : StartConsumer(c, mode)) /\ started' = started \cup {c}
@@ -128,7 +130,7 @@ LiveInit == Init /\ faults = 0 /\ started = {} /\ partitions = Partitions
 LiveNext ==
     \/ Steps(Kinds) /\ UNCHANGED <<faults, started>>
     \/ Quiet /\ (\E c \in Clients : Start(c)) /\ UNCHANGED faults
-    \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1 /\ UNCHANGED started
+    \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ UNCHANGED started
 
 LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ WF_liveVars(Helpful)
 

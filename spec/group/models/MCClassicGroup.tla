@@ -92,7 +92,7 @@ Processes ==
 \* What a consumer would be told that it does not know.
 Tells(c, b) ==
     HeartbeatError(b, c, [member |-> consumer[c].member, generation |-> consumer[c].generation]) \notin
-        {"NONE"} \cup (IF consumer[c].rejoin THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
+        {"NONE"} \cup (IF consumer[c].rejoin \/ consumer[c].state # "STABLE" THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
 
 Send ==
     \/ \E c \in Clients, b \in Servers : SendJoin(c, b)
