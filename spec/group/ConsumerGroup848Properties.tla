@@ -1,0 +1,243 @@
+--------------------- MODULE ConsumerGroup848Properties ---------------------
+(***************************************************************************)
+(* What a group of KIP-848 must never do: state properties (INVARIANT),    *)
+(* step properties (PROPERTY [][...]_vars), and what holds once faults     *)
+(* have stopped and everything has settled (Quiescent...), which stands in *)
+(* for liveness on traces. ConsumerGroup848Properties.cfg is the audit's.  *)
+(***************************************************************************)
+EXTENDS ConsumerGroup848
+
+-----------------------------------------------------------------------------
+(* States *)
+
+\* The group as the broker in office holds it. (Who leads the partition always serves: loading is one step.)
+Coordinator == group[office.broker]
+MemberOf(c) == Coordinator.members[consumer[c].member]
+
+\* The coordinator takes c for a member that may go on: its epoch is the member's, or the one before and it owns no more than the
+\* member is assigned.
+Unfenced(c) ==
+    /\ consumer[c].running /\ consumer[c].memberEpoch > 0
+    /\ consumer[c].member \in Present(Coordinator)
+    /\ \/ consumer[c].memberEpoch = MemberOf(c).memberEpoch
+       \/ /\ consumer[c].memberEpoch = MemberOf(c).previousMemberEpoch
+          /\ consumer[c].owned \subseteq PartitionsOf(MemberOf(c).assigned)
+
+\* c reads p, and nobody has fenced it.
+ActivelyOwns(c, p) == p \in consumer[c].owned /\ Unfenced(c)
+
+\* No partition is actively owned by two consumers.
+OneActiveOwner ==
+    \A p \in Partitions : \A c, d \in Clients : ActivelyOwns(c, p) /\ ActivelyOwns(d, p) => c = d
+
+\* Who actively owns a partition holds it, as far as the coordinator knows: nobody else will get it.
+OwnedIsHeld ==
+    \A c \in Clients : \A p \in Partitions : ActivelyOwns(c, p) => p \in Holds(MemberOf(c))
+
+HeldOnce(g) == \A m, n \in MemberIds : Holds(g.members[m]) \cap Holds(g.members[n]) # {} => m = n
+
+\* No partition is assigned to two members, or to one while another still has to revoke it: in a coordinator's memory and on the log.
+PartitionHeldOnce == HeldOnce(storedGroup) /\ \A b \in Brokers : HeldOnce(group[b])
+
+\* A partition has an epoch if and only if a member holds it, and it is that member's.
+PartitionEpochsMatch ==
+    \A b \in Brokers : \A p \in Partitions :
+        LET holders == {m \in MemberIds : p \in Holds(group[b].members[m])} IN
+        /\ partitionEpoch[b][p] = -1 <=> holders = {}
+        /\ \A m \in holders : partitionEpoch[b][p] = group[b].members[m].memberEpoch
+
+\* Members follow the target assignment, which follows the group.
+EpochsInOrder ==
+    \A b \in Brokers :
+        LET g == group[b] IN
+        /\ g.assignmentEpoch <= g.groupEpoch
+        /\ \A m \in Present(g) : g.members[m].memberEpoch <= g.assignmentEpoch
+
+\* Nobody waits for an assignment in a group without members.
+EmptyGroupIsSettled ==
+    \A b \in Brokers : Present(group[b]) = {} => group[b].assignmentEpoch = group[b].groupEpoch
+
+\* A target assignment gives each partition to one member, and all that is known and subscribed to is given.
+TargetIsValid ==
+    \A b \in Brokers :
+        LET g == group[b] IN
+        /\ \A m, n \in MemberIds : g.target[m] \cap g.target[n] # {} => m = n
+        /\ \A m \in MemberIds : g.target[m] # {} => m \in Present(g)
+        /\ g.groupEpoch = g.assignmentEpoch => UNION {g.target[m] : m \in MemberIds} = g.metadata
+
+\* An instance is one member.
+OneMemberPerInstance ==
+    \A b \in Brokers : Cardinality({m \in Present(group[b]) : group[b].members[m].static}) <= 1
+
+\* What the coordinator holds is what its successor would replay.
+LiveIsReplay ==
+    LET b == office.broker IN
+    /\ offsets[b] = storedOffsets
+    /\ Coordinator = ReplayGroup(appended[b], storedGroup)
+    /\ partitionEpoch[b] = EpochsOf(Coordinator)
+
+\* What a consumer was told is committed: the next coordinator has heard of it.
+ToldIsCommitted ==
+    \A c \in Clients :
+        consumer[c].running /\ consumer[c].memberEpoch > 0 /\ consumer[c].member \in Present(storedGroup) =>
+            storedGroup.members[consumer[c].member].memberEpoch = -2
+            \/ consumer[c].memberEpoch <= storedGroup.members[consumer[c].member].memberEpoch
+
+\* A member's state says what it has to do.
+GroupWellFormed ==
+    \A b \in Brokers :
+        LET g == group[b] IN
+        /\ ~Serving(b) => g = NoGroup
+        /\ \A m \in Present(g) :
+            LET member == g.members[m] IN
+            /\ m <= issued
+            /\ member.subscription # {}
+            /\ PartitionsOf(member.assigned) \cap PartitionsOf(member.revoking) = {}
+            /\ member.state # "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) = {}
+            /\ member.state = "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) # {} \/ member.memberEpoch = -2
+            /\ member.state = "STABLE" /\ member.memberEpoch = g.assignmentEpoch => PartitionsOf(member.assigned) = g.target[m]
+
+-----------------------------------------------------------------------------
+(* Steps *)
+
+\* A group's epochs never decrease, nor a member's while it stays (but -2, when a static one leaves), nor the coordinator's.
+EpochsMonotoneStep ==
+    /\ office'.epoch >= office.epoch
+    /\ storedGroup'.groupEpoch >= storedGroup.groupEpoch
+    /\ storedGroup'.assignmentEpoch >= storedGroup.assignmentEpoch
+    /\ \A b \in Brokers : epoch'[b] = epoch[b] =>
+        /\ group'[b].groupEpoch >= group[b].groupEpoch
+        /\ group'[b].assignmentEpoch >= group[b].assignmentEpoch
+        /\ \A m \in Present(group[b]) : group'[b].members[m].present =>
+            group'[b].members[m].memberEpoch \in {-2} \cup group[b].members[m].memberEpoch..MaxGroupEpoch
+EpochsMonotone == [][EpochsMonotoneStep]_vars
+
+\* A heartbeat that is taken comes from a member, in its epoch or one that the member may be in still, or from one that joins;
+\* a static one from who is mapped to its instance.
+CurrentAt(b, c, request) ==
+    LET member == group[b].members[request.member] IN
+    \/ request.memberEpoch = 0
+    \/ /\ member.present
+       /\ c \in Static => request.member = InstanceMember(group[b])
+       /\ \/ request.memberEpoch = member.memberEpoch
+          \/ /\ request.memberEpoch = member.previousMemberEpoch /\ request.reports
+             /\ request.owned \subseteq PartitionsOf(member.assigned)
+AcceptedIsCurrentStep ==
+    \A c \in Clients :
+        LET taken == heartbeatRpc'[c].type = "waiting" \/ (heartbeatRpc'[c].type = "answered" /\ heartbeatRpc'[c].error = "NONE") IN
+        heartbeatRpc[c].type = "heartbeat" /\ taken => CurrentAt(heartbeatRpc[c].broker, c, heartbeatRpc[c])
+AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
+
+\* Who joins is never fenced for its epoch, nor told that its own instance is taken.
+JoiningIsNotFencedStep ==
+    \A c \in Clients :
+        heartbeatRpc[c].type = "heartbeat" /\ heartbeatRpc'[c].type = "answered" /\ heartbeatRpc[c].memberEpoch = 0 =>
+            /\ heartbeatRpc'[c].error # "FENCED_MEMBER_EPOCH"
+            /\ heartbeatRpc'[c].error = "UNRELEASED_INSTANCE_ID" =>
+                InstanceMember(group[heartbeatRpc[c].broker]) # heartbeatRpc[c].member
+JoiningIsNotFenced == [][JoiningIsNotFencedStep]_vars
+
+\* An instance's member is replaced only after it has left.
+InstanceNotStolenStep ==
+    \A b \in Brokers :
+        LET m == InstanceMember(group[b])
+            n == InstanceMember(group'[b]) IN
+        epoch'[b] = epoch[b] /\ m # 0 /\ n # 0 /\ m # n => group[b].members[m].memberEpoch = -2
+InstanceNotStolen == [][InstanceNotStolenStep]_vars
+
+\* The coordinator in office accepts a commit for a partition only of who holds it, and since no later than the commit's epoch.
+AcceptsCommit(c, request, n) ==
+    /\ request.broker = office.broker
+    /\ Len(appended'[office.broker]) > Len(appended[office.broker])
+    /\ appended'[office.broker][n].type = "offsets"
+CommitOfHolderStep ==
+    \A c \in Clients :
+        LET b       == office.broker
+            n       == Len(appended'[b])
+            late    == stray[c].type = "commit" /\ stray'[c].type = "idle"
+            prompt  == offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing"
+            request == IF late THEN stray[c] ELSE offsetRpc[c] IN
+        late \/ prompt =>
+            (AcceptsCommit(c, request, n) =>
+                \A p \in Partitions : appended'[b][n].offsets[p] >= 0 =>
+                    AssignmentEpoch(Coordinator.members[request.member], p) \in 0..request.memberEpoch)
+CommitOfHolder == [][CommitOfHolderStep]_vars
+
+\* No commit is accepted for a partition that another consumer actively owns.
+CommitOfOwnerStep ==
+    \A c \in Clients :
+        LET b       == office.broker
+            n       == Len(appended'[b])
+            late    == stray[c].type = "commit" /\ stray'[c].type = "idle"
+            prompt  == offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing"
+            request == IF late THEN stray[c] ELSE offsetRpc[c] IN
+        late \/ prompt =>
+            (AcceptsCommit(c, request, n) =>
+                \A p \in Partitions : appended'[b][n].offsets[p] >= 0 => ~\E d \in Clients \ {c} : ActivelyOwns(d, p))
+CommitOfOwner == [][CommitOfOwnerStep]_vars
+
+\* Kafka's edges between a member's states.
+Edge(from, to) ==
+    CASE from = "STABLE"                -> to \in {"UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"}
+      [] from = "UNREVOKED_PARTITIONS"  -> to \in {"STABLE", "UNRELEASED_PARTITIONS"}
+      [] from = "UNRELEASED_PARTITIONS" -> to \in {"STABLE", "UNREVOKED_PARTITIONS"}
+\* A member in its state stays in its epoch, but a stable one.
+LegalStateEdgesStep ==
+    \A b \in Brokers : epoch'[b] = epoch[b] =>
+        \A m \in Present(group[b]) : group'[b].members[m].present =>
+            LET old == group[b].members[m]
+                new == group'[b].members[m] IN
+            /\ new.state # old.state => Edge(old.state, new.state)
+            /\ new.state = "UNREVOKED_PARTITIONS" /\ old.state # new.state => new.memberEpoch = old.memberEpoch \/ old.memberEpoch = -2
+LegalStateEdges == [][LegalStateEdgesStep]_vars
+
+\* A member gets a partition only after whoever held it has given it up: acknowledged, left, or removed.
+AssignmentFollowsReleaseStep ==
+    \A b \in Brokers : epoch'[b] = epoch[b] =>
+        \A m \in MemberIds : \A p \in PartitionsOf(group'[b].members[m].assigned) \ Holds(group[b].members[m]) :
+            \A n \in Present(group[b]) \ {m} :
+                p \in Holds(group[b].members[n]) => group[b].members[n].memberEpoch = -2 /\ ~group'[b].members[n].present
+AssignmentFollowsRelease == [][AssignmentFollowsReleaseStep]_vars
+
+\* A consumer takes a partition only after its owner has given it up, or is fenced. (Who is fenced itself may take what it was
+\* given before: it cannot commit.)
+AssignmentFollowsRevocationStep ==
+    \A c \in Clients : \A p \in consumer'[c].owned \ consumer[c].owned :
+        Unfenced(c) => \A d \in Clients \ {c} : ~ActivelyOwns(d, p)
+AssignmentFollowsRevocation == [][AssignmentFollowsRevocationStep]_vars
+
+\* The committed offsets change only by a commit that the coordinator accepted: the oldest of its batches, or one that its
+\* successor has.
+CommittedByAcceptedStep ==
+    storedOffsets' # storedOffsets =>
+        \E i \in 1..Len(appended[office.broker]) :
+            /\ i > 1 => office' # office
+            /\ appended[office.broker][i].type = "offsets"
+            /\ \A p \in Partitions : storedOffsets'[p] # storedOffsets[p] =>
+                    \E j \in 1..i : appended[office.broker][j].type = "offsets"
+                                    /\ appended[office.broker][j].offsets[p] = storedOffsets'[p]
+CommittedByAccepted == [][CommittedByAcceptedStep]_vars
+
+-----------------------------------------------------------------------------
+(* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
+
+\* The group is assigned, every member has what it should, and nobody but running consumers is in it.
+QuiescentGroupSettled ==
+    /\ Coordinator.groupEpoch = Coordinator.assignmentEpoch
+    /\ Coordinator.metadata = {p \in partitions : \E m \in Present(Coordinator) : p \in Coordinator.members[m].subscription}
+    /\ Present(Coordinator) = {consumer[c].member : c \in {x \in Clients : consumer[x].running}}
+    /\ \A m \in Present(Coordinator) :
+        /\ Coordinator.members[m].state = "STABLE" /\ Coordinator.members[m].memberEpoch = Coordinator.assignmentEpoch
+
+\* Every running consumer has what the coordinator gave it, and all that somebody subscribes to is given.
+QuiescentAllOwned ==
+    /\ \A c \in Clients : consumer[c].running =>
+        /\ Unfenced(c) /\ consumer[c].state = "STABLE"
+        /\ consumer[c].owned = PartitionsOf(MemberOf(c).assigned)
+    /\ \A p \in partitions :
+        (\E c \in Clients : consumer[c].running /\ p \in consumer[c].subscription) =>
+            \E c \in Clients : consumer[c].running /\ p \in consumer[c].owned
+
+\* Everything that was appended has committed.
+QuiescentAllCommitted == appended[office.broker] = <<>>
+=============================================================================
