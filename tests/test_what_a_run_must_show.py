@@ -381,17 +381,26 @@ def test_traces_that_were_not_audited_and_replays_that_were_not_made(specificati
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def lines(monkeypatch: pytest.MonkeyPatch, found: clean.CleanRun, dead: Killed, by_tlc: Outcome | None) -> list[bool]:
-    """Which lines of the closing table are as expected, the traces' and the kill matrix's."""
+def lines(
+    monkeypatch: pytest.MonkeyPatch,
+    found: clean.CleanRun,
+    dead: Killed,
+    by_tlc: Outcome | None,
+    parts: list[clean.CleanRun] | None = None,
+) -> list[bool]:
+    """Which lines of the closing table are as expected, the traces', a composition's and the kill matrix's."""
     monkeypatch.setattr(session, "spark_session", lambda _master: contextlib.nullcontext())
+    together = protocols.Composition("together", "", {"one": SHOWN, "other": SHOWN})
     monkeypatch.setattr(protocols, "protocols", lambda: {"twophase": SHOWN})
+    monkeypatch.setattr(protocols, "compositions", lambda: {"together": together})
     monkeypatch.setattr(zoo, "rows", lambda: [dead.row])
     monkeypatch.setattr(clean, "clean_run", lambda *_: found)
+    monkeypatch.setattr(clean, "composed_run", lambda *_: parts or [found, found])
     monkeypatch.setattr(matrix, "kill", lambda *_: [dead])
     arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False)
     outcomes = [by_tlc] if by_tlc else []
     made = command.trace_lines(arguments, Console(file=io.StringIO()), outcomes)
-    assert [line.what for line in made] == ["twophase traces", "kill matrix"]
+    assert [line.what for line in made] == ["twophase traces", "together traces", "kill matrix"]
     return [line.ok for line in made]
 
 
@@ -399,13 +408,21 @@ def test_each_line_of_the_closing_table_turns_red(
     specification: Specification, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good, dead = cleaned(specification, sound()), killed(specification, row(), hasty)
-    assert lines(monkeypatch, good, dead, outcome()) == [True, True]
-    assert lines(monkeypatch, cleaned(specification, [nothing()]), dead, outcome()) == [False, True]
-    assert lines(monkeypatch, cleaned(specification, sound(), {"bad.loss": 1}), dead, outcome()) == [False, True]
-    assert lines(monkeypatch, good, killed(specification, row(), nothing), outcome()) == [True, False]
-    assert lines(monkeypatch, good, dead, None) == [True, False]
+    bad, wrong = cleaned(specification, [nothing()]), cleaned(specification, sound(), {"bad.loss": 1})
+    assert lines(monkeypatch, good, dead, outcome()) == [True, True, True]
+    assert lines(monkeypatch, bad, dead, outcome(), [good, good]) == [False, True, True]
+    assert lines(monkeypatch, wrong, dead, outcome(), [good, good]) == [False, True, True]
+    assert lines(monkeypatch, good, dead, outcome(), [good, wrong]) == [True, False, True]
+    assert lines(monkeypatch, good, killed(specification, row(), nothing), outcome()) == [True, True, False]
+    assert lines(monkeypatch, good, dead, None) == [True, True, False]
     flagged = cleaned(specification, [*sound(), hasty()])
-    assert lines(monkeypatch, flagged, dead, outcome()) == [False, False]
+    assert lines(monkeypatch, flagged, dead, outcome(), [good, flagged]) == [False, False, False]
+
+
+def test_what_must_happen_in_some_run_is_missed(specification: Specification) -> None:
+    assert cleaned(specification, sound(), {"some.fail-over": 1}).ok
+    never = cleaned(specification, sound(), {"some.fail-over": 0})
+    assert never.complaints == ("no trace with fail-over",)
 
 
 @pytest.mark.parametrize(("second", "code"), [(True, 0), (False, 1)])

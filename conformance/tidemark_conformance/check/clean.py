@@ -18,8 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemark_conformance.check.audit import Options, audit
-from tidemark_conformance.check.generate import MANIFEST, Generated, generate
-from tidemark_conformance.check.protocols import Protocol
+from tidemark_conformance.check.generate import (
+    MANIFEST,
+    SEEDS_PER_PART,
+    Generated,
+    Output,
+    generate,
+    generate_together,
+)
+from tidemark_conformance.check.protocols import Composition, Protocol
 from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.check.shipping import sources
 from tidemark_conformance.paths import cache_root
@@ -40,6 +47,8 @@ IN_USE_S = 3600
 """Seconds after the last part was written, or the last audit began, in which a run may still be in use by somebody."""
 GOOD = "good."
 """A fact whose name starts so counts what must happen in every run (it equals the number of traces)."""
+SOME = "some."
+"""A fact whose name starts so counts what must happen in some run."""
 HEALED = "healed"
 """The fact that counts the traces whose faults have stopped: as many must be judged by the quiescence properties."""
 
@@ -103,6 +112,60 @@ def clean_run(
     return CleanRun(protocol.name, run, result, found, simulated_s)
 
 
+def composed_run(
+    session: SparkSession,
+    composition: Composition,
+    traces: int,
+    steps: int,
+    oracle: int,
+    shown: Callable[[str], AbstractContextManager[Progress]] = lambda _: nullcontext(Silent()),
+) -> list[CleanRun]:
+    """Simulate (or find) `traces` runs of a composition once, and audit each part's traces by its own specification.
+
+    Every part must pass whole; that its every action is seen is asked of its protocol's own run. Arguments and errors
+    as of `clean_run`.
+    """
+    specifications = {name: judging(part) for name, part in composition.parts.items()}
+    headers = {
+        name: schema_of(specification).with_nodes(composition.nodes(name))
+        for name, specification in specifications.items()
+    }
+    judges = [
+        (one.hash, sorted((name, show(value)) for name, value in one.constants.items()))
+        for one in specifications.values()
+    ]
+    settings: dict[str, Json] = {
+        "protocol": composition.name,
+        "steps": steps,
+        "code": _digest(composition),
+        "parts": repr(judges),
+    }
+    folders = {
+        name: _folder(f"{composition.name}-{name}", settings | {"traces": traces}, specification)
+        for name, specification in specifications.items()
+    }
+    started = time.monotonic()
+    with shown(f"simulating {composition.name}") as progress:
+        runs = generate_together(
+            composition.make_simulator(headers, steps=steps),
+            range(traces),
+            {name: Output(folders[name], headers[name]) for name in headers},
+            settings,
+            session=session,
+            progress=progress,
+            seeds_per_part=max(1, min(SEEDS_PER_PART, traces // 2)),
+            packages=composition.packages(),
+        )
+    simulated_s = time.monotonic() - started
+    found = []
+    for name, specification in specifications.items():
+        with shown(f"auditing {name} of {composition.name}") as progress:
+            result = audit(session, [str(folders[name])], specification, Options(oracle=oracle), progress)
+        wrong = tuple(_amiss(specification, runs[name], result, oracle))
+        found.append(CleanRun(name, runs[name], result, wrong, simulated_s))
+    return found
+
+
 def judging(protocol: Protocol) -> Specification:
     """The specification that judges an unflawed run, with its `FlawActions` if it has any."""
     texts = {name: text for name, (_, text) in modules.closure(protocol.spec).items()}
@@ -116,10 +179,7 @@ def complaints(
 
     `oracle`: how many passing traces TLC was asked to replay.
     """
-    if result.traces != run.traces:
-        yield f"{run.traces:,} traces were simulated, but {result.traces:,} audited"
-    if result.oracle.replayed < min(oracle, result.passed):
-        yield f"TLC replayed {result.oracle.replayed} traces of the {min(oracle, result.passed)} that it was asked for"
+    yield from _amiss(specification, run, result, oracle)
     flaws = flaw_actions(specification)
     shown = {f"action {action}": taken for action, (taken, _) in result.actions.items() if action not in flaws}
     shown |= {f"rule {rule} held": held for rule, (held, _) in result.rules.items()}
@@ -135,6 +195,14 @@ def complaints(
     for action in flaws & result.actions.keys():
         if result.actions[action][0]:
             yield f"{action} is taken, though it needs a rule out of force"
+
+
+def _amiss(specification: Specification, run: Generated, result: AuditResult, oracle: int) -> Iterable[str]:
+    """What was not judged, and what the simulator's own client found."""
+    if result.traces != run.traces:
+        yield f"{run.traces:,} traces were simulated, but {result.traces:,} audited"
+    if result.oracle.replayed < min(oracle, result.passed):
+        yield f"TLC replayed {result.oracle.replayed} traces of the {min(oracle, result.passed)} that it was asked for"
     if specification.quiescence and not result.quiescent:
         yield "no trace declares its faults stopped, so no quiescence property has judged anything"
     if run.facts.get(HEALED, result.quiescent) != result.quiescent:
@@ -144,6 +212,8 @@ def complaints(
             yield f"{number:,} x {name.removeprefix(BAD)}"
         if name.startswith(GOOD) and number != run.traces:
             yield f"{run.traces - number:,} traces without {name.removeprefix(GOOD)}"
+        if name.startswith(SOME) and not number:
+            yield f"no trace with {name.removeprefix(SOME)}"
 
 
 def flaw_actions(specification: Specification) -> frozenset[str]:
@@ -171,8 +241,8 @@ def _folder(protocol: str, settings: dict[str, Json], specification: Specificati
     return folder
 
 
-def _digest(protocol: Protocol) -> str:
-    """Of the sources of the packages that simulate a protocol."""
+def _digest(protocol: Protocol | Composition) -> str:
+    """Of the sources of the packages that simulate it."""
     hashed = hashlib.sha256()
     for place in (place for package in protocol.packages() for place in sources(package)):
         for file in [place] if place.is_file() else sorted(place.rglob("*.py")):

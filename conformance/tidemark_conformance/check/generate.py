@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,19 @@ Simulator = Callable[[int], Simulated]
 one."""
 
 
+Composed = Callable[[int], Mapping[str, Simulated]]
+"""From a seed to the traces of one run in the terms of several specifications, by the name of the part. It travels as
+a `Simulator` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the traces of a part go (a folder that every worker sees), and the header that they begin with."""
+
+    folder: Path
+    header: Header
+
+
 @dataclass(frozen=True, slots=True)
 class Generated:
     """A finished run: its parts in order of seeds, traces, steps, summed facts, and how many parts were there
@@ -78,21 +92,57 @@ def generate(
     simulator is made of (`Protocol.packages`), which travels to the workers of a cluster. Raises Unusable when
     `out` holds a run with other settings, or traces that are no run.
     """
+    made = generate_together(
+        partial(_alone, simulator),
+        seeds,
+        {"": Output(out, header)},
+        settings,
+        session=session,
+        progress=progress,
+        seeds_per_part=seeds_per_part,
+        packages=packages,
+    )
+    return made[""]
+
+
+def _alone(simulator: Simulator, seed: int) -> Mapping[str, Simulated]:
+    """A run of which one specification speaks."""
+    return {"": simulator(seed)}
+
+
+def generate_together(
+    simulator: Composed,
+    seeds: range,
+    outputs: Mapping[str, Output],
+    settings: Mapping[str, Json],
+    *,
+    session: SparkSession | None = None,
+    progress: Progress | None = None,
+    seeds_per_part: int = SEEDS_PER_PART,
+    packages: Sequence[str] = (),
+) -> dict[str, Generated]:
+    """Simulate `seeds` once, and write every part's traces to its own folder, as `generate` does.
+
+    `outputs`: by the names of the parts that `simulator` hands out. Raises as `generate` does.
+    """
     if seeds.step != 1 or len(seeds) == 0:
         raise Unusable(f"cannot simulate the seeds {seeds}: give a number of traces of at least 1")
-    manifest = {
-        "seeds": [seeds.start, seeds.stop],
-        "seeds_per_part": seeds_per_part,
-        "settings": dict(settings),
-        "header": header.to_json(),
-    }
-    _open_run(out, manifest)
+    for output in outputs.values():
+        manifest = {
+            "seeds": [seeds.start, seeds.stop],
+            "seeds_per_part": seeds_per_part,
+            "settings": dict(settings),
+            "header": output.header.to_json(),
+        }
+        _open_run(output.folder, manifest)
     ranges = [
         (first, min(first + seeds_per_part, seeds.stop)) for first in range(seeds.start, seeds.stop, seeds_per_part)
     ]
-    missing = [one for one in ranges if not _part(out, *one).is_file()]
-    _simulate_all(Job(simulator, missing, str(out.resolve()), header.text()), header, session, progress, packages)
-    return _summary(out, ranges, kept=len(ranges) - len(missing))
+    missing = [one for one in ranges if not all(_part(output.folder, *one).is_file() for output in outputs.values())]
+    texts = {name: (str(output.folder.resolve()), output.header.text()) for name, output in outputs.items()}
+    _simulate_all(Job(simulator, missing, texts), session, progress, packages)
+    kept = len(ranges) - len(missing)
+    return {name: _summary(output.folder, ranges, kept) for name, output in outputs.items()}
 
 
 def _open_run(out: Path, manifest: dict[str, Json]) -> None:
@@ -141,25 +191,28 @@ def _part(out: Path, first: int, stop: int) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that a worker must know: the simulator, the ranges of seeds (one per part), the folder, and the header."""
+    """All that a worker must know: the simulator, the ranges of seeds (one per part of a folder), and per name of a
+    trace of a run its folder and its header."""
 
-    simulator: Simulator
+    simulator: Composed
     ranges: Sequence[tuple[int, int]]
-    folder: str
-    header: str
+    outputs: Mapping[str, tuple[str, str]]
+
+    def opened(self) -> dict[str, Output]:
+        """The outputs, with their headers read."""
+        return {name: Output(Path(folder), parse_header(text, folder)) for name, (folder, text) in self.outputs.items()}
 
 
-def _simulate_all(
-    job: Job, header: Header, session: SparkSession | None, progress: Progress | None, packages: Sequence[str]
-) -> None:
+def _simulate_all(job: Job, session: SparkSession | None, progress: Progress | None, packages: Sequence[str]) -> None:
     if not job.ranges:
         return
     total = len(job.ranges)
     if session is None:
+        outputs = job.opened()
         for done, (first, stop) in enumerate(job.ranges):
             if progress is not None:
                 progress.update(done, total)
-            simulate_part(job.simulator, first, stop, _part(Path(job.folder), first, stop), header)
+            simulate_part(job.simulator, first, stop, outputs)
         return
     from tidemark_conformance.check.session import readable_errors, run_with_progress
     from tidemark_conformance.check.shipping import partition_work
@@ -167,7 +220,7 @@ def _simulate_all(
 
     work = partition_work(session, simulate_partition, job, packages)
     parts = session.range(0, total, 1, total).mapInArrow(work, "id long")
-    with readable_errors(f"the seeds of {job.folder}"):
+    with readable_errors(f"the seeds of {', '.join(folder for folder, _ in job.outputs.values())}"):
         run_with_progress(session, parts.collect, progress or Silent())
 
 
@@ -175,28 +228,34 @@ def simulate_partition(job: Job) -> Partition:
     """The function for `mapInArrow` over the numbers of ranges: it writes their parts and hands the numbers back."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        header = parse_header(job.header, job.folder)
+        outputs = job.opened()
         for batch in batches:
             for index in batch.column(0).to_pylist():
                 first, stop = job.ranges[index]
-                simulate_part(job.simulator, first, stop, _part(Path(job.folder), first, stop), header)
+                simulate_part(job.simulator, first, stop, outputs)
             yield batch
 
     return work
 
 
-def simulate_part(simulator: Simulator, first: int, stop: int, path: Path, header: Header) -> None:
-    """Simulate the seeds from `first` up to `stop` (excluded) into one Parquet file."""
+def simulate_part(simulator: Composed, first: int, stop: int, outputs: Mapping[str, Output]) -> None:
+    """Simulate the seeds from `first` up to `stop` (excluded) into one Parquet file for each output."""
     from tidemark_conformance.trace.parquet import PartWriter
 
-    facts: dict[str, int] = {}
-    with PartWriter(path, header) as writer:
+    facts: dict[str, dict[str, int]] = {name: {} for name in outputs}
+    with contextlib.ExitStack() as open_files:
+        writers = {
+            name: open_files.enter_context(PartWriter(_part(output.folder, first, stop), output.header))
+            for name, output in outputs.items()
+        }
         for seed in range(first, stop):
-            run = simulator(seed)
-            writer.add(run.trace, run.steps, run.stream)
-            for name, number in run.facts.items():
-                facts[name] = facts.get(name, 0) + number
-        writer.annotate(FACTS, json.dumps({"steps": writer.steps, "facts": facts}))
+            for name, run in simulator(seed).items():
+                writers[name].add(run.trace, run.steps, run.stream)
+                known = facts[name]
+                for fact, number in run.facts.items():
+                    known[fact] = known.get(fact, 0) + number
+        for name, writer in writers.items():
+            writer.annotate(FACTS, json.dumps({"steps": writer.steps, "facts": facts[name]}))
 
 
 def _summary(out: Path, ranges: list[tuple[int, int]], kept: int) -> Generated:

@@ -11,24 +11,32 @@ name.
     sizes = { 5 = "twophase/TwoPhaseFive.cfg" }    # other sizes, for `tidemark simulate --size`
     [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
     "rule KeepDecision blocked" = "why"
+    [together]                                     # a composition: runs that several specifications judge
+    simulator = "package.module:factory"
+    [together.parts]                               # protocols of this table, each with the cfg by which it judges
+    twophase = "twophase/TwoPhaseFive.cfg"
 
 `factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints
 it), the number of steps that a trace should have, and the name of a flaw or None; `simulate(seed)` returns an object
 with the attributes of `check.generate.Simulated`. `options` are the simulator's own (`profile`, say); one that can take
 `without`, a list of rules to remove, serves `tidemark simulate --without`. Both travel to Spark's workers by pickle.
 The factory's module may define `NODES`, the names of the nodes in its traces.
+
+A composition's `factory(headers, *, steps, **options) -> simulate` gets the header of every part by its name, and
+`simulate(seed)` returns the part's traces by the same names, all with the same id; its module may define
+`nodes_of(part)`.
 """
 
 from __future__ import annotations
 
 import importlib
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance.check.generate import Simulator
+from tidemark_conformance.check.generate import Composed, Simulator
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.trace.header import Header
@@ -56,23 +64,14 @@ class Protocol:
 
     def function(self, named: str) -> Callable[..., Any]:
         """The function that `package.module:name` (one of this protocol's) names; Unusable if there is none."""
-        module, _, attribute = named.partition(":")
-        try:
-            found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as problem:
-            raise Unusable(
-                f"{named} of the protocol {self.name} cannot be loaded ({problem}); "
-                f"correct it in {spec_root() / REGISTRY}"
-            ) from problem
-        return found
+        return _function(self.name, named)
 
     def _factory(self) -> tuple[Any, Callable[..., Simulator]]:
-        factory = self.function(self.simulator)
-        return importlib.import_module(self.simulator.partition(":")[0]), factory
+        return _factory(self.name, self.simulator)
 
     def packages(self) -> tuple[str, ...]:
         """The top-level packages that its simulation is made of: the simulator's, and the one that it simulates."""
-        return tuple(sorted({self.simulator.partition(":")[0].partition(".")[0], "tidemark"}))
+        return _packages(self.simulator)
 
     def nodes(self, size: int | None = None) -> tuple[str, ...]:
         """The names of the nodes in its traces, of a size that is not the default by the module's `nodes_for(size)`."""
@@ -91,13 +90,72 @@ class Protocol:
         return self._factory()[1](header.to_json(), steps=steps, flaw=flaw, **options)
 
 
-def protocols() -> dict[str, Protocol]:
-    """The registered protocols by name; Unusable if the registry cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Runs that several protocols' specifications judge, each its own trace. `parts`: the protocols, with the cfg by
+    which their traces are judged here."""
+
+    name: str
+    simulator: str
+    parts: dict[str, Protocol]
+
+    def packages(self) -> tuple[str, ...]:
+        """The top-level packages that its simulation is made of, as of a protocol."""
+        return _packages(self.simulator)
+
+    def nodes(self, part: str) -> tuple[str, ...]:
+        """The names of the nodes in a part's traces."""
+        nodes_of = getattr(_factory(self.name, self.simulator)[0], "nodes_of", None)
+        return tuple(nodes_of(part)) if nodes_of else self.parts[part].nodes()
+
+    def make_simulator(self, headers: Mapping[str, Header], *, steps: int, **options: Any) -> Composed:
+        """A function from a seed to its traces, by part; `options` go to the factory as they are."""
+        tables = {name: header.to_json() for name, header in headers.items()}
+        made: Composed = _factory(self.name, self.simulator)[1](tables, steps=steps, **options)
+        return made
+
+
+def _function(owner: str, named: str) -> Callable[..., Any]:
+    module, _, attribute = named.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as problem:
+        raise Unusable(
+            f"{named} of the protocol {owner} cannot be loaded ({problem}); correct it in {spec_root() / REGISTRY}"
+        ) from problem
+    return found
+
+
+def _factory(owner: str, named: str) -> tuple[Any, Callable[..., Any]]:
+    """A simulator's module, and its factory."""
+    found = _function(owner, named)
+    return importlib.import_module(named.partition(":")[0]), found
+
+
+def _packages(simulator: str) -> tuple[str, ...]:
+    return tuple(sorted({simulator.partition(":")[0].partition(".")[0], "tidemark"}))
+
+
+def _table() -> dict[str, Any]:
+    """The registry as it stands in its file."""
     path = spec_root() / REGISTRY
     if not path.is_file():
         return {}
     try:
-        table = tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, ValueError) as problem:
+        raise _no_table(problem) from problem
+
+
+def _no_table(problem: Exception) -> Unusable:
+    return Unusable(
+        f"{spec_root() / REGISTRY} is no table of protocols ({problem}); each needs spec, config and simulator"
+    )
+
+
+def protocols() -> dict[str, Protocol]:
+    """The registered protocols by name; Unusable if the registry cannot be read."""
+    try:
         return {
             name: Protocol(
                 name,
@@ -108,12 +166,28 @@ def protocols() -> dict[str, Protocol]:
                 sizes={int(size): spec_root() / config for size, config in entry.get("sizes", {}).items()},
                 unreached=dict(entry.get("unreached", {})),
             )
-            for name, entry in table.items()
+            for name, entry in _table().items()
+            if "parts" not in entry
         }
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise Unusable(
-            f"{path} is no table of protocols ({problem}); each needs spec, config and simulator"
-        ) from problem
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise _no_table(problem) from problem
+
+
+def compositions() -> dict[str, Composition]:
+    """The registered compositions by name; Unusable if the registry cannot be read, or for a part that it has not."""
+    known = protocols()
+    try:
+        return {
+            name: Composition(
+                name,
+                entry["simulator"],
+                {part: replace(known[part], config=spec_root() / config) for part, config in entry["parts"].items()},
+            )
+            for name, entry in _table().items()
+            if "parts" in entry
+        }
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise _no_table(problem) from problem
 
 
 def protocol(name: str) -> Protocol:

@@ -2,6 +2,8 @@
 
 A protocol may come in more sizes than one: `sizes = { 5 = "replication/ReplicationFiveBrokers.cfg" }` in its entry of
 `spec/protocols.toml` names a cfg for each, and its simulator's module then has `nodes_for(size)`.
+
+Of a composition (an entry with `parts`) every run is a trace of each part, in a folder of the part's name.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from typing import Any
 
 from rich.console import Console
 
-from tidemark_conformance.check.generate import Generated, generate
-from tidemark_conformance.check.protocols import Protocol, protocol
+from tidemark_conformance.check.generate import Generated, Output, generate, generate_together
+from tidemark_conformance.check.protocols import Composition, Protocol, compositions, protocol
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.report.progress import Progress, progress
@@ -29,7 +31,7 @@ ON_SPARK = 20_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark simulate`."""
-    parser.add_argument("protocol", metavar="PROTOCOL", help="a protocol of spec/protocols.toml")
+    parser.add_argument("protocol", metavar="PROTOCOL", help="a protocol or composition of spec/protocols.toml")
     parser.add_argument("--traces", type=int, required=True, metavar="N", help="how many traces, one per seed")
     parser.add_argument("--steps", type=int, default=50, metavar="S", help="recorded steps per trace, about (50)")
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="the first seed (0)")
@@ -49,6 +51,9 @@ def run(args: argparse.Namespace) -> int:
     """Simulate; 0, or 1 when the simulator's own client found what must not happen in a run with all rules."""
     if args.traces < 1 or args.steps < 1 or args.seed < 0:
         raise Unusable("--traces and --steps must be at least 1, and --seed at least 0; give such numbers")
+    together = compositions().get(args.protocol)
+    if together is not None:
+        return _run_together(args, together)
     known = protocol(args.protocol)
     if args.size is not None:
         known = known.sized(args.size)
@@ -61,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             made = _simulate(args, known, schema, args.output, bar)
         else:
             made = _as_ndjson(args, known, schema, bar)
-    return _report(args, made, time.monotonic() - started)
+    return _report(args, made, time.monotonic() - started, args.output)
 
 
 def _without(args: argparse.Namespace) -> list[str]:
@@ -76,17 +81,47 @@ def _simulate(args: argparse.Namespace, known: Protocol, schema: Schema, out: Pa
     header = schema.with_nodes(known.nodes(args.size))
     simulator = known.make_simulator(header, steps=args.steps, flaw=args.flaw, **options)
     settings = {"protocol": known.name, "steps": args.steps, "flaw": args.flaw, **options}
-    seeds = range(args.seed, args.seed + args.traces)
-    if args.master is None and args.traces < ON_SPARK:
-        context: Any = nullcontext(None)
-    else:
-        from tidemark_conformance.check.session import spark_session
-
-        context = spark_session(args.master)
-    with context as session:
+    with _workers(args) as session:
         return generate(
-            simulator, seeds, out, header, settings, session=session, progress=bar, packages=known.packages()
+            simulator, _seeds(args), out, header, settings, session=session, progress=bar, packages=known.packages()
         )
+
+
+def _seeds(args: argparse.Namespace) -> range:
+    return range(args.seed, args.seed + args.traces)
+
+
+def _workers(args: argparse.Namespace) -> Any:
+    """Spark where it is asked for, or worth its start; else None."""
+    if args.master is None and args.traces < ON_SPARK:
+        return nullcontext(None)
+    from tidemark_conformance.check.session import spark_session
+
+    return spark_session(args.master)
+
+
+def _run_together(args: argparse.Namespace, known: Composition) -> int:
+    """Simulate a composition: every run once, a folder for every part."""
+    if args.size is not None or args.flaw is not None or args.without or args.format != "parquet":
+        raise Unusable(
+            f"{known.name} is a composition: it comes in one size, without flaws, as Parquet; "
+            f"leave those options out, or simulate one of {', '.join(known.parts)}"
+        )
+    options: dict[str, Any] = {} if args.profile is None else {"profile": args.profile}
+    outputs = {
+        name: Output(args.output / name, schema_of(load(part.spec, part.config)).with_nodes(known.nodes(name)))
+        for name, part in known.parts.items()
+    }
+    headers = {name: output.header for name, output in outputs.items()}
+    simulator = known.make_simulator(headers, steps=args.steps, **options)
+    settings = {"protocol": known.name, "steps": args.steps, **options}
+    started = time.monotonic()
+    with progress(f"simulation of {known.name}") as bar, _workers(args) as session:
+        made = generate_together(
+            simulator, _seeds(args), outputs, settings, session=session, progress=bar, packages=known.packages()
+        )
+    seconds = time.monotonic() - started
+    return max(_report(args, made[name], seconds, output.folder) for name, output in outputs.items())
 
 
 def _as_ndjson(args: argparse.Namespace, known: Protocol, schema: Schema, bar: Progress) -> Generated:
@@ -104,13 +139,13 @@ def _as_ndjson(args: argparse.Namespace, known: Protocol, schema: Schema, bar: P
     return made
 
 
-def _report(args: argparse.Namespace, made: Generated, seconds: float) -> int:
+def _report(args: argparse.Namespace, made: Generated, seconds: float, out: Path) -> int:
     console = Console(highlight=False, soft_wrap=True)
     kept = f", {made.kept} parts were there" if made.kept else ""
-    console.print(f"{made.traces:,} traces, {made.steps:,} steps in {seconds:.1f} s in {args.output}{kept}")
+    console.print(f"{made.traces:,} traces, {made.steps:,} steps in {seconds:.1f} s in {out}{kept}")
     for name, number in sorted(made.facts.items()):
         if not name.startswith(("bad.", "good.")):
-            console.print(f"  {number:,} {name}")
+            console.print(f"  {number:,} {name.removeprefix('some.')}")
     bad = {name.removeprefix("bad."): number for name, number in made.facts.items() if name.startswith("bad.")}
     for name, number in sorted(bad.items()):
         if number:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 TRACES, STEPS, ORACLE = 200_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
 
+COMPOSED = 10_000
+"""Runs of each composition; each is a trace of every part."""
+
 WIDTH = 120
 """Characters of a line where the output is no terminal."""
 
@@ -116,6 +119,7 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
             _write(args, f"audit-{name}", found.result.document())
             flags[name] = (found.result.traces, found.result.failed)
             lines.append(_clean_line(found, time.monotonic() - started))
+        lines += [_composed_line(args, console, session, one) for one in protocols.compositions().values()]
         rows = zoo.rows()
         if rows:
             started = time.monotonic()
@@ -132,6 +136,30 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
         if args.deep:
             lines += [_rarity(session, row, known) for row in rows if row.simulation.rarity]
     return lines
+
+
+def _composed_line(args: argparse.Namespace, console: Console, session: Any, composition: Any) -> closing.Line:
+    """The unflawed run of a composition: every part audited by its own specification."""
+    from tidemark_conformance.check import clean
+    from tidemark_conformance.report import audit as audit_report
+
+    started = time.monotonic()
+    name, traces = composition.name, min(COMPOSED, args.traces)
+    parts = clean.composed_run(session, composition, traces, STEPS, ORACLE // 4, progress)
+    for found in parts:
+        audit_report.render(found.result, console)
+        for complaint in found.complaints:
+            console.print(Text(f"{found.protocol} of {name}: {complaint}", style="bold red"))
+        _write(args, f"audit-{name}-{found.protocol}", found.result.document())
+    run = parts[0].run
+    simulated = "simulated before" if run.kept == len(run.parts) else f"simulated in {parts[0].simulated_s:.1f} s"
+    text = f"{run.traces:,} runs, {simulated}; " + "; ".join(
+        f"{found.protocol}: {found.result.steps:,} steps, {found.result.failed:,} flags, "
+        f"{found.result.oracle.replayed} replayed by TLC, {len(found.result.oracle.disagreements)} disagreements"
+        + (f", {len(found.complaints)} complaints" if found.complaints else "")
+        for found in parts
+    )
+    return closing.Line(f"{name} traces", text, all(found.ok for found in parts), time.monotonic() - started)
 
 
 def _rarity(session: Any, row: zoo.Row, known: Mapping[str, Any]) -> closing.Line:

@@ -46,10 +46,25 @@ class ComposedCluster(GroupCluster):
     as payload and offset, oldest first; `committed`: the payloads that coordinators have seen commit, in order;
     `serves`: per broker the process and the leader epoch in which its coordinator serves, None where it does not or has
     forgotten; `office_epoch`: the leader epoch of the coordinator in office; `room`: records that a log may get,
-    `payloads`: how many may be appended in all; `heals`: who waits for a batch to commit runs the partition fairly.
+    `payloads`: how many may be appended in all; `heals`: who waits for a batch to commit runs the partition fairly;
+    `kept`, `dropped`: batches that were not committed at a fail-over and that the successor had, had not; `orphaned`:
+    batches that a deposed coordinator appended.
     """
 
-    __slots__ = ("batches", "committed", "heals", "office_epoch", "payloads", "pending", "replicated", "room", "serves")
+    __slots__ = (
+        "batches",
+        "committed",
+        "dropped",
+        "heals",
+        "kept",
+        "office_epoch",
+        "orphaned",
+        "payloads",
+        "pending",
+        "replicated",
+        "room",
+        "serves",
+    )
 
     def __init__(
         self,
@@ -68,6 +83,7 @@ class ComposedCluster(GroupCluster):
         self.serves: list[tuple[Process, int] | None] = [None] * replicated.count
         self.office_epoch = 0
         self.room = self.payloads = 0
+        self.kept = self.dropped = self.orphaned = 0
         self.heals = False
         process = replicated.hosts[first].up
         if process is not None:
@@ -115,6 +131,7 @@ class ComposedCluster(GroupCluster):
         if outcome.batch:
             payload = FIRST_PAYLOAD + len(self.batches)
             self.batches[payload] = outcome.batch
+            self.orphaned += not self.acting(broker)
             process = self.replicated.hosts[broker].up
             if process is not None:
                 self.pending[broker].append((payload, process.log.end_offset))
@@ -166,6 +183,8 @@ class ComposedCluster(GroupCluster):
         keep = len(found) - known
         if found[known:] != [payload for payload, _ in self.pending[self.log.leader]][:keep]:
             raise LostRecordsReturnedError
+        self.kept += keep
+        self.dropped += len(self.pending[self.log.leader]) - keep
         self._take_office(broker, process)
         self.pending[broker].clear()
         self.committed = found

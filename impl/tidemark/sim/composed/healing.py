@@ -30,10 +30,10 @@ def settle(cluster: ComposedCluster) -> None:
     """The partition comes to rest."""
     replicated = cluster.replicated
     for _ in range(ROUNDS):
-        if at_rest(replicated) or beyond_repair(replicated):
-            break
         fair_round(replicated)
         cluster.observe()
+        if at_rest(replicated) or beyond_repair(replicated):
+            break
 
 
 def _serves(cluster: ComposedCluster) -> bool:

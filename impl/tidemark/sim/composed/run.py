@@ -34,6 +34,8 @@ MIXES = {"mixed": ("chaos", "elections", "members", "chaos", "restarts", "electi
 
 GROUPS_SHARE = 112
 """Of 256 events so many are tried in the group."""
+ELECTION = 4
+"""Partition changes that an election may come to, with the ISR's on the way back."""
 RESERVE = 5
 """Records that the log must still have room for when healing begins."""
 
@@ -41,12 +43,16 @@ RESERVE = 5
 @dataclass(frozen=True, slots=True)
 class ComposedResult:
     """Both traces of a run. `returned`: it ended where records came back that a fail-over had lost; `fail_overs`: how
-    often another broker became the coordinator."""
+    often another broker became the coordinator; `kept`, `dropped`: how many batches that were not committed then it had
+    and had not; `orphaned`: how many batches a deposed coordinator appended."""
 
     replication: SimResult
     group: SimResult
     returned: bool
     fail_overs: int
+    kept: int
+    dropped: int
+    orphaned: int
 
 
 class ComposedSimulator:
@@ -77,6 +83,13 @@ class ComposedSimulator:
     def run(self, seed: int) -> ComposedResult:
         """The traces of a seed."""
         return ComposedRun(self, seed).run()
+
+
+class PartitionRun(Run):
+    """A run of replication whose producers are coordinators; they need room for one more election in the healing."""
+
+    def _room_for_changes(self) -> bool:
+        return len(self.cluster.metadata.partition_changes) < self._metadata_limit - ELECTION
 
 
 class ReplicatedGroupRun(GroupRun):
@@ -121,7 +134,7 @@ class ComposedRun:
         ours, theirs = simulator.simulators[seed % len(simulator.simulators)]
         self.seed = seed
         self.steps = simulator.steps
-        self.partition = Run(ours, seed)
+        self.partition = PartitionRun(ours, seed)
         self.group = ReplicatedGroupRun(theirs, seed, self.partition)
         self.cluster = self.group.composed
         self._bits = Random(f"composed {seed}").getrandbits
@@ -172,6 +185,9 @@ class ComposedRun:
             ),
             returned,
             cluster.log.epoch - 1,
+            cluster.kept,
+            cluster.dropped,
+            cluster.orphaned,
         )
 
     def _chaos(self) -> None:
