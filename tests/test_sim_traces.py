@@ -40,6 +40,18 @@ class Checking(Recorder):
         super().step(*what)
         self.states.append(self.full_state())
 
+    def fetch(self, *what: Any) -> None:
+        super().fetch(*what)
+        self.states.append(self.full_state())
+
+    def alter(self, *what: Any) -> None:
+        super().alter(*what)
+        self.states.append(self.full_state())
+
+    def ends(self, *what: Any) -> None:
+        super().ends(*what)
+        self.states.append(self.full_state())
+
     def blocked(self, *what: Any) -> None:
         super().blocked(*what)
         self.states.append(self.full_state())

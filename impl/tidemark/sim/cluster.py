@@ -105,7 +105,7 @@ class Cluster(Replication):
             return False
         broker.stop_broker()
         self._process_ends(broker_id, "stopped")
-        self.recorder.step("StopBroker", broker_id)
+        self.recorder.ends("StopBroker", broker_id)
         return True
 
     def crash_broker(self, broker_id: BrokerId, keep: int) -> bool:
@@ -123,7 +123,7 @@ class Cluster(Replication):
             return False
         storage.fail(keep)
         self._process_ends(broker_id, "lossy" if loses else "crashed")
-        self.recorder.step("CrashBroker", broker_id, keep)
+        self.recorder.ends("CrashBroker", broker_id, keep)
         return True
 
     def leaves_one_intact(self, broker_id: BrokerId) -> bool:

@@ -10,8 +10,8 @@ all). Units differ in how they are compared:
     ENTRIES    the same of a sequence that changes seldom
     WAITING    the delayed produces of a broker: a map, of which one entry comes or goes
 
-The exchanges have many cells and repeat a lot: a key seen in one is kept as a `Node` (stream.py) with the bytes that
-lead from it to others.
+The exchanges have many cells and repeat a lot: how one stands is kept as a `Standing`, with the bytes of every `Move`
+that was seen to lead on from there.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 
 from tidemark import changes as marks
 from tidemark.cells import CapacityExceeded, Cells
+from tidemark.errors import BrokenInvariant
 from tidemark.replication.abstraction import Abstraction, Table
 from tidemark.sim.stream import (
     BLOCKED,
     STEP,
     VARINT,
+    ZIGZAG,
     CellDifferences,
-    Edge,
-    Node,
     SequenceDifferences,
     difference,
 )
@@ -83,8 +83,36 @@ OF_PAIRS = SequenceDifferences(2)
 OF_CHANGES = SequenceDifferences(4)
 """Of the partition's changes."""
 
-MOST_EDGES = 100_000
-"""So many steps between keys are kept before they are forgotten."""
+MOST_MOVES = 100_000
+"""So many moves of exchanges are kept before they are forgotten."""
+
+
+class Standing:
+    """How an exchange stands, without the records on their way: its cells, and how it has moved on from there, by what
+    tells one move from another."""
+
+    __slots__ = ("cells", "moves")
+
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+        self.moves: dict[Any, Move] = {}
+
+
+class Move:
+    """What an exchange's moving on leads `to`. What is written when no records come or go: `size`, how many cells, as a
+    number and as bytes; `ending`, the bytes behind the place of the tag, which changes with every move; `behind`, the
+    cell behind the last. Else the `tag` alone, the records, and the `rest`. Places count from the tag."""
+
+    __slots__ = ("behind", "count", "ending", "rest", "size", "tag", "to")
+
+    def __init__(self, old: Cells, to: Standing) -> None:
+        self.to = to
+        self.count, first, self.ending, self.behind = difference(old, to.cells, 0)
+        if first or not self.count:
+            raise BrokenInvariant("an exchange moved to where it was")
+        self.size = VARINT[self.count]
+        self.tag = ZIGZAG[to.cells[0]]
+        self.rest = difference(old[1:], to.cells[1:], 1)
 
 
 Written = tuple[int, int, int, Callable[..., Any]]
@@ -126,8 +154,8 @@ class Plan:
             *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],
             *[table.offset("alter") + table.alter_cells * number for number in range(table.count)],
         ]
-        self._nodes: tuple[dict[Cells, Node], dict[Cells, Node]] = {}, {}
-        self._edges = 0
+        self._standings: tuple[dict[Cells, Standing], dict[Cells, Standing]] = {}, {}
+        self._moves = 0
         self._actions = _actions(header, table)
         places = {name: int(entry["offset"]) for name, entry in table.variables.items()}
         ordered = ["metadata", "registered", *sorted(OF_BROKERS, key=places.__getitem__), "fetch", "alter"]
@@ -165,26 +193,26 @@ class Plan:
         )
         return found
 
-    def node(self, number: int, key: Cells) -> Node:
-        """The node of a key of the exchange with this number; fetch exchanges have theirs in common, and so have those
-        with the controller."""
-        nodes = self._nodes[number >= self.fetches]
-        found = nodes.get(key)
-        if found is None:
-            found = nodes[key] = Node(key if number >= self.fetches else self.table.cells_of_fetch(key))
+    def idle(self, fetch: bool) -> Standing:
+        """An exchange in which nothing is outstanding."""
+        return self._standing(fetch, self.table.cells_of_fetch(self.table.idle) if fetch else self.table.alter_idle)
+
+    def move(self, fetch: bool, standing: Standing, what: Any, cells: Cells) -> Move:
+        """A new move of an exchange, to these cells; `what` tells it from others. When there are too many they are
+        forgotten: the next trace begins anew."""
+        self._moves += 1
+        if self._moves > MOST_MOVES:
+            self._moves = 0
+            self._standings = {}, {}
+            self.beginnings.clear()
+        found = standing.moves[what] = Move(standing.cells, self._standing(fetch, cells))
         return found
 
-    def edge(self, number: int, node: Node, key: Cells) -> Edge:
-        """A new edge of a node of the exchange with this number; places count from its first cell. When there are too
-        many edges they are forgotten: the next trace begins with new nodes."""
-        self._edges += 1
-        if self._edges > MOST_EDGES:
-            self._edges = 0
-            self._nodes = {}, {}
-            self.beginnings.clear()
-        other = self.node(number, key)
-        old, new = node.cells, other.cells
-        found = node.edges[key] = Edge(other, difference(old, new, 0), difference(old[1:], new[1:], 1))
+    def _standing(self, fetch: bool, cells: Cells) -> Standing:
+        standings = self._standings[fetch]
+        found = standings.get(cells)
+        if found is None:
+            found = standings[cells] = Standing(cells)
         return found
 
 

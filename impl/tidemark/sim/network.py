@@ -18,18 +18,14 @@ from tidemark.replication.messages import (
 
 
 class FetchConnection:
-    """The fetches of `follower` at `source`: idle, asked, being read, or answered.
+    """The fetches of `follower` at `source`: idle, asked, being read, or answered."""
 
-    `moved` is shared by all connections of a network: who moves on puts its number there.
-    """
+    __slots__ = ("follower", "number", "read", "request", "response", "source")
 
-    __slots__ = ("follower", "moved", "number", "read", "request", "response", "source")
-
-    def __init__(self, number: int, follower: BrokerId, source: BrokerId, moved: list[int]) -> None:
+    def __init__(self, number: int, follower: BrokerId, source: BrokerId) -> None:
         self.number = number
         self.follower = follower
         self.source = source
-        self.moved = moved
         self.request: FetchRequest | None = None
         self.read: PendingRead | None = None
         self.response: FetchResponse | None = None
@@ -37,33 +33,28 @@ class FetchConnection:
     def ask(self, request: FetchRequest) -> None:
         """The request is on its way."""
         self.request = request
-        self.moved.append(self.number)
 
     def begin_read(self, read: PendingRead) -> None:
         """The source has validated the request and will read the bytes later."""
         self.read = read
-        self.moved.append(self.number)
 
     def answer(self, response: FetchResponse) -> None:
         """The response is on its way."""
         self.response = response
         self.read = None
-        self.moved.append(self.number)
 
     def clear(self) -> None:
         """The exchange is over, or the connection broke."""
         self.request = self.read = self.response = None
-        self.moved.append(self.number)
 
 
 class AlterConnection:
     """The AlterPartition exchange of one broker with the controller: idle, asked, or answered."""
 
-    __slots__ = ("moved", "number", "request", "response")
+    __slots__ = ("number", "request", "response")
 
-    def __init__(self, number: int, moved: list[int]) -> None:
+    def __init__(self, number: int) -> None:
         self.number = number
-        self.moved = moved
         self.request: AlterPartitionRequest | None = None
         self.response: AlterPartitionResponse | None = None
 
@@ -75,18 +66,15 @@ class AlterConnection:
     def ask(self, request: AlterPartitionRequest) -> None:
         """The request is on its way."""
         self.request = request
-        self.moved.append(self.number)
 
     def answer(self, response: AlterPartitionResponse) -> None:
         """The reply is on its way."""
         self.request = None
         self.response = response
-        self.moved.append(self.number)
 
     def clear(self) -> None:
         """The exchange is over, or the connection broke."""
         self.request = self.response = None
-        self.moved.append(self.number)
 
 
 class Network:
@@ -94,16 +82,15 @@ class Network:
 
     `fetches[f][s]` is follower f's connection to source s; `alters[b]` broker b's to the controller; `cut[a][b]` holds
     messages from a to b back, with the controller as number `count`; `connections` are all of them, fetches row by row,
-    then alters; `moved`: the numbers of those that moved since somebody last looked.
+    then alters: a connection's number is its place there.
     """
 
-    __slots__ = ("alters", "connections", "count", "cut", "fetches", "moved")
+    __slots__ = ("alters", "connections", "count", "cut", "fetches")
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.moved: list[int] = []
-        self.fetches = [[FetchConnection(f * count + s, f, s, self.moved) for s in range(count)] for f in range(count)]
-        self.alters = [AlterConnection(count * count + b, self.moved) for b in range(count)]
+        self.fetches = [[FetchConnection(f * count + s, f, s) for s in range(count)] for f in range(count)]
+        self.alters = [AlterConnection(count * count + b) for b in range(count)]
         self.connections = [*[connection for row in self.fetches for connection in row], *self.alters]
         self.cut = [[False] * (count + 1) for _ in range(count + 1)]
 

@@ -1,8 +1,9 @@
 """The recorder: after each handler it looks at what changed, maps it to the specification's cells and writes the delta.
 
-encoding.py says what it shares with other recorders of the same trace header, and how units of cells differ. A step
-touches one broker at most, the one that its first parameter names; what it changed is written in the order of the
-cells: the controller's part, that broker's, the exchanges.
+A handler changes one broker at most, the one that its action's first parameter names; what changed is written in the
+order of the cells: the controller's part, that broker's, the exchanges. Brokers and the controller mark what they
+change; of the exchanges each kind of step knows which have moved. encoding.py says what recorders of the same trace
+header share, and how units of cells differ.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
+from tidemark.errors import NONE
 from tidemark.log.storage import Payload
 from tidemark.replication.abstraction import Abstraction, Host
 from tidemark.sim.cluster import Cluster
@@ -25,30 +27,33 @@ from tidemark.sim.encoding import (
     RECORDS,
     WAITING,
     Beginning,
+    Move,
     Plan,
+    Standing,
 )
-from tidemark.sim.stream import STUTTER, VARINT, ZIGZAG, Difference, Node, difference, finished
+from tidemark.sim.network import AlterConnection, FetchConnection
+from tidemark.sim.stream import NO_DIFFERENCE, STUTTER, VARINT, ZIGZAG, Difference, difference, finished
 
 
 class Recorder:
     """Writes one trace of a cluster. `records` counts what was written, the initial state included; `changing` the
     steps that changed something.
 
-    `_kept`, `_metadata`, `_registered`, `_exchanges`, `_batches`: what was written last, per unit a number, a node, a
-    list of elements or a map; `_places` are the exchanges' first cells.
+    What was written last: `_kept`, per unit a number, a few cells, a list of elements or a map; `_metadata`,
+    `_registered`; `_exchanges`, how the exchanges stand, and `_carried`, the cells of the records on their way.
+    `_places` are the exchanges' first cells.
     """
 
     __slots__ = (
-        "_batches",
+        "_carried",
         "_changes",
-        "_connections",
         "_control",
         "_exchanges",
-        "_fetches",
         "_hosts",
+        "_idle",
         "_kept",
         "_metadata",
-        "_moved",
+        "_network",
         "_of_mark",
         "_out",
         "_places",
@@ -56,30 +61,32 @@ class Recorder:
         "_registered",
         "_steps",
         "abstraction",
-        "changing",
         "records",
     )
 
     def __init__(self, plan: Plan, cluster: Cluster) -> None:
         self.abstraction = Abstraction(plan.table, cluster.control, cluster.metadata)
         self.records = 0
-        self.changing = 0
+        self._idle = 0
         self._plan = plan
         self._steps = plan.steps
         self._of_mark = plan.of_mark
         self._places = plan.first_of_exchange
-        self._fetches = plan.fetches
         self._control = cluster.control
         self._hosts: Sequence[Host] = cluster.hosts
         self._changes = [host.changes for host in cluster.hosts]
-        self._connections: Sequence[Any] = cluster.network.connections
-        self._moved = cluster.network.moved
+        self._network = cluster.network
         self._out = bytearray()
         self._kept: list[Any] = []
         self._metadata: Sequence[Any] = ()
-        self._registered: list[tuple[BrokerRegistration | None, Cells]] = []
-        self._exchanges: list[Node] = []
-        self._batches: list[Sequence[Any]] = []
+        self._registered: list[tuple[BrokerRegistration, Cells]] = []
+        self._exchanges: list[Standing] = []
+        self._carried: list[Cells] = []
+
+    @property
+    def changing(self) -> int:
+        """How many steps changed something."""
+        return self.records - 1 - self._idle
 
     # --- records --------------------------------------------------------------------------------------------------
 
@@ -91,10 +98,9 @@ class Recorder:
             plan.beginnings[key] = self._first_record()
         first, kept, self._metadata = plan.beginnings[key]
         self._out = bytearray(first)
-        self._kept, self._registered, self._exchanges, self._batches = [part[:] for part in kept]
+        self._kept, self._registered, self._exchanges, self._carried = [part[:] for part in kept]
         for changes in self._changes:
             changes.mask = 0
-        self._moved.clear()
         self._control.changed = 0
         self.records = 1
 
@@ -107,108 +113,178 @@ class Recorder:
         kept = (
             [copied(unit) for unit in units],
             [(self._control.registrations[host.id], see.registered(host)) for host in hosts],
-            [plan.node(number, self._key(number)) for number in range(len(self._connections))],
-            [()] * len(self._connections),
+            [plan.idle(number < plan.fetches) for number in range(len(self._places))],
+            [()] * plan.fetches,
         )
         return bytes([STUTTER, 0]) + VARINT[count] + VARINT[first] + ending, kept, see.metadata()[:]
 
     def step(self, *what: Any) -> None:
-        """A handler has run: `what` is the action that it is and its parameters' values, the broker first.
+        """A handler has run: `what` is the action that it is and its parameters' values, the broker first. No exchange
+        has moved.
 
-        Raises CapacityExceeded, and then the trace must end as it was before.
+        Raises CapacityExceeded, and then the trace must end as it was before; so do the other kinds of step.
         """
-        out, moved, see, broker = self._out, self._moved, self.abstraction, what[1]
+        out = self._out
         start = len(out)
         out += self._steps.get(what) or self._plan.step(what)
-        size = len(out)
-        out.append(0)
-        count = behind = 0
-        try:
-            if self._control.changed:
-                count, behind = self._write_controller()
-            changes = self._changes[broker]
-            mask = changes.mask
-            if mask:
-                changes.mask = 0
-                host, kept = self._hosts[broker], self._kept
-                for number, place, kind, compute in self._of_mark[broker].get(mask) or self._plan.units_of(
-                    broker, mask
-                ):
-                    new, old = compute(see, host), kept[number]
-                    if kind == NUMBER:
-                        if new != old:
-                            kept[number] = new
-                            out += VARINT[place - behind]
-                            out += ZIGZAG[new]
-                            behind = place + 1
-                            count += 1
-                        continue
-                    if kind == CELLS:
-                        if new == old:
-                            continue
-                        kept[number] = new
-                        cells, first, ending, end = OF_CELLS[old, new]
-                    else:
-                        cells, first, ending, end = self._changed(kind, number, old, new)
-                    if cells:
-                        out += VARINT[place + first - behind]
-                        out += ending
-                        behind = place + end
-                        count += cells
-            if moved:
-                if len(moved) > 1:
-                    moved.sort()
-                for number in moved:
-                    connection, node, place = self._connections[number], self._exchanges[number], self._places[number]
-                    if number < self._fetches:
-                        key = see.fetch(connection)
-                        response = connection.response
-                        batches = () if response is None else response.records
-                    else:
-                        key, batches = see.alter(connection), ()
-                    edge = node.edges.get(key) or self._plan.edge(number, node, key)
-                    self._exchanges[number] = edge.node
-                    cells, first, ending, end = edge.whole
-                    if batches is not self._batches[number]:
-                        old, self._batches[number] = self._batches[number], batches
-                        out += VARINT[place - behind]
-                        out += ZIGZAG[key[0]]
-                        count += 1
-                        behind = place + 1
-                        cells, first, ending, end = OF_PAIRS[0, see.batch_cells(old), see.batch_cells(batches)]
-                        if cells:
-                            out += VARINT[first]
-                            out += ending
-                            count += cells
-                            behind += end
-                        cells, first, ending, end = edge.rest
-                    if cells:
-                        out += VARINT[place + first - behind]
-                        out += ending
-                        behind = place + end
-                        count += cells
-                moved.clear()
-        except CapacityExceeded:
-            del out[start:]
-            raise
-        self.records += 1
-        if count:
-            self.changing += 1
-            if count < 128:
-                out[size] = count
-            else:
-                out[size : size + 1] = VARINT[count]
+        self._finish(start, what[1])
+
+    def fetch(self, connection: FetchConnection, *what: Any) -> None:
+        """A step with which a fetch exchange has moved on. The controller has no part in it."""
+        out, number, response, see = self._out, connection.number, connection.response, self.abstraction
+        key: Any  # what tells this move from others
+        batches: Sequence[Any] = ()
+        if response is None:
+            key = None if connection.request is None else see.fetch(connection)
+        elif response.error is NONE and response.diverging is None:
+            key, batches = response.high_watermark, response.records
+        else:
+            key = see.fetch(connection)
+        standing = self._exchanges[number]
+        move = standing.moves.get(key)
+        if move is None:
+            move = self._plan.move(True, standing, key, see.table.cells_of_fetch(see.fetch(connection)))
+        self._exchanges[number] = move.to
+        old = self._carried[number]
+        if not (batches or old or self._changes[what[1]].mask):
+            out += self._steps.get(what) or self._plan.step(what)
+            out += move.size
+            out += VARINT[self._places[number]]
+            out += move.ending
+            self.records += 1
+            return
+        start = len(out)
+        out += self._steps.get(what) or self._plan.step(what)
+        records = NO_DIFFERENCE
+        if batches or old:
+            new = self._carried[number] = see.batch_cells(batches)
+            records = OF_PAIRS[0, old, new]
+        self._finish(start, what[1], ((number, move, records),))
+
+    def alter(self, connection: AlterConnection, *what: Any) -> None:
+        """A step with which an exchange with the controller has moved on."""
+        out = self._out
+        start = len(out)
+        out += self._steps.get(what) or self._plan.step(what)
+        self._finish(start, what[1], (self._alter_move(connection),))
+
+    def ends(self, *what: Any) -> None:
+        """A step with which a broker's process has ended: some of its connections are gone."""
+        out, network, table = self._out, self._network, self._plan.table
+        start = len(out)
+        out += self._steps.get(what) or self._plan.step(what)
+        moves = []
+        for row in network.fetches:
+            for connection in row:
+                number = connection.number
+                standing, old = self._exchanges[number], self._carried[number]
+                if connection.request is None and standing.cells[0] != table.idle[0]:
+                    move = standing.moves.get(None) or self._plan.move(
+                        True, standing, None, table.cells_of_fetch(table.idle)
+                    )
+                    self._exchanges[number] = move.to
+                    self._carried[number] = ()
+                    moves.append((number, move, OF_PAIRS[0, old, ()] if old else NO_DIFFERENCE))
+        for alter in network.alters:
+            if alter.idle and self._exchanges[alter.number].cells[0] != table.alter_idle[0]:
+                moves.append(self._alter_move(alter))
+        self._finish(start, what[1], moves)
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action."""
         self._out += self._plan.refusals.get(what) or self._plan.refusal(what)
         self.records += 1
+        self._idle += 1
 
     def end(self, quiescent: bool, capacity: bool) -> bytes:
         """The end record; returns the whole stream."""
         return finished(self._out, self.records, quiescent, capacity)
 
     # --- what changed ---------------------------------------------------------------------------------------------
+
+    def _finish(self, start: int, broker: int, moves: Sequence[tuple[int, Move, Difference]] = ()) -> None:
+        """The delta of the record that begins at byte `start`. `moves`: per exchange that moved its number, the move,
+        and the difference of the records on their way."""
+        out, count, behind = self._out, 0, 0
+        size = len(out)
+        out.append(0)
+        try:
+            if self._control.changed:
+                count, behind = self._write_controller()
+            if self._changes[broker].mask:
+                count, behind = self._write_host(broker, count, behind)
+        except CapacityExceeded:
+            del out[start:]
+            raise
+        for number, move, (cells, first, ending, end) in moves:
+            place = self._places[number]
+            out += VARINT[place - behind]
+            if cells:
+                out += move.tag
+                out += VARINT[first]
+                out += ending
+                count += 1 + cells
+                behind = place + 1 + end
+                cells, first, ending, end = move.rest
+                if cells:
+                    out += VARINT[place + first - behind]
+                    out += ending
+                    count += cells
+                    behind = place + end
+            else:
+                out += move.ending
+                count += move.count
+                behind = place + move.behind
+        self.records += 1
+        if count < 128:
+            out[size] = count
+            if not count:
+                self._idle += 1
+        else:
+            out[size : size + 1] = VARINT[count]
+
+    def _write_host(self, broker: int, count: int, behind: int) -> tuple[int, int]:
+        """What a broker has marked, behind `count` cells of which the last is the one before `behind`. The new count,
+        and the cell behind the last."""
+        out, see, kept, host, changes = (
+            self._out,
+            self.abstraction,
+            self._kept,
+            self._hosts[broker],
+            self._changes[broker],
+        )
+        mask, changes.mask = changes.mask, 0
+        for number, place, kind, compute in self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask):
+            new, old = compute(see, host), kept[number]
+            if kind == NUMBER:
+                if new != old:
+                    kept[number] = new
+                    out += VARINT[place - behind]
+                    out += ZIGZAG[new]
+                    behind = place + 1
+                    count += 1
+                continue
+            if kind == CELLS:
+                if new == old:
+                    continue
+                kept[number] = new
+                cells, first, ending, end = OF_CELLS[old, new]
+            else:
+                cells, first, ending, end = self._changed(kind, number, old, new)
+            if cells:
+                out += VARINT[place + first - behind]
+                out += ending
+                behind = place + end
+                count += cells
+        return count, behind
+
+    def _alter_move(self, connection: AlterConnection) -> tuple[int, Move, Difference]:
+        """How an exchange with the controller has moved."""
+        number, key = connection.number, self.abstraction.alter(connection)
+        standing = self._exchanges[number]
+        move = standing.moves.get(key) or self._plan.move(False, standing, key, key)
+        self._exchanges[number] = move.to
+        return number, move, NO_DIFFERENCE
 
     def _write_controller(self) -> tuple[int, int]:
         """The partition's changes, the registrations: the first cells of a delta. How many they are, and the cell
@@ -269,11 +345,6 @@ class Recorder:
                 before[values[payload] - 1] = old[payload].required_offset
         return difference(tuple(before), tuple(after), 0)
 
-    def _key(self, number: int) -> Cells:
-        """The key of an exchange."""
-        see, connection = self.abstraction, self._connections[number]
-        return see.fetch(connection) if number < self._fetches else see.alter(connection)
-
     # --- all of it ------------------------------------------------------------------------------------------------
 
     def full_state(self) -> list[int]:
@@ -301,13 +372,13 @@ class Recorder:
                 put(first, sequence(see.batch_cells(found) if kind == RECORDS else see.entry_cells(found)))
             else:
                 put(first, (found,) if kind == NUMBER else found)
-        for number, connection in enumerate(self._connections):
-            first, key = plan.first_of_exchange[number], self._key(number)
-            if number >= self._fetches:
-                put(first, key)
-            else:
-                put(first, table.cells_of_fetch(key))
+        for row in self._network.fetches:
+            for connection in row:
+                first = plan.first_of_exchange[connection.number]
+                put(first, table.cells_of_fetch(see.fetch(connection)))
                 put(first + table.at_batch, sequence(see.batch_cells(see.fetched(connection))))
+        for alter in self._network.alters:
+            put(plan.first_of_exchange[alter.number], see.alter(alter))
         return cells
 
 

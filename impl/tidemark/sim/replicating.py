@@ -39,7 +39,7 @@ class Replication(ClusterState):
         if connection.request is not None:
             return False
         connection.ask(broker.fetcher.send_fetch())
-        self.recorder.step("SendFetch", follower, source)
+        self.recorder.fetch(connection, "SendFetch", follower, source)
         return True
 
     def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
@@ -57,17 +57,17 @@ class Replication(ClusterState):
         answer = broker.partition.receive_fetch(request, limit, self.clock(source), lazily)
         if isinstance(answer, PendingRead):
             connection.begin_read(answer)
-            self.recorder.step("ValidateFetch", source, follower, answer.limit)
+            self.recorder.fetch(connection, "ValidateFetch", source, follower, answer.limit)
             return True
         connection.answer(answer)
         if answer.error is not NONE:
-            self.recorder.step("RejectFetch", source, follower)
+            self.recorder.fetch(connection, "RejectFetch", source, follower)
         elif answer.diverging is not None:
-            self.recorder.step("AnswerDiverging", source, follower)
+            self.recorder.fetch(connection, "AnswerDiverging", source, follower)
         else:
             batches = answer.records
             count = batches[-1].next_offset - request.fetch_offset if batches else 0
-            self.recorder.step("HandleFetch", source, follower, count)
+            self.recorder.fetch(connection, "HandleFetch", source, follower, count)
         return True
 
     def read_fetch(self, connection: FetchConnection) -> bool:
@@ -76,7 +76,7 @@ class Replication(ClusterState):
         if broker is None or read is None:
             return False
         connection.answer(broker.partition.read_fetch(read))
-        self.recorder.step("ReadFetch", connection.source, connection.follower)
+        self.recorder.fetch(connection, "ReadFetch", connection.source, connection.follower)
         return True
 
     def receive_response(self, connection: FetchConnection, adopt_first: bool = False) -> bool:
@@ -98,15 +98,15 @@ class Replication(ClusterState):
         connection.clear()
         if verdict == fetching.APPEND:
             fetcher.follower_append(request, response)
-            record.step("FollowerAppend", follower, source)
+            record.fetch(connection, "FollowerAppend", follower, source)
         elif verdict == fetching.TRUNCATE:
             fetcher.follower_truncate(response)
-            record.step("FollowerTruncate", follower, source)
+            record.fetch(connection, "FollowerTruncate", follower, source)
         elif verdict == fetching.OUT_OF_RANGE:
             fetcher.follower_out_of_range(response)
-            record.step("FollowerOutOfRange", follower, source)
+            record.fetch(connection, "FollowerOutOfRange", follower, source)
         else:
-            record.step("DropFetchResponse", follower, source)
+            record.fetch(connection, "DropFetchResponse", follower, source)
         return True
 
     def lose_fetch(self, connection: FetchConnection) -> bool:
@@ -114,7 +114,7 @@ class Replication(ClusterState):
         if connection.request is None:
             return False
         connection.clear()
-        self.recorder.step("LoseFetch", connection.follower, connection.source)
+        self.recorder.fetch(connection, "LoseFetch", connection.follower, connection.source)
         return True
 
     # --- produce --------------------------------------------------------------------------------------------------
@@ -178,8 +178,9 @@ class Replication(ClusterState):
         request = None if member is None else broker.partition.shrink_isr(member, broker.epoch)
         if request is None:
             return False
-        self.network.alters[broker_id].ask(request)
-        self.recorder.step("ShrinkIsr", broker_id, member)
+        connection = self.network.alters[broker_id]
+        connection.ask(request)
+        self.recorder.alter(connection, "ShrinkIsr", broker_id, member)
         return True
 
     def expand_isr(self, broker_id: BrokerId, follower: BrokerId) -> bool:
@@ -193,8 +194,9 @@ class Replication(ClusterState):
         if not isinstance(request, AlterPartitionRequest):
             self.recorder.blocked("ExpandIsr", broker_id, follower)
             return True
-        self.network.alters[broker_id].ask(request)
-        self.recorder.step("ExpandIsr", broker_id, follower)
+        connection = self.network.alters[broker_id]
+        connection.ask(request)
+        self.recorder.alter(connection, "ExpandIsr", broker_id, follower)
         return True
 
     def resend_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -205,8 +207,9 @@ class Replication(ClusterState):
         request = broker.partition.resend_alter_partition(broker.epoch)
         if request is None:
             return False
-        self.network.alters[broker_id].ask(request)
-        self.recorder.step("ResendAlterPartition", broker_id)
+        connection = self.network.alters[broker_id]
+        connection.ask(request)
+        self.recorder.alter(connection, "ResendAlterPartition", broker_id)
         return True
 
     def receive_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -217,7 +220,7 @@ class Replication(ClusterState):
         result, response = self.control.handle_alter_partition(connection.request)
         self._commit(result)
         connection.answer(response)
-        self.recorder.step("HandleAlterPartition", broker_id)
+        self.recorder.alter(connection, "HandleAlterPartition", broker_id)
         return True
 
     def receive_alter_reply(self, broker_id: BrokerId) -> bool:
@@ -228,7 +231,7 @@ class Replication(ClusterState):
             return False
         connection.clear()
         broker.partition.handle_alter_partition_reply(reply)
-        self.recorder.step("HandleAlterPartitionReply", broker_id)
+        self.recorder.alter(connection, "HandleAlterPartitionReply", broker_id)
         return True
 
     def lose_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -237,5 +240,5 @@ class Replication(ClusterState):
         if connection.idle:
             return False
         connection.clear()
-        self.recorder.step("LoseAlterPartition", broker_id)
+        self.recorder.alter(connection, "LoseAlterPartition", broker_id)
         return True

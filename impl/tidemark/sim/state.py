@@ -20,7 +20,7 @@ from tidemark.replication.broker import STARTING, Broker
 from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
-from tidemark.sim.network import Network
+from tidemark.sim.network import AlterConnection, FetchConnection, Network
 
 
 class Host:
@@ -71,6 +71,15 @@ class Recorder(Protocol):
 
     def step(self, *what: Any) -> None:
         """A handler has run: the action that it is and its parameters' values, the broker first."""
+
+    def fetch(self, connection: FetchConnection, *what: Any) -> None:
+        """The same, and this exchange has moved on."""
+
+    def alter(self, connection: AlterConnection, *what: Any) -> None:
+        """The same, and this exchange has moved on."""
+
+    def ends(self, *what: Any) -> None:
+        """The same, and it was the end of the broker's process."""
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action."""
