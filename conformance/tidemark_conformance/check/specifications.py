@@ -4,13 +4,16 @@ baseline."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.python import EvaluationError, evaluate_constant
 from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.trace.header import Json, constant_json, same
 from tidemark_conformance.trace.schema import WITHOUT
 
 REPAIRED = "repaired"
@@ -34,9 +37,10 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--without", metavar="RULE[,RULE]", help="judge without these rules")
 
 
-def find(name: str) -> tuple[Path, Path]:
+def find(name: str, constants: Mapping[str, Json] | None = None) -> tuple[Path, Path]:
     """The files of a specification of this installation: a module `<name>`, or `<name>Properties` that extends it, in
-    `spec/*/`, with the cfg of its name beside it."""
+    `spec/*/`, with the cfg of its name beside it; where that has other constants than `constants` (of a trace's
+    header), with another cfg of the folder that has them."""
     found = [path for stem in (name, f"{name}Properties") for path in sorted(spec_root().glob(f"*/{stem}.tla"))]
     if not found:
         raise Unusable(
@@ -44,8 +48,22 @@ def find(name: str) -> tuple[Path, Path]:
         )
     for path in found:
         if path.with_suffix(".cfg").is_file():
-            return path, path.with_suffix(".cfg")
+            return path, _of_size(path.with_suffix(".cfg"), constants)
     raise Unusable(f"{found[0]} has no {found[0].stem}.cfg beside it; pass a configuration with --config")
+
+
+def _of_size(config: Path, constants: Mapping[str, Json] | None) -> Path:
+    """A cfg, or the one beside it that has these constants; the cfg itself if there is none."""
+    if constants is None:
+        return config
+    for other in (config, *sorted(config.parent.glob("*.cfg"))):
+        written = cfg.read(other).constants
+        if same(
+            {name: constant_json(value) for name, value in written.items() if name != WITHOUT},
+            dict(constants),
+        ):
+            return other
+    return config
 
 
 def load_for(
@@ -55,16 +73,18 @@ def load_for(
     *,
     baseline: str | None = None,
     without: str | None = None,
+    constants: Mapping[str, Json] | None = None,
 ) -> tuple[Specification, str]:
     """The specification to judge by, and what its baseline is called ("" when it is the cfg's own).
 
-    `name`: of the traces' header, used when `spec` is None. A `spec` without `config` takes the cfg of its name.
+    `name`, `constants`: of the traces' header, used when `spec` is None, the constants only without `config`. A `spec`
+    without `config` takes the cfg of its name.
     Raises Unusable for files that are not there, and for a baseline or rule that the specification has not.
     """
     if spec is None:
         if name is None:
             raise Unusable("no specification is given; pass --spec and --config")
-        spec, found = find(name)
+        spec, found = find(name, constants if config is None else None)
         config = config or found
     elif config is None:
         config = spec.with_suffix(".cfg")

@@ -38,7 +38,12 @@ def run(args: argparse.Namespace) -> int:
     with spark_session(args.master) as session:
         source = open_input(session, args.paths)
         specification, baseline = load_for(
-            source.header.spec, args.spec, args.config, baseline=args.baseline, without=args.without
+            source.header.spec,
+            args.spec,
+            args.config,
+            baseline=args.baseline,
+            without=args.without,
+            constants=source.header.constants,
         )
         options = Options(baseline, args.oracle, args.from_snapshot)
         with progress(f"audit of {specification.module.name}") as bar:

@@ -28,7 +28,8 @@ def run(args: argparse.Namespace) -> int:
     files = local_files(args.paths)
     if not files:
         raise Unusable(f"{args.paths[0]} holds no trace file; give a .ndjson or .parquet file, or a folder of either")
-    specification, _ = load_for(file_header(files[0]).spec, args.spec, args.config)
+    header = file_header(files[0])
+    specification, _ = load_for(header.spec, args.spec, args.config, constants=header.constants)
     result = convert(args.paths, args.output, schema_of(specification))
     print(f"{result.traces:,} traces of {result.files:,} files converted to {args.output}")
     for damage, traces in sorted(result.damaged.items()):

@@ -56,7 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise Unusable(f"--last {arguments.last} draws nothing; give a number of steps")
     first = file_header(load.files(arguments.path)[0])
     specification, _ = load_for(
-        first.spec, arguments.spec, arguments.config, baseline=arguments.baseline, without=arguments.without
+        first.spec,
+        arguments.spec,
+        arguments.config,
+        baseline=arguments.baseline,
+        without=arguments.without,
+        constants=first.constants,
     )
     explainer = Explainer(specification, snapshot=arguments.from_snapshot)
     schema = schema_of(specification)
