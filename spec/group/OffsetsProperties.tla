@@ -1,0 +1,152 @@
+-------------------------- MODULE OffsetsProperties --------------------------
+(***************************************************************************)
+(* What must hold of a group's committed offsets. State invariants first,  *)
+(* then properties of steps, then what holds at a run's quiet end.         *)
+(***************************************************************************)
+EXTENDS Offsets
+
+B == office.broker                          \* the coordinator in office; it serves
+
+\* A group without record and without offsets is none.
+Known(memory) ==
+    [group   |-> IF memory.group.state = "Simple" /\ \A p \in Partitions : ~HasOffset(memory, p) THEN NoGroup
+                 ELSE memory.group,
+     offsets |-> memory.offsets, staged |-> memory.staged]
+
+\* The coordinator's memory is what a replay of the log gives, whatever compaction has done to it.
+LiveIsReplay == Known(Memory(B)) = Known(Replay(log))
+
+\* Positions go up in the log, and in what follows it.
+LogWellFormed ==
+    /\ \A i \in 1..Len(log) : log[i].position < end[B] /\ (i > 1 => log[i - 1].position < log[i].position)
+    /\ \A b \in Brokers : \A i \in 1..Len(appended[b]) : appended[b][i].position = end[b] + i - 1
+
+\* What is open at the partition is of a transaction that is not complete, and has its epoch.
+OpenIsUndecided ==
+    \A t \in Producers : producers[B][t].first >= 0 =>
+        /\ transaction[t].phase # "idle"
+        /\ producers[B][t].epoch = IF transaction[t].phase = "ongoing" THEN transaction[t].epoch ELSE transaction[t].epoch - 1
+
+\* A staged offset is of an open transaction.
+StagedIsOpen == \A t \in Producers : (\E p \in Partitions : staged[B][t][p].offset >= 0) => producers[B][t].first >= 0
+
+\* A committed offset can be fetched.
+OffsetsHaveGroup == (\E p \in Partitions : offsets[B][p].offset >= 0) => group[B].state # "None"
+
+-----------------------------------------------------------------------------
+(* Steps *)
+
+\* The record that b writes in this step, if it writes one.
+Writes(b) == Len(appended'[b]) > Len(appended[b])
+Newest(b) == appended'[b][Len(appended'[b])]
+
+\* The records that this step makes count.
+Fresh(entry) == entry.position >= end[B]
+
+\* A staged offset stays until the transaction's marker, or until somebody deletes it on purpose.
+StagedUntilDecidedStep ==
+    \A t \in Producers, p \in Partitions :
+        staged[B][t][p].offset >= 0 /\ staged'[office'.broker][t][p].offset < 0 =>
+            \E i \in 1..Len(log') :
+                /\ Fresh(log'[i])
+                /\ CASE log'[i].type = "marker"    -> log'[i].producer = t
+                     [] log'[i].type = "tombstone" -> log'[i].cause # "expiry" /\ p \in log'[i].partitions
+                     [] OTHER                      -> FALSE
+StagedUntilDecided == [][StagedUntilDecidedStep]_vars
+
+\* The partition's transaction ends by the marker of the transaction that is ending, with its result.
+DecidedByItsMarkerStep ==
+    \A t \in Producers :
+        producers[B][t].first >= 0 /\ producers'[office'.broker][t].first = -1 =>
+            /\ transaction[t].phase = "ending"
+            /\ \A i \in 1..Len(log') :
+                Fresh(log'[i]) => (IF log'[i].type = "marker" THEN log'[i].producer = t => log'[i].result = transaction[t].result
+                                   ELSE TRUE)
+DecidedByItsMarker == [][DecidedByItsMarkerStep]_vars
+
+\* A committed offset changes only by a record that counts from this step on: a commit, a marker that lets a staged one count,
+\* a tombstone.
+ChangedByAcceptedStep ==
+    \A p \in Partitions :
+        LET before == offsets[B][p]
+            after  == offsets'[office'.broker][p] IN
+        after # before =>
+            \E i \in 1..Len(log') :
+                /\ Fresh(log'[i])
+                /\ CASE log'[i].type = "commit"    -> log'[i].partition = p /\ log'[i].position = after.position
+                     [] log'[i].type = "marker"    -> log'[i].result = "COMMIT" /\ after.offset >= 0
+                     [] log'[i].type = "tombstone" -> p \in log'[i].partitions /\ after.offset < 0
+                     [] OTHER                      -> FALSE
+ChangedByAccepted == [][ChangedByAcceptedStep]_vars
+
+\* What is committed later counts.
+LaterCountsStep ==
+    \A p \in Partitions :
+        offsets[B][p].offset >= 0 /\ offsets'[office'.broker][p].offset >= 0 =>
+            offsets[B][p].position <= offsets'[office'.broker][p].position
+LaterCounts == [][LaterCountsStep]_vars
+
+\* A partition that the group's members read keeps its offset, unless the topic goes.
+MembersKeepOffsetsStep ==
+    \A p \in Partitions :
+        /\ office' = office /\ group[B].state = "Stable" /\ p \in group[B].subscribed
+        /\ offsets[B][p].offset >= 0 /\ offsets'[B][p].offset < 0
+        => \E i \in 1..Len(log') :
+            Fresh(log'[i]) /\ (IF log'[i].type = "tombstone" THEN log'[i].cause = "topic" /\ p \in log'[i].partitions ELSE FALSE)
+MembersKeepOffsets == [][MembersKeepOffsetsStep]_vars
+
+IsExpiry(b) == Writes(b) /\ (IF Newest(b).type = "tombstone" THEN Newest(b).cause = "expiry" ELSE FALSE)
+
+\* What expires was committed long ago.
+RetainedAfterCommitStep ==
+    IsExpiry(B) => \A p \in Newest(B).partitions : now - Written(B).offsets[p].time >= Retention
+RetainedAfterCommit == [][RetainedAfterCommitStep]_vars
+
+\* What expires in a group without members was left by them long ago.
+RetainedAfterEmptyStep ==
+    IsExpiry(B) /\ Written(B).group.state = "Empty" /\ Newest(B).partitions # {} => now - Written(B).group.since >= Retention
+RetainedAfterEmpty == [][RetainedAfterEmptyStep]_vars
+
+\* A transactional commit is taken only from the group's current generation, if it names one.
+IsCurrent(slot) == slot.generation < 0 \/ slot.generation = Written(B).group.generation
+AcceptedIsCurrentStep ==
+    Writes(B) /\ Newest(B).type = "staged" =>
+        \A t \in Producers :
+            /\ txnRpc[t].type = "verified" /\ txnRpc'[t].type = "committing" => IsCurrent(txnRpc[t])
+            /\ late[t].type = "verified" /\ late'[t].type = "idle" => IsCurrent(late[t])
+AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
+
+\* A producer's epoch at the partition never goes back.
+ProducerEpochMonotoneStep ==
+    \A t \in Producers : producers[B][t].epoch <= producers'[office'.broker][t].epoch
+ProducerEpochMonotone == [][ProducerEpochMonotoneStep]_vars
+
+\* A stable fetch is answered by the coordinator in office.
+AnswersStable == IF fetch' # fetch /\ fetch'.type = "fetched"
+                 THEN fetch'.stable /\ fetch'.error = "NONE" /\ fetch'.broker = B ELSE FALSE
+ReadsStable   == IF fetch.type = "waiting" THEN FALSE
+                 ELSE IF fetch'.type = "waiting" THEN fetch'.broker = B ELSE AnswersStable
+
+\* Who asks for stable offsets is not told one that a transaction is about to replace.
+FetchedIsDecidedStep ==
+    ReadsStable => \A p \in Partitions : IsStaged(Written(B), p) => p \in fetch'.unstable
+FetchedIsDecided == [][FetchedIsDecidedStep]_vars
+
+\* Who asks for stable offsets is told what is committed when it is told.
+FetchedIsCommittedStep ==
+    AnswersStable => \A p \in Partitions \ fetch'.unstable : fetch'.offsets[p] = offsets'[B][p].offset
+FetchedIsCommitted == [][FetchedIsCommittedStep]_vars
+
+-----------------------------------------------------------------------------
+(* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
+
+\* Everything that was appended has committed.
+QuiescentAllCommitted == appended[B] = <<>>
+
+\* Every transaction is complete, and nothing of it is staged.
+QuiescentAllDecided ==
+    \A t \in Producers :
+        /\ transaction[t].phase = "idle"
+        /\ producers[B][t].first = -1
+        /\ \A p \in Partitions : staged[B][t][p].offset < 0
+=============================================================================
