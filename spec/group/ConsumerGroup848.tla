@@ -105,7 +105,7 @@ Consumer == [running : BOOLEAN, state : ConsumerStates, member : MemberOrNone, m
              subscription : SUBSET Partitions,
              told : SUBSET Partitions,                 \* the subscription that it has sent
              full : BOOLEAN,                           \* the next heartbeat says all: something went wrong with the last one
-             unreported : BOOLEAN,                     \* what it owns has changed since it said so
+             unreported : BOOLEAN,                     \* what it owns, or may take, has changed since it said so
              owned : SUBSET Partitions,                \* what it reads and may commit
              target : SUBSET Partitions,               \* what the coordinator last assigned to it
              reconciling : BOOLEAN,                    \* the rebalance listener is at work
@@ -242,6 +242,10 @@ ReplyAfterCommit(batches) == batches > 0
 \* while the consumer still reads.
 ReportUntilRevoked(c) == consumer[c].reconciling
 
+\* The consumer's, and this project's; Kafka 4.x lacks it. It reports also what it was assigned and is about to take. Without it a
+\* heartbeat sent while it takes a partition reads as if it had revoked it: the next member gets it, and both read it.
+ReportWhatIsTaken(c) == ~(consumer[c].resolved \cup consumer[c].target \subseteq consumer[c].owned)
+
 \* The consumer's: who is fenced gives up the reconciliation under way. Without it a consumer that has joined again takes what it
 \* was assigned before.
 AbandonReconciliation(c) == consumer[c].reconciling
@@ -249,10 +253,10 @@ AbandonReconciliation(c) == consumer[c].reconciling
 Rules == {"AwaitRevocation", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
           "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "ReplaceReleasedInstance", "RejoinOfOwnInstance",
           "FenceInstanceId", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "ReplyAfterCommit",
-          "ReportUntilRevoked", "AbandonReconciliation"}
+          "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: what it ships without.
-KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition"}
+KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition", "ReportWhatIsTaken"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ConsumerGroup, CurrentAssignmentBuilder): groups to groups *)
@@ -437,7 +441,10 @@ SendHeartbeat(c, b) ==
         full  == me.full \/ me.state = "JOINING"
         early == IF Has("ReportUntilRevoked") /\ ReportUntilRevoked(c) THEN FALSE ELSE me.reconciling
         tells == full \/ me.subscription # me.told
-        reports == full \/ me.unreported \/ early IN
+        reports == full \/ me.unreported \/ early
+        owned == IF early THEN me.resolved
+                 ELSE IF Has("ReportWhatIsTaken") /\ ReportWhatIsTaken(c) THEN me.owned \cup me.resolved \cup me.target
+                 ELSE me.owned IN
     \* enabled when
     /\ me.running /\ heartbeatRpc[c].type = "idle"
     \* effect
@@ -448,7 +455,7 @@ SendHeartbeat(c, b) ==
                             [type |-> "heartbeat", broker |-> b, member |-> me.member, memberEpoch |-> me.memberEpoch, full |-> full,
                              tells |-> tells, subscription |-> IF tells THEN me.subscription ELSE {},
                              reports |-> reports,
-                             owned |-> IF ~reports THEN {} ELSE IF early THEN me.resolved ELSE me.owned]]
+                             owned |-> IF reports THEN owned ELSE {}]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, position,
                    partitions, offsetRpc, stray>>
 
@@ -475,6 +482,7 @@ ReceiveHeartbeat(c) ==
                     IF reply.error \in {"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"} THEN Fenced(c)
                     ELSE IF reply.error # "NONE" THEN [me EXCEPT !.full = TRUE]
                     ELSE [me EXCEPT !.memberEpoch = reply.memberEpoch, !.target = target,
+                                    !.unreported = @ \/ (Has("ReportWhatIsTaken") /\ ReportWhatIsTaken(c) /\ me.target \ target # {}),
                                     !.state = IF ~reply.gives THEN me.state
                                               ELSE IF me.owned # target THEN "RECONCILING"
                                               ELSE IF me.state \in {"RECONCILING", "JOINING"} THEN "STABLE" ELSE me.state]]

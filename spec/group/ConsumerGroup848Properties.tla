@@ -14,14 +14,15 @@ EXTENDS ConsumerGroup848
 Coordinator == group[office.broker]
 MemberOf(c) == Coordinator.members[consumer[c].member]
 
-\* The coordinator takes c for a member that may go on: its epoch is the member's, or the one before and it owns no more than the
-\* member is assigned.
-Unfenced(c) ==
-    /\ consumer[c].running /\ consumer[c].memberEpoch > 0
-    /\ consumer[c].member \in Present(Coordinator)
-    /\ \/ consumer[c].memberEpoch = MemberOf(c).memberEpoch
-       \/ /\ consumer[c].memberEpoch = MemberOf(c).previousMemberEpoch
-          /\ consumer[c].owned \subseteq PartitionsOf(MemberOf(c).assigned)
+\* The coordinator takes such a consumer for a member that may go on: its epoch is the member's, or the one before and it owns no
+\* more than the member is assigned.
+MayGoOn(me) ==
+    /\ me.running /\ me.memberEpoch > 0
+    /\ me.member \in Present(Coordinator)
+    /\ LET member == Coordinator.members[me.member] IN
+        \/ me.memberEpoch = member.memberEpoch
+        \/ me.memberEpoch = member.previousMemberEpoch /\ me.owned \subseteq PartitionsOf(member.assigned)
+Unfenced(c) == MayGoOn(consumer[c])
 
 \* c reads p, and nobody has fenced it.
 ActivelyOwns(c, p) == p \in consumer[c].owned /\ Unfenced(c)
@@ -203,7 +204,7 @@ AssignmentFollowsRelease == [][AssignmentFollowsReleaseStep]_vars
 \* given before: it cannot commit.)
 AssignmentFollowsRevocationStep ==
     \A c \in Clients : \A p \in consumer'[c].owned \ consumer[c].owned :
-        Unfenced(c) => \A d \in Clients \ {c} : ~ActivelyOwns(d, p)
+        MayGoOn(consumer'[c]) => \A d \in Clients \ {c} : ~ActivelyOwns(d, p)
 AssignmentFollowsRevocation == [][AssignmentFollowsRevocationStep]_vars
 
 \* The committed offsets change only by a commit that the coordinator accepted: the oldest of its batches, or one that its
