@@ -81,6 +81,7 @@ Tells(c, b) ==
         request == [type |-> "heartbeat", broker |-> b, member |-> me.member, memberEpoch |-> me.memberEpoch, full |-> FALSE, tells |-> FALSE,
                     subscription |-> {}, reports |-> FALSE, owned |-> {}] IN
     IF ~me.running \/ me.memberEpoch = 0 \/ me.unreported \/ me.full \/ me.subscription # me.told THEN TRUE
+    ELSE IF me.reconciling /\ ~Has("ReportUntilRevoked") THEN TRUE
     ELSE IF HeartbeatError(b, c, request) # "NONE" THEN TRUE
     ELSE IF g.groupEpoch > g.assignmentEpoch \/ g.metadata # Subscribed(g.members) THEN TRUE
     ELSE Reconciled(b, member, g.target[me.member], g.assignmentEpoch, request) # member

@@ -1,0 +1,27 @@
+------------------------- MODULE MCGroupAgreeStory -------------------------
+(***************************************************************************)
+(* One schedule out of the full graph, for `tidemark agree`, where states   *)
+(* are needed that a small graph does not reach: a static consumer owns     *)
+(* the partition, a generation passes without it, and it joins again with   *)
+(* an older claim than the other consumer's.                                *)
+(***************************************************************************)
+EXTENDS MCGroupAgree
+
+Coordinating == group[office.broker]
+
+\* The dynamic consumer comes when the static one has its partition; neither crashes.
+Missed ==
+    /\ Bounds
+    /\ \A s \in Static, c \in Dynamic :
+        /\ issued > 0 => consumer[s].running
+        /\ consumer[c].running => Coordinating.generation > 0 /\ consumer[s].member # 0
+        /\ issued > 1 => consumer[c].running
+        \* the first generation is the static consumer's alone, the second is the other's
+        /\ Coordinating.generation = 1 /\ consumer[c].running => consumer[s].owned = Partitions
+        /\ Coordinating.generation <= 1 => consumer[c].generation < 1
+        /\ Coordinating.generation = 2 => consumer[s].generation = 1
+    \* a heartbeat is sent only if it tells something
+    /\ \A c \in Clients : heartbeatRpc[c].type # "idle" =>
+        /\ ~consumer[c].rejoin \/ heartbeatRpc[c].type = "answered"
+        /\ Coordinating.state = "PreparingRebalance" \/ Coordinating.generation # consumer[c].generation
+=============================================================================
