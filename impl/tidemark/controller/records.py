@@ -43,33 +43,30 @@ Record = PartitionChangeRecord | RegisterBrokerRecord | BrokerRegistrationChange
 
 
 class MetadataLog:
-    """The committed metadata: `records`, and `ends`, the offsets at which a batch ends (a broker applies whole
-    batches).
+    """The committed metadata: `records`; `end_offset`, the offset after the last of them; `ends`, the offsets at which a
+    batch ends (a broker applies whole batches).
 
     `partition_changes` are the partition's records alone, oldest first, and `change_offsets` their offsets.
     """
 
-    __slots__ = ("change_offsets", "ends", "partition_changes", "records")
+    __slots__ = ("change_offsets", "end_offset", "ends", "partition_changes", "records")
 
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.ends: list[int] = []
         self.partition_changes: list[PartitionChangeRecord] = []
         self.change_offsets: list[int] = []
-
-    @property
-    def end_offset(self) -> int:
-        """The offset after the last record."""
-        return len(self.records)
+        self.end_offset = 0
 
     def append(self, batch: Sequence[Record]) -> None:
         """Commit records as one batch."""
-        for offset, record in enumerate(batch, len(self.records)):
+        for offset, record in enumerate(batch, self.end_offset):
             if type(record) is PartitionChangeRecord:
                 self.partition_changes.append(record)
                 self.change_offsets.append(offset)
         self.records.extend(batch)
-        self.ends.append(len(self.records))
+        self.end_offset = len(self.records)
+        self.ends.append(self.end_offset)
 
     def delta(self, start: int, end: int) -> PartitionState | None:
         """What the records from offset `start` up to `end` make of the partition, None if they leave it alone.

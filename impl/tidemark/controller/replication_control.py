@@ -67,6 +67,10 @@ class ControllerResult:
     error: str = NONE
 
 
+NOTHING = ControllerResult(())
+"""Nothing changes, and nothing is wrong."""
+
+
 class ReplicationControl:
     """The controller's state of one partition and its brokers.
 
@@ -181,10 +185,10 @@ class ReplicationControl:
             return ControllerResult((), STALE_BROKER_EPOCH)
         self.last_contact_ms[broker] = now
         if request.want_shut_down:
-            return self.controlled_shutdown(broker) if registration.active else ControllerResult(())
+            return self.controlled_shutdown(broker) if registration.active else NOTHING
         if registration.fenced and request.metadata_offset >= registration.offset:
             return self.unfence_broker(broker)
-        return ControllerResult(())
+        return NOTHING
 
     def unfence_broker(self, broker: BrokerId) -> ControllerResult:
         """The broker has applied its own registration: it may lead, and a partition without a leader may get one."""

@@ -230,10 +230,10 @@ class Partition:
 
     def _maybe_advance_high_watermark(self) -> None:
         """The least log end of those that count; it never goes down on a leader."""
-        if not self._hw_may_advance:
-            return
         log = self.log
         least = log.end_offset
+        if least == log.high_watermark or not self._hw_may_advance:
+            return
         for replica in self._counted:
             if replica.log_end_offset < least:
                 least = replica.log_end_offset

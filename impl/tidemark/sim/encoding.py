@@ -136,10 +136,10 @@ class Plan:
     """What all recorders of a trace header share. Broker ids stand for names, None for no leader.
 
     `steps`, `refusals`: the bytes of `(action name, parameters...)` for a step, for a blocked attempt; `of_mark`: per
-    broker and sum of marks the units that these concern, in the order of their cells; `beginnings`: the
-    initial state with each first leader; `first_of_exchange`: the first cell of every connection, `fetches` of them for
-    fetches. Raises ValueError for a header that lays the variables out in
-    another order than recorders write them.
+    broker and sum of marks the units that these concern, in the order of their cells; `beginnings`: the initial state
+    with each first leader; `produces`: whole records of the steps of produces; `of_produces`: per broker the numbers of
+    the units that these change; `first_of_exchange`: the first cell of every connection, `fetches` of them for fetches.
+    Raises ValueError for a header that lays the variables out in another order than recorders write them.
     """
 
     def __init__(self, header: dict[str, Any], table: Table) -> None:
@@ -149,6 +149,12 @@ class Plan:
         self.units = _units(table)
         self.of_mark: list[dict[int, tuple[Written, ...]]] = [{} for _ in range(table.count)]
         self.beginnings: dict[int, Beginning] = {}
+        self.produces: dict[tuple[Any, ...], bytes] = {}
+        numbers = {(unit.variable, unit.broker): unit.written[0] for unit in self.units}
+        self.of_produces = [
+            (numbers["log", broker], numbers["produced", -1], numbers["waiting", broker])
+            for broker in range(table.count)
+        ]
         self.fetches = table.count**2
         self.first_of_exchange = [
             *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],

@@ -18,7 +18,8 @@ from tidemark.replication.messages import (
 
 
 class FetchConnection:
-    """The fetches of `follower` at `source`: idle, asked, being read, or answered."""
+    """The fetches of `follower` at `source`: idle, asked (`request`), being read (`read`, the request stays), or
+    answered (`response`, the request stays)."""
 
     __slots__ = ("follower", "number", "read", "request", "response", "source")
 
@@ -29,19 +30,6 @@ class FetchConnection:
         self.request: FetchRequest | None = None
         self.read: PendingRead | None = None
         self.response: FetchResponse | None = None
-
-    def ask(self, request: FetchRequest) -> None:
-        """The request is on its way."""
-        self.request = request
-
-    def begin_read(self, read: PendingRead) -> None:
-        """The source has validated the request and will read the bytes later."""
-        self.read = read
-
-    def answer(self, response: FetchResponse) -> None:
-        """The response is on its way."""
-        self.response = response
-        self.read = None
 
     def clear(self) -> None:
         """The exchange is over, or the connection broke."""

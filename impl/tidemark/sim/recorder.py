@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidemark.cells import CapacityExceeded, Cells
+from tidemark.changes import LOG, PRODUCED, PURGATORY
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
 from tidemark.errors import NONE
 from tidemark.log.storage import Payload
@@ -55,6 +56,7 @@ class Recorder:
         "_metadata",
         "_network",
         "_of_mark",
+        "_of_produces",
         "_out",
         "_places",
         "_plan",
@@ -71,6 +73,7 @@ class Recorder:
         self._plan = plan
         self._steps = plan.steps
         self._of_mark = plan.of_mark
+        self._of_produces = plan.of_produces
         self._places = plan.first_of_exchange
         self._control = cluster.control
         self._hosts: Sequence[Host] = cluster.hosts
@@ -167,6 +170,38 @@ class Recorder:
         start = len(out)
         out += self._steps.get(what) or self._plan.step(what)
         self._finish(start, what[1], (self._alter_move(connection),))
+
+    def produce(self, *what: Any) -> None:
+        """A step in the life of a produce attempt: it was appended, or answered. Where nothing else has changed, little
+        decides what is written, and it is made once."""
+        broker, see, kept = what[1], self.abstraction, self._kept
+        host, changes = self._hosts[broker], self._changes[broker]
+        log, produced, waiting = self._of_produces[broker]
+        mask, batches, waits = changes.mask, host.storage.batches, see.waiting(host)
+        known: tuple[Any, ...] = ()
+        if mask == PURGATORY and len(waits) == len(kept[waiting]) - 1:
+            (answered,) = kept[waiting].keys() - waits.keys()
+            known = what, see.values[answered]
+        elif mask & ~PURGATORY == LOG | PRODUCED and len(batches) == len(kept[log]) + 1:
+            batch = batches[-1]
+            payload = batch.records[-1]
+            required = waits[payload].required_offset if payload in waits else None
+            known = what, mask, required, batch.base_offset, batch.leader_epoch, len(batch.records)
+        record = self._plan.produces.get(known)
+        if record is None:
+            start = len(self._out)
+            self.step(*what)
+            if known:
+                self._plan.produces[known] = bytes(self._out[start:])
+        else:
+            self._out += record
+            self.records += 1
+            changes.mask = 0
+            if mask & PURGATORY:
+                kept[waiting] = waits.copy()
+            if mask & LOG:
+                kept[log] = batches[:]
+                kept[produced] = see.value(payload)
 
     def ends(self, *what: Any) -> None:
         """A step with which a broker's process has ended: some of its connections are gone."""

@@ -38,14 +38,15 @@ class Replication(ClusterState):
         connection = self.network.fetches[follower][source]
         if connection.request is not None:
             return False
-        connection.ask(broker.fetcher.send_fetch())
+        connection.request = broker.fetcher.send_fetch()
         self.recorder.fetch(connection, "SendFetch", follower, source)
         return True
 
     def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
         """A fetch request arrives at its source; `lazily`: its bytes are read later."""
         source, follower, request = connection.source, connection.follower, connection.request
-        broker = self.hosts[source].up
+        host = self.hosts[source]
+        broker = host.up
         if (
             broker is None
             or request is None
@@ -54,12 +55,12 @@ class Replication(ClusterState):
             or self.network.cut[follower][source]
         ):
             return False
-        answer = broker.partition.receive_fetch(request, limit, self.clock(source), lazily)
-        if isinstance(answer, PendingRead):
-            connection.begin_read(answer)
+        answer = broker.partition.receive_fetch(request, limit, self.now + host.skew_ms, lazily)
+        if type(answer) is PendingRead:
+            connection.read = answer
             self.recorder.fetch(connection, "ValidateFetch", source, follower, answer.limit)
             return True
-        connection.answer(answer)
+        connection.response = answer
         if answer.error is not NONE:
             self.recorder.fetch(connection, "RejectFetch", source, follower)
         elif answer.diverging is not None:
@@ -75,7 +76,8 @@ class Replication(ClusterState):
         broker, read = self.hosts[connection.source].up, connection.read
         if broker is None or read is None:
             return False
-        connection.answer(broker.partition.read_fetch(read))
+        connection.response = broker.partition.read_fetch(read)
+        connection.read = None
         self.recorder.fetch(connection, "ReadFetch", connection.source, connection.follower)
         return True
 
@@ -130,7 +132,7 @@ class Replication(ClusterState):
             self.recorder.blocked("AppendRecord", broker_id, value, acks)
             self.answers.failed.append(payload)
         else:
-            self.recorder.step("AppendRecord", broker_id, value, acks)
+            self.recorder.produce("AppendRecord", broker_id, value, acks)
         return True
 
     def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
@@ -146,7 +148,7 @@ class Replication(ClusterState):
             would_be_told = broker.purgatory.waiting[payload].base_offset
             self.recorder.blocked("CompleteProduce", broker_id, value, would_be_told)
             return True
-        self.recorder.step("CompleteProduce", broker_id, value, response.base_offset)
+        self.recorder.produce("CompleteProduce", broker_id, value, response.base_offset)
         if reply_arrives:
             self.answers.acked[payload] = response.base_offset
         else:
@@ -162,7 +164,7 @@ class Replication(ClusterState):
         if response is None:
             return False
         value = self.recorder.abstraction.values[payload]
-        self.recorder.step("FailProduce", broker_id, value, response.error)
+        self.recorder.produce("FailProduce", broker_id, value, response.error)
         self.answers.failed.append(payload)
         return True
 

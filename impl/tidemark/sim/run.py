@@ -31,7 +31,10 @@ Event = Callable[["Run", int], bool]
 
 
 class Simulator:
-    """Everything that runs of one kind share: the table of a trace header, a profile, rules. Call `run(seed)`."""
+    """Everything that runs of one kind share: the table of a trace header, a profile, rules. Call `run(seed)`.
+
+    `circle`: all brokers, beginning with each.
+    """
 
     def __init__(
         self, header: dict[str, Any], *, steps: int = 50, profile: str = "chaos", rules: Rules | None = None
@@ -43,6 +46,8 @@ class Simulator:
         self.steps = steps
         self.rules = rules if rules is not None else Rules()
         self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
+        brokers = tuple(range(self.table.count))
+        self.circle = [brokers[first:] + brokers[:first] for first in brokers]
         self.events: dict[str, list[Event]] = {
             name: [getattr(Run, kind) for kind in kinds] for name, kinds in mix.kinds.items()
         }
@@ -71,6 +76,8 @@ class Run:
         self._heals = first >> 8 & 255 < self.profile.heals
         self._next_payload: Payload = 1
         self._count = table.count
+        self._hosts = cluster.hosts
+        self._circle = simulator.circle
         for host in cluster.hosts:
             host.slow_disk = first >> (16 + 4 * host.id) & 255 < self.profile.slow
         if first >> 40 < self.profile.skewed:
@@ -128,19 +135,22 @@ class Run:
 
     def fetch(self, word: int) -> bool:
         """Some exchange between a follower and a source moves on."""
-        count, cluster = self._count, self.cluster
-        hosts, fetches = cluster.hosts, cluster.network.fetches
-        follower = word % count
-        for _ in range(count):
+        count, cluster, hosts = self._count, self.cluster, self._hosts
+        fetches, other, of_leader = cluster.network.fetches, (word >> 8) % count, word & 0x1C0000
+        for follower in self._circle[word % count]:
             broker, row = hosts[follower].up, fetches[follower]
-            leader = None if broker is None else broker.partition.leader_id
-            connection = row[(word >> 8) % count]
-            if leader is not None and (word & 0x1C0000 or connection.request is None):
-                connection = row[leader]
+            connection = row[other]
+            if broker is not None:
+                leader = broker.partition.leader_id
+                if leader is not None and (of_leader or connection.request is None):
+                    connection = row[leader]
+                    if connection.request is None:
+                        if leader != follower:
+                            return cluster.send_fetch(follower)
+                        continue
             if connection.request is None:
-                if leader is not None and leader != follower and cluster.send_fetch(follower):
-                    return True
-            elif connection.response is not None:
+                continue
+            if connection.response is not None:
                 if broker is not None and cluster.receive_response(connection, not word & 0x600000):
                     return True
             elif connection.read is not None:
@@ -152,7 +162,6 @@ class Run:
                     connection, 1 + (word >> 16) % self._max_fetch, source.slow_disk
                 ):
                     return True
-            follower = (follower + 1) % count
         return False
 
     def produce(self, word: int) -> bool:
@@ -160,24 +169,23 @@ class Run:
         return self._produce(word % self._count, self.profile.acks[word >> 8 & 7])
 
     def _produce(self, first: BrokerId, acks: str) -> bool:
-        cluster = self.cluster
         if len(self.recorder.abstraction.values) >= self._value_limit:
             return False
-        for step in range(self._count):
-            broker_id = (first + step) % self._count
-            broker = cluster.hosts[broker_id].broker
+        hosts = self._hosts
+        for broker_id in self._circle[first]:
+            broker = hosts[broker_id].broker
             if broker is not None and broker.partition.is_leader and broker.log.end_offset < self._log_limit:
                 self._next_payload += 1
-                return cluster.append_record(broker_id, self._next_payload, acks)
+                return self.cluster.append_record(broker_id, self._next_payload, acks)
         return False
 
     def apply(self, word: int) -> bool:
         """A broker applies metadata: all that there is, or one batch of it."""
-        cluster = self.cluster
-        for step in range(self._count):
-            broker_id = (word + step) % self._count
-            broker = cluster.hosts[broker_id].broker
-            if broker is not None and broker.metadata_offset < cluster.metadata.end_offset:
+        cluster, hosts = self.cluster, self._hosts
+        end_offset = cluster.metadata.end_offset
+        for broker_id in self._circle[word % self._count]:
+            broker = hosts[broker_id].broker
+            if broker is not None and broker.metadata_offset < end_offset:
                 end = None
                 if not word & 0x300:
                     end = next(offset for offset in cluster.metadata.ends if offset > broker.metadata_offset)
@@ -187,45 +195,42 @@ class Run:
 
     def alter(self, word: int) -> bool:
         """An AlterPartition exchange moves on."""
-        cluster = self.cluster
-        for step in range(self._count):
-            broker_id = (word + step) % self._count
-            connection = cluster.network.alters[broker_id]
+        cluster, hosts, alters = self.cluster, self._hosts, self.cluster.network.alters
+        for broker_id in self._circle[word % self._count]:
+            connection, broker = alters[broker_id], hosts[broker_id].up
             if connection.request is not None:
                 if cluster.receive_alter_partition(broker_id):
                     return True
             elif connection.response is not None:
                 if cluster.receive_alter_reply(broker_id):
                     return True
-            elif cluster.resend_alter_partition(broker_id):
+            elif broker and broker.partition.pending and cluster.resend_alter_partition(broker_id):
                 return True
         return False
 
     def maintain_isr(self, word: int) -> bool:
         """A leader looks for a member that lags, or for a follower that has caught up."""
-        cluster = self.cluster
         if not self._room_for_changes():
             return False
-        for step in range(self._count):
-            broker_id = (word + step) % self._count
-            broker = cluster.hosts[broker_id].broker
+        cluster, hosts, count = self.cluster, self._hosts, self._count
+        for broker_id in self._circle[word % count]:
+            broker = hosts[broker_id].broker
             if broker is None or not broker.partition.is_leader:
                 continue
             if word & 0x100 and cluster.shrink_isr(broker_id):
                 return True
-            follower = (word >> 9) % self._count
-            for _ in range(self._count):
-                if follower not in broker.partition.isr and cluster.expand_isr(broker_id, follower):
-                    return True
-                follower = (follower + 1) % self._count
+            isr = broker.partition.isr
+            if len(isr) < count:
+                for follower in self._circle[(word >> 9) % count]:
+                    if follower not in isr and cluster.expand_isr(broker_id, follower):
+                        return True
         return False
 
     def purgatory(self, word: int) -> bool:
         """A waiting produce is looked at."""
-        cluster = self.cluster
-        for step in range(self._count):
-            broker_id = (word + step) % self._count
-            broker = cluster.hosts[broker_id].broker
+        cluster, hosts = self.cluster, self._hosts
+        for broker_id in self._circle[word % self._count]:
+            broker = hosts[broker_id].broker
             if broker is None or not broker.purgatory.waiting:
                 continue
             waiting = list(broker.purgatory.waiting)
@@ -282,7 +287,7 @@ class Run:
         """Heartbeats arrive; the first that matters counts."""
         if not self._room_for_epochs():
             return False
-        return any(self.cluster.heartbeat((word + step) % self._count) for step in range(self._count))
+        return any(self.cluster.heartbeat(broker_id) for broker_id in self._circle[word % self._count])
 
     def crash(self, word: int) -> bool:
         """A machine fails and keeps some of what was not flushed."""
@@ -319,7 +324,7 @@ class Run:
         """A broker that is down starts."""
         if not self._room_for_epochs():
             return False
-        return any(self.cluster.start_broker((word + step) % self._count) for step in range(self._count))
+        return any(self.cluster.start_broker(broker_id) for broker_id in self._circle[word % self._count])
 
     def stop(self, word: int) -> bool:
         """An operator asks a broker to stop, or one that was let go stops."""
