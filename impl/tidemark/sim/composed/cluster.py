@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from tidemark.errors import BrokenInvariant
-from tidemark.group.messages import Batch, OffsetCommitRecord, Outcome
+from tidemark.group.messages import Batch, OffsetCommitRecord, Outcome, Record
 from tidemark.group.partitions import TopicPartition
 from tidemark.group.purgatory import Timer
 from tidemark.group.rebalance import GroupConfig
@@ -26,7 +26,7 @@ from tidemark.log.storage import Payload, RecordBatch
 from tidemark.replication.broker import Broker as Process
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.group.cluster import GroupCluster
-from tidemark.sim.group.network import Broker, Client, Exchange
+from tidemark.sim.group.network import Broker, Client, Exchange, OffsetsPartition
 from tidemark.sim.healing import fair_round
 
 MOST_ROUNDS = 10
@@ -39,11 +39,29 @@ class LostRecordsReturnedError(Exception):
     """A broker leads whose log holds records that an earlier fail-over had lost: ClassicGroup has no step for that."""
 
 
+class ReplicatedOffsets(OffsetsPartition):
+    """The group's partition where the log is really replicated: `found` is what the replica holds that leads."""
+
+    __slots__ = ("found",)
+
+    def __init__(self, brokers: int, leader: Broker) -> None:
+        super().__init__(brokers, leader)
+        self.found: Sequence[Batch] = ()
+
+    def elect(self, broker: Broker, keep: int) -> Iterable[Record]:
+        """Another broker leads, and reads what it holds, whatever that is."""
+        self.group, self.offsets = None, {}
+        for batch in self.found:
+            self._keep(batch)
+        return super().elect(broker, 0)
+
+
 class ComposedCluster(GroupCluster):
     """`replicated` is the partition's cluster, broker by broker the group's own brokers.
 
-    `batches`: what each payload says; `pending`: per broker its coordinator's appended batches that have not committed,
-    as payload and offset, oldest first; `committed`: the payloads that coordinators have seen commit, in order;
+    `found` is the group's log; `batches`: what each payload says; `pending`: per broker its coordinator's appended
+    batches that have not committed, as payload and offset, oldest first; `committed`: the payloads that coordinators
+    have seen commit, in order;
     `serves`: per broker the process and the leader epoch in which its coordinator serves, None where it does not or has
     forgotten; `office_epoch`: the leader epoch of the coordinator in office; `room`: records that a log may get,
     `payloads`: how many may be appended in all; `heals`: who waits for a batch to commit runs the partition fairly;
@@ -55,6 +73,7 @@ class ComposedCluster(GroupCluster):
         "batches",
         "committed",
         "dropped",
+        "found",
         "heals",
         "kept",
         "office_epoch",
@@ -77,6 +96,8 @@ class ComposedCluster(GroupCluster):
     ) -> None:
         super().__init__(replicated.count, static, counts, first, rules, config)
         self.replicated = replicated
+        self.found = ReplicatedOffsets(replicated.count, first)
+        self.log = self.found
         self.batches: dict[Payload, Batch] = {}
         self.pending: list[deque[tuple[Payload, int]]] = [deque() for _ in range(replicated.count)]
         self.committed: list[Payload] = []
@@ -129,13 +150,13 @@ class ComposedCluster(GroupCluster):
     def settle(self, broker: Broker, outcome: Outcome) -> None:
         """What a handler came to: its batch is produced with acks=all, its replies go out."""
         if outcome.batch:
-            payload = FIRST_PAYLOAD + len(self.batches)
+            payload, process = FIRST_PAYLOAD + len(self.batches), self.replicated.hosts[broker].up
             self.batches[payload] = outcome.batch
+            if process is None or not process.partition.is_leader:
+                raise BrokenInvariant(f"broker {broker} serves a group and does not lead its partition")
+            self.pending[broker].append((payload, process.log.end_offset))
+            self.replicated.append_record(broker, payload, "all")
             self.orphaned += not self.acting(broker)
-            process = self.replicated.hosts[broker].up
-            if process is not None:
-                self.pending[broker].append((payload, process.log.end_offset))
-                self.replicated.append_record(broker, payload, "all")
         super().settle(broker, outcome)
 
     def commit_entry(self) -> bool:
@@ -173,16 +194,18 @@ class ComposedCluster(GroupCluster):
         return partition.leader_epoch > self.office_epoch and log.high_watermark == log.end_offset
 
     def load(self, broker: Broker) -> bool:
-        """A broker that leads replays its log, and serves. Raises LostRecordsReturnedError."""
+        """A broker that leads replays its log, and serves. If the log has lost what a coordinator has seen commit, its
+        step says so, and is none of the specification. Raises LostRecordsReturnedError."""
         process = self.replicated.hosts[broker].up
         if process is None or not self.may_load(broker):
             return False
         found, known = payloads(process.log.storage.batches), len(self.committed)
+        keep = max(len(found) - known, 0)
         if found[:known] != self.committed:
-            raise BrokenInvariant("a leader's log lacks records that a coordinator has seen commit")
-        keep = len(found) - known
-        if found[known:] != [payload for payload, _ in self.pending[self.log.leader]][:keep]:
+            keep = 0
+        elif found[known:] != [payload for payload, _ in self.pending[self.log.leader]][:keep]:
             raise LostRecordsReturnedError
+        self.found.found = [self.batches[payload] for payload in found]
         self.kept += keep
         self.dropped += len(self.pending[self.log.leader]) - keep
         self._take_office(broker, process)

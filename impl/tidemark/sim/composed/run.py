@@ -14,8 +14,10 @@ from tidemark.cells import CapacityExceeded
 from tidemark.sim.composed.cluster import ComposedCluster, LostRecordsReturnedError
 from tidemark.sim.composed.healing import heal
 from tidemark.sim.group.network import Broker, Client
+from tidemark.sim.group.profiles import CALM as GROUP_CALM
 from tidemark.sim.group.run import GroupRun, GroupSimulator
 from tidemark.sim.healing import at_rest
+from tidemark.sim.profiles import CALM as PARTITION_CALM
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.run import Run, Simulator
 from tidemark.sim.shared import WORD, SimResult
@@ -32,8 +34,15 @@ PROFILES = {
 MIXES = {"mixed": ("chaos", "elections", "members", "chaos", "restarts", "elections")}
 """Names of several profiles under one: they take turns, seed by seed."""
 
-GROUPS_SHARE = 112
+GROUPS_SHARE = 128
 """Of 256 events so many are tried in the group."""
+FAULTS_SHARE = 48, 48
+"""Of 256 events that a calm run would not have, so many are tried in the partition and in the group: what a group does
+takes longer here, and needs its time."""
+CALM = frozenset(PARTITION_CALM), frozenset({*GROUP_CALM, "elect", "resign"})
+"""What a calm partition and a calm group do; whoever leads loads and resigns as the partition says."""
+LONGEST = 1.6, 3.2
+"""The group's chaos goes on until its trace, or the partition's, has so many times the steps that were asked for."""
 ELECTION = 4
 """Partition changes that an election may come to, with the ISR's on the way back."""
 RESERVE = 5
@@ -108,11 +117,10 @@ class ReplicatedGroupRun(GroupRun):
         return self.composed
 
     def _broker_for(self, client: Client, word: int) -> Broker:
-        """Whom a consumer takes for its coordinator: the partition's leader, if it knows nothing better."""
+        """Whom a consumer takes for its coordinator: now and then the partition's leader, which may not serve yet."""
         consumer, leader = self.composed.consumers[client], self.composed.replicated.control.partition.leader
-        if consumer is not None and consumer.coordinator is None and leader is not None:
-            stale = word & 255 < self.profile.stale
-            consumer.coordinator = (leader + stale) % self._brokers
+        if consumer is not None and consumer.coordinator is None and leader is not None and not word & 0xF00:
+            consumer.coordinator = leader
         return super()._broker_for(client, word)
 
     def commit_entry(self, word: int) -> bool:
@@ -193,15 +201,23 @@ class ComposedRun:
     def _chaos(self) -> None:
         bits, partition, group, cluster = self._bits, self.partition, self.group, self.cluster
         replicated, steps = partition.cluster, self.steps - (self.steps // 3 if self._heals else 0)
-        for _ in range(40 * steps):
-            if group.recorder.records > steps or partition.recorder.records > 2 * steps:
+        longest = LONGEST[0] * steps, LONGEST[1] * steps
+        for _ in range(80 * steps):
+            if group.recorder.records > longest[0] or partition.recorder.records > longest[1]:
                 break
             word = bits(WORD)
+            kept = word >> 32 & 255
             if word & 255 < GROUPS_SHARE:
                 cluster.now += 100 * (1 + (word >> 40 & 7))
-                getattr(group, group.kinds[word >> 8 & 255])(word >> 16)
+                kind = group.kinds[word >> 8 & 255]
+                if kind in CALM[1] or kept < FAULTS_SHARE[1]:
+                    getattr(group, kind)(word >> 16)
                 continue
             replicated.now += 1 + (word >> 40 & 7)
             kind = partition.kinds[word >> 8 & 255]
-            if kind != "produce" and getattr(partition, kind)(word >> 16):
+            if kind == "produce" or (kind not in CALM[0] and kept >= FAULTS_SHARE[0]):
+                continue
+            if getattr(partition, kind)(word >> 16):
                 cluster.observe()
+                if word >> 40 & 1:
+                    cluster.commit_entry()

@@ -1,0 +1,322 @@
+"""A group over a really replicated log: both traces of a run conform, what was acknowledged is read back, and what the
+composition must not do is seen in the group's trace and by the client that reads back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from simulated import assert_deltas_are_all_that_changed
+from tidemark.group.purgatory import JOIN_TIMER
+from tidemark.sim.composed import PROFILES, ComposedResult, ComposedSimulator, simulate
+from tidemark.sim.composed import run as composed
+from tidemark.sim.composed.cluster import ComposedCluster, LostRecordsReturnedError
+from tidemark.sim.group.network import Broker
+from tidemark.sim.group.recorder import GroupRecorder
+from tidemark_conformance.check.protocols import Composition, Protocol
+from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels.runtime import Kernels
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.trace.schema import schema_of
+
+SPEC = Path(__file__).parent.parent / "spec"
+FACTORY = "tidemark_conformance.adapters.composed:simulator"
+PARTS = {
+    "replication": Protocol(
+        "replication",
+        SPEC / "replication" / "ReplicationProperties.tla",
+        SPEC / "replication" / "ReplicationProperties.cfg",
+        "tidemark_conformance.adapters.replication:simulator",
+    ),
+    "classic-group": Protocol(
+        "classic-group",
+        SPEC / "group" / "ClassicGroupProperties.tla",
+        SPEC / "group" / "ClassicGroupThreeBrokers.cfg",
+        "tidemark_conformance.adapters.classic_group:simulator",
+    ),
+}
+COMPOSED = Composition("composed", FACTORY, PARTS)
+
+
+@pytest.fixture(scope="module")
+def specifications() -> dict[str, Specification]:
+    return {name: load(part.spec, part.config) for name, part in PARTS.items()}
+
+
+@pytest.fixture(scope="module")
+def headers(specifications: dict[str, Specification]) -> dict[str, dict[str, Any]]:
+    return {
+        name: schema_of(specification).with_nodes(COMPOSED.nodes(name)).to_json()
+        for name, specification in specifications.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def judges(specifications: dict[str, Specification]) -> dict[str, Kernels]:
+    return {name: compile_kernels(specification) for name, specification in specifications.items()}
+
+
+def verdicts(judges: dict[str, Kernels], runs: list[ComposedResult]) -> dict[str, list[set[str]]]:
+    """Per part what each run's trace fails in; nothing if it passes. A trace that is cut at a capacity is a failure."""
+    found: dict[str, list[set[str]]] = {}
+    for name, kernels in judges.items():
+        streams = [(one.replication if name == "replication" else one.group).stream for one in runs]
+        ends = np.cumsum([0, *map(len, streams)], dtype=np.int64)
+        result = kernels.check(np.frombuffer(b"".join(streams), dtype=np.uint8), ends)
+        found[name] = [
+            {kernels.checks[check] for check in np.nonzero(first >= 0)[0]} | ({"undecided"} if verdict == 2 else set())
+            for verdict, first in zip(result.verdict, result.first, strict=True)
+        ]
+    return found
+
+
+def simulator(headers: dict[str, dict[str, Any]], profile: str = "mixed") -> ComposedSimulator:
+    return ComposedSimulator(headers["replication"], headers["classic-group"], profile=profile)
+
+
+# --- runs as they should be -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_both_traces_of_a_run_conform(
+    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels], profile: str
+) -> None:
+    made = simulator(headers, profile)
+    runs = [made.run(seed) for seed in range(150)]
+    assert verdicts(judges, runs) == {name: [set()] * len(runs) for name in PARTS}
+    assert all(one.group.converged and one.replication.converged for one in runs if one.group.healed)
+    assert all(one.group.acked for one in runs if one.group.healed)
+    assert not any(one.group.lost or one.replication.lost for one in runs)
+    assert sum(one.group.healed for one in runs) > len(runs) // 2
+
+
+def test_a_run_goes_through_what_it_is_for(headers: dict[str, dict[str, Any]]) -> None:
+    made = simulator(headers, "elections")
+    runs = [made.run(seed) for seed in range(200)]
+    totals = Counter[str]()
+    for one in runs:
+        totals.update(fail_overs=one.fail_overs, kept=one.kept, dropped=one.dropped, orphaned=one.orphaned)
+    assert min(totals.values()) > 0
+    assert set(totals) == {"fail_overs", "kept", "dropped", "orphaned"}
+
+
+class Checking(GroupRecorder):
+    """Notes the full abstraction after every record."""
+
+    __slots__ = ("states",)
+
+    def begin(self) -> None:
+        super().begin()
+        self.states = [self.full_state()]
+
+    def did(self, *what: Any) -> None:
+        super().did(*what)
+        self.states.append(self.full_state())
+
+    def blocked(self, *what: Any) -> None:
+        super().blocked(*what)
+        self.states.append(self.states[-1])  # it is told by the handler, which has gone on meanwhile
+
+
+def test_the_groups_deltas_are_all_that_changed(
+    headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemark.sim.group.run.GroupRecorder", Checking)
+    made = simulator(headers)
+    parameters = [len(action["params"]) for action in headers["classic-group"]["actions"]]
+    for seed in range(40):
+        run = composed.ComposedRun(made, seed)
+        stream = run.run().group.stream
+        assert isinstance(run.group.recorder, Checking)
+        assert_deltas_are_all_that_changed(stream, run.group.recorder.states, parameters, f"seed {seed}")
+
+
+def test_one_seed_is_one_run(headers: dict[str, dict[str, Any]]) -> None:
+    tables = {"replication": headers["replication"], "group": headers["classic-group"]}
+    assert [simulate(seed, **tables) for seed in range(20)] == [simulator(headers).run(seed) for seed in range(20)]
+
+
+def test_headers_of_other_brokers_are_refused(headers: dict[str, dict[str, Any]]) -> None:
+    found = load(PARTS["classic-group"].spec, SPEC / "group" / "ClassicGroupProperties.cfg")
+    two = schema_of(found).with_nodes(("b1", "b2", "c1", "c2", "s1", "s2")).to_json()
+    with pytest.raises(ValueError, match="other brokers"):
+        ComposedSimulator(headers["replication"], two)
+    with pytest.raises(ValueError, match="no profile stormy"):
+        simulator(headers, "stormy")
+
+
+# --- compositions that are wrong --------------------------------------------------------------------------------------
+
+
+class LoadsTooMuch(ComposedCluster):
+    """Serves at once what it has loaded up to its log's end, although that may be lost again (as Kafka does)."""
+
+    __slots__ = ()
+
+    def may_load(self, broker: Broker) -> bool:
+        process = self.replicated.hosts[broker].up
+        return (
+            process is not None
+            and process.partition.is_leader
+            and not self.coordinators[broker].serving
+            and process.partition.leader_epoch > self.office_epoch
+        )
+
+
+class HearsOfAnyHighWatermark(ComposedCluster):
+    """A coordinator that has not been told that its broker follows takes the new leader's high watermark for its own
+    (KAFKA-20634)."""
+
+    __slots__ = ()
+
+    def observe(self) -> None:
+        """Nobody is told anything."""
+
+    def commit_entry(self) -> bool:
+        pending, process = self.pending[B1], self.replicated.hosts[B1].up
+        if self.acting(B1) or process is None or not pending or process.log.high_watermark <= pending[0][1]:
+            return super().commit_entry()
+        pending.popleft()
+        self.log.appended[B1].popleft()
+        outcome = self.coordinators[B1].commit_entry(self.now)
+        self.settle(B1, outcome)
+        self.recorder.did("CommitEntry", B1)
+        return bool(outcome.replies)
+
+
+B1, B2, B3 = range(3)
+S1 = 2
+"""The first of the static consumers, by its number among all."""
+
+
+class Stage:
+    """A run that a test drives by hand; b1 leads, and its coordinator has appended an assignment at offset 0."""
+
+    def __init__(self, headers: dict[str, dict[str, Any]]) -> None:
+        made = simulator(headers, "calm")
+        leads = (seed for seed in range(20) if composed.ComposedRun(made, seed).cluster.log.leader == B1)
+        self.run = composed.ComposedRun(made, next(leads))
+        self.cluster = self.run.cluster
+        self.cluster.room = self.cluster.payloads = 9
+        self.partition = self.cluster.replicated
+        self.run.partition.recorder.begin()
+        self.run.group.recorder.begin()
+        cluster = self.cluster
+        assert cluster.start_consumer(S1, 0)
+        assert cluster.send_join(S1, B1)
+        assert cluster.deliver_member(S1)
+        assert cluster.expire(B1, JOIN_TIMER)
+        assert cluster.receive_member(S1)
+        assert cluster.deliver_member(S1)
+        assert [len(pending) for pending in cluster.pending] == [1, 0, 0]
+
+    def fetch(self, follower: Broker) -> None:
+        """A follower fetches once."""
+        source = self.partition.hosts[follower].broker.partition.leader_id  # type: ignore[union-attr]
+        assert source is not None
+        connection = self.partition.network.fetches[follower][source]
+        assert self.partition.send_fetch(follower)
+        assert self.partition.receive_fetch(connection, 3)
+        assert self.partition.receive_response(connection)
+        self.cluster.observe()
+
+    def elect(self, broker: Broker, *others: Broker) -> None:
+        """A broker is elected; it and the others hear of it."""
+        assert self.partition.elect_leader(broker)
+        for one in (broker, *others):
+            assert self.partition.apply_metadata(one)
+        self.cluster.observe()
+
+    def ends(self, judges: dict[str, Kernels]) -> dict[str, set[str]]:
+        """What the traces so far fail in, by part."""
+        runs = [self.run.partition.recorder, self.run.group.recorder]
+        result = [
+            judges[name].check(np.frombuffer(stream, dtype=np.uint8), np.array([0, len(stream)]))
+            for name, stream in zip(PARTS, (one.end(False, False) for one in runs), strict=True)
+        ]
+        return {
+            name: {judges[name].checks[check] for check in np.nonzero(one.first[0] >= 0)[0]}
+            for name, one in zip(PARTS, result, strict=True)
+        }
+
+
+def test_a_coordinator_serves_when_all_that_it_has_loaded_is_committed(
+    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels]
+) -> None:
+    stage = Stage(headers)
+    stage.fetch(B2)
+    stage.elect(B2)
+    assert not stage.cluster.load(B2)
+    stage.elect(B3)
+    assert stage.cluster.load(B3)
+    assert (stage.cluster.kept, stage.cluster.dropped) == (0, 1)
+    assert stage.ends(judges) == {"replication": set(), "classic-group": set()}
+
+
+def test_serving_what_may_be_lost_again_is_seen(
+    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(composed, "ComposedCluster", LoadsTooMuch)
+    stage = Stage(headers)
+    stage.fetch(B2)
+    stage.elect(B2)
+    assert stage.cluster.load(B2)
+    stage.elect(B3)
+    assert stage.cluster.load(B3)
+    found = stage.ends(judges)
+    assert found["replication"] == set()
+    assert {"not a step", "GenerationMonotone"} <= found["classic-group"]
+
+
+def test_a_run_ends_where_lost_records_come_back(
+    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels]
+) -> None:
+    stage = Stage(headers)
+    stage.fetch(B2)
+    stage.elect(B3)
+    assert stage.cluster.load(B3)
+    stage.elect(B2, B1, B3)
+    for follower in (B1, B3) * 3:
+        stage.fetch(follower)
+    with pytest.raises(LostRecordsReturnedError):
+        stage.cluster.load(B2)
+    assert stage.ends(judges) == {"replication": set(), "classic-group": set()}
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_followers_high_watermark_acknowledges_nothing(
+    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels], monkeypatch: pytest.MonkeyPatch, wrong: bool
+) -> None:
+    if wrong:
+        monkeypatch.setattr(composed, "ComposedCluster", HearsOfAnyHighWatermark)
+    stage = Stage(headers)
+    cluster = stage.cluster
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    assert cluster.commit_entry()
+    assert cluster.receive_member(S1)
+    assert cluster.send_offset_fetch(S1, B1)
+    assert cluster.deliver_offset(S1)
+    assert cluster.receive_offset(S1)
+    assert any(stage.run.group.poll(word) for word in range(12))
+    assert cluster.send_commit(S1, B1)
+    assert cluster.deliver_offset(S1), "b1 has appended the offsets at 1"
+    stage.elect(B2, B1, B3)
+    assert cluster.load(B2)
+    (session,) = cluster.coordinators[B2].timers
+    assert cluster.expire(B2, session), "b2 has appended the empty group at 1"
+    for follower in (B1, B3) * 4:
+        stage.fetch(follower)
+    assert stage.partition.hosts[B1].storage.end_offset == 2
+    assert cluster.commit_entry()
+    cluster.commit_entry()
+    exchange = cluster.network.offset[S1]
+    assert exchange is not None
+    assert (exchange.response is not None) == wrong
+    assert cluster.read_back() == {}, "the offsets are gone"
+    found = stage.ends(judges)
+    assert found["replication"] == set()
+    assert ("not a step" in found["classic-group"]) == wrong
