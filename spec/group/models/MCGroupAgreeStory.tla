@@ -20,6 +20,13 @@ Missed ==
         /\ Coordinating.generation = 1 /\ consumer[c].running => consumer[s].owned = Partitions
         /\ Coordinating.generation <= 1 => consumer[c].generation < 1
         /\ Coordinating.generation = 2 => consumer[s].generation = 1
+        /\ Coordinating.generation = 3 => /\ Coordinating.state # "PreparingRebalance"
+                                          /\ consumer[s].state # "UNJOINED" /\ consumer[c].state # "UNJOINED"
+    \* nothing is lost
+    /\ \A c \in Clients :
+        memberRpc[c].type = "idle" /\ ~consumer[c].rejoin => consumer[c].state \in {"UNJOINED", "STABLE"}
+    \* only replies are under way together
+    /\ InSlots > 1 => \A c \in Clients : memberRpc[c].type # "join" /\ heartbeatRpc[c].type = "idle"
     \* a heartbeat is sent only if it tells something
     /\ \A c \in Clients : heartbeatRpc[c].type # "idle" =>
         /\ ~consumer[c].rejoin \/ heartbeatRpc[c].type = "answered"
