@@ -59,3 +59,15 @@ def simulate(arities: tuple[int, ...], steps: int, hasty: bool, seed: int) -> Ru
     for rm in order:
         out.step(5, [rm, outcome], rm + 2, [(rm, outcome)])
     return Run(f"twophase-{seed}", out.end(quiescent=True), out.records - 1, {"seeds": 1, "odd": seed % 2})
+
+
+def together(headers: Mapping[str, dict[str, Any]], *, steps: int) -> Any:
+    """A composition of two-phase commits, as many as there are headers; the seed decides each."""
+    return partial(
+        simulate_together, {name: factory(header, steps=steps, flaw=None) for name, header in headers.items()}
+    )
+
+
+def simulate_together(simulators: Mapping[str, Any], seed: int) -> dict[str, Run]:
+    """One run, a trace of each."""
+    return {name: simulator(seed) for name, simulator in simulators.items()}

@@ -1,0 +1,133 @@
+"""Compositions: one run is a trace of every part, made once, in a folder of its own, judged by its specification."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import twophase_simulator
+from conftest import TwoPhase
+from tidemark_conformance.check import clean
+from tidemark_conformance.check import protocols as registry
+from tidemark_conformance.check.generate import Generated, Output, generate_together
+from tidemark_conformance.check.protocols import compositions, protocols
+from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.cli import main
+from tidemark_conformance.errors import Unusable
+
+TABLE = """
+[left]
+spec = "twophase/TwoPhase.tla"
+config = "twophase/TwoPhase.cfg"
+simulator = "twophase_simulator:factory"
+[right]
+spec = "twophase/TwoPhase.tla"
+config = "missing.cfg"
+simulator = "twophase_simulator:factory"
+[both]
+simulator = "twophase_simulator:together"
+[both.parts]
+left = "twophase/TwoPhase.cfg"
+right = "twophase/TwoPhase.cfg"
+"""
+
+
+@pytest.fixture(name="registered")
+def _registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    table = tmp_path / "protocols.toml"
+    table.write_text(TABLE)
+    monkeypatch.setattr(registry, "REGISTRY", str(table))
+    return table
+
+
+def _together(two_phase: TwoPhase, out: Path, session: Any = None) -> dict[str, Generated]:
+    header = two_phase.schema.with_nodes(twophase_simulator.NODES)
+    simulator = twophase_simulator.together({name: header.to_json() for name in ("left", "right")}, steps=20)
+    outputs = {name: Output(out / name, header) for name in ("left", "right")}
+    return generate_together(simulator, range(25), outputs, {"made": "here"}, session=session, seeds_per_part=10)
+
+
+def _traces(run: Generated) -> list[str]:
+    return [row["trace"] for part in run.parts for row in pq.read_table(part).to_pylist()]
+
+
+def test_every_part_has_every_run(two_phase: TwoPhase, tmp_path: Path) -> None:
+    made = _together(two_phase, tmp_path)
+    assert [run.traces for run in made.values()] == [25, 25]
+    assert _traces(made["left"]) == _traces(made["right"]) == [f"twophase-{seed}" for seed in range(25)]
+    assert [part.parent.name for run in made.values() for part in run.parts] == ["left"] * 3 + ["right"] * 3
+
+
+def test_what_one_part_lacks_is_made_again_for_all(two_phase: TwoPhase, tmp_path: Path) -> None:
+    made = _together(two_phase, tmp_path)
+    before = [part.read_bytes() for run in made.values() for part in run.parts]
+    made["right"].parts[1].unlink()
+    again = _together(two_phase, tmp_path)
+    assert [run.kept for run in again.values()] == [2, 2]
+    assert [part.read_bytes() for run in again.values() for part in run.parts] == before
+
+
+def test_spark_makes_the_same_parts(spark: Any, two_phase: TwoPhase, tmp_path: Path) -> None:
+    here, there = _together(two_phase, tmp_path / "here"), _together(two_phase, tmp_path / "there", spark)
+    for name in here:
+        assert [part.read_bytes() for part in here[name].parts] == [part.read_bytes() for part in there[name].parts]
+
+
+def test_a_composition_is_no_protocol(registered: Path) -> None:
+    assert set(protocols()) == {"left", "right"}
+    both = compositions()["both"]
+    assert [part.config.name for part in both.parts.values()] == ["TwoPhase.cfg", "TwoPhase.cfg"]
+    assert both.nodes("left") == twophase_simulator.NODES
+    registered.write_text(TABLE + 'elsewhere = "x.cfg"\n')
+    with pytest.raises(Unusable, match="elsewhere"):
+        compositions()
+
+
+def test_simulate_writes_a_folder_for_each_part(
+    registered: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["simulate", "both", "--traces", "12", "--steps", "20", "-o", str(out)]) == 0
+    assert sorted(one.name for one in out.iterdir()) == ["left", "right"]
+    assert capsys.readouterr().out.count("12 traces") == 2
+    assert main(["simulate", "both", "--traces", "12", "--flaw", "hasty", "-o", str(out)]) == 2
+    assert "is a composition" in capsys.readouterr().err
+
+
+def test_a_composed_run_is_audited_part_by_part(
+    registered: Path, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clean, "_folder", lambda name, *_: tmp_path / name)
+    found = clean.composed_run(spark, compositions()["both"], 12, 20, 0)
+    assert [(one.protocol, one.result.traces, one.result.failed, one.complaints) for one in found] == [
+        ("left", 12, 0, ()),
+        ("right", 12, 0, ()),
+    ]
+    assert all(one.ok for one in found)
+    again = clean.composed_run(spark, compositions()["both"], 12, 20, 0)
+    assert [one.run.kept for one in again] == [2, 2]
+
+
+def test_traces_of_another_size_find_their_cfg(two_phase: TwoPhase) -> None:
+    constants = two_phase.schema.header.constants
+    by_header, _ = load_for("TwoPhase", None, None, constants=constants)
+    assert by_header.constants == two_phase.specification.constants
+    five, _ = load_for("Replication", None, None, constants=_five_brokers())
+    assert len(five.constants["Brokers"]) == 5
+    three, _ = load_for("Replication", None, None)
+    assert len(three.constants["Brokers"]) == 3
+    unknown, _ = load_for("Replication", None, None, constants={"Brokers": ["b1"]})
+    assert unknown.constants == three.constants
+
+
+def _five_brokers() -> dict[str, Any]:
+    """The constants in the header of a run with five brokers."""
+    from tidemark_conformance.paths import spec_root
+    from tidemark_conformance.tla.spec import load
+    from tidemark_conformance.trace.schema import schema_of
+
+    folder = spec_root() / "replication"
+    found = load(folder / "ReplicationProperties.tla", folder / "ReplicationFiveBrokers.cfg")
+    return schema_of(found).header.constants
