@@ -32,6 +32,8 @@ Partitions = tuple[TopicPartition, ...]
 class MemberState(Enum):
     """Where a consumer is in a rebalance (AbstractCoordinator.MemberState)."""
 
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
+
     UNJOINED = "UNJOINED"
     """Not a member; the next poll joins."""
     PREPARING_REBALANCE = "PREPARING_REBALANCE"

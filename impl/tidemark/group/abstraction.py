@@ -20,9 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from tidemark.cells import Cells
+from tidemark.cells import CapacityExceeded, Cells
 from tidemark.client.consumer import Consumer
+from tidemark.client.membership import MemberState
 from tidemark.errors import Errors
+from tidemark.group.assignors import RANGE
 from tidemark.group.coordinator import GroupCoordinator
 from tidemark.group.group import ClassicGroup, ClassicGroupMember
 from tidemark.group.layout import Key, Table
@@ -37,14 +39,22 @@ from tidemark.group.messages import (
     OffsetCommitRequest,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    Protocols,
     Request,
     Response,
     SyncGroupRequest,
     SyncGroupResponse,
     Token,
 )
-from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId, Subscription, TopicPartition
+from tidemark.group.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, Subscription
 from tidemark.group.purgatory import Cause, Waiting
+
+STOPPED: Key = (
+    (0, NO_GENERATION, 0, 0),
+    (0, 0, (RANGE,), 0),
+    (NO_GENERATION, None, 0, 0, 0, MemberState.UNJOINED, 0),
+)
+"""The key of a consumer without a process."""
 
 
 class Exchange(Protocol):
@@ -71,11 +81,17 @@ class Abstraction:
     """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
     fills it. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("numbers", "table")
+    __slots__ = ("_no_record", "_no_roster", "_nobody", "_nothing_waits", "_records", "numbers", "table")
 
     def __init__(self, table: Table, numbers: dict[MemberId, int]) -> None:
         self.table = table
         self.numbers = numbers
+        self._no_roster = self._blocks([None] * table.max_member)
+        self._nobody = self._blocks([()] * table.max_member)
+        self._no_record: Key = (None, self._no_roster, None)
+        self._nothing_waits: Key = (0, ((None, self._no_record, None),) * table.max_appended)
+        self._records: dict[int, tuple[GroupMetadataRecord, Key]] = {}
+        """The keys of records that were seen; a record in it is kept, so that its id is no other's."""
 
     def number(self, member_id: MemberId | None) -> int:
         """A member id's number, 0 for none."""
@@ -84,30 +100,47 @@ class Abstraction:
     # --- the coordinator --------------------------------------------------------------------------------------------
 
     def group(self, group: ClassicGroup) -> Key:
-        """A coordinator's group."""
+        """A coordinator's group: what stands before the members, they, and what stands behind them."""
+        numbers = self.numbers
+        slots = [None] * self.table.max_member
+        for member_id, member in group.members.items():
+            slots[self._slot(member_id)] = self._member(member)
+        leader, pending, pending_sync = group.leader, group.pending, group.pending_sync
         return (
-            group.generation,
-            group.initial,
-            self.number(group.leader),
-            tuple([self._member(member) for member in group.members.values()]),
-            self._numbers(group.pending),
-            self._numbers(group.pending_sync),
-            group.protocol,
-            group.state,
+            (group.generation, group.initial, numbers[leader] if leader else 0),
+            tuple(slots),
+            (
+                self._numbers(pending) if pending else 0,
+                self._numbers(pending_sync) if pending_sync else 0,
+                group.protocol,
+                group.state,
+            ),
         )
 
+    def _slot(self, member_id: MemberId) -> int:
+        """Where a member stands among the slots of all member ids."""
+        number = self.numbers[member_id]
+        if number > self.table.max_member:
+            raise CapacityExceeded("member ids")
+        return number - 1
+
+    def _blocks(self, slots: list[Key]) -> Key:
+        """The slots, several at a time."""
+        block = self.table.block
+        return tuple([tuple(slots[first : first + block]) for first in range(0, len(slots), block)])
+
     def _member(self, member: ClassicGroupMember) -> Key:
-        said = member.protocols[0].metadata
+        protocols, table = member.protocols, self.table
+        said = protocols[0].metadata
         return (
-            self.number(member.member_id),
-            self.table.mask(member.assignment),
+            table.mask(member.assignment),
             member.awaiting,
             member.is_new,
-            tuple([protocol.name for protocol in member.protocols]),
-            self.table.mask(said.owned_partitions),
+            _names(protocols),
+            table.mask(said.owned_partitions),
             said.generation,
             member.group_instance_id is not None,
-            self.table.topic_mask(said.topics),
+            table.topic_mask(said.topics),
         )
 
     def _numbers(self, member_ids: Iterable[MemberId]) -> int:
@@ -117,14 +150,20 @@ class Abstraction:
     def stored(self, record: GroupMetadataRecord | None) -> Key:
         """A group record; None: there is none."""
         if record is None:
-            return 0, 0, (), None
-        members = tuple([self._stored_member(member) for member in record.members])
-        return record.generation, self.number(record.leader), members, record.protocol
+            return (0, 0), self._nobody, (None,)
+        known = self._records.get(id(record))
+        if known is not None:
+            return known[1]
+        slots: list[Key] = [()] * self.table.max_member
+        for member in record.members:
+            slots[self._slot(member.member_id)] = self._stored_member(member)
+        key = (record.generation, self.number(record.leader)), self._blocks(slots), (record.protocol,)
+        self._records[id(record)] = record, key
+        return key
 
     def _stored_member(self, member: MemberMetadata) -> Key:
         said, table = member.subscription, self.table
         return (
-            self.number(member.member_id),
             table.mask(member.assignment),
             table.mask(said.owned_partitions),
             said.generation,
@@ -135,40 +174,50 @@ class Abstraction:
 
     def appended(self, coordinator: GroupCoordinator) -> Key:
         """What waits to commit."""
-        return tuple([self._entry(waiting) for waiting in coordinator.waiting])
+        waiting = coordinator.waiting
+        if not waiting:
+            return self._nothing_waits
+        room = self.table.max_appended - len(waiting)
+        if room < 0:
+            raise CapacityExceeded("records that wait to commit")
+        return len(waiting), (*[self._entry(one) for one in waiting], *self._nothing_waits[1][:room])
 
     def _entry(self, waiting: Waiting) -> Key:
         first = waiting.batch[0]
         if isinstance(first, GroupMetadataRecord):
             member = self.number(waiting.member_id) if waiting.cause is Cause.STATIC else 0
-            return waiting.cause, member, self.stored(first)
+            return ("group", waiting.cause), self.stored(first), (member, None)
         records = [record for record in waiting.batch if isinstance(record, OffsetCommitRecord)]
-        return self.table.offsets({record.partition: record.offset for record in records})
+        offsets = self.table.offsets({record.partition: record.offset for record in records})
+        return ("offsets", None), self._no_record, (0, offsets)
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
     def consumer(self, consumer: Consumer | None) -> Key:
         """A consumer; None: no process runs."""
         if consumer is None:
-            return None
+            return STOPPED
         table, membership, subscriptions = self.table, consumer.membership, consumer.subscriptions
-        generation, watched = membership.generation, membership.watched
+        generation, watched, joined = membership.generation, membership.watched, membership.joined_topics
         owned = table.mask(subscriptions.owned)
+        member_id = generation.member_id
         return (
-            owned if membership.revoking is None else table.mask(membership.revoking),
-            generation.generation_id,
-            0 if membership.joined_topics is None else table.topic_mask(membership.joined_topics),
-            watched is not None,
-            self.number(generation.member_id),
-            membership.missed,
-            consumer.config.assignors,
-            owned,
-            membership.owned_generation,
-            generation.protocol_name,
-            membership.rejoin_needed,
-            0 if watched is None else self.partitions(watched),
-            membership.state,
-            table.topic_mask(subscriptions.topics),
+            (
+                owned if membership.revoking is None else table.mask(membership.revoking),
+                generation.generation_id,
+                0 if joined is None else table.topic_mask(joined),
+                watched is not None,
+            ),
+            (self.numbers[member_id] if member_id else 0, membership.missed, consumer.config.assignors, owned),
+            (
+                membership.owned_generation,
+                generation.protocol_name,
+                membership.rejoin_needed,
+                1,
+                0 if watched is None else self.partitions(watched),
+                membership.state,
+                table.topic_mask(subscriptions.topics),
+            ),
         )
 
     def position(self, consumer: Consumer | None) -> Cells:
@@ -176,7 +225,7 @@ class Abstraction:
         if consumer is None:
             return (-1,) * len(self.table.topics)
         position = consumer.subscriptions.position
-        return tuple([position(TopicPartition(topic, 0)) for topic in self.table.topics])
+        return tuple([position(partition) for partition in self.table.partitions])
 
     def partitions(self, counts: Mapping[str, int]) -> int:
         """The topics that have a partition."""
@@ -185,36 +234,39 @@ class Abstraction:
     # --- the network ------------------------------------------------------------------------------------------------
 
     def member_rpc(self, exchange: Exchange | None, coordinators: list[GroupCoordinator]) -> Key:
-        """A JoinGroup or SyncGroup."""
+        """A JoinGroup or SyncGroup: what it is, the roster that it carries, the topics that it names."""
         if exchange is None:
-            return None
+            return None, self._no_roster, 0
         request, response = exchange.request, exchange.response
         if isinstance(response, JoinGroupResponse):
             if response.error is not Errors.NONE:
-                return "failed", self.number(response.member_id), response.error
+                return ("failed", self.number(response.member_id), response.error), self._no_roster, 0
             leads = response.leader == response.member_id
-            return (
-                "joined",
-                exchange.broker,
-                self.number(response.member_id),
-                response.generation_id,
-                response.protocol_name,
-                "leader skipping" if response.skip_assignment else "leader" if leads else "follower",
-                tuple([(self.number(one.member_id), self._metadata(one.metadata)) for one in response.members]),
-            )
+            role = "leader skipping" if response.skip_assignment else "leader" if leads else "follower"
+            generation, protocol = response.generation_id, response.protocol_name
+            joined = "joined", exchange.broker, self.number(response.member_id), generation, protocol, role
+            if not response.members:
+                return joined, self._nobody, 0
+            roster: list[Key] = [()] * self.table.max_member
+            for one in response.members:
+                roster[self._slot(one.member_id)] = self._metadata(one.metadata)
+            return joined, self._blocks(roster), 0
         if isinstance(response, SyncGroupResponse):
             if response.error is Errors.NONE:
-                return "synced", self.table.mask(response.assignment)
+                return ("synced", self.table.mask(response.assignment)), self._no_roster, 0
             member_id = request.member_id if isinstance(request, SyncGroupRequest) else UNKNOWN_MEMBER_ID
-            return "failed", self.number(member_id), response.error
-        coordinator = coordinators[exchange.broker]
-        parked = coordinator.parked_joins.get(exchange.token)
+            return ("failed", self.number(member_id), response.error), self._no_roster, 0
+        coordinator, token = coordinators[exchange.broker], exchange.token
+        parked = coordinator.parked_joins.get(token)
         if parked is not None:
-            return "joining", exchange.broker, self.number(parked)
-        parked = coordinator.parked_syncs.get(exchange.token)
+            return ("joining", exchange.broker, self.number(parked)), self._no_roster, 0
+        parked = coordinator.parked_syncs.get(token)
         if parked is not None:
-            return "syncing", exchange.broker, self.number(parked)
-        return self.request(exchange)
+            return ("syncing", exchange.broker, self.number(parked)), self._no_roster, 0
+        key = self.request(exchange)
+        if key[0] == "join":
+            return key[:-1], self._no_roster, key[-1]
+        return key, self._no_roster, 0
 
     def heartbeat_rpc(self, exchange: Exchange | None) -> Key:
         """A heartbeat."""
@@ -248,7 +300,7 @@ class Abstraction:
             return None
         request = exchange.request
         if isinstance(request, JoinGroupRequest):
-            mode = tuple([protocol.name for protocol in request.protocols])
+            mode = _names(request.protocols)
             said = self._metadata(request.protocols[0].metadata)
             return "join", exchange.broker, self.number(request.member_id), mode, *said
         if isinstance(request, SyncGroupRequest):
@@ -265,3 +317,8 @@ class Abstraction:
     def _metadata(self, said: Subscription) -> Key:
         table = self.table
         return table.mask(said.owned_partitions), said.generation, table.topic_mask(said.topics)
+
+
+def _names(protocols: Protocols) -> tuple[str, ...]:
+    """The names of a member's assignors."""
+    return tuple([protocol.name for protocol in protocols])

@@ -27,6 +27,8 @@ from tidemark.group.states import GroupEvent, GroupState, next_state
 class Awaiting(Enum):
     """What a member waits for."""
 
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
+
     NOTHING = "nothing"
     JOIN = "join"
     """Its JoinGroup is parked: the join phase has to end, or its record to commit."""

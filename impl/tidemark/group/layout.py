@@ -10,7 +10,6 @@ from typing import Any
 
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.group.partitions import NO_GENERATION, TopicPartition
-from tidemark.group.purgatory import Cause
 
 Key = Any
 """Numbers, and tuples of them."""
@@ -38,6 +37,8 @@ class Table:
         self.clients = tuple(sorted([*self.dynamic, *self.static]))
         self.topics: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
         self.max_member: int = constants["MaxMember"]
+        self.block = next(size for size in (4, 3, 2, 1) if self.max_member % size == 0)
+        """So many member ids are looked at together where most of them are nobody's."""
         self.max_generation: int = constants["MaxGeneration"]
         self.epoch_generations: int = constants["EpochGenerations"]
         self.max_epoch: int = constants["MaxEpoch"]
@@ -77,6 +78,8 @@ class Table:
             "owned ownedGeneration present subscription",
         )
         self.no_metadata: Cells = (0, NO_GENERATION, 0, 0)
+        self.roster: int = joined.places["joined", "roster"]
+        self.partitions = tuple([TopicPartition(topic, 0) for topic in self.topics])
         self.roles = atoms(joined.field("joined", "role"))
         self.errors = atoms(joined.field("failed", "error"))
 
@@ -107,7 +110,7 @@ class Table:
 
     def offsets(self, offsets: Mapping[TopicPartition, int]) -> Cells:
         """Offsets by topic, -1 none. Raises CapacityExceeded."""
-        cells = tuple([offsets.get(TopicPartition(topic, 0), -1) for topic in self.topics])
+        cells = tuple([offsets.get(partition, -1) for partition in self.partitions])
         if max(cells) > self.max_offset:
             raise CapacityExceeded("an offset")
         return cells
@@ -163,27 +166,26 @@ class Layout:
     def __init__(self, table: Table) -> None:
         self.table = table
 
-    def group(self, key: Key) -> Cells:
-        """A coordinator's group."""
-        generation, initial, leader, members, pending, pending_sync, protocol, state = key
+    def group_head(self, key: Key) -> Cells:
+        """What stands before the members of a coordinator's group."""
+        generation, initial, leader = key
+        return self._generation(generation), initial, leader
+
+    def member(self, key: Key) -> Cells:
+        """One member of a coordinator's group; None: it is not there."""
         table = self.table
-        cells = [table.no_member] * table.max_member
-        for number, assignment, awaiting, is_new, names, owned, owned_generation, static, subscription in members:
-            mode = table.modes[MODES[names]]
-            cells[self._place(number)] = (
-                assignment, table.awaiting[awaiting.value], is_new, mode, owned, owned_generation, 1, static,
-                subscription,
-            )  # fmt: skip
+        if key is None:
+            return table.no_member
+        assignment, awaiting, is_new, names, owned, owned_generation, static, subscription = key
         return (
-            self._generation(generation),
-            initial,
-            leader,
-            *[cell for member in cells for cell in member],
-            pending,
-            pending_sync,
-            table.protocols[protocol],
-            table.states[state.value],
-        )
+            assignment, table.awaiting[awaiting.value], is_new, table.modes[MODES[names]], owned, owned_generation, 1,
+            static, subscription,
+        )  # fmt: skip
+
+    def group_tail(self, key: Key) -> Cells:
+        """What stands behind the members."""
+        pending, pending_sync, protocol, state = key
+        return pending, pending_sync, self.table.protocols[protocol], self.table.states[state.value]
 
     def epoch(self, key: Key) -> Cells:
         """The epoch in which a coordinator serves."""
@@ -197,44 +199,52 @@ class Layout:
             raise CapacityExceeded("member ids")
         return (key,)
 
-    def stored(self, key: Key) -> Cells:
-        """A group record."""
-        generation, leader, members, protocol = key
-        table = self.table
-        cells = [table.no_stored] * table.max_member
-        for number, *member in members:
-            cells[self._place(number)] = tuple(member)
-        flat = [cell for member in cells for cell in member]
-        return self._generation(generation), leader, *flat, table.protocols[protocol]
+    def stored_head(self, key: Key) -> Cells:
+        """What stands before the members of a group record; None: no record."""
+        return (0, 0) if key is None else (self._generation(key[0]), key[1])
 
-    def appended(self, key: Key) -> Cells:
-        """The entries that wait to commit."""
-        table = self.table
-        if len(key) > table.max_appended:
-            raise CapacityExceeded("records that wait to commit")
-        width = table.width("appended")
-        each = (width - 1) // table.max_appended
-        cells = [len(key)]
-        for entry in key:
-            if isinstance(entry[0], Cause):
-                cause, member, stored = entry
-                number = table.causes[cause.value]
-                cells += table.entry.cells(each, "group", cause=number, group=self.stored(stored), member=member)
-            else:
-                cells += table.entry.cells(each, "offsets", offsets=entry)
-        return tuple(cells + [0] * (width - len(cells)))
+    def stored_member(self, key: Key) -> Cells:
+        """One member of a group record; (): it is not there, None: there is no record."""
+        if key is None:
+            return (0,) * len(self.table.no_stored)
+        cells: Cells = key or self.table.no_stored
+        return cells
+
+    def stored_tail(self, key: Key) -> Cells:
+        """What stands behind the members: the protocol as (name,); None: no record."""
+        return (0 if key is None else self.table.protocols[key[0]],)
+
+    def entry_head(self, key: Key) -> Cells:
+        """Of what type an entry is, and for a group record the cause; None: no entry."""
+        if key is None:
+            return 0, 0
+        tag, cause = key
+        return self.table.entry.tags[tag], 0 if cause is None else self.table.causes[cause.value]
+
+    def entry_tail(self, key: Key) -> Cells:
+        """The member, or the offsets, of an entry; None: no entry."""
+        none = (0,) * len(self.table.topics)
+        if key is None:
+            return 0, *none
+        member, offsets = key
+        return member, *(none if offsets is None else offsets)
 
     def consumer(self, key: Key) -> Cells:
-        """A consumer."""
+        """The first part of a consumer."""
+        assigned, generation, joined, leads = key
+        return assigned, self._generation(generation), joined, leads
+
+    def consumer_member(self, key: Key) -> Cells:
+        """The second part."""
+        member, missed, names, owned = key
+        return member, missed, self.table.modes[MODES[names]], owned
+
+    def consumer_tail(self, key: Key) -> Cells:
+        """The third part."""
+        owned_generation, protocol, rejoin, running, snapshot, state, subscription = key
         table = self.table
-        if key is None:
-            eager, none, unjoined = table.modes["eager"], table.protocols[None], table.member_states["UNJOINED"]
-            return 0, NO_GENERATION, 0, 0, 0, 0, eager, 0, NO_GENERATION, none, 0, 0, 0, unjoined, 0
-        (assigned, generation, joined, leads, member, missed, names, owned, owned_generation, protocol, rejoin,
-         snapshot, state, subscription) = key  # fmt: skip
         return (
-            assigned, self._generation(generation), joined, leads, member, missed, table.modes[MODES[names]], owned,
-            owned_generation, table.protocols[protocol], rejoin, 1, snapshot, table.member_states[state.value],
+            owned_generation, table.protocols[protocol], rejoin, running, snapshot, table.member_states[state.value],
             subscription,
         )  # fmt: skip
 
@@ -246,7 +256,10 @@ class Layout:
         return cells
 
     def member_rpc(self, key: Key) -> Cells:
-        """A JoinGroup or SyncGroup."""
+        """A JoinGroup or SyncGroup, as far as it stands before the roster."""
+        return self._member_rpc(key)[: self.table.roster]
+
+    def _member_rpc(self, key: Key) -> Cells:
         table = self.table
         make, width = table.slots["memberRpc"].cells, table.width("memberRpc")
         if key is None:
@@ -255,20 +268,25 @@ class Layout:
         if tag == "failed":
             return make(width, tag, member=key[1], error=table.errors[key[2]])
         if tag == "joined":
-            _, broker, member, generation, protocol, role, roster = key
-            cells = [table.no_metadata] * table.max_member
-            for number, (owned, owned_generation, subscription) in roster:
-                cells[self._place(number)] = owned, owned_generation, 1, subscription
-            flat = tuple([cell for metadata in cells for cell in metadata])
+            _, broker, member, generation, protocol, role = key
             return make(
                 width, tag, broker=broker, member=member, generation=generation, protocol=table.protocols[protocol],
-                role=table.roles[role], roster=flat,
+                role=table.roles[role],
             )  # fmt: skip
         if tag == "synced":
             return make(width, tag, assignment=key[1])
         if tag in ("joining", "syncing"):
             return make(width, tag, broker=key[1], member=key[2])
-        return self._request("memberRpc", key)
+        return self._request("memberRpc", (*key, 0) if tag == "join" else key)
+
+    def metadata(self, key: Key) -> Cells:
+        """One member of a roster; (): it is not there, None: there is no roster."""
+        if key is None:
+            return (0,) * len(self.table.no_metadata)
+        if not key:
+            return self.table.no_metadata
+        owned, owned_generation, subscription = key
+        return owned, owned_generation, 1, subscription
 
     def heartbeat_rpc(self, key: Key) -> Cells:
         """A heartbeat."""

@@ -15,6 +15,8 @@ from tidemark.structs import value
 class GroupState(Enum):
     """Where a group is in its life; each member of the enum says how it answers."""
 
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
+
     EMPTY = "Empty"
     """No members; offsets may still be committed here and fetched.
     JoinGroup begins the first join phase. All else of members: UNKNOWN_MEMBER_ID."""
@@ -33,6 +35,8 @@ class GroupState(Enum):
 
 class GroupEvent(Enum):
     """What can happen to a group as a whole."""
+
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
 
     LOADED_EMPTY = "loaded, without members"
     LOADED = "loaded, with members"

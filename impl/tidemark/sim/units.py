@@ -1,7 +1,9 @@
 """A recorder for any protocol: the state is a row of units, and every step says which of them it may have changed.
 
-A protocol brings its `Unit`s (how the key of each is read off the implementation, and its cells), and for every step
-the units to look at. Keys that were seen are shared by all recorders of a plan.
+A protocol brings its `Unit`s (how the key of each is read off the implementation, and of what kind it is), and for
+every step the units to look at. A kind says what cells a key stands for: a `Leaf` computes them; `Parts` is a row of
+kinds, and its keys are tuples of theirs, so that of a large unit only what has changed is looked at. What leads from
+one key of a leaf to another is kept, for all units of the kind in all runs.
 """
 
 from __future__ import annotations
@@ -10,31 +12,83 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tidemark.cells import CapacityExceeded, Cells
-from tidemark.sim.stream import (
-    BLOCKED,
-    NO_DIFFERENCE,
-    STEP,
-    STUTTER,
-    VARINT,
-    ZIGZAG,
-    Edge,
-    Node,
-    difference,
-    finished,
-)
+from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, Difference, difference, finished
 
-MOST_EDGES = 100_000
-"""So many steps between keys are kept before they are forgotten."""
+MOST_KNOWN = 100_000
+"""So many differences of a leaf are kept before they are forgotten."""
 
 Key = Hashable
-"""What a unit's cells depend on."""
+"""What cells depend on."""
+
+
+class Leaf(dict[tuple[Any, Any], Difference]):
+    """Cells that are computed together: what leads from one key to another, each made once.
+
+    Places count from the leaf's first cell. `cells`: from a key to its cells; raises CapacityExceeded.
+    """
+
+    def __init__(self, cells: Callable[[Any], Cells]) -> None:
+        super().__init__()
+        self.cells = cells
+
+    def __missing__(self, keys: tuple[Any, Any]) -> Difference:
+        if len(self) >= MOST_KNOWN:
+            self.clear()
+        old, new = keys
+        found = self[keys] = difference(self.cells(old), self.cells(new), 0)
+        return found
+
+    def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
+        """Add what leads from one key to another, of a leaf whose first cell is number `place`, if any cell differs."""
+        changed, first, ending, end = self[old, new]
+        if changed:
+            found.append((changed, place + first, ending, place + end))
+
+    def all_cells(self, key: Any) -> Cells:
+        """The cells of a key."""
+        return self.cells(key)
+
+
+class Parts:
+    """A row of kinds, each with the place of its first cell in the whole, in ascending order; a key is the tuple of
+    theirs."""
+
+    __slots__ = ("parts", "width")
+
+    def __init__(self, width: int, parts: Sequence[tuple[int, Kind]]) -> None:
+        self.width = width
+        self.parts = tuple(parts)
+
+    def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
+        """As a leaf's."""
+        for (offset, kind), before, after in zip(self.parts, old, new, strict=True):
+            if before is after or before == after:
+                continue
+            if type(kind) is Leaf:  # most are, and a call less counts here
+                changed, first, ending, end = kind[before, after]
+                if changed:
+                    offset += place
+                    found.append((changed, offset + first, ending, offset + end))
+            else:
+                kind.differences(place + offset, before, after, found)
+
+    def all_cells(self, key: Any) -> Cells:
+        """The cells of a key; those of no part are 0."""
+        cells = [0] * self.width
+        for (offset, kind), one in zip(self.parts, key, strict=True):
+            part = kind.all_cells(one)
+            cells[offset : offset + len(part)] = part
+        return tuple(cells)
+
+
+Kind = Leaf | Parts
 
 
 class Unit(NamedTuple):
-    """`first`: its first cell; `cells`: from its key to its cells. These raise CapacityExceeded."""
+    """`first`: its first cell; `kind`: what its keys stand for."""
 
     first: int
-    cells: Callable[[Any], Cells]
+    kind: Kind
 
 
 class UnitPlan:
@@ -55,12 +109,25 @@ class UnitPlan:
         self.units = tuple(units)
         self.steps: dict[tuple[Any, ...], bytes] = {}
         self.refusals: dict[tuple[Any, ...], bytes] = {}
+        self._beginnings: dict[tuple[Any, ...], bytes] = {}
         self._actions = {action["name"]: (number, action["params"]) for number, action in enumerate(header["actions"])}
         self._domains: dict[tuple[str, str], dict[Any, int]] = {}
         self._nodes_of = nodes_of
         self._nowhere = nowhere
-        self._nodes: list[dict[Key, Node]] = [{} for _ in units]
-        self._edges = 0
+
+    def beginning(self, keys: tuple[Any, ...]) -> bytes:
+        """The first record of a trace, by the keys of all units."""
+        found = self._beginnings.get(keys)
+        if found is None:
+            cells = [cell for unit, key in zip(self.units, keys, strict=True) for cell in unit.kind.all_cells(key)]
+            out = bytearray([STUTTER, 0]) + VARINT[sum(1 for cell in cells if cell)]
+            behind = 0
+            for index, cell in enumerate(cells):
+                if cell:
+                    out += VARINT[index - behind] + ZIGZAG[cell]
+                    behind = index + 1
+            found = self._beginnings[keys] = bytes(out)
+        return found
 
     def step(self, what: tuple[Any, ...]) -> bytes:
         """The bytes of a step, without its delta. Raises CapacityExceeded for a parameter outside its domain, and
@@ -90,34 +157,12 @@ class UnitPlan:
             out += VARINT[places[value]]
         return bytes(out)
 
-    def node(self, unit: int, key: Key) -> Node:
-        """The node of a key. Raises CapacityExceeded."""
-        nodes = self._nodes[unit]
-        found = nodes.get(key)
-        if found is None:
-            found = nodes[key] = Node(self.units[unit].cells(key))
-        return found
-
-    def edge(self, unit: int, node: Node, key: Any) -> Edge:
-        """A new edge of a node. When there are too many they are forgotten, together with the nodes: runs that are
-        under way keep theirs."""
-        self._edges += 1
-        if self._edges > MOST_EDGES:
-            self._edges = 0
-            for nodes in self._nodes:
-                nodes.clear()
-        other = self.node(unit, key)
-        found = node.edges[key] = Edge(
-            other, difference(node.cells, other.cells, self.units[unit].first), NO_DIFFERENCE
-        )
-        return found
-
 
 class UnitRecorder:
     """Writes one trace. `keys`: per unit what reads its key. `records` counts what was written, the initial state
     included; `changing` the steps that changed something."""
 
-    __slots__ = ("_kept", "_keys", "_nodes", "_out", "_plan", "changing", "records")
+    __slots__ = ("_kept", "_keys", "_out", "_plan", "changing", "records")
 
     def __init__(self, plan: UnitPlan, keys: Sequence[Callable[[], Any]]) -> None:
         self.records = 0
@@ -126,52 +171,39 @@ class UnitRecorder:
         self._keys = keys
         self._out = bytearray()
         self._kept: list[Any] = []
-        self._nodes: list[Node] = []
 
     def begin(self) -> None:
         """The first record: the whole state as it is."""
-        plan = self._plan
         self._kept = [key() for key in self._keys]
-        self._nodes = [plan.node(number, key) for number, key in enumerate(self._kept)]
-        delta = [
-            (unit.first + index, cell)
-            for unit, node in zip(plan.units, self._nodes, strict=True)
-            for index, cell in enumerate(node.cells)
-            if cell
-        ]
-        out = bytearray([STUTTER, 0]) + VARINT[len(delta)]
-        behind = 0
-        for index, cell in delta:
-            out += VARINT[index - behind] + ZIGZAG[cell]
-            behind = index + 1
-        self._out = out
+        self._out = bytearray(self._plan.beginning(tuple(self._kept)))
         self.records = 1
 
-    def step(self, units: Sequence[int], *what: Any) -> None:
+    def step(self, units: Sequence[int], what: tuple[Any, ...]) -> None:
         """A handler has run: `what` is its action and the parameters' values, `units` what it may have changed, in
         ascending order. Raises CapacityExceeded, and then the trace must end as it was before."""
-        out, kept, nodes, plan = self._out, self._kept, self._nodes, self._plan
-        count = behind = 0
-        delta = b""
+        out, kept, keys, plan = self._out, self._kept, self._keys, self._plan
+        found: list[Difference] = []
         for number in units:
-            key = self._keys[number]()
-            if key == kept[number]:
-                continue
-            node = nodes[number]
-            edge = node.edges.get(key) or plan.edge(number, node, key)
-            kept[number] = key
-            nodes[number] = edge.node
-            changed, first, ending, end = edge.whole
-            if changed:
-                delta += VARINT[first - behind] + ending
+            key = keys[number]()
+            before = kept[number]
+            if key != before:
+                first, kind = plan.units[number]
+                kind.differences(first, before, key, found)
+                kept[number] = key
+        out += plan.steps.get(what) or plan.step(what)
+        self.records += 1
+        if found:
+            self.changing += 1
+            count = behind = 0
+            delta = b""
+            for changed, start, ending, end in found:
+                delta += VARINT[start - behind] + ending
                 behind = end
                 count += changed
-        out += plan.steps.get(what) or plan.step(what)
-        out += VARINT[count]
-        out += delta
-        self.records += 1
-        if count:
-            self.changing += 1
+            out += VARINT[count]
+            out += delta
+        else:
+            out.append(0)
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action; nothing has changed yet."""
@@ -184,7 +216,9 @@ class UnitRecorder:
 
     def full_state(self) -> list[int]:
         """Every cell, computed afresh: what a test compares the written deltas with."""
-        return [cell for unit, key in zip(self._plan.units, self._keys, strict=True) for cell in unit.cells(key())]
+        return [
+            cell for unit, key in zip(self._plan.units, self._keys, strict=True) for cell in unit.kind.all_cells(key())
+        ]
 
 
 def _places(domain: Sequence[Any]) -> dict[Any, int]:

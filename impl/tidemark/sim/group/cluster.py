@@ -108,10 +108,10 @@ class GroupCluster(GroupState):
         self.recorder.did("NoticePartitions", client)
         return True
 
-    def poll(self, client: Client, number: int, topic: str) -> bool:
+    def poll(self, client: Client, number: int, partition: TopicPartition) -> bool:
         """The application reads one record."""
         consumer = self.consumers[client]
-        offset = None if consumer is None else consumer.poll(TopicPartition(topic, 0))
+        offset = None if consumer is None else consumer.poll(partition)
         if offset is None:
             return False
         self.recorder.did("Poll", client, number, offset)

@@ -102,7 +102,8 @@ def _offsets(cluster: GroupCluster, client: int, commits: bool) -> None:
         cluster.receive_offset(client)
     if commits and consumer.membership.state is MemberState.STABLE:
         for number, topic in enumerate(cluster.counts):
-            if TopicPartition(topic, 0) in consumer.subscriptions.owned and cluster.poll(client, number, topic):
+            partition = TopicPartition(topic, 0)
+            if partition in consumer.subscriptions.owned and cluster.poll(client, number, partition):
                 break
         if cluster.send_commit(client, leader):
             cluster.deliver_offset(client)

@@ -39,7 +39,7 @@ class Exchange:
 class Network:
     """The exchanges of every consumer; None where there is none."""
 
-    __slots__ = ("heartbeat", "member", "offset", "stray", "tokens", "waiting")
+    __slots__ = ("answered", "heartbeat", "member", "offset", "stray", "tokens", "waiting")
 
     def __init__(self, clients: int) -> None:
         self.member: list[Exchange | None] = [None] * clients
@@ -48,6 +48,8 @@ class Network:
         self.stray: list[Exchange | None] = [None] * clients
         self.waiting: dict[int, Exchange] = {}
         """Token -> the exchange that its reply is for."""
+        self.answered: list[Exchange] = []
+        """Whose replies have come since somebody cleared this."""
         self.tokens = 0
 
     def exchange(self, broker: Broker, request: Request, assignment_id: int = 0) -> Exchange:
@@ -65,6 +67,7 @@ class Network:
         exchange = self.waiting.pop(token, None)  # type: ignore[call-overload]
         if exchange is not None:
             exchange.response = response
+            self.answered.append(exchange)
 
     def hang_up(self, client: Client) -> None:
         """The process is gone, and with it whoever waited for a reply."""
@@ -105,5 +108,5 @@ class OffsetsPartition:
         for record in batch:
             if isinstance(record, GroupMetadataRecord):
                 self.group = record
-            else:
+            elif isinstance(record, OffsetCommitRecord):
                 self.offsets[record.partition] = record.offset

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from tidemark.cells import Cells
 from tidemark.group.abstraction import Abstraction
 from tidemark.group.layout import Layout, Table
 from tidemark.sim.group.state import GroupState
-from tidemark.sim.units import Unit, UnitPlan, UnitRecorder
+from tidemark.sim.units import Kind, Leaf, Parts, Unit, UnitPlan, UnitRecorder
 
 _PROCESS = "consumer.c position.c memberRpc.c heartbeatRpc.c offsetRpc.c"
-_ANSWERS = "appended.b group.b memberRpc.*"
-_JOIN = f"issued {_ANSWERS} stray.c"
+_ANSWERS = "appended.b group.b"
+_JOIN = f"issued {_ANSWERS} memberRpc.c stray.c"
 
 TOUCHES = {
     "StartConsumer": "consumer.c",
@@ -41,7 +42,7 @@ TOUCHES = {
     "JoinStaticMember": _JOIN,
     "RejoinMember": _JOIN,
     "RejectSync": "memberRpc.c stray.c",
-    "HandleSync": f"{_ANSWERS} stray.c",
+    "HandleSync": f"{_ANSWERS} memberRpc.c stray.c",
     "HandleHeartbeat": "heartbeatRpc.c",
     "HandleLeave": f"{_ANSWERS} stray.c",
     "ExpireSession": _ANSWERS,
@@ -51,7 +52,7 @@ TOUCHES = {
     "HandleCommit": "appended.b offsetRpc.c stray.c",
     "RejectCommit": "offsetRpc.c stray.c",
     "HandleOffsetFetch": "offsetRpc.c",
-    "CommitEntry": "storedGroup storedOffsets appended.b group.b offsets.b memberRpc.* offsetRpc.*",
+    "CommitEntry": "storedGroup storedOffsets appended.b group.b offsets.b offsetRpc.*",
     "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b offsets.b",
     "Resign": "appended.b epoch.b group.b offsets.b memberRpc.* offsetRpc.*",
     "RepeatMemberRequest": "stray.c",
@@ -61,11 +62,88 @@ TOUCHES = {
     "LoseOffsetRpc": "offsetRpc.c",
     "LoseStray": "stray.c",
 }
-"""What each action's handler may change: a variable, or its part of the broker `b`, the consumer `c`, everybody. A test
-compares with looking at everything."""
+"""What each action's handler may change: a variable, or its part of the broker `b`, the consumer `c`, everybody; and
+the `memberRpc` of whom it answers, as the network says. A test compares with looking at everything."""
 
 NETWORK = ("Repeat", "Lose", "Add")
 """Actions that begin so happen nowhere."""
+
+
+def kinds(layout: Layout) -> dict[str, Kind]:
+    """Of what kind the units of each variable are."""
+    table = layout.table
+    position = Leaf(layout.position)
+    stored = Parts(
+        table.width("storedGroup"),
+        [
+            (0, Leaf(layout.stored_head)),
+            (2, _blocks(table, layout.stored_member, table.no_stored)),
+            (table.width("storedGroup") - 1, Leaf(layout.stored_tail)),
+        ],
+    )
+    each = (table.width("appended") - 1) // table.max_appended
+    places = table.entry.places
+    entry = Parts(
+        each,
+        [
+            (0, Leaf(layout.entry_head)),
+            (places["group", "group"], stored),
+            (places["group", "member"], Leaf(layout.entry_tail)),
+        ],
+    )
+    return {
+        "office": Leaf(tuple),
+        "storedGroup": stored,
+        "storedOffsets": position,
+        "appended": Parts(
+            table.width("appended"),
+            [
+                (0, Leaf(lambda key: (key,))),
+                (1, Parts(each * table.max_appended, [(each * one, entry) for one in range(table.max_appended)])),
+            ],
+        ),
+        "epoch": Leaf(layout.epoch),
+        "group": Parts(
+            table.width("group"),
+            [
+                (0, Leaf(layout.group_head)),
+                (3, _slots(table, layout.member, table.no_member)),
+                (3 + table.max_member * len(table.no_member), Leaf(layout.group_tail)),
+            ],
+        ),
+        "offsets": position,
+        "issued": Leaf(layout.issued),
+        "consumer": Parts(
+            table.width("consumer"),
+            [(0, Leaf(layout.consumer)), (4, Leaf(layout.consumer_member)), (8, Leaf(layout.consumer_tail))],
+        ),
+        "position": position,
+        "partitions": Leaf(lambda key: (key,)),
+        "memberRpc": Parts(
+            table.width("memberRpc"),
+            [
+                (0, Leaf(layout.member_rpc)),
+                (table.roster, _blocks(table, layout.metadata, table.no_metadata)),
+                (table.width("memberRpc") - 1, Leaf(lambda key: (key,))),
+            ],
+        ),
+        "heartbeatRpc": Leaf(layout.heartbeat_rpc),
+        "offsetRpc": Leaf(layout.offset_rpc),
+        "stray": Leaf(layout.stray),
+    }
+
+
+def _slots(table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> Parts:
+    """What there is of every member id, one by one."""
+    width, count, leaf = len(nobody), table.max_member, Leaf(cells)
+    return Parts(width * count, [(width * number, leaf) for number in range(count)])
+
+
+def _blocks(table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> Parts:
+    """The same, several member ids at once: all come and go together, and most are nobody's."""
+    width, count = len(nobody) * table.block, table.max_member // table.block
+    leaf = Leaf(lambda keys: tuple([cell for key in keys for cell in cells(key)]))
+    return Parts(width * count, [(width * number, leaf) for number in range(count)])
 
 
 class GroupPlan(UnitPlan):
@@ -73,33 +151,16 @@ class GroupPlan(UnitPlan):
 
     def __init__(self, header: Mapping[str, Any], table: Table) -> None:
         brokers, clients = len(table.brokers), len(table.clients)
-        layout = Layout(table)
-        cells: dict[str, Callable[[Any], Any]] = {
-            "office": tuple,
-            "storedGroup": layout.stored,
-            "storedOffsets": layout.position,
-            "appended": layout.appended,
-            "epoch": layout.epoch,
-            "group": layout.group,
-            "offsets": layout.position,
-            "issued": layout.issued,
-            "consumer": layout.consumer,
-            "position": layout.position,
-            "partitions": lambda key: (key,),
-            "memberRpc": layout.member_rpc,
-            "heartbeatRpc": layout.heartbeat_rpc,
-            "offsetRpc": layout.offset_rpc,
-            "stray": layout.stray,
-        }
-        if set(cells) != set(table.variables):
+        of = kinds(Layout(table))
+        if set(of) != set(table.variables):
             raise ValueError("the header has other variables than the classic group")
         self.numbers: dict[str, list[int]] = {}
         units: list[Unit] = []
-        for variable in sorted(cells, key=table.offset):
+        for variable in sorted(of, key=table.offset):
             width = table.width(variable)
             count = int(table.variables[variable]["cells"]) // width
             self.numbers[variable] = list(range(len(units), len(units) + count))
-            units += [Unit(table.offset(variable) + width * place, cells[variable]) for place in range(count)]
+            units += [Unit(table.offset(variable) + width * place, of[variable]) for place in range(count)]
         nodes = {"b": range(brokers), "c": range(brokers, brokers + clients)}
         super().__init__(header, units, nodes, lambda action: action.startswith(NETWORK))
         self.touched: dict[tuple[Any, ...], tuple[int, ...]] = {}
@@ -122,10 +183,12 @@ class GroupPlan(UnitPlan):
 class GroupRecorder(UnitRecorder):
     """Writes one trace of a group's cluster."""
 
-    __slots__ = ("_group_plan",)
+    __slots__ = ("_first_member_rpc", "_group_plan", "_network")
 
     def __init__(self, plan: GroupPlan, cluster: GroupState, see: Abstraction) -> None:
         self._group_plan = plan
+        self._network = cluster.network
+        self._first_member_rpc = plan.numbers["memberRpc"][0]
         network, log, coordinators = cluster.network, cluster.log, cluster.coordinators
         table = see.table
         brokers, clients = range(len(table.brokers)), range(len(table.clients))
@@ -151,4 +214,12 @@ class GroupRecorder(UnitRecorder):
     def did(self, *what: Any) -> None:
         """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
         plan = self._group_plan
-        self.step(plan.touched.get(what) or plan.touches(what), *what)
+        units = plan.touched.get(what) or plan.touches(what)
+        network = self._network
+        if network.answered:
+            answered, first = network.answered, self._first_member_rpc
+            told = [first + client for client, one in enumerate(network.member) if one in answered]
+            if told:
+                units = tuple(sorted({*units, *told}))
+            answered.clear()
+        self.step(units, what)

@@ -12,7 +12,6 @@ from typing import Any
 from tidemark.cells import CapacityExceeded
 from tidemark.group.abstraction import Abstraction
 from tidemark.group.layout import Table
-from tidemark.group.partitions import TopicPartition
 from tidemark.group.purgatory import JOIN_TIMER, SYNC_TIMER
 from tidemark.group.rebalance import GroupConfig
 from tidemark.group.rules import Rules
@@ -194,15 +193,16 @@ class GroupRun:
 
     def poll(self, word: int) -> bool:
         """An application reads."""
-        cluster, topics = self.cluster, self._topics
-        for step in range(self._clients * len(topics)):
-            client, number = divmod((word + step) % (self._clients * len(topics)), len(topics))
-            consumer = cluster.consumers[client]
+        cluster, partitions, limit = self.cluster, self.simulator.table.partitions, self._offset_limit
+        count, consumers = len(partitions), cluster.consumers
+        everything = self._clients * count
+        for step in range(word, word + everything):
+            client, number = divmod(step % everything, count)
+            consumer = consumers[client]
             if consumer is None:
                 continue
-            if consumer.subscriptions.position(TopicPartition(topics[number], 0)) >= self._offset_limit:
-                continue
-            if cluster.poll(client, number, topics[number]):
+            partition = partitions[number]
+            if 0 <= consumer.subscriptions.position(partition) < limit and cluster.poll(client, number, partition):
                 return True
         return False
 
