@@ -27,7 +27,7 @@
 (* ConsumerGroup848Properties. What is meant as in ClassicGroup has the    *)
 (* same name and the same words there.                                     *)
 (***************************************************************************)
-EXTENDS Integers, Sequences, FiniteSets, Bounded, Folds
+EXTENDS Integers, Sequences, FiniteSets, Bounded
 
 CONSTANTS
     Dynamic,        \* the consumers without a group.instance.id
@@ -292,13 +292,19 @@ Reconciled(b, member, target, targetEpoch, request) ==
 \* The partitions that exist and that one of these members subscribes to.
 Subscribed(members) == {p \in partitions : \E m \in MemberIds : members[m].present /\ p \in members[m].subscription}
 
-\* The group once a batch is applied. The coordinator that appends it and the one that loads it do the same.
-Replayed(entry, g) ==
-    IF entry.type # "group" THEN g
-    ELSE [groupEpoch |-> entry.groupEpoch, assignmentEpoch |-> entry.assignmentEpoch, metadata |-> entry.metadata,
-          target |-> entry.target,
-          members |-> [m \in MemberIds |-> IF m = entry.member THEN entry.value
-                                           ELSE IF m = entry.removed THEN NoMember ELSE g.members[m]]]
+\* Replay of batches on top of a group: the last record of each key. The coordinator that appends a batch and the one that loads it
+\* do the same.
+ReplayGroup(entries, stored) ==
+    LET groups     == {i \in 1..Len(entries) : entries[i].type = "group"}
+        last       == entries[Highest(groups)]
+        touched(m) == {i \in groups : entries[i].member = m \/ entries[i].removed = m}
+    IN  IF groups = {} THEN stored
+        ELSE [groupEpoch |-> last.groupEpoch, assignmentEpoch |-> last.assignmentEpoch, metadata |-> last.metadata,
+              target |-> last.target,
+              members |-> [m \in MemberIds |->
+                IF touched(m) = {} THEN stored.members[m]
+                ELSE IF entries[Highest(touched(m))].member = m THEN entries[Highest(touched(m))].value ELSE NoMember]]
+Replayed(g, entry) == ReplayGroup(<<entry>>, g)
 
 MemberOrAbsent(g, m) == IF m = 0 THEN NoMember ELSE g.members[m]
 
@@ -321,8 +327,6 @@ EpochsOf(g) ==
         LET holders == {m \in Present(g) : p \in Holds(g.members[m])}
         IN  IF holders = {} THEN -1 ELSE g.members[Lowest(holders)].memberEpoch]
 
-\* Replay of batches on top of a committed log.
-ReplayGroup(entries, stored) == FoldSeq(Replayed, stored, entries)
 ReplayOffsets(entries, stored) ==
     [p \in Partitions |->
         LET commits == {i \in 1..Len(entries) : IF entries[i].type = "offsets" THEN entries[i].offsets[p] >= 0 ELSE FALSE}
@@ -330,9 +334,9 @@ ReplayOffsets(entries, stored) ==
 
 \* b appends the batch, unless it changes nothing, and applies it at once.
 Write(b, entry) ==
-    IF Replayed(entry, group[b]) = group[b] THEN UNCHANGED <<appended, group, partitionEpoch>>
+    IF Replayed(group[b], entry) = group[b] THEN UNCHANGED <<appended, group, partitionEpoch>>
     ELSE /\ appended' = [appended EXCEPT ![b] = Append(@, entry)]
-         /\ group' = [group EXCEPT ![b] = Replayed(entry, group[b])]
+         /\ group' = [group EXCEPT ![b] = Replayed(group[b], entry)]
          /\ partitionEpoch' = [partitionEpoch EXCEPT ![b] = EpochsAfter(partitionEpoch[b], group[b], entry)]
 
 \* The member m is removed: the group epoch goes up, and who heartbeats next computes a target assignment.
@@ -371,7 +375,7 @@ Init ==
 -----------------------------------------------------------------------------
 (* The consumer (ConsumerMembershipManager, ConsumerHeartbeatRequestManager, CommitRequestManager) *)
 
-\* StartConsumer   who: the application   code: client/consumer.py
+\* StartConsumer   who: the application   code: client/modern_consumer.py
 \* A new process: it makes up its member id (KIP-1082) and keeps it for life; it owns nothing.
 StartConsumer(c) ==
     \* enabled when
@@ -397,7 +401,7 @@ CrashConsumer(c) ==
     /\ Stop(c)
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions, stray>>
 
-\* LeaveGroup   who: consumer   code: client/consumer.py
+\* LeaveGroup   who: consumer   code: client/modern_consumer.py
 \* It closes, and says so if it is in the group: a dynamic member with epoch -1, a static one, which will be back, with -2. It does
 \* not wait for the reply.
 LeaveGroup(c, b) ==
@@ -411,7 +415,7 @@ LeaveGroup(c, b) ==
                 ELSE stray
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions>>
 
-\* ChangeSubscription   who: the application   code: client/consumer.py
+\* ChangeSubscription   who: the application   code: client/modern_consumer.py
 \* The next heartbeat says so.
 ChangeSubscription(c, subscription) ==
     \* enabled when
@@ -433,7 +437,7 @@ AddPartition(p) ==
 \* Positions of what is owned no more are forgotten.
 Keep(c, owned) == [p \in Partitions |-> IF p \in owned THEN position[c][p] ELSE -1]
 
-\* SendHeartbeat   who: consumer   code: client/consumer.py
+\* SendHeartbeat   who: consumer   code: client/modern_consumer.py
 \* What has not changed since the last one it leaves out. Once it has acknowledged what it owns it is stable, unless there is
 \* something new to reconcile.
 SendHeartbeat(c, b) ==
@@ -467,7 +471,7 @@ Fenced(c) ==
 
 Fatal == {"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"}
 
-\* ReceiveHeartbeat   who: consumer   code: client/consumer.py
+\* ReceiveHeartbeat   who: consumer   code: client/modern_consumer.py
 \* It takes the epoch, and the assignment if there is one. Some errors make it join again, some end the process.
 ReceiveHeartbeat(c) ==
     LET reply  == heartbeatRpc[c]
@@ -491,7 +495,7 @@ ReceiveHeartbeat(c) ==
             /\ UNCHANGED offsetRpc
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions, stray>>
 
-\* Reconcile   who: consumer   code: client/consumer.py
+\* Reconcile   who: consumer   code: client/modern_consumer.py
 \* The rebalance listener is told what will be revoked; until it returns the consumer may commit.
 Reconcile(c) ==
     \* enabled when
@@ -501,7 +505,7 @@ Reconcile(c) ==
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, position,
                    partitions, heartbeatRpc, offsetRpc, stray>>
 
-\* FinishReconciliation   who: consumer   code: client/consumer.py
+\* FinishReconciliation   who: consumer   code: client/modern_consumer.py
 \* The listener has returned: the rest is given up, what is new is taken, and the next heartbeat says so. If the assignment has
 \* changed back meanwhile, or the consumer is no more at it, nothing comes of it.
 FinishReconciliation(c) ==
@@ -518,7 +522,7 @@ FinishReconciliation(c) ==
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions,
                    heartbeatRpc, offsetRpc, stray>>
 
-\* Poll   who: the application   code: client/consumer.py
+\* Poll   who: the application   code: client/modern_consumer.py
 \* It reads one record of p; `offset` is its next position.
 Poll(c, p, offset) ==
     \* enabled when
@@ -529,7 +533,7 @@ Poll(c, p, offset) ==
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
                    partitions, heartbeatRpc, offsetRpc, stray>>
 
-\* SendCommit   who: consumer   code: client/consumer.py
+\* SendCommit   who: consumer   code: client/modern_consumer.py
 \* Of all that it owns, what it is about to revoke included.
 SendCommit(c, b) ==
     LET me == consumer[c] IN
@@ -542,7 +546,7 @@ SendCommit(c, b) ==
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
-\* ReceiveCommit   who: consumer   code: client/consumer.py
+\* ReceiveCommit   who: consumer   code: client/modern_consumer.py
 \* Whatever the answer is, it says nothing of the membership: only heartbeats do.
 ReceiveCommit(c) ==
     \* enabled when
@@ -552,7 +556,7 @@ ReceiveCommit(c) ==
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
-\* SendOffsetFetch   who: consumer   code: client/consumer.py
+\* SendOffsetFetch   who: consumer   code: client/modern_consumer.py
 SendOffsetFetch(c, b) ==
     LET me == consumer[c] IN
     \* enabled when
@@ -563,7 +567,7 @@ SendOffsetFetch(c, b) ==
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
-\* ReceiveOffsets   who: consumer   code: client/consumer.py
+\* ReceiveOffsets   who: consumer   code: client/modern_consumer.py
 \* Where it has no position it goes on from the committed offset, or (auto.offset.reset = earliest) from the start.
 ReceiveOffsets(c) ==
     LET reply == offsetRpc[c] IN
@@ -621,7 +625,7 @@ HeartbeatError(b, c, request) ==
 
 Accepts(b, c, request) == request.type = "heartbeat" /\ request.broker = b /\ HeartbeatError(b, c, request) = "NONE"
 
-\* RejectHeartbeat   who: coordinator   code: group/consumer_group.py
+\* RejectHeartbeat   who: coordinator   code: group/modern/coordinator.py
 RejectHeartbeat(b, c, late) ==
     LET request == Request(c, late) IN
     \* enabled when
@@ -675,7 +679,7 @@ Take(b, c, late, groupEpoch, assignmentEpoch, metadata, target) ==
                            ELSE [heartbeatRpc EXCEPT ![c] = Answer(Len(appended'[b]), b, request, heard, after)]
         /\ stray' = Taken(c, late)
 
-\* HandleHeartbeat   who: coordinator   code: group/consumer_group.py
+\* HandleHeartbeat   who: coordinator   code: group/modern/coordinator.py
 \* The target assignment stands. A successor of a static member has its predecessor's.
 HandleHeartbeat(b, c, late) ==
     LET request == Request(c, late)
@@ -696,7 +700,7 @@ ValidAssignment(members, metadata, given) ==
         IF given[p] = 0 THEN p \notin metadata
         ELSE p \in metadata /\ members[given[p]].present /\ p \in members[given[p]].subscription
 
-\* AssignOnHeartbeat   who: coordinator   code: group/consumer_group.py
+\* AssignOnHeartbeat   who: coordinator   code: group/modern/coordinator.py
 \* A member is new or subscribes to something else, other partitions exist than when the group last looked, or a member was
 \* removed: the assignor gives each partition to a member.
 AssignOnHeartbeat(b, c, late, given) ==
@@ -714,7 +718,7 @@ AssignOnHeartbeat(b, c, late, given) ==
     /\ Take(b, c, late, next, next, metadata, [m \in MemberIds |-> {p \in Partitions : given[p] = m}])
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
 
-\* HandleLeave   who: coordinator   code: group/consumer_group.py
+\* HandleLeave   who: coordinator   code: group/modern/coordinator.py
 \* A dynamic member is removed. A static one keeps what it is assigned, for its successor; what it was revoking is released.
 HandleLeave(b, c) ==
     LET request == stray[c]
@@ -733,7 +737,7 @@ HandleLeave(b, c) ==
     /\ stray' = [stray EXCEPT ![c] = Idle]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, heartbeatRpc, offsetRpc>>
 
-\* ExpireSession   who: coordinator   code: group/consumer_group.py
+\* ExpireSession   who: coordinator   code: group/modern/coordinator.py
 \* Nothing was heard of the member, or a static one has not come back, within the session time-out.
 ExpireSession(b, m) ==
     \* enabled when
@@ -743,7 +747,7 @@ ExpireSession(b, m) ==
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, heartbeatRpc, offsetRpc,
                    stray>>
 
-\* ExpireRevocation   who: coordinator   code: group/consumer_group.py
+\* ExpireRevocation   who: coordinator   code: group/modern/coordinator.py
 \* The member has not acknowledged its revocation within the rebalance time-out.
 ExpireRevocation(b, m) ==
     \* enabled when
@@ -775,7 +779,7 @@ CommitError(b, request) ==
     ELSE IF Committable(b, request) = {} THEN "STALE_MEMBER_EPOCH"
     ELSE "NONE"
 
-\* HandleCommit   who: coordinator   code: group/consumer_group.py
+\* HandleCommit   who: coordinator   code: group/modern/coordinator.py
 \* Accepted, maybe for some of its partitions only: appended, and answered when it has committed.
 HandleCommit(b, c, late) ==
     LET request == CommitRequestOf(c, late)
@@ -794,7 +798,7 @@ HandleCommit(b, c, late) ==
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, group, partitionEpoch, offsets, issued, consumer, position,
                    partitions, heartbeatRpc>>
 
-\* RejectCommit   who: coordinator   code: group/consumer_group.py
+\* RejectCommit   who: coordinator   code: group/modern/coordinator.py
 RejectCommit(b, c, late) ==
     LET request == CommitRequestOf(c, late) IN
     \* enabled when
@@ -813,7 +817,7 @@ FetchError(b, request) ==
     ELSE IF request.memberEpoch # group[b].members[request.member].memberEpoch THEN "STALE_MEMBER_EPOCH"
     ELSE "NONE"
 
-\* HandleOffsetFetch   who: coordinator   code: group/consumer_group.py
+\* HandleOffsetFetch   who: coordinator   code: group/modern/coordinator.py
 \* Committed offsets only, for a member in its epoch.
 HandleOffsetFetch(b, c) ==
     LET request == offsetRpc[c]
@@ -861,7 +865,7 @@ CommitEntry(b) ==
     /\ offsetRpc' = OffsetAnswers(b)
     /\ UNCHANGED <<office, epoch, group, partitionEpoch, issued, consumer, position, partitions, stray>>
 
-\* BecomeCoordinator   who: broker   code: group/consumer_group.py
+\* BecomeCoordinator   who: broker   code: group/modern/coordinator.py
 \* b is elected for the partition; of the old leader's uncommitted batches it has the first `keep`, the others are lost. It
 \* replays the log. The old leader, if it lives, goes on until it hears of it.
 BecomeCoordinator(b, keep) ==
@@ -880,7 +884,7 @@ BecomeCoordinator(b, keep) ==
     /\ offsets' = [offsets EXCEPT ![b] = last]
     /\ UNCHANGED <<appended, issued, consumer, position, partitions, heartbeatRpc, offsetRpc, stray>>
 
-\* Resign   who: broker   code: group/consumer_group.py
+\* Resign   who: broker   code: group/modern/coordinator.py
 \* A deposed coordinator hears of it: who waits is told, its batches are nobody's.
 Resign(b) ==
     \* enabled when
