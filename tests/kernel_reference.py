@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.tla.ir import Const, Expr, Op, Var
+from tidemark_conformance.tla.ir import Const, Expr, Local, Op, Quant, Var
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.program import Generator, Program, Source
 from tidemark_conformance.tla.kernels.runtime import Kernels, evaluator
@@ -39,25 +39,34 @@ class Subject:
         return [{v.name: value_of(v.type, draw) for v in self.kernels.layout.variables} for _ in range(count)]
 
     def initial(self) -> State:
-        """A state of Init without ghosts, from its conjuncts `v = e` and `v \\in S` in their order."""
+        """A state of Init without ghosts, from its conjuncts `v = e` and `v \\in S` in their order; of `\\E x \\in S`
+        the first x."""
         state: State = {}
-        for expr, _ in conjuncts(self.spec.module.init):
-            match expr:
+        chosen: dict[int, Value] = {}
+        waiting = [expr for expr, _ in conjuncts(self.spec.module.init)]
+        while waiting:
+            expr = waiting.pop(0)
+            match strip(expr):
+                case Quant("exists", (binder,), body):
+                    chosen[binder.uid] = in_order(self._value(binder.domain, state, chosen))[0]
+                    waiting[:0] = [part for part, _ in conjuncts(body)]
                 case Op("eq", (left, right)):
-                    state[strip(left).name] = self._value(right, state)
+                    state[strip(left).name] = self._value(right, state, chosen)
                 case Op("in", (left, right)):
-                    state[strip(left).name] = in_order(self._value(right, state))[0]
+                    state[strip(left).name] = in_order(self._value(right, state, chosen))[0]
         return state
 
-    def _value(self, expr: Expr, state: State) -> Value:
-        """The value of an expression over the variables set so far."""
-        fixed = {name: Const(f"now_{name}") for name in state}
+    def _value(self, expr: Expr, state: State, chosen: Mapping[int, Value]) -> Value:
+        """The value of an expression over the variables set so far, and the bound identifiers that were chosen."""
 
         def put(node: Expr) -> Expr:
-            return fixed[node.name] if isinstance(node, Var) else map_children(node, put)
+            if isinstance(node, Local) and node.uid in chosen:
+                return Const(f"chosen_{node.uid}")
+            return Const(f"now_{node.name}") if isinstance(node, Var) else map_children(node, put)
 
-        constants = {**self.spec.constants, **{f"now_{name}": value for name, value in state.items()}}
-        return evaluate_constant(put(expr), constants)
+        given = {f"now_{name}": value for name, value in state.items()}
+        given |= {f"chosen_{uid}": value for uid, value in chosen.items()}
+        return evaluate_constant(put(expr), {**self.spec.constants, **given})
 
     def neighbour(self, state: State, draw: random.Random, ghosts: bool = True) -> State:
         """A state that differs a little, mostly in one variable."""

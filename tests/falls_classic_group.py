@@ -1,0 +1,251 @@
+"""The classic group: per property a state or a step in which exactly that is wrong.
+
+The good state is a stable group of generation 1 at b1: member 1 is c1, which leads and has p1, member 2 is s1, which
+is static and has p2 and p3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from falls import Fall, Table
+
+MEMBERS = 12
+ALL = "{p1, p2, p3}"
+NOWHERE = "(p1 :> -1 @@ p2 :> -1 @@ p3 :> -1)"
+
+
+def record(fields: Mapping[str, str]) -> str:
+    """A record's TLA+ text."""
+    return "[" + ", ".join(f"{name} |-> {value}" for name, value in fields.items()) + "]"
+
+
+def members(absent: Mapping[str, str], *there: Mapping[str, str]) -> str:
+    """The function from member ids, of which the first are there."""
+    texts = [record({**absent, **one}) for one in there]
+    return "<<" + ", ".join(texts + [record(absent)] * (MEMBERS - len(texts))) + ">>"
+
+
+NO_STORED = {
+    "present": "FALSE",
+    "static": "FALSE",
+    "subscription": "{}",
+    "owned": "{}",
+    "ownedGeneration": "-1",
+    "assignment": "{}",
+}
+NO_MEMBER = {**NO_STORED, "isNew": "FALSE", "awaiting": '"nothing"', "mode": '"eager"'}
+C1 = {"present": "TRUE", "subscription": ALL, "assignment": "{p1}"}
+S1 = {"present": "TRUE", "static": "TRUE", "subscription": ALL, "assignment": "{p2, p3}"}
+STORED = {"generation": "1", "protocol": '"range"', "leader": "1"}
+STORED_GROUP = record({**STORED, "members": members(NO_STORED, C1, S1)})
+
+ABSENT = {
+    "state": '"Dead"',
+    "generation": "0",
+    "protocol": '"none"',
+    "leader": "0",
+    "initial": "FALSE",
+    "members": members(NO_MEMBER),
+    "pending": "{}",
+    "pendingSync": "{}",
+}
+GROUP = {**ABSENT, **STORED, "state": '"Stable"', "members": members(NO_MEMBER, C1, S1)}
+
+RUNNING = {
+    "running": "TRUE",
+    "state": '"UNJOINED"',
+    "member": "0",
+    "generation": "-1",
+    "protocol": '"none"',
+    "mode": '"eager"',
+    "subscription": ALL,
+    "joined": "{}",
+    "rejoin": "TRUE",
+    "owned": "{}",
+    "assigned": "{}",
+    "ownedGeneration": "-1",
+    "missed": "FALSE",
+    "leads": "FALSE",
+    "snapshot": "{}",
+}
+
+
+def stable(member: int, owned: str, **more: str) -> str:
+    """A consumer in generation 1."""
+    settled = {
+        "state": '"STABLE"',
+        "member": str(member),
+        "generation": "1",
+        "protocol": '"range"',
+        "joined": ALL,
+        "rejoin": "FALSE",
+        "owned": owned,
+        "assigned": owned,
+        "ownedGeneration": "1",
+    }
+    return record({**RUNNING, **settled, **more})
+
+
+GOOD = {
+    "office": record({"broker": "b1", "epoch": "1"}),
+    "epoch[b1]": "1",
+    "epoch[b2]": "0",
+    "group[b1]": record(GROUP),
+    "group[b2]": record(ABSENT),
+    "storedGroup": STORED_GROUP,
+    "issued": "2",
+    "consumer[c1]": stable(1, "{p1}", leads="TRUE", snapshot=ALL),
+    "consumer[s1]": stable(2, "{p2, p3}"),
+    "partitions": ALL,
+    "rosters[1]": "{1, 2}",
+    "known": "{1, 2}",
+    "settled": "{2}",
+}
+
+WAITS = record({"type": '"group"', "cause": '"sync"', "member": "0", "group": STORED_GROUP})
+OFFSETS = record({"type": '"offsets"', "offsets": "(p1 :> 1 @@ p2 :> -1 @@ p3 :> -1)"})
+REQUEST = {"broker": "b1", "member": "1", "generation": "1"}
+HEARTBEAT = record({"type": '"heartbeat"', **REQUEST})
+ANSWERED = record({"type": '"answered"', "member": "1", "generation": "1", "error": '"NONE"'})
+COMMIT = record({"type": '"commit"', **REQUEST, "offsets": "(p1 :> 1 @@ p2 :> -1 @@ p3 :> -1)"})
+COMMITTING = record({"type": '"committing"', **REQUEST, "remaining": "1"})
+NOTHING_GIVEN = "<<" + ", ".join(["{}"] * MEMBERS) + ">>"
+SYNC = record({"type": '"sync"', **REQUEST, "assignments": NOTHING_GIVEN})
+SYNCING = record({"type": '"syncing"', "broker": "b1", "member": "1"})
+JOINING = record({"type": '"joining"', "broker": "b1", "member": "3"})
+UNKNOWN = record({"type": '"failed"', "member": "0", "error": '"UNKNOWN_MEMBER_ID"'})
+
+
+def wrong_state(name: str, why: str, wrong: Mapping[str, str], **good: str) -> Fall:
+    """Of an invariant or a quiescence predicate; `good` has "__" for the brackets of a place: appended__b1."""
+    return Fall(name, why, wrong, good={**GOOD, **{_place(key): value for key, value in good.items()}})
+
+
+def _place(name: str) -> str:
+    variable, _, key = name.partition("__")
+    return f"{variable}[{key}]" if key else variable
+
+
+TABLE = Table(
+    "classic-group",
+    Path("group/ClassicGroupProperties.tla"),
+    Path("group/ClassicGroupProperties.cfg"),
+    [
+        wrong_state("OneActiveOwner", "c1 reads what s1 reads", {"consumer[c1].owned": "{p1, p2}"}),
+        wrong_state(
+            "OneAssigneePerGeneration",
+            "the leader has given p2 twice",
+            {"group[b1].members[1].assignment": "{p1, p2}", "storedGroup.members[1].assignment": "{p1, p2}"},
+        ),
+        wrong_state(
+            "OneAssigneePerGeneration",
+            "a deposed coordinator holds another assignment, which gives p2 twice",
+            {"group[b2].members[1].assignment": "{p2}", "group[b2].members[2].assignment": "{p2}"},
+            group__b2=record(GROUP),
+            epoch__b2="1",
+        ),
+        wrong_state("GenerationNamesMembership", "generation 1 was given to others, too", {"reissued": "{1}"}),
+        wrong_state(
+            "StableIsPersisted",
+            "the log has the generation before",
+            {"storedGroup.generation": "0"},
+            appended__b1=f"<<{WAITS}>>",
+        ),
+        wrong_state("LiveIsReplay", "an offset is served that the log has not", {"offsets[b1][p1]": "1"}),
+        wrong_state("LiveIsReplay", "the log names another leader", {"storedGroup.leader": "2"}),
+        wrong_state(
+            "OneMemberPerInstance",
+            "the instance is two members",
+            {"group[b1].members[1].static": "TRUE", "storedGroup.members[1].static": "TRUE"},
+        ),
+        wrong_state(
+            "OneProcessPerMember",
+            "s2 has the id of s1",
+            {"consumer[s2].member": "2"},
+            consumer__s2=record(RUNNING),
+        ),
+        wrong_state("NoPhantomMember", "nobody was told the id 1", {"known": "{2}"}),
+        wrong_state("ReplacedStaysFenced", "a later process had an assignment", {"settled": "{2, 3}"}),
+        wrong_state("GroupWellFormed", "a member is pending", {"group[b1].pending": "{1}"}),
+        wrong_state(
+            "EagerAssignmentIsComplete",
+            "nobody is given p3",
+            {"group[b1].members[2].assignment": "{p2}", "storedGroup.members[2].assignment": "{p2}"},
+        ),
+        Fall(
+            "GenerationMonotone",
+            "the log goes back",
+            {"storedGroup.generation": "0"},
+            good=GOOD,
+            step={"position[c1][p1]": "1"},
+        ),
+        Fall(
+            "GenerationMonotone",
+            "a coordinator counts back",
+            {"group[b1].generation": "0"},
+            good=GOOD,
+            step={"position[c1][p1]": "1"},
+        ),
+        Fall(
+            "AcceptedIsCurrent",
+            "a heartbeat of generation 0 is taken for one of generation 1",
+            good={**GOOD, "heartbeatRpc[c1]": HEARTBEAT},
+            step={"heartbeatRpc[c1]": ANSWERED},
+            before={"heartbeatRpc[c1].generation": "0"},
+        ),
+        Fall(
+            "AcceptedIsCurrent",
+            "a commit of a member that is none",
+            good={**GOOD, "offsetRpc[c1]": COMMIT},
+            step={"offsetRpc[c1]": COMMITTING},
+            before={"offsetRpc[c1].member": "3"},
+        ),
+        Fall(
+            "CommitOfOwner",
+            "c1 commits what s1 reads",
+            good={**GOOD, "offsetRpc[c1]": COMMIT},
+            step={"offsetRpc[c1]": COMMITTING},
+            before={"offsetRpc[c1].offsets[p2]": "1"},
+        ),
+        Fall(
+            "LegalStateEdges",
+            "the group is stable before its leader assigned",
+            {"group[b1].state": '"Stable"'},
+            good={**GOOD, "group[b1].state": '"PreparingRebalance"'},
+            step={"group[b1].state": '"CompletingRebalance"'},
+        ),
+        Fall(
+            "AssignmentFollowsRevocation",
+            "c1 takes what s1 has not given up",
+            {"consumer[c1].owned": "{p1, p2}"},
+            good={**GOOD, "consumer[s1].owned": "{p2}"},
+            step={"consumer[c1].owned": "{p1, p3}"},
+        ),
+        Fall(
+            "AssignmentNamesMembers",
+            "the leader gives p1 to a member that is gone",
+            good={**GOOD, "group[b1].state": '"CompletingRebalance"', "memberRpc[c1]": SYNC},
+            step={"memberRpc[c1]": SYNCING},
+            before={"memberRpc[c1].assignments[3]": "{p1}"},
+        ),
+        Fall(
+            "CommittedByAccepted",
+            "another offset than the record's",
+            {"storedOffsets[p1]": "2"},
+            good={**GOOD, "appended[b1]": f"<<{OFFSETS}>>"},
+            step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>"},
+        ),
+        Fall(
+            "ParkedMemberStays",
+            "a member of generation 1 expires while it waits",
+            good={**GOOD, "memberRpc[c1]": JOINING},
+            step={"memberRpc[c1]": UNKNOWN},
+            before={"memberRpc[c1].member": "1"},
+        ),
+        wrong_state("QuiescentGroupSettled", "an id is pending", {"group[b1].pending": "{3}"}),
+        wrong_state("QuiescentAllOwned", "nobody reads p3", {"consumer[s1].owned": "{p2}"}),
+        wrong_state("QuiescentAllCommitted", "a record waits", {"appended[b1]": f"<<{OFFSETS}>>"}),
+    ],
+)
