@@ -50,10 +50,10 @@ class Subject:
                 case Quant("exists", (binder,), body):
                     chosen[binder.uid] = in_order(self._value(binder.domain, state, chosen))[0]
                     waiting[:0] = [part for part, _ in conjuncts(body)]
-                case Op("eq", (left, right)):
-                    state[strip(left).name] = self._value(right, state, chosen)
-                case Op("in", (left, right)):
-                    state[strip(left).name] = in_order(self._value(right, state, chosen))[0]
+                case Op("eq", (left, right)) if isinstance(variable := strip(left), Var):
+                    state[variable.name] = self._value(right, state, chosen)
+                case Op("in", (left, right)) if isinstance(variable := strip(left), Var):
+                    state[variable.name] = in_order(self._value(right, state, chosen))[0]
         return state
 
     def _value(self, expr: Expr, state: State, chosen: Mapping[int, Value]) -> Value:
