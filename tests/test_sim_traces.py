@@ -48,12 +48,6 @@ class Checking(Recorder):
         super().alter(*what)
         self.states.append(self.full_state())
 
-    def produce(self, *what: Any) -> None:
-        written = len(self.states)
-        super().produce(*what)
-        if len(self.states) == written:  # otherwise it was an ordinary step
-            self.states.append(self.full_state())
-
     def ends(self, *what: Any) -> None:
         super().ends(*what)
         self.states.append(self.full_state())

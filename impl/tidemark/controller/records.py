@@ -43,8 +43,8 @@ Record = PartitionChangeRecord | RegisterBrokerRecord | BrokerRegistrationChange
 
 
 class MetadataLog:
-    """The committed metadata: `records`; `end_offset`, the offset after the last of them; `ends`, the offsets at which a
-    batch ends (a broker applies whole batches).
+    """The committed metadata: `records`; `end_offset`, the offset after the last of them; `ends`, the offsets at which
+    a batch ends (a broker applies whole batches).
 
     `partition_changes` are the partition's records alone, oldest first, and `change_offsets` their offsets.
     """

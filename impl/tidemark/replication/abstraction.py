@@ -35,7 +35,7 @@ from tidemark.cells import CapacityExceeded, Cells
 from tidemark.controller.records import MetadataLog, PartitionChangeRecord
 from tidemark.controller.replication_control import ReplicationControl
 from tidemark.errors import NONE
-from tidemark.log.storage import EpochEntry, Payload, RecordBatch, Storage
+from tidemark.log.storage import Payload, RecordBatch, Storage
 from tidemark.replication.broker import STARTING, Broker
 from tidemark.replication.messages import (
     AlterPartitionRequest,
@@ -323,18 +323,12 @@ class Abstraction:
         """The recovery point."""
         return host.storage.flushed_offset
 
-    def epoch_cache(self, host: Host) -> Sequence[EpochEntry]:
-        """The entries of the leader-epoch cache."""
-        entries, end = host.storage.epochs, host.storage.end_offset
-        if host.broker is None:
-            entries = tuple([entry for entry in entries if entry.start_offset < end])
-        return entries
-
-    def entry_cells(self, entries: Sequence[EpochEntry]) -> Cells:
-        """Per entry epoch and start offset."""
-        cells: Cells = ()
-        for entry in entries:
-            cells += entry.epoch, entry.start_offset
+    def epoch_cache(self, host: Host) -> Cells:
+        """Per entry of the leader-epoch cache epoch and start offset."""
+        end, cells, down = host.storage.end_offset, (), host.broker is None
+        for entry in host.storage.epochs:
+            if not down or entry.start_offset < end:
+                cells += entry.epoch, entry.start_offset
         return cells
 
     def high_watermark(self, host: Host) -> int:
@@ -383,9 +377,14 @@ class Abstraction:
             epochs[member.broker_id] = member.broker_epoch
         return (1, self._masks[pending.isr], *epochs)
 
-    def waiting(self, host: Host) -> dict[Payload, DelayedProduce]:
-        """The delayed produces."""
-        return NOTHING if host.broker is None else host.broker.purgatory.waiting
+    def waiting(self, host: Host) -> Cells:
+        """Per delayed produce value and required offset."""
+        broker = host.broker
+        cells: Cells = ()
+        if broker is not None:
+            for payload, delayed in broker.purgatory.waiting.items():
+                cells += self.values[payload], delayed.required_offset
+        return cells
 
     def produced(self, _: object) -> int:
         """How many payloads were appended."""

@@ -1,17 +1,12 @@
 """How traces of one header are written: what their recorders share, made once.
 
 The delta stream of docs/trace-format.md is written directly. What is written is what really differs from what was
-written last, unit by unit; marks in the implementation only say which units to look at (a test compares with looking at
-all). Units differ in how they are compared:
+written last, unit by unit; marks in the implementation only say which units to look at (a test compares with looking
+at all). Simulated clusters do the same small things over and over, so everything is made once: the difference of two
+values of a unit, and the whole record of a step by what it is and what it changed.
 
-    NUMBER     one cell
-    CELLS      a few cells, compared one by one
-    RECORDS    batches that come and go at the end: only what follows the common part is looked at
-    ENTRIES    the same of a sequence that changes seldom
-    WAITING    the delayed produces of a broker: a map, of which one entry comes or goes
-
-The exchanges have many cells and repeat a lot: how one stands is kept as a `Standing`, with the bytes of every `Move`
-that was seen to lead on from there.
+The exchanges have many cells: how one stands is kept as a `Standing`, with every `Move` that was seen to lead on from
+there.
 """
 
 from __future__ import annotations
@@ -21,19 +16,44 @@ from typing import Any, NamedTuple
 
 from tidemark import changes as marks
 from tidemark.cells import CapacityExceeded, Cells
-from tidemark.errors import BrokenInvariant
 from tidemark.replication.abstraction import Abstraction, Table
 from tidemark.sim.stream import (
     BLOCKED,
     STEP,
     VARINT,
-    ZIGZAG,
-    CellDifferences,
+    Difference,
     SequenceDifferences,
     difference,
 )
+from tidemark.sim.units import Leaf
 
-NUMBER, CELLS, RECORDS, ENTRIES, WAITING = range(5)
+MOST_CELLS = 128
+"""So many cells an epoch cache or a broker's waiting produces have at most."""
+
+
+def _cells_of_entries(entries: Cells) -> Cells:
+    """The cells of a sequence of pairs."""
+    return (len(entries) // 2, *entries, *(0,) * (MOST_CELLS - len(entries)))
+
+
+def _cells_of_map(pairs: Cells) -> Cells:
+    """The cells of a map from 1, 2, ... to numbers that are not 0, given pair by pair."""
+    cells = [0] * MOST_CELLS
+    for key, number in zip(pairs[::2], pairs[1::2], strict=True):
+        cells[key - 1] = number
+    return tuple(cells)
+
+
+OF_NUMBERS = Leaf(lambda number: (number,))
+OF_CELLS = Leaf(tuple)
+OF_ENTRIES = Leaf(_cells_of_entries)
+OF_MAPS = Leaf(_cells_of_map)
+OF_RECORDS = SequenceDifferences(2)
+OF_CHANGES = SequenceDifferences(4)
+"""Differences of units with one cell, with a few cells, of leader-epoch caches, of the offsets that delayed produces
+wait for; of records in sequence, and of the partition's changes."""
+
+Differences = dict[Any, Difference]
 
 OF_MARK: dict[int, tuple[str, ...]] = {
     marks.LOG: ("log",),
@@ -53,38 +73,31 @@ OF_MARK: dict[int, tuple[str, ...]] = {
 }
 """Which variables a mark concerns, for the broker that carries it."""
 
-OF_BROKERS: dict[str, tuple[int, Callable[..., Any]]] = {
-    "status": (NUMBER, Abstraction.status),
-    "brokerEpoch": (NUMBER, Abstraction.broker_epoch),
-    "view": (CELLS, Abstraction.view),
-    "log": (RECORDS, Abstraction.log),
-    "flushed": (NUMBER, Abstraction.flushed),
-    "epochCache": (ENTRIES, Abstraction.epoch_cache),
-    "highWatermark": (NUMBER, Abstraction.high_watermark),
-    "checkpoint": (NUMBER, Abstraction.checkpoint),
-    "epochStart": (NUMBER, Abstraction.epoch_start),
-    "remoteLeo": (CELLS, Abstraction.remote_leo),
-    "remoteEpoch": (CELLS, Abstraction.remote_epoch),
-    "pendingIsr": (CELLS, Abstraction.pending_isr),
-    "waiting": (WAITING, Abstraction.waiting),
-    "lastFetchedEpoch": (NUMBER, Abstraction.last_fetched_epoch),
+OF_BROKERS: dict[str, tuple[Differences, Callable[..., Any]]] = {
+    "status": (OF_NUMBERS, Abstraction.status),
+    "brokerEpoch": (OF_NUMBERS, Abstraction.broker_epoch),
+    "view": (OF_CELLS, Abstraction.view),
+    "log": (OF_RECORDS, Abstraction.log),
+    "flushed": (OF_NUMBERS, Abstraction.flushed),
+    "epochCache": (OF_ENTRIES, Abstraction.epoch_cache),
+    "highWatermark": (OF_NUMBERS, Abstraction.high_watermark),
+    "checkpoint": (OF_NUMBERS, Abstraction.checkpoint),
+    "epochStart": (OF_NUMBERS, Abstraction.epoch_start),
+    "remoteLeo": (OF_CELLS, Abstraction.remote_leo),
+    "remoteEpoch": (OF_CELLS, Abstraction.remote_epoch),
+    "pendingIsr": (OF_CELLS, Abstraction.pending_isr),
+    "waiting": (OF_MAPS, Abstraction.waiting),
+    "lastFetchedEpoch": (OF_NUMBERS, Abstraction.last_fetched_epoch),
 }
-"""Variables with one unit per broker that are read off its host: the kind; the number, the key, the elements or the
-map."""
+"""Variables with one unit per broker that are read off its host: what leads from one value to another; the value."""
 
 CONTROLLER = {"ElectLeader", "FenceBroker", "UnfenceBroker", "ControlledShutdown", "HandleAlterPartition"}
 """Actions that happen at the controller."""
 NETWORK = {"LoseFetch", "LoseAlterPartition"}
 """Actions that happen nowhere; all others happen at the broker that is their first parameter."""
 
-OF_CELLS = CellDifferences()
-OF_PAIRS = SequenceDifferences(2)
-"""Of records and of entries of the leader-epoch cache."""
-OF_CHANGES = SequenceDifferences(4)
-"""Of the partition's changes."""
-
-MOST_MOVES = 100_000
-"""So many moves of exchanges are kept before they are forgotten."""
+MOST_RECORDS = 100_000
+"""So many records and moves are kept before they are forgotten."""
 
 
 class Standing:
@@ -99,46 +112,45 @@ class Standing:
 
 
 class Move:
-    """What an exchange's moving on leads `to`. What is written when no records come or go: `size`, how many cells, as a
-    number and as bytes; `ending`, the bytes behind the place of the tag, which changes with every move; `behind`, the
-    cell behind the last. Else the `tag` alone, the records, and the `rest`. Places count from the tag."""
+    """An exchange's moving on from these `cells` `to` another standing. The tag changes with every move. `whole`: what
+    is written when no records come or go; `records`: whole records of steps with this move, by what else decides them.
+    """
 
-    __slots__ = ("behind", "count", "ending", "rest", "size", "tag", "to")
+    __slots__ = ("cells", "records", "to", "whole")
 
-    def __init__(self, old: Cells, to: Standing) -> None:
+    def __init__(self, cells: Cells, to: Standing) -> None:
+        self.cells = cells
         self.to = to
-        self.count, first, self.ending, self.behind = difference(old, to.cells, 0)
-        if first or not self.count:
-            raise BrokenInvariant("an exchange moved to where it was")
-        self.size = VARINT[self.count]
-        self.tag = ZIGZAG[to.cells[0]]
-        self.rest = difference(old[1:], to.cells[1:], 1)
-
-
-Written = tuple[int, int, int, Callable[..., Any]]
-"""What writing a unit takes: where it is kept, its first cell, how it is compared, what computes it."""
+        self.whole = difference(cells, to.cells, 0)
+        self.records: dict[Any, bytes] = {}
 
 
 class Unit(NamedTuple):
-    """One broker's part of a variable: how it is written, how many cells it has; the variable and the broker."""
+    """One broker's part of a variable (broker -1: all of it): its first cell, how values differ, what computes one."""
 
-    written: Written
-    cells: int
+    place: int
     variable: str
     broker: int
+    differences: Differences
+    compute: Callable[..., Any]
 
 
-Beginning = tuple[bytes, tuple[list[Any], ...], Sequence[Any]]
-"""The record of an initial state, and what recorders keep of it: their lists, the metadata."""
+Marked = tuple[tuple[tuple[int, Callable[..., Any]], ...], int, tuple[tuple[int, Differences], ...]]
+"""The units that some marks concern: the numbers of all but the log, and what computes them; the number of the log, -1
+for none; first cells and differences, the log's first."""
+
+
+Beginning = tuple[bytes, tuple[list[Any], ...], int]
+"""The record of an initial state, and what recorders keep of it: their lists, the number of metadata changes."""
 
 
 class Plan:
     """What all recorders of a trace header share. Broker ids stand for names, None for no leader.
 
     `steps`, `refusals`: the bytes of `(action name, parameters...)` for a step, for a blocked attempt; `of_mark`: per
-    broker and sum of marks the units that these concern, in the order of their cells; `beginnings`: the initial state
-    with each first leader; `produces`: whole records of the steps of produces; `of_produces`: per broker the numbers of
-    the units that these change; `first_of_exchange`: the first cell of every connection, `fetches` of them for fetches.
+    broker and sum of marks the units that these concern; `beginnings`: the initial state with each first leader;
+    `records`: whole records of steps that move no exchange, by what decides them; `first_of_exchange`: the first cell
+    of every connection, `fetches` of them for fetches.
     Raises ValueError for a header that lays the variables out in another order than recorders write them.
     """
 
@@ -147,24 +159,21 @@ class Plan:
         self.steps: dict[tuple[Any, ...], bytes] = {}
         self.refusals: dict[tuple[Any, ...], bytes] = {}
         self.units = _units(table)
-        self.of_mark: list[dict[int, tuple[Written, ...]]] = [{} for _ in range(table.count)]
+        self.of_mark: list[dict[int, Marked]] = [{} for _ in range(table.count)]
         self.beginnings: dict[int, Beginning] = {}
-        self.produces: dict[tuple[Any, ...], bytes] = {}
-        numbers = {(unit.variable, unit.broker): unit.written[0] for unit in self.units}
-        self.of_produces = [
-            (numbers["log", broker], numbers["produced", -1], numbers["waiting", broker])
-            for broker in range(table.count)
-        ]
+        self.records: dict[Any, bytes] = {}
         self.fetches = table.count**2
         self.first_of_exchange = [
             *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],
             *[table.offset("alter") + table.alter_cells * number for number in range(table.count)],
         ]
         self._standings: tuple[dict[Cells, Standing], dict[Cells, Standing]] = {}, {}
-        self._moves = 0
+        self._kept = 0
         self._actions = _actions(header, table)
         places = {name: int(entry["offset"]) for name, entry in table.variables.items()}
         ordered = ["metadata", "registered", *sorted(OF_BROKERS, key=places.__getitem__), "fetch", "alter"]
+        if max(2 * table.max_log, table.max_value) > MOST_CELLS:
+            raise ValueError(f"the header has room for more than {MOST_CELLS // 2} records in a log")
         if sorted(ordered, key=places.__getitem__) != ordered or table.at_batch != 1:
             raise ValueError("the header lays the variables out in another order than the replication specification")
 
@@ -191,11 +200,17 @@ class Plan:
             out += VARINT[domain[param]]
         return bytes(out)
 
-    def units_of(self, broker: int, mask: int) -> tuple[Written, ...]:
-        """The units that a broker's marks concern, in the order of their cells."""
+    def units_of(self, broker: int, mask: int) -> Marked:
+        """What a broker's marks concern."""
         names = {name for mark, concerned in OF_MARK.items() if mask & mark for name in concerned}
-        found = self.of_mark[broker][mask] = tuple(
-            [unit.written for unit in self.units if unit.variable in names and unit.broker in (broker, -1)]
+        units = [unit for unit in self.units if unit.variable in names and unit.broker in (broker, -1)]
+        units.sort(key=lambda unit: unit.variable != "log")
+        numbers = [self.units.index(unit) for unit in units]
+        has_log = "log" in names
+        found = self.of_mark[broker][mask] = (
+            tuple([(number, unit.compute) for number, unit in zip(numbers, units, strict=True)][has_log:]),
+            numbers[0] if has_log else -1,
+            tuple([(unit.place, unit.differences) for unit in units]),
         )
         return found
 
@@ -204,15 +219,24 @@ class Plan:
         return self._standing(fetch, self.table.cells_of_fetch(self.table.idle) if fetch else self.table.alter_idle)
 
     def move(self, fetch: bool, standing: Standing, what: Any, cells: Cells) -> Move:
-        """A new move of an exchange, to these cells; `what` tells it from others. When there are too many they are
-        forgotten: the next trace begins anew."""
-        self._moves += 1
-        if self._moves > MOST_MOVES:
-            self._moves = 0
-            self._standings = {}, {}
-            self.beginnings.clear()
+        """A new move of an exchange, to these cells; `what` tells it from others."""
+        self._count()
         found = standing.moves[what] = Move(standing.cells, self._standing(fetch, cells))
         return found
+
+    def keep(self, records: dict[Any, bytes], key: Any, record: bytes) -> None:
+        """Keep a whole record among others."""
+        self._count()
+        records[key] = record
+
+    def _count(self) -> None:
+        """One thing more is kept; when they are too many all are forgotten, and the next trace begins anew."""
+        self._kept += 1
+        if self._kept > MOST_RECORDS:
+            self._kept = 0
+            self._standings = {}, {}
+            self.beginnings.clear()
+            self.records.clear()
 
     def _standing(self, fetch: bool, cells: Cells) -> Standing:
         standings = self._standings[fetch]
@@ -245,8 +269,7 @@ def _units(table: Table) -> tuple[Unit, ...]:
         width = int(table.variables[variable]["cells"]) // table.count
         places += [(table.offset(variable) + width * broker, variable, broker) for broker in range(table.count)]
     units = []
-    for number, (first, variable, broker) in enumerate(sorted(places)):
-        kind, compute = OF_BROKERS.get(variable, (NUMBER, Abstraction.produced))
-        cells = int(table.variables[variable]["cells"]) // (1 if broker < 0 else table.count)
-        units.append(Unit((number, first, kind, compute), cells, variable, broker))
+    for place, variable, broker in sorted(places):
+        differences, compute = OF_BROKERS.get(variable, (OF_NUMBERS, Abstraction.produced))
+        units.append(Unit(place, variable, broker, differences, compute))
     return tuple(units)

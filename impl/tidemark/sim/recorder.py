@@ -8,32 +8,32 @@ header share, and how units of cells differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from tidemark.cells import CapacityExceeded, Cells
-from tidemark.changes import LOG, PRODUCED, PURGATORY
+from tidemark.cells import Cells
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
 from tidemark.errors import NONE
-from tidemark.log.storage import Payload
+from tidemark.log.storage import RecordBatch
 from tidemark.replication.abstraction import Abstraction, Host
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import (
-    CELLS,
-    ENTRIES,
-    NUMBER,
     OF_CELLS,
     OF_CHANGES,
-    OF_PAIRS,
-    RECORDS,
-    WAITING,
+    OF_ENTRIES,
+    OF_MAPS,
+    OF_NUMBERS,
+    OF_RECORDS,
     Beginning,
     Move,
     Plan,
     Standing,
 )
 from tidemark.sim.network import AlterConnection, FetchConnection
-from tidemark.sim.stream import NO_DIFFERENCE, STUTTER, VARINT, ZIGZAG, Difference, difference, finished
+from tidemark.sim.stream import STUTTER, VARINT, Difference, difference, finished
+
+Part = tuple[int, Difference]
+"""A part of a delta: the place that its difference counts from."""
 
 
 class Recorder:
@@ -56,7 +56,6 @@ class Recorder:
         "_metadata",
         "_network",
         "_of_mark",
-        "_of_produces",
         "_out",
         "_places",
         "_plan",
@@ -73,7 +72,6 @@ class Recorder:
         self._plan = plan
         self._steps = plan.steps
         self._of_mark = plan.of_mark
-        self._of_produces = plan.of_produces
         self._places = plan.first_of_exchange
         self._control = cluster.control
         self._hosts: Sequence[Host] = cluster.hosts
@@ -81,7 +79,7 @@ class Recorder:
         self._network = cluster.network
         self._out = bytearray()
         self._kept: list[Any] = []
-        self._metadata: Sequence[Any] = ()
+        self._metadata = 0
         self._registered: list[tuple[BrokerRegistration, Cells]] = []
         self._exchanges: list[Standing] = []
         self._carried: list[Cells] = []
@@ -112,14 +110,14 @@ class Recorder:
         plan, see, hosts = self._plan, self.abstraction, self._hosts
         state = tuple(self.full_state())
         count, first, ending, _ = difference((0,) * len(state), state, 0)
-        units = [unit.written[3](see, hosts[unit.broker]) for unit in plan.units]
+        units = [unit.compute(see, hosts[unit.broker]) for unit in plan.units]
         kept = (
-            [copied(unit) for unit in units],
+            [unit[:] if isinstance(unit, list) else unit for unit in units],
             [(self._control.registrations[host.id], see.registered(host)) for host in hosts],
             [plan.idle(number < plan.fetches) for number in range(len(self._places))],
             [()] * plan.fetches,
         )
-        return bytes([STUTTER, 0]) + VARINT[count] + VARINT[first] + ending, kept, see.metadata()[:]
+        return bytes([STUTTER, 0]) + VARINT[count] + VARINT[first] + ending, kept, len(see.metadata())
 
     def step(self, *what: Any) -> None:
         """A handler has run: `what` is the action that it is and its parameters' values, the broker first. No exchange
@@ -127,18 +125,41 @@ class Recorder:
 
         Raises CapacityExceeded, and then the trace must end as it was before; so do the other kinds of step.
         """
-        out = self._out
-        start = len(out)
-        out += self._steps.get(what) or self._plan.step(what)
-        self._finish(start, what[1])
+        broker = what[1]
+        mask = self._changes[broker].mask
+        changes = self._look(broker, mask) if mask else []
+        if self._control.changed:
+            self._write(what, [*self._controller(), *self._parts(broker, mask, changes)])
+            return
+        key = what, mask, *changes
+        record = self._plan.records.get(key)
+        if record is None:
+            idle = self._idle
+            record = self._write(what, self._parts(broker, mask, changes))
+            if self._idle == idle:
+                self._plan.keep(self._plan.records, key, record)
+        else:
+            self._out += record
+            self.records += 1
 
     def fetch(self, connection: FetchConnection, *what: Any) -> None:
         """A step with which a fetch exchange has moved on. The controller has no part in it."""
-        out, number, response, see = self._out, connection.number, connection.response, self.abstraction
-        key: Any  # what tells this move from others
-        batches: Sequence[Any] = ()
+        number, response, see = connection.number, connection.response, self.abstraction
+        key: Any  # what tells this move from others, then this record from others of the move
+        batches: Sequence[RecordBatch] = ()
         if response is None:
-            key = None if connection.request is None else see.fetch(connection)
+            request = connection.request
+            if request is None:
+                key = None
+            elif connection.read is None:
+                key = (
+                    request.current_leader_epoch,
+                    request.fetch_offset,
+                    request.last_fetched_epoch,
+                    request.broker_epoch,
+                )
+            else:
+                key = see.fetch(connection)
         elif response.error is NONE and response.diverging is None:
             key, batches = response.high_watermark, response.records
         else:
@@ -148,82 +169,54 @@ class Recorder:
         if move is None:
             move = self._plan.move(True, standing, key, see.table.cells_of_fetch(see.fetch(connection)))
         self._exchanges[number] = move.to
-        old = self._carried[number]
-        if not (batches or old or self._changes[what[1]].mask):
-            out += self._steps.get(what) or self._plan.step(what)
-            out += move.size
-            out += VARINT[self._places[number]]
-            out += move.ending
-            self.records += 1
-            return
-        start = len(out)
-        out += self._steps.get(what) or self._plan.step(what)
-        records = NO_DIFFERENCE
+        key = what
+        old = new = self._carried[number]
         if batches or old:
             new = self._carried[number] = see.batch_cells(batches)
-            records = OF_PAIRS[0, old, new]
-        self._finish(start, what[1], ((number, move, records),))
-
-    def alter(self, connection: AlterConnection, *what: Any) -> None:
-        """A step with which an exchange with the controller has moved on."""
-        out = self._out
-        start = len(out)
-        out += self._steps.get(what) or self._plan.step(what)
-        self._finish(start, what[1], (self._alter_move(connection),))
-
-    def produce(self, *what: Any) -> None:
-        """A step in the life of a produce attempt: it was appended, or answered. Where nothing else has changed, little
-        decides what is written, and it is made once."""
-        broker, see, kept = what[1], self.abstraction, self._kept
-        host, changes = self._hosts[broker], self._changes[broker]
-        log, produced, waiting = self._of_produces[broker]
-        mask, batches, waits = changes.mask, host.storage.batches, see.waiting(host)
-        known: tuple[Any, ...] = ()
-        if mask == PURGATORY and len(waits) == len(kept[waiting]) - 1:
-            (answered,) = kept[waiting].keys() - waits.keys()
-            known = what, see.values[answered]
-        elif mask & ~PURGATORY == LOG | PRODUCED and len(batches) == len(kept[log]) + 1:
-            batch = batches[-1]
-            payload = batch.records[-1]
-            required = waits[payload].required_offset if payload in waits else None
-            known = what, mask, required, batch.base_offset, batch.leader_epoch, len(batch.records)
-        record = self._plan.produces.get(known)
+            key = what, old, new
+        broker = what[1]
+        mask = self._changes[broker].mask
+        changes: Sequence[Any] = ()
+        if mask:
+            changes = self._look(broker, mask)
+            key = key, mask, *changes
+        record = move.records.get(key)
         if record is None:
-            start = len(self._out)
-            self.step(*what)
-            if known:
-                self._plan.produces[known] = bytes(self._out[start:])
+            parts = self._parts(broker, mask, changes)
+            record = self._write(what, parts + self._moved(number, move, old, new))
+            self._plan.keep(move.records, key, record)
         else:
             self._out += record
             self.records += 1
-            changes.mask = 0
-            if mask & PURGATORY:
-                kept[waiting] = waits.copy()
-            if mask & LOG:
-                kept[log] = batches[:]
-                kept[produced] = see.value(payload)
+
+    def alter(self, connection: AlterConnection, *what: Any) -> None:
+        """A step with which an exchange with the controller has moved on."""
+        parts, broker = self._controller() if self._control.changed else [], what[1]
+        mask = self._changes[broker].mask
+        if mask:
+            parts += self._parts(broker, mask, self._look(broker, mask))
+        self._write(what, parts + self._altered(connection))
 
     def ends(self, *what: Any) -> None:
         """A step with which a broker's process has ended: some of its connections are gone."""
-        out, network, table = self._out, self._network, self._plan.table
-        start = len(out)
-        out += self._steps.get(what) or self._plan.step(what)
-        moves = []
+        network, table, broker = self._network, self._plan.table, what[1]
+        mask = self._changes[broker].mask
+        parts = self._parts(broker, mask, self._look(broker, mask))
         for row in network.fetches:
             for connection in row:
                 number = connection.number
                 standing, old = self._exchanges[number], self._carried[number]
                 if connection.request is None and standing.cells[0] != table.idle[0]:
-                    move = standing.moves.get(None) or self._plan.move(
-                        True, standing, None, table.cells_of_fetch(table.idle)
-                    )
+                    move = standing.moves.get(None)
+                    if move is None:
+                        move = self._plan.move(True, standing, None, table.cells_of_fetch(table.idle))
                     self._exchanges[number] = move.to
                     self._carried[number] = ()
-                    moves.append((number, move, OF_PAIRS[0, old, ()] if old else NO_DIFFERENCE))
+                    parts += self._moved(number, move, old, ())
         for alter in network.alters:
             if alter.idle and self._exchanges[alter.number].cells[0] != table.alter_idle[0]:
-                moves.append(self._alter_move(alter))
-        self._finish(start, what[1], moves)
+                parts += self._altered(alter)
+        self._write(what, parts)
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action."""
@@ -237,103 +230,65 @@ class Recorder:
 
     # --- what changed ---------------------------------------------------------------------------------------------
 
-    def _finish(self, start: int, broker: int, moves: Sequence[tuple[int, Move, Difference]] = ()) -> None:
-        """The delta of the record that begins at byte `start`. `moves`: per exchange that moved its number, the move,
-        and the difference of the records on their way."""
-        out, count, behind = self._out, 0, 0
-        size = len(out)
-        out.append(0)
-        try:
-            if self._control.changed:
-                count, behind = self._write_controller()
-            if self._changes[broker].mask:
-                count, behind = self._write_host(broker, count, behind)
-        except CapacityExceeded:
-            del out[start:]
-            raise
-        for number, move, (cells, first, ending, end) in moves:
-            place = self._places[number]
-            out += VARINT[place - behind]
-            if cells:
-                out += move.tag
-                out += VARINT[first]
-                out += ending
-                count += 1 + cells
-                behind = place + 1 + end
-                cells, first, ending, end = move.rest
-                if cells:
-                    out += VARINT[place + first - behind]
-                    out += ending
-                    count += cells
-                    behind = place + end
+    def _look(self, broker: int, mask: int) -> list[Any]:
+        """What a broker has marked: for every unit that these marks concern the key of its difference."""
+        see, kept, host = self.abstraction, self._kept, self._hosts[broker]
+        self._changes[broker].mask = 0
+        plain, log, _ = self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask)
+        changes: list[Any] = []
+        if log >= 0:
+            old, batches = kept[log], see.log(host)
+            kept[log] = batches[:]
+            size = len(old)
+            if len(batches) > size and (not size or batches[size - 1] is old[-1]):
+                changes.append((batches[size].base_offset, (), see.batch_cells(batches[size:])))
             else:
-                out += move.ending
-                count += move.count
-                behind = place + move.behind
-        self.records += 1
-        if count < 128:
-            out[size] = count
-            if not count:
-                self._idle += 1
-        else:
-            out[size : size + 1] = VARINT[count]
+                common = common_items(old, batches)
+                stay = batches[common - 1].next_offset if common else 0
+                changes.append((stay, see.batch_cells(old[common:]), see.batch_cells(batches[common:])))
+        for number, compute in plain:
+            new = compute(see, host)
+            changes.append((kept[number], new))
+            kept[number] = new
+        return changes
 
-    def _write_host(self, broker: int, count: int, behind: int) -> tuple[int, int]:
-        """What a broker has marked, behind `count` cells of which the last is the one before `behind`. The new count,
-        and the cell behind the last."""
-        out, see, kept, host, changes = (
-            self._out,
-            self.abstraction,
-            self._kept,
-            self._hosts[broker],
-            self._changes[broker],
-        )
-        mask, changes.mask = changes.mask, 0
-        for number, place, kind, compute in self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask):
-            new, old = compute(see, host), kept[number]
-            if kind == NUMBER:
-                if new != old:
-                    kept[number] = new
-                    out += VARINT[place - behind]
-                    out += ZIGZAG[new]
-                    behind = place + 1
-                    count += 1
-                continue
-            if kind == CELLS:
-                if new == old:
-                    continue
-                kept[number] = new
-                cells, first, ending, end = OF_CELLS[old, new]
-            else:
-                cells, first, ending, end = self._changed(kind, number, old, new)
-            if cells:
-                out += VARINT[place + first - behind]
-                out += ending
-                behind = place + end
-                count += cells
-        return count, behind
+    def _parts(self, broker: int, mask: int, changes: Sequence[Any]) -> list[Part]:
+        """The parts of a delta that these changes are."""
+        if not mask:
+            return []
+        _, _, places = self._of_mark[broker][mask]
+        return sorted([(place, differences[key]) for (place, differences), key in zip(places, changes, strict=True)])
 
-    def _alter_move(self, connection: AlterConnection) -> tuple[int, Move, Difference]:
+    def _moved(self, number: int, move: Move, old: Cells, new: Cells) -> list[Part]:
+        """The parts of a delta that an exchange's move is; `old` and `new` are the cells of the records in it."""
+        place = self._places[number]
+        if old == new:
+            return [(place, move.whole)]
+        before, after = move.cells, move.to.cells
+        return [
+            (place, OF_CELLS[before[:1], after[:1]]),
+            (place + 1, OF_RECORDS[0, old, new]),
+            (place + 1, OF_CELLS[before[1:], after[1:]]),
+        ]
+
+    def _altered(self, connection: AlterConnection) -> list[Part]:
         """How an exchange with the controller has moved."""
         number, key = connection.number, self.abstraction.alter(connection)
         standing = self._exchanges[number]
         move = standing.moves.get(key) or self._plan.move(False, standing, key, key)
         self._exchanges[number] = move.to
-        return number, move, NO_DIFFERENCE
+        return [(self._places[number], move.whole)]
 
-    def _write_controller(self) -> tuple[int, int]:
-        """The partition's changes, the registrations: the first cells of a delta. How many they are, and the cell
-        behind them."""
-        out, see, control = self._out, self.abstraction, self._control
+    def _controller(self) -> list[Part]:
+        """The partition's changes, the registrations."""
+        see, control = self.abstraction, self._control
         table, changed = see.table, control.changed
         control.changed = 0
-        found = []
+        found: list[Part] = []
         if changed & PARTITION:
             changes, known = see.metadata(), self._metadata
-            self._metadata = changes[:]
-            common = common_items(known, changes)
-            before, after = see.change_cells(known[common:]), see.change_cells(changes[common:])
-            found.append((table.offset("metadata"), OF_CHANGES[common, before, after]))
+            self._metadata = len(changes)
+            found.append((table.offset("metadata"), OF_CHANGES[known, (), see.change_cells(changes[known:])]))
         if changed & REGISTRATIONS:
             place = table.offset("registered")
             for broker, registration in control.registrations.items():
@@ -342,43 +297,22 @@ class Recorder:
                     new = see.registered(self._hosts[broker])
                     self._registered[broker] = registration, new
                     found.append((place + table.registered_cells * broker, OF_CELLS[old, new]))
-        count = behind = 0
-        for place, (cells, first, ending, end) in found:
+        return found
+
+    def _write(self, what: tuple[Any, ...], parts: Sequence[Part]) -> bytes:
+        """Write a record; returns it."""
+        delta, count, behind = b"", 0, 0
+        for place, (cells, first, ending, end) in parts:
             if cells:
-                out += VARINT[place + first - behind]
-                out += ending
+                delta += VARINT[place + first - behind] + ending
                 behind = place + end
                 count += cells
-        return count, behind
-
-    def _changed(self, kind: int, number: int, old: Any, new: Any) -> Difference:
-        """What differs in a unit that is a sequence or a map; a copy of it is kept."""
-        see = self.abstraction
-        if kind == WAITING:
-            self._kept[number] = new.copy()
-            return self._waiting(old, new)
-        self._kept[number] = new[:]
-        common = common_items(old, new)
-        if kind == RECORDS:
-            stay = new[common - 1].next_offset if common else 0
-            return OF_PAIRS[stay, see.batch_cells(old[common:]), see.batch_cells(new[common:])]
-        return OF_PAIRS[common, see.entry_cells(old[common:]), see.entry_cells(new[common:])]
-
-    def _waiting(self, old: Mapping[Payload, Any], new: Mapping[Payload, Any]) -> Difference:
-        """The required offset of every produce that began or ceased to wait."""
-        values, most = self.abstraction.values, self._plan.table.max_value
-        differing = old.keys() ^ new.keys()
-        if len(differing) == 1:
-            (payload,) = differing
-            place = values[payload] - 1
-            return 1, place, ZIGZAG[new[payload].required_offset if payload in new else 0], place + 1
-        before, after = [0] * most, [0] * most
-        for payload in differing:
-            if payload in new:
-                after[values[payload] - 1] = new[payload].required_offset
-            else:
-                before[values[payload] - 1] = old[payload].required_offset
-        return difference(tuple(before), tuple(after), 0)
+        record = (self._steps.get(what) or self._plan.step(what)) + VARINT[count] + delta
+        self._out += record
+        self.records += 1
+        if not count:
+            self._idle += 1
+        return record
 
     # --- all of it ------------------------------------------------------------------------------------------------
 
@@ -398,15 +332,17 @@ class Recorder:
         for broker, host in enumerate(self._hosts):
             put(table.offset("registered") + table.registered_cells * broker, see.registered(host))
         for unit in plan.units:
-            _, first, kind, compute = unit.written
-            found = compute(see, self._hosts[unit.broker])
-            if kind == WAITING:
-                for payload, delayed in found.items():
-                    cells[first + see.values[payload] - 1] = delayed.required_offset
-            elif kind in (RECORDS, ENTRIES):
-                put(first, sequence(see.batch_cells(found) if kind == RECORDS else see.entry_cells(found)))
+            first, differences = unit.place, unit.differences
+            found = unit.compute(see, self._hosts[unit.broker])
+            if differences is OF_MAPS:
+                for value, cell in zip(found[::2], found[1::2], strict=True):
+                    cells[first + value - 1] = cell
+            elif differences is OF_RECORDS:
+                put(first, sequence(see.batch_cells(found)))
+            elif differences is OF_ENTRIES:
+                put(first, sequence(found))
             else:
-                put(first, (found,) if kind == NUMBER else found)
+                put(first, (found,) if differences is OF_NUMBERS else found)
         for row in self._network.fetches:
             for connection in row:
                 first = plan.first_of_exchange[connection.number]
@@ -424,8 +360,3 @@ def common_items(old: Sequence[object], new: Sequence[object]) -> int:
     while common and old[common - 1] is not new[common - 1]:
         common -= 1
     return common
-
-
-def copied(unit: Any) -> Any:
-    """A unit as it is now."""
-    return list(unit) if isinstance(unit, list) else dict(unit) if isinstance(unit, dict) else unit

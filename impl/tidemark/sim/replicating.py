@@ -132,7 +132,7 @@ class Replication(ClusterState):
             self.recorder.blocked("AppendRecord", broker_id, value, acks)
             self.answers.failed.append(payload)
         else:
-            self.recorder.produce("AppendRecord", broker_id, value, acks)
+            self.recorder.step("AppendRecord", broker_id, value, acks)
         return True
 
     def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
@@ -148,7 +148,7 @@ class Replication(ClusterState):
             would_be_told = broker.purgatory.waiting[payload].base_offset
             self.recorder.blocked("CompleteProduce", broker_id, value, would_be_told)
             return True
-        self.recorder.produce("CompleteProduce", broker_id, value, response.base_offset)
+        self.recorder.step("CompleteProduce", broker_id, value, response.base_offset)
         if reply_arrives:
             self.answers.acked[payload] = response.base_offset
         else:
@@ -164,7 +164,7 @@ class Replication(ClusterState):
         if response is None:
             return False
         value = self.recorder.abstraction.values[payload]
-        self.recorder.produce("FailProduce", broker_id, value, response.error)
+        self.recorder.step("FailProduce", broker_id, value, response.error)
         self.answers.failed.append(payload)
         return True
 

@@ -78,9 +78,6 @@ class Recorder(Protocol):
     def alter(self, connection: AlterConnection, *what: Any) -> None:
         """The same, and this exchange has moved on."""
 
-    def produce(self, *what: Any) -> None:
-        """The same; it was a step in the life of a produce attempt."""
-
     def ends(self, *what: Any) -> None:
         """The same, and it was the end of the broker's process."""
 

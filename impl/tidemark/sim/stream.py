@@ -1,12 +1,6 @@
-"""The delta stream of docs/trace-format.md, as recorders write it: what they share, whatever the protocol.
-
-What a recorder compares from step to step is a *unit*: some cells that are computed together, from a key. A key that
-was seen is kept as a `Node`, with the bytes that lead from it to others.
-"""
+"""The delta stream of docs/trace-format.md, as recorders write it: what they share, whatever the protocol."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import crc32c
 
@@ -78,16 +72,6 @@ def difference(old: Cells, new: Cells, place: int) -> Difference:
     return count, first, bytes(out), behind
 
 
-class CellDifferences(dict[tuple[Cells, Cells], Difference]):
-    """What leads from some cells to others, by (old, new), each made once. Places count from the first of them."""
-
-    def __missing__(self, key: tuple[Cells, Cells]) -> Difference:
-        if len(self) >= MOST_DIFFERENCES:
-            self.clear()
-        found = self[key] = difference(*key, 0)
-        return found
-
-
 class SequenceDifferences(dict[tuple[int, Cells, Cells], Difference]):
     """What leads from one sequence to another, each made once, by (items that stay, cells of the items behind them
     before, and after). Places count from the sequence's length; an item has `width` cells."""
@@ -107,25 +91,3 @@ class SequenceDifferences(dict[tuple[int, Cells, Cells], Difference]):
         new = (stay + len(after) // width, *(0,) * (stay * width), *after, *come)
         found = self[key] = difference(old, new, 0)
         return found
-
-
-class Node:
-    """A key that was seen of a unit: its cells, and the edges to keys that followed it."""
-
-    __slots__ = ("cells", "edges")
-
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
-        self.edges: dict[Any, Edge] = {}
-
-
-class Edge:
-    """A step from a node: to which; the difference; and the difference without the first cell, for when a sequence
-    behind that has changed, too."""
-
-    __slots__ = ("node", "rest", "whole")
-
-    def __init__(self, node: Node, whole: Difference, rest: Difference) -> None:
-        self.node = node
-        self.whole = whole
-        self.rest = rest
