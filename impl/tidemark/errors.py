@@ -25,6 +25,8 @@ class Errors(StrEnum):
     consumer, the follower or the leader does with it.
     """
 
+    __hash__ = str.__hash__  # Enum's own is slow
+
     code: int
     remedy: Remedy
 
@@ -74,6 +76,8 @@ class Errors(StrEnum):
     INVALID_COMMIT_OFFSET_SIZE = "INVALID_COMMIT_OFFSET_SIZE", 28, Remedy.FATAL
     NOT_CONTROLLER = "NOT_CONTROLLER", 41, Remedy.RETRY
     INVALID_REQUEST = "INVALID_REQUEST", 42, Remedy.FATAL
+    INVALID_PRODUCER_EPOCH = "INVALID_PRODUCER_EPOCH", 47, Remedy.ANOTHER_STEP
+    INVALID_TXN_STATE = "INVALID_TXN_STATE", 48, Remedy.FATAL
     OPERATION_NOT_ATTEMPTED = "OPERATION_NOT_ATTEMPTED", 55, Remedy.ANOTHER_STEP
     NON_EMPTY_GROUP = "NON_EMPTY_GROUP", 68, Remedy.FATAL
     GROUP_ID_NOT_FOUND = "GROUP_ID_NOT_FOUND", 69, Remedy.FATAL

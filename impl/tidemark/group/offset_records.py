@@ -1,0 +1,155 @@
+"""What is written and said about a group's committed offsets: the records of __consumer_offsets, requests, replies.
+
+Values, as in messages.py; here are those of transactions, deletion and expiry, which the classic group does not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from tidemark.errors import Errors
+from tidemark.group.messages import Token
+from tidemark.group.partitions import TopicPartition
+from tidemark.structs import value
+
+ProducerId = int
+NO_PRODUCER_ID = -1
+"""A record of no transaction (RecordBatch.NO_PRODUCER_ID)."""
+
+
+class OffsetsGroupState(StrEnum):
+    """What the group is, as far as its offsets depend on it."""
+
+    NONE = "None"
+    """There is no group."""
+    SIMPLE = "Simple"
+    """Offsets were committed for it, and nobody ever was a member."""
+    EMPTY = "Empty"
+    """Its members have gone."""
+    STABLE = "Stable"
+    """It has members."""
+
+
+@value
+class OffsetsGroup:
+    """The group: its generation, the partitions that members subscribe to, and since when (ms) it is as it is."""
+
+    state: OffsetsGroupState = OffsetsGroupState.NONE
+    generation: int = 0
+    subscribed: tuple[TopicPartition, ...] = ()
+    since_ms: int = 0
+
+
+NO_GROUP, SIMPLE_GROUP = OffsetsGroup(), OffsetsGroup(OffsetsGroupState.SIMPLE)
+
+
+@value
+class OffsetCommitValue:
+    """An offset of a partition; with a producer id it is staged until that transaction ends."""
+
+    partition: TopicPartition
+    offset: int
+    commit_timestamp_ms: int
+    producer_id: ProducerId = NO_PRODUCER_ID
+    producer_epoch: int = -1
+
+
+class Cause(StrEnum):
+    """Who removes offsets."""
+
+    EXPIRY = "expiry"
+    DELETE = "delete"
+    TOPIC = "topic"
+
+
+@value
+class OffsetTombstone:
+    """The offsets of these partitions go, and with `group` the group."""
+
+    cause: Cause
+    partitions: tuple[TopicPartition, ...]
+    group: bool = False
+
+
+@value
+class EndTransactionMarker:
+    """The transaction of a producer has ended."""
+
+    producer_id: ProducerId
+    producer_epoch: int
+    commit: bool
+
+
+OffsetRecord = OffsetCommitValue | OffsetTombstone | OffsetsGroup | EndTransactionMarker
+
+
+@value
+class LogRecord:
+    """A record at its position in the log."""
+
+    position: int
+    record: OffsetRecord
+
+
+@value
+class TxnOffsetCommitRequest:
+    """A producer commits an offset of its consumer within its transaction. `generation_id`: -1 from clients before
+    KIP-447."""
+
+    producer_id: ProducerId
+    producer_epoch: int
+    generation_id: int
+    partition: TopicPartition
+    offset: int
+
+
+@value
+class TxnOffsetCommitResponse:
+    """It comes when the record has committed."""
+
+    error: Errors
+
+
+@value
+class WriteTxnMarkerRequest:
+    """The transaction coordinator ends a producer's transaction. The epoch is the one after the transaction's."""
+
+    producer_id: ProducerId
+    producer_epoch: int
+    commit: bool
+
+
+@value
+class WriteTxnMarkerResponse:
+    """It comes when the marker has committed."""
+
+    error: Errors
+
+
+@value
+class StableOffsetFetchResponse:
+    """The offsets that there are; those of `unstable` are withheld with UNSTABLE_OFFSET_COMMIT."""
+
+    error: Errors
+    offsets: Mapping[TopicPartition, int]
+    unstable: tuple[TopicPartition, ...] = ()
+
+
+OffsetResponse = TxnOffsetCommitResponse | WriteTxnMarkerResponse | StableOffsetFetchResponse
+
+
+@value
+class OffsetReply:
+    """An answer, now, to a request that came now or that was parked."""
+
+    token: Token
+    response: OffsetResponse
+
+
+@value
+class OffsetOutcome:
+    """What a handler comes to: a record to be appended, or none, and replies to be sent."""
+
+    record: LogRecord | None = None
+    replies: tuple[OffsetReply, ...] = ()

@@ -1,0 +1,29 @@
+"""The simulator of a group's committed offsets: brokers, producers, the log, faults by profile, traces in the terms of
+Offsets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.group.offset_rules import OffsetRules
+from tidemark.sim.offsets.profiles import MIXES, PROFILES
+from tidemark.sim.offsets.run import OffsetsSimulator
+from tidemark.sim.shared import Prepared, SimResult
+
+__all__ = ["MIXES", "PROFILES", "OffsetsSimulator", "SimResult", "simulate"]
+
+
+@Prepared
+def _simulators(table: dict[str, Any], steps: int, profile: str, rules: OffsetRules | None) -> OffsetsSimulator:
+    return OffsetsSimulator(table, steps=steps, profile=profile, rules=rules)
+
+
+def simulate(
+    seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = "mixed", rules: OffsetRules | None = None
+) -> SimResult:
+    """One trace. `table` is a trace header as `tidemark schema` prints it (a dict). What can be prepared is kept for
+    the next call with the same arguments.
+
+    Raises ValueError for a header of another specification, or a profile that there is not.
+    """
+    return _simulators(table, steps, profile, rules).run(seed)

@@ -1,0 +1,66 @@
+"""Nemesis profiles for committed offsets: how often what happens, as data; run.py says what each kind does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsProfile:
+    """`weights`: kind of event -> weight; `heals`: how many of 256 traces are healed at their end."""
+
+    name: str
+    weights: dict[str, int]
+    heals: int = 128
+
+
+CALM = {
+    "commit_offset": 14,
+    "commit_entry": 40,
+    "producer": 60,
+    "marker": 24,
+    "rebalance": 5,
+    "tick": 8,
+    "expire": 8,
+    "fetch": 8,
+    "compact": 6,
+}
+
+CHAOS = OffsetsProfile(
+    "chaos",
+    {**CALM, "delete": 4, "delete_group": 1, "drop_topic": 1, "give_up": 6, "late": 10, "repeat": 5, "lose": 3,
+     "elect": 4, "resign": 5},
+)  # fmt: skip
+
+TRANSACTIONS = OffsetsProfile(
+    "transactions",
+    {
+        "commit_offset": 6, "commit_entry": 36, "producer": 80, "marker": 36, "rebalance": 4, "fetch": 6, "compact": 4,
+        "delete": 1, "give_up": 12, "late": 16, "repeat": 12, "lose": 4, "elect": 3, "resign": 4,
+    },
+)  # fmt: skip
+"""Transactions one after another, and requests and markers that come late."""
+
+EXPIRY = OffsetsProfile(
+    "expiry",
+    {
+        "commit_offset": 16, "commit_entry": 40, "producer": 24, "marker": 10, "rebalance": 10, "tick": 30,
+        "expire": 26, "fetch": 4, "compact": 6, "delete": 3, "delete_group": 1, "elect": 1, "resign": 2,
+    },
+)  # fmt: skip
+"""Time passes: offsets and groups expire."""
+
+FAIL_OVERS = OffsetsProfile(
+    "fail-overs",
+    {**CALM, "commit_entry": 20, "elect": 16, "resign": 10, "late": 4, "give_up": 2, "fetch": 14, "delete": 3},
+    heals=96,
+)
+"""The partition's leader changes often, and much waits to commit."""
+
+PROFILES = {
+    profile.name: profile
+    for profile in (CHAOS, TRANSACTIONS, EXPIRY, FAIL_OVERS, OffsetsProfile("calm", CALM, heals=256))
+}
+
+MIXES = {"mixed": ("chaos", "transactions", "expiry", "fail-overs")}
+"""Profiles that take others in turns, seed by seed."""
