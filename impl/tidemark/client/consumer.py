@@ -2,18 +2,16 @@
 
 A handler is an action of the specification and has its name. Requests are returned, for the caller to carry to
 `coordinator`; a reply is given back together with its request, because some are judged by the generation that the
-request was sent in. membership.py has the rebalance, subscription_state.py what is owned and read; this file has the
-errors (AbstractCoordinator's and ConsumerCoordinator's response handlers).
-
-`fatal` is set by an error that the application hears as an exception; the process ends then.
+request was sent in. membership.py has the rebalance, subscription_state.py and reader.py what is owned and read; this
+file has the errors (AbstractCoordinator's and ConsumerCoordinator's response handlers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from tidemark.client.membership import Generation, Membership, MemberState, RebalanceListener
-from tidemark.client.subscription_state import SubscriptionState
+from tidemark.client.reader import Reader
 from tidemark.errors import Errors
 from tidemark.group.assignors import CLASSIC, COOPERATIVE_STICKY, STICKY, rebalance_protocol
 from tidemark.group.assignors.sticky import assign_cooperative_sticky
@@ -27,7 +25,6 @@ from tidemark.group.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
-    OffsetFetchResponse,
     SyncGroupRequest,
     SyncGroupResponse,
 )
@@ -38,7 +35,6 @@ from tidemark.group.partitions import (
     PartitionCounts,
     Subscription,
     Subscriptions,
-    TopicPartition,
 )
 from tidemark.group.rules import Rules
 from tidemark.structs import value
@@ -57,8 +53,8 @@ class ConsumerConfig:
     max_poll_interval_ms: int = 300_000
 
 
-class Consumer:
-    """One process. `coordinator`: the broker that it takes for the group's; None: it has to look it up."""
+class Consumer(Reader):
+    """One process."""
 
     def __init__(
         self,
@@ -67,10 +63,8 @@ class Consumer:
         rules: Rules,
         listener: RebalanceListener | None = None,
     ) -> None:
+        super().__init__(topics)
         self.config = config
-        self.coordinator: int | None = None
-        self.fatal: Errors | None = None
-        self.subscriptions = SubscriptionState(topics)
         self.membership = Membership(
             rebalance_protocol(config.assignors),
             self.subscriptions,
@@ -81,17 +75,6 @@ class Consumer:
         self._rules = rules
 
     # --- the application ----------------------------------------------------------------------------------------
-
-    def change_subscription(self, topics: Iterable[str]) -> None:
-        """Other topics from the next rebalance on, which the next poll begins."""
-        self.subscriptions.subscribe(topics)
-
-    def poll(self, partition: TopicPartition) -> int | None:
-        """Read one record of an owned partition: the next position, or None if there is nothing to be had."""
-        position = self.subscriptions.position(partition)
-        if position < 0 or not self.subscriptions.consume(partition, position, position + 1):
-            return None
-        return position + 1
 
     def finish_revocation(self) -> bool:
         """The rebalance listener has returned; False if none was at work, or comes too late."""
@@ -252,27 +235,6 @@ class Consumer:
     def send_offset_fetch(self) -> OffsetFetchRequest | None:
         """Where does the group stand? Asked for partitions without a position."""
         return OffsetFetchRequest() if self.subscriptions.initializing() else None
-
-    def receive_offsets(
-        self,
-        response: OffsetFetchResponse,
-        assignment_id: int,
-        log_start: Callable[[TopicPartition], int] = lambda partition: 0,
-    ) -> bool:
-        """Go on from the committed offsets, or else from the start of the log (auto.offset.reset=earliest).
-
-        False, and nothing happens, if it has been assigned something else since `assignment_id`, when it asked.
-        """
-        if assignment_id != self.subscriptions.assignment_id:
-            return False
-        if response.error is not Errors.NONE:
-            self.coordinator = None
-            return True
-        asked = self.subscriptions.initializing()
-        self.subscriptions.refresh_committed({one: response.offsets.get(one) for one in asked})
-        for partition in self.subscriptions.awaiting_reset():
-            self.subscriptions.on_reset_offset(partition, log_start(partition))
-        return True
 
     def _current(self, member_id: MemberId, generation_id: int) -> bool:
         """Whether a request was sent by the present member in the present generation."""

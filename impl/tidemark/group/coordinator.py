@@ -26,6 +26,7 @@ from tidemark.group.messages import (
     JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    OffsetCommitRecord,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
@@ -390,7 +391,7 @@ class GroupCoordinator:
         """A committed record of the log, read: the group, or an offset, is what it says."""
         if isinstance(record, GroupMetadataRecord):
             self.group = ClassicGroup.load(record)
-        else:
+        elif isinstance(record, OffsetCommitRecord):
             self._offsets.replay(record)
 
     def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:

@@ -2,6 +2,8 @@
 
 Values: made once, shared, never changed. Names and fields are those of Kafka's message schemas; left out is what the
 protocol does not depend on (client ids, reasons, throttle times). A request is of one group, and so is a coordinator.
+What only KIP-848's groups say is in modern/messages.py; offsets are common, with a member epoch for the generation
+there.
 """
 
 from __future__ import annotations
@@ -9,6 +11,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from tidemark.errors import Errors
+from tidemark.group.modern.messages import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    ConsumerGroupRecord,
+)
 from tidemark.group.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, Subscription, TopicPartition
 from tidemark.structs import value
 
@@ -135,7 +142,10 @@ class OffsetCommitResponse:
 
 @value
 class OffsetFetchRequest:
-    """Which offsets are committed? Of all partitions of the group."""
+    """Which offsets are committed? Of all partitions of the group. A member of a KIP-848 group says who it is."""
+
+    member_id: MemberId = UNKNOWN_MEMBER_ID
+    member_epoch: int = NO_GENERATION
 
 
 @value
@@ -153,6 +163,7 @@ Request = (
     | LeaveGroupRequest
     | OffsetCommitRequest
     | OffsetFetchRequest
+    | ConsumerGroupHeartbeatRequest
 )
 Response = (
     JoinGroupResponse
@@ -161,6 +172,7 @@ Response = (
     | LeaveGroupResponse
     | OffsetCommitResponse
     | OffsetFetchResponse
+    | ConsumerGroupHeartbeatResponse
 )
 
 
@@ -197,7 +209,7 @@ class OffsetCommitRecord:
     offset: int
 
 
-Record = GroupMetadataRecord | OffsetCommitRecord
+Record = GroupMetadataRecord | OffsetCommitRecord | ConsumerGroupRecord
 Batch = tuple[Record, ...]
 """Records that are appended together: all of them commit, at once, or none."""
 

@@ -14,15 +14,28 @@ from tidemark.group.rules import Rules
 from tidemark.group.states import GroupState
 
 
-class Offsets:
-    """The committed offsets that a coordinator serves."""
+class CommittedOffsets:
+    """The committed offsets that a coordinator serves, of whatever group."""
 
-    __slots__ = ("_rules", "committed")
+    __slots__ = ("committed",)
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
+    def __init__(self) -> None:
         self.committed: dict[TopicPartition, int] = {}
         """The offset of each partition that has one."""
+
+    def replay(self, record: OffsetCommitRecord) -> None:
+        """A committed record of the log: the offset counts."""
+        self.committed[record.partition] = record.offset
+
+
+class Offsets(CommittedOffsets):
+    """Those of a classic group, with what it asks of a commit."""
+
+    __slots__ = ("_rules",)
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__()
+        self._rules = rules
 
     def commit_error(self, group: ClassicGroup, request: OffsetCommitRequest) -> Errors:
         """What an OffsetCommit is told: it has to come from a member, in the current generation, which has to have its
@@ -45,7 +58,3 @@ class Offsets:
     def records(self, request: OffsetCommitRequest) -> Batch:
         """An accepted OffsetCommit, written down."""
         return tuple(OffsetCommitRecord(partition, offset) for partition, offset in request.offsets.items())
-
-    def replay(self, record: OffsetCommitRecord) -> None:
-        """A committed record of the log: the offset counts."""
-        self.committed[record.partition] = record.offset

@@ -1,8 +1,8 @@
 """What waits at a coordinator: parked requests, batches that have not committed, timers, replies about to go out.
 
-A JoinGroup waits for the join phase, a SyncGroup for the assignment, an OffsetCommit for its batch. Several requests
-may wait for one member: a client that gave one up sends another, and the transport may deliver one late. All are
-answered.
+`Delayed` is what coordinators of all groups have. In a classic group's `Purgatory` a JoinGroup waits for the join
+phase, a SyncGroup for the assignment, an OffsetCommit for its batch. Several requests may wait for one member: a
+client that gave one up sends another, and the transport may deliver one late. All are answered.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum, StrEnum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from tidemark.group.messages import Batch, JoinGroupResponse, Outcome, Reply, Response, SyncGroupResponse, Token
 from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId
@@ -19,6 +19,8 @@ from tidemark.structs import value
 
 class Cause(Enum):
     """Why a batch was appended; its commit sets off something else for each."""
+
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
 
     SYNC = "sync"
     """The leader's assignment: it is handed out."""
@@ -31,10 +33,16 @@ class Cause(Enum):
 
 
 @value
-class Waiting:
-    """An appended batch: with STATIC for the JoinGroup of `member_id`, with COMMIT for the request of `token`."""
+class Appended:
+    """A batch that was handed out and has not committed."""
 
     batch: Batch
+
+
+@value
+class Waiting(Appended):
+    """One of a classic group: with STATIC for the JoinGroup of `member_id`, with COMMIT for the request of `token`."""
+
     cause: Cause
     member_id: MemberId = UNKNOWN_MEMBER_ID
     token: Token = None
@@ -42,6 +50,8 @@ class Waiting:
 
 class TimerKind(StrEnum):
     """What has to happen before the deadline."""
+
+    __hash__ = str.__hash__  # Enum's own is slow
 
     SESSION = "session"
     """A member has to be heard of; a new one has to get through its first join phase."""
@@ -51,6 +61,8 @@ class TimerKind(StrEnum):
     """Members have to join, while the initial delay or the rebalance time-out lasts."""
     SYNC = "sync"
     """Members have to send their SyncGroup."""
+    REBALANCE = "rebalance"
+    """A member of a KIP-848 group has to acknowledge what it was told to give up."""
 
 
 class Timer(NamedTuple):
@@ -63,23 +75,23 @@ class Timer(NamedTuple):
 JOIN_TIMER, SYNC_TIMER = Timer(TimerKind.JOIN), Timer(TimerKind.SYNC)
 
 
-class Purgatory:
-    """`joins`, `syncs`: tokens of parked requests, with the member that each is parked for; `waiting`: the batches that
-    have not committed, oldest first; `timers`: their deadlines in milliseconds."""
+W = TypeVar("W", bound=Appended)
 
-    __slots__ = ("_batch", "_replies", "joins", "syncs", "timers", "waiting")
+
+class Delayed(Generic[W]):
+    """`waiting`: the batches that have not committed, oldest first; `timers`: their deadlines in milliseconds."""
+
+    __slots__ = ("_batch", "_replies", "timers", "waiting")
 
     def __init__(self) -> None:
-        self.joins: dict[Token, MemberId] = {}
-        self.syncs: dict[Token, MemberId] = {}
-        self.waiting: deque[Waiting] = deque()
+        self.waiting: deque[W] = deque()
         self.timers: dict[Timer, int] = {}
         self._batch: Batch = ()
         self._replies: list[Reply] = []
 
     # --- what a handler comes to --------------------------------------------------------------------------------
 
-    def append(self, waiting: Waiting) -> None:
+    def append(self, waiting: W) -> None:
         """The handler writes this; no handler writes twice."""
         self.waiting.append(waiting)
         self._batch = waiting.batch
@@ -94,7 +106,33 @@ class Purgatory:
         self._batch, self._replies = (), []
         return outcome
 
-    # --- parked requests ----------------------------------------------------------------------------------------
+    # --- timers -------------------------------------------------------------------------------------------------
+
+    def arm(self, timer: Timer, deadline_ms: int) -> None:
+        """The timer runs until `deadline_ms`, whatever it did before."""
+        self.timers[timer] = deadline_ms
+
+    def disarm(self, timer: Timer) -> None:
+        """The timer does not run any more."""
+        self.timers.pop(timer, None)
+
+    def due(self, now_ms: int) -> Iterable[Timer]:
+        """The timers whose deadline has come, the earliest first."""
+        return sorted(
+            (timer for timer, deadline_ms in self.timers.items() if deadline_ms <= now_ms),
+            key=lambda timer: (self.timers[timer], timer),
+        )
+
+
+class Purgatory(Delayed[Waiting]):
+    """`joins`, `syncs`: tokens of parked requests, with the member that each is parked for."""
+
+    __slots__ = ("joins", "syncs")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.joins: dict[Token, MemberId] = {}
+        self.syncs: dict[Token, MemberId] = {}
 
     def answer_joins(self, member_id: MemberId, response: JoinGroupResponse) -> None:
         """Every JoinGroup that waits for the member is answered."""
@@ -106,27 +144,10 @@ class Purgatory:
         for token in _taken(self.syncs, member_id):
             self.reply(token, response)
 
-    # --- timers -------------------------------------------------------------------------------------------------
-
-    def arm(self, timer: Timer, deadline_ms: int) -> None:
-        """The timer runs until `deadline_ms`, whatever it did before."""
-        self.timers[timer] = deadline_ms
-
-    def disarm(self, timer: Timer) -> None:
-        """The timer does not run any more."""
-        self.timers.pop(timer, None)
-
     def forget(self, member_id: MemberId) -> None:
         """The member's timers do not run any more."""
         self.disarm(Timer(TimerKind.SESSION, member_id))
         self.disarm(Timer(TimerKind.PENDING_MEMBER, member_id))
-
-    def due(self, now_ms: int) -> Iterable[Timer]:
-        """The timers whose deadline has come, the earliest first."""
-        return sorted(
-            (timer for timer, deadline_ms in self.timers.items() if deadline_ms <= now_ms),
-            key=lambda timer: (self.timers[timer], timer),
-        )
 
 
 def _taken(parked: dict[Token, MemberId], member_id: MemberId) -> list[Token]:

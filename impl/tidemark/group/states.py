@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from tidemark.errors import BrokenInvariant
-from tidemark.structs import value
+from tidemark.group.transitions import Transition, after
 
 
 class GroupState(Enum):
@@ -47,17 +46,9 @@ class GroupEvent(Enum):
     UNLOADED = "another broker leads the partition"
 
 
-@value
-class Transition:
-    """Where an event leads, and why."""
-
-    to: GroupState
-    why: str
-
-
 _UNLOADED = Transition(GroupState.DEAD, "what it knows may be out of date, and its successor has the log")
 
-TRANSITIONS: dict[tuple[GroupState, GroupEvent], Transition] = {
+TRANSITIONS: dict[tuple[GroupState, GroupEvent], Transition[GroupState]] = {
     (GroupState.DEAD, GroupEvent.LOADED_EMPTY): Transition(
         GroupState.EMPTY, "the log holds no group record, or one of a group that everybody had left"
     ),
@@ -91,7 +82,4 @@ TRANSITIONS: dict[tuple[GroupState, GroupEvent], Transition] = {
 
 def next_state(state: GroupState, event: GroupEvent) -> GroupState:
     """The state after `event`; raises BrokenInvariant if it cannot happen in `state`."""
-    transition = TRANSITIONS.get((state, event))
-    if transition is None:
-        raise BrokenInvariant(f"a group in state {state.value} has no event '{event.value}'")
-    return transition.to
+    return after(TRANSITIONS, "a group", state, event)
