@@ -9,6 +9,7 @@ name.
     transcript = "package.module:function"         # next ones may be missing: the same with its transcript
     resimulator = "package.module:function"        # runs a trace again, changed (explain/shrink.py)
     sizes = { 5 = "twophase/TwoPhaseFive.cfg" }    # other sizes, for `tidemark simulate --size`
+    traces = 100000                                # how many unflawed ones `tidemark verify` makes at most
     [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
     "rule KeepDecision blocked" = "why"
     [together]                                     # a composition: runs that several specifications judge
@@ -49,7 +50,8 @@ class Protocol:
     """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
 
     `golden`, `transcript`, `resimulator`: functions as `package.module:name`, "" where there is none; `sizes`: size ->
-    its cfg; `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it.
+    its cfg; `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it;
+    `traces`: so many unflawed traces at most are made by `tidemark verify` (0: as many as for any protocol).
     """
 
     name: str
@@ -61,6 +63,7 @@ class Protocol:
     resimulator: str = ""
     sizes: dict[int, Path] = field(default_factory=dict)
     unreached: dict[str, str] = field(default_factory=dict)
+    traces: int = 0
 
     def function(self, named: str) -> Callable[..., Any]:
         """The function that `package.module:name` (one of this protocol's) names; Unusable if there is none."""
@@ -165,6 +168,7 @@ def protocols() -> dict[str, Protocol]:
                 **{key: str(entry[key]) for key in ("golden", "transcript", "resimulator") if key in entry},
                 sizes={int(size): spec_root() / config for size, config in entry.get("sizes", {}).items()},
                 unreached=dict(entry.get("unreached", {})),
+                traces=int(entry.get("traces", 0)),
             )
             for name, entry in _table().items()
             if "parts" not in entry

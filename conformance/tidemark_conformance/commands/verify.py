@@ -112,7 +112,8 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
     with spark_session(args.master) as session:
         for name, protocol in known.items():
             started = time.monotonic()
-            found = clean.clean_run(session, protocol, args.traces, STEPS, ORACLE, progress)
+            traces = min(args.traces, protocol.traces or args.traces)
+            found = clean.clean_run(session, protocol, traces, STEPS, ORACLE, progress)
             audit_report.render(found.result, console)
             for complaint in found.complaints:
                 console.print(Text(f"{name}: {complaint}", style="bold red"))
