@@ -194,7 +194,7 @@ StateFollowsTruncation(p, keep) == keep < Len(log[p])
 
 \* This project's find; Kafka 4.x lacks it. Without it a snapshot holds the last batch of a producer only, and a leader that
 \* starts from one refuses the retries of the others, as if it had remembered one (row 112).
-SnapshotKeepsWindow(e) == Len(e.batches) > 1
+SnapshotKeepsWindow(before) == before > 1
 
 \* This project's find; Kafka 4.x lacks it. Without it a batch that may be in the log, or may still get there by an older
 \* request, gets a sequence of the new epoch and is written twice (row 113).
@@ -248,20 +248,26 @@ Remember(e, r, offset) ==
      batches |-> Last((IF Has("RememberWindow") /\ RememberWindow(e, r) THEN e.batches ELSE <<>>)
                           \o <<[sequence |-> r.sequence, offset |-> offset]>>, Window)]
 
-\* Replay of batches of a log, of which the first has this offset, by who knows e of pid already.
-Replay(e, pid, batches, offset) ==
-    FoldSeq(LAMBDA r, sofar : [entry |-> IF r.pid = pid THEN Remember(sofar.entry, r, sofar.offset) ELSE sofar.entry,
-                               offset |-> sofar.offset + 1],
-            [entry |-> e, offset |-> offset], batches).entry
+\* The entry of a producer by the batches of a log: the last of its latest epoch.
+Replay(pid, batches) ==
+    LET latest == FoldSeq(LAMBDA i, run : IF batches[i].pid # pid THEN run
+                                          ELSE IF run = <<>> THEN <<i>>
+                                          ELSE IF batches[run[1]].epoch = batches[i].epoch THEN Append(run, i)
+                                          ELSE <<i>>,
+                          <<>>, [i \in 1..Len(batches) |-> i])
+        kept   == Last(latest, IF Has("RememberWindow") THEN Window ELSE 1)
+    IN  IF latest = <<>> THEN NoEntry
+        ELSE [epoch |-> batches[latest[1]].epoch,
+              batches |-> [k \in 1..Len(kept) |-> [sequence |-> batches[kept[k]].sequence, offset |-> kept[k] - 1]]]
 
-\* What a snapshot keeps of an entry.
-Snapshot(e) ==
-    IF Has("SnapshotKeepsWindow") /\ SnapshotKeepsWindow(e) THEN e ELSE [e EXCEPT !.batches = Last(@, 1)]
+\* What is left of an entry that was loaded from a snapshot taken at an offset, and the log behind it.
+FromSnapshot(e, snapshot) ==
+    LET before == Cardinality({i \in 1..Len(e.batches) : e.batches[i].offset < snapshot})
+    IN  IF Has("SnapshotKeepsWindow") /\ SnapshotKeepsWindow(before) THEN e
+        ELSE [e EXCEPT !.batches = SubSeq(@, Max(1, before), Len(@))]
 
-\* Producer state loaded from the snapshot at an offset, and the log behind it.
-Load(batches, snapshot) ==
-    [pid \in Pids |-> Replay(Snapshot(Replay(NoEntry, pid, SubSeq(batches, 1, snapshot), 0)),
-                             pid, SubSeq(batches, snapshot + 1, Len(batches)), snapshot)]
+\* Producer state as a broker loads it.
+Load(batches, snapshot) == [pid \in Pids |-> FromSnapshot(Replay(pid, batches), snapshot)]
 
 \* The batch of a request as it stands in the log, and the offset at which the leader remembers it.
 AsRecord(r) == [pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, number |-> r.number]

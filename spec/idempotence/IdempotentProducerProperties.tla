@@ -49,7 +49,7 @@ AckedIsThere ==
 StateIsReplay ==
     \A p \in Partitions, pid \in Pids :
         LET e == entry[p][pid]
-            r == Replay(NoEntry, pid, log[p], 0)
+            r == Replay(pid, log[p])
         IN  \/ e = NoEntry
             \/ e.epoch = r.epoch /\ e.batches = Last(r.batches, Len(e.batches)) /\ e.batches # <<>>
 

@@ -295,10 +295,10 @@ def _sum_lengths(parts: tuple[Run | Item | Gen, ...]) -> Int:
 
 
 def sequence_parts(c: Context, value: Symbol) -> list[Run | Item | Gen]:
-    """A sequence as its parts."""
+    """A sequence as its parts; those that are certainly empty have no element, and are left out."""
     match value:
         case Seg(parts):
-            return list(parts)
+            return [part for part in parts if isinstance(part, Item) or part.most != 0]
         case Tup(items):
             return [Item(item) for item in items]
         case Place(_, TSeq() | TFun(), _):
@@ -306,7 +306,8 @@ def sequence_parts(c: Context, value: Symbol) -> list[Run | Item | Gen]:
             return [Run(value, "0", length(c, value).code, cap)] if cap else []
         case Choice():
             place = storing.materialize(c, value)
-            return [Run(place, "0", length(c, place).code, values.sequence_cap(place.kind))]
+            cap = values.sequence_cap(place.kind)
+            return [Run(place, "0", length(c, place).code, cap)] if cap else []
     total = length(c, value)
     count = c.keep(total.code)
     below = count
@@ -360,6 +361,8 @@ def subsequence(c: Context, value: Symbol, low: Int, high: Int) -> Symbol:
         count = c.named(f"({last} - {first} + 1 if {first} <= {last} else 0)")
     start = values.fold(f"({first} + -1)")
     most = _least(total.hi, high.hi)
+    if most == 0:
+        return Seg(())
     if isinstance(value, Place):
         return Seg((Run(value, start, count, values.sequence_cap(value.kind) if most is None else most),))
     parts = sequence_parts(c, value)
