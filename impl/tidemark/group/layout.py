@@ -22,11 +22,13 @@ MODES = {
 """A consumer's assignors -> what the specification calls it."""
 
 
-class Table:
-    """What the abstraction needs of a trace header: first cells, tags and atoms as numbers, capacities.
+class HeaderTable:
+    """What abstractions of all groups need of a trace header: first cells, masks, capacities.
 
-    Raises ValueError if the header is not for the specification that this file is written for.
+    Raises ValueError if the header is not for the specification of `protocol`.
     """
+
+    protocol = "a group"
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         self.variables: dict[str, Any] = header["variables"]
@@ -36,52 +38,12 @@ class Table:
         self.static: tuple[str, ...] = tuple(sorted(constants["Static"]))
         self.clients = tuple(sorted([*self.dynamic, *self.static]))
         self.topics: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
+        self.partitions = tuple([TopicPartition(topic, 0) for topic in self.topics])
         self.max_member: int = constants["MaxMember"]
-        self.block = next(size for size in (4, 3, 2, 1) if self.max_member % size == 0)
-        """So many member ids are looked at together where most of them are nobody's."""
-        self.max_generation: int = constants["MaxGeneration"]
-        self.epoch_generations: int = constants["EpochGenerations"]
         self.max_epoch: int = constants["MaxEpoch"]
         self.max_offset: int = constants["MaxOffset"]
         self.max_appended: int = constants["MaxAppended"]
-        self.cells = sum(variable["cells"] for variable in self.variables.values())
         self.masks: dict[Iterable[Any], int] = {}
-        group = self._each("group")["record"]
-        self._fields(group, "generation initial leader members pending pendingSync protocol state")
-        member = group["members"]["function"]["record"]
-        self._fields(member, "assignment awaiting isNew mode owned ownedGeneration present static subscription")
-        self.states = atoms(group["state"])
-        self.protocols: dict[str | None, int] = dict(atoms(group["protocol"]).items())
-        self.protocols[None] = self.protocols["none"]
-        self.awaiting = atoms(member["awaiting"])
-        self.modes = atoms(member["mode"])
-        self.no_member: Cells = (0, self.awaiting["nothing"], 0, self.modes["eager"], 0, NO_GENERATION, 0, 0, 0)
-        stored = self._type("storedGroup")["record"]
-        self._fields(stored, "generation leader members protocol")
-        self._fields(
-            stored["members"]["function"]["record"], "assignment owned ownedGeneration present static subscription"
-        )
-        self.no_stored: Cells = (0, 0, NO_GENERATION, 0, 0, 0)
-        consumer = self._each("consumer")["record"]
-        self._fields(
-            consumer,
-            "assigned generation joined leads member missed mode owned ownedGeneration protocol rejoin running "
-            "snapshot state subscription",
-        )
-        self.member_states = atoms(consumer["state"])
-        self.entry = Union(self._each("appended")["sequence"])
-        self.causes = atoms(self.entry.field("group", "cause"))
-        self.slots = {name: Union(self._each(name)) for name in ("memberRpc", "heartbeatRpc", "offsetRpc", "stray")}
-        joined = self.slots["memberRpc"]
-        self._fields(
-            joined.field("joined", "roster")["function"]["record"],
-            "owned ownedGeneration present subscription",
-        )
-        self.no_metadata: Cells = (0, NO_GENERATION, 0, 0)
-        self.roster: int = joined.places["joined", "roster"]
-        self.partitions = tuple([TopicPartition(topic, 0) for topic in self.topics])
-        self.roles = atoms(joined.field("joined", "role"))
-        self.errors = atoms(joined.field("failed", "error"))
 
     def offset(self, variable: str) -> int:
         """The first cell of a variable."""
@@ -117,7 +79,7 @@ class Table:
 
     def _type(self, variable: str) -> Any:
         if variable not in self.variables:
-            raise ValueError(f"the header has no variable {variable}: it is not that of the classic group")
+            raise ValueError(f"the header has no variable {variable}: it is not that of {self.protocol}")
         return self.variables[variable]["type"]
 
     def _each(self, variable: str) -> Any:
@@ -127,6 +89,55 @@ class Table:
     def _fields(record: Mapping[str, Any], names: str) -> None:
         if list(record) != names.split():
             raise ValueError(f"a record of the header has the fields {', '.join(record)}, not {names}")
+
+
+class Table(HeaderTable):
+    """What the classic group's abstraction needs beside that: tags and atoms as numbers."""
+
+    protocol = "the classic group"
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        super().__init__(header)
+        constants = header["constants"]
+        self.block = next(size for size in (4, 3, 2, 1) if self.max_member % size == 0)
+        """So many member ids are looked at together where most of them are nobody's."""
+        self.max_generation: int = constants["MaxGeneration"]
+        self.epoch_generations: int = constants["EpochGenerations"]
+        group = self._each("group")["record"]
+        self._fields(group, "generation initial leader members pending pendingSync protocol state")
+        member = group["members"]["function"]["record"]
+        self._fields(member, "assignment awaiting isNew mode owned ownedGeneration present static subscription")
+        self.states = atoms(group["state"])
+        self.protocols: dict[str | None, int] = dict(atoms(group["protocol"]).items())
+        self.protocols[None] = self.protocols["none"]
+        self.awaiting = atoms(member["awaiting"])
+        self.modes = atoms(member["mode"])
+        self.no_member: Cells = (0, self.awaiting["nothing"], 0, self.modes["eager"], 0, NO_GENERATION, 0, 0, 0)
+        stored = self._type("storedGroup")["record"]
+        self._fields(stored, "generation leader members protocol")
+        self._fields(
+            stored["members"]["function"]["record"], "assignment owned ownedGeneration present static subscription"
+        )
+        self.no_stored: Cells = (0, 0, NO_GENERATION, 0, 0, 0)
+        consumer = self._each("consumer")["record"]
+        self._fields(
+            consumer,
+            "assigned generation joined leads member missed mode owned ownedGeneration protocol rejoin running "
+            "snapshot state subscription",
+        )
+        self.member_states = atoms(consumer["state"])
+        self.entry = Union(self._each("appended")["sequence"])
+        self.causes = atoms(self.entry.field("group", "cause"))
+        self.slots = {name: Union(self._each(name)) for name in ("memberRpc", "heartbeatRpc", "offsetRpc", "stray")}
+        joined = self.slots["memberRpc"]
+        self._fields(
+            joined.field("joined", "roster")["function"]["record"],
+            "owned ownedGeneration present subscription",
+        )
+        self.no_metadata: Cells = (0, NO_GENERATION, 0, 0)
+        self.roster: int = joined.places["joined", "roster"]
+        self.roles = atoms(joined.field("joined", "role"))
+        self.errors = atoms(joined.field("failed", "error"))
 
 
 class Union:

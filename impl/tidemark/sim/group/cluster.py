@@ -1,5 +1,5 @@
-"""Every event that can happen to a group under simulation: consumers' first, then the coordinators', the log's and the
-network's.
+"""Every event that can happen to a classic group under simulation and not to every group: joining, assigning,
+heartbeats, timers.
 
 Which event comes next is somebody else's choice (run.py). A method says whether something happened; what happened is an
 action of the specification, told to the recorder at the handler's end.
@@ -7,12 +7,14 @@ action of the specification, told to the recorder at the handler's end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tidemark.client.consumer import Consumer, ConsumerConfig
 from tidemark.errors import BrokenInvariant, Errors
 from tidemark.group.assignors import COOPERATIVE_STICKY, RANGE
 from tidemark.group.assignors.claims import AllClaimRules
 from tidemark.group.assignors.sticky import assign_cooperative_sticky
-from tidemark.group.coordinator import JoinVerdict
+from tidemark.group.coordinator import GroupCoordinator, JoinVerdict
 from tidemark.group.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -20,16 +22,16 @@ from tidemark.group.messages import (
     JoinGroupResponse,
     LeaveGroupRequest,
     OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from tidemark.group.partitions import Assignment, TopicPartition
+from tidemark.group.partitions import Assignment
 from tidemark.group.purgatory import Timer, TimerKind
-from tidemark.sim.group.network import Broker, Client, Exchange
-from tidemark.sim.group.state import INSTANCE, GroupState
+from tidemark.group.rebalance import GroupConfig
+from tidemark.group.rules import Rules
+from tidemark.sim.group.events import GroupEvents
+from tidemark.sim.group.network import Broker, Client, Exchange, OffsetsPartition
+from tidemark.sim.group.state import INSTANCE
 
 ASSIGNORS = ((COOPERATIVE_STICKY,), (RANGE,), (COOPERATIVE_STICKY, RANGE))
 """What a consumer may be configured with: cooperative; eager; both, as in the first bounce of an upgrade."""
@@ -42,10 +44,24 @@ EXPIRES = {
 }
 
 
-class GroupCluster(GroupState):
-    """Brokers that may be the group's coordinator, and its consumers; both are numbered from 0."""
+class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
+    """A classic group's brokers and consumers."""
 
-    __slots__ = ()
+    __slots__ = ("rules",)
+
+    def __init__(
+        self,
+        brokers: int,
+        static: Sequence[bool],
+        counts: dict[str, int],
+        first: Broker,
+        rules: Rules,
+        config: GroupConfig,
+    ) -> None:
+        super().__init__(static, counts, OffsetsPartition(brokers, first))
+        self.rules = rules
+        self.coordinators = [GroupCoordinator(rules, config, self._new_member_id) for _ in range(brokers)]
+        self.coordinators[first].become_coordinator(1, (), 0)
 
     # --- a consumer's process ---------------------------------------------------------------------------------------
 
@@ -59,62 +75,12 @@ class GroupCluster(GroupState):
         self.recorder.did("StartConsumer", client, mode)
         return True
 
-    def crash_consumer(self, client: Client) -> bool:
-        """A process ends without a word."""
-        if self.consumers[client] is None:
-            return False
-        self._stop(client)
-        self.recorder.did("CrashConsumer", client)
-        return True
-
-    def _stop(self, client: Client) -> None:
-        self.consumers[client] = None
-        self.network.hang_up(client)
-
-    def leave_group(self, client: Client, broker: Broker) -> bool:
-        """A consumer closes; a dynamic one tells its coordinator."""
-        consumer, network = self.consumers[client], self.network
-        if consumer is None or network.stray[client] is not None:
-            return False
-        request = consumer.leave_group()
-        self._stop(client)
-        if request is not None:
-            network.stray[client] = network.exchange(broker, request)
-        self.recorder.did("LeaveGroup", client, broker)
-        return True
-
-    def change_subscription(self, client: Client, topics: frozenset[str], mask: int) -> bool:
-        """The application subscribes to other topics."""
-        consumer = self.consumers[client]
-        if consumer is None or consumer.subscriptions.topics == topics:
-            return False
-        consumer.change_subscription(topics)
-        self.recorder.did("ChangeSubscription", client, mask)
-        return True
-
-    def add_partition(self, number: int, topic: str) -> bool:
-        """An operator creates a topic."""
-        if self.counts[topic]:
-            return False
-        self.counts[topic] = 1
-        self.recorder.did("AddPartition", number)
-        return True
-
     def notice_partitions(self, client: Client) -> bool:
         """A consumer looks at the partitions that there are."""
         consumer = self.consumers[client]
         if consumer is None or not consumer.notice_partitions(self.counts):
             return False
         self.recorder.did("NoticePartitions", client)
-        return True
-
-    def poll(self, client: Client, number: int, partition: TopicPartition) -> bool:
-        """The application reads one record."""
-        consumer = self.consumers[client]
-        offset = None if consumer is None else consumer.poll(partition)
-        if offset is None:
-            return False
-        self.recorder.did("Poll", client, number, offset)
         return True
 
     def finish_revocation(self, client: Client) -> bool:
@@ -184,11 +150,6 @@ class GroupCluster(GroupState):
         to = {one.topic: self.numbers[member] for member, partitions in assignment.items() for one in partitions}
         return tuple(to.get(topic, 0) for topic in self.counts)
 
-    def _end_if_fatal(self, client: Client) -> None:
-        """An error that the application cannot go on after."""
-        if self.consumer(client).fatal is not None:
-            self._stop(client)
-
     def send_heartbeat(self, client: Client, broker: Broker) -> bool:
         """A consumer says that it is there."""
         consumer, network = self.consumers[client], self.network
@@ -209,45 +170,6 @@ class GroupCluster(GroupState):
         self.network.heartbeat[client] = None
         self._end_if_fatal(client)
         self.recorder.did("ReceiveHeartbeat", client)
-        return True
-
-    def send_commit(self, client: Client, broker: Broker) -> bool:
-        """A consumer commits its positions."""
-        consumer, network = self.consumers[client], self.network
-        request = None if consumer is None or network.offset[client] is not None else consumer.send_commit()
-        if request is None:
-            return False
-        network.offset[client] = network.exchange(broker, request)
-        self.recorder.did("SendCommit", client, broker)
-        return True
-
-    def send_offset_fetch(self, client: Client, broker: Broker) -> bool:
-        """A consumer asks where to go on."""
-        consumer, network = self.consumers[client], self.network
-        if consumer is None or network.offset[client] is not None:
-            return False
-        request = consumer.send_offset_fetch()
-        if request is None:
-            return False
-        network.offset[client] = network.exchange(broker, request, consumer.subscriptions.assignment_id)
-        self.recorder.did("SendOffsetFetch", client, broker)
-        return True
-
-    def receive_offset(self, client: Client) -> bool:
-        """The reply to an OffsetCommit or OffsetFetch arrives. One that comes after another assignment is thrown away,
-        as if it were lost."""
-        exchange, network = self.network.offset[client], self.network
-        if exchange is None or exchange.response is None:
-            return False
-        consumer, request, response = self.consumer(client), exchange.request, exchange.response
-        network.offset[client] = None
-        if isinstance(response, OffsetFetchResponse):
-            used = consumer.receive_offsets(response, exchange.assignment_id)
-            self.recorder.did("ReceiveOffsets" if used else "LoseOffsetRpc", client)
-        elif isinstance(response, OffsetCommitResponse) and isinstance(request, OffsetCommitRequest):
-            consumer.receive_commit(request, response)
-            self._end_if_fatal(client)
-            self.recorder.did("ReceiveCommit", client)
         return True
 
     # --- requests arrive --------------------------------------------------------------------------------------------
@@ -322,31 +244,6 @@ class GroupCluster(GroupState):
         self.recorder.did("HandleHeartbeat", broker, client)
         return True
 
-    def deliver_offset(self, client: Client) -> bool:
-        """An OffsetCommit or OffsetFetch arrives."""
-        exchange = self.network.offset[client]
-        if exchange is None or exchange.arrived:
-            return False
-        self.network.arrive(exchange)
-        request, broker = exchange.request, exchange.broker
-        if isinstance(request, OffsetFetchRequest):
-            self.settle(broker, self.coordinators[broker].handle_offset_fetch(request, exchange.token))
-            self.recorder.did("HandleOffsetFetch", broker, client)
-        elif isinstance(request, OffsetCommitRequest):
-            self._commit(client, broker, exchange.token, request, False)
-        return True
-
-    def _commit(self, client: Client, broker: Broker, token: int, request: OffsetCommitRequest, late: bool) -> None:
-        coordinator = self.coordinators[broker]
-        error = coordinator.commit_error(request)
-        if error is Errors.NONE:
-            self.commits.sent(dict(request.offsets))
-            self.settle(broker, coordinator.handle_commit(request, token))
-            self.recorder.did("HandleCommit", broker, client, late)
-        else:
-            self.settle(broker, coordinator.reject_commit(request, token, error))
-            self.recorder.did("RejectCommit", broker, client, late)
-
     # --- coordinators -----------------------------------------------------------------------------------------------
 
     def expire(self, broker: Broker, timer: Timer) -> bool:
@@ -359,46 +256,6 @@ class GroupCluster(GroupState):
         self.recorder.did(EXPIRES[timer.kind], broker, *member)
         return True
 
-    def acting(self, broker: Broker) -> bool:
-        """Whether what the broker appends may commit."""
-        return self.log.leader == broker and self.coordinators[broker].epoch == self.log.epoch
-
-    def commit_entry(self) -> bool:
-        """The oldest batch of the partition's leader is replicated."""
-        log = self.log
-        broker = log.leader
-        if not log.appended[broker] or not self.acting(broker):
-            return False
-        log.commit()
-        outcome = self.coordinators[broker].commit_entry(self.now)
-        for reply in outcome.replies:
-            if isinstance(reply.response, OffsetCommitResponse):
-                exchange = self.network.waiting.get(reply.token)  # type: ignore[call-overload]
-                if exchange is not None and isinstance(exchange.request, OffsetCommitRequest):
-                    self.commits.acknowledged(dict(exchange.request.offsets))
-        self.settle(broker, outcome)
-        self.recorder.did("CommitEntry", broker)
-        return True
-
-    def become_coordinator(self, broker: Broker, keep: int) -> bool:
-        """Another broker is elected; it has `keep` of the old leader's batches."""
-        if self.coordinators[broker].serving or keep > len(self.log.appended[self.log.leader]):
-            return False
-        records = self.log.elect(broker, keep)
-        self.coordinators[broker].become_coordinator(self.log.epoch, records, self.now)
-        self.recorder.did("BecomeCoordinator", broker, keep)
-        return True
-
-    def resign(self, broker: Broker) -> bool:
-        """A deposed coordinator hears of it."""
-        if not self.coordinators[broker].serving or self.acting(broker):
-            return False
-        outcome = self.coordinators[broker].resign()
-        self.log.appended[broker].clear()
-        self.settle(broker, outcome)
-        self.recorder.did("Resign", broker)
-        return True
-
     # --- the network ------------------------------------------------------------------------------------------------
 
     def repeat_member_request(self, client: Client) -> bool:
@@ -406,43 +263,6 @@ class GroupCluster(GroupState):
         exchange = self.network.member[client]
         return self._repeat(client, exchange, "RepeatMemberRequest")
 
-    def repeat_commit_request(self, client: Client) -> bool:
-        """An OffsetCommit will arrive twice."""
-        exchange = self.network.offset[client]
-        if exchange is None or not isinstance(exchange.request, OffsetCommitRequest):
-            return False
-        return self._repeat(client, exchange, "RepeatCommitRequest")
-
-    def _repeat(self, client: Client, exchange: Exchange | None, action: str) -> bool:
-        network = self.network
-        if exchange is None or exchange.arrived or network.stray[client] is not None:
-            return False
-        network.stray[client] = network.exchange(exchange.broker, exchange.request)
-        self.recorder.did(action, client)
-        return True
-
     def lose_member_rpc(self, client: Client) -> bool:
         """A JoinGroup or SyncGroup, or its reply, is lost or given up."""
         return self._lose(client, self.network.member, "LoseMemberRpc")
-
-    def lose_heartbeat(self, client: Client) -> bool:
-        """A heartbeat or its reply is lost."""
-        return self._lose(client, self.network.heartbeat, "LoseHeartbeat")
-
-    def lose_offset_rpc(self, client: Client) -> bool:
-        """An OffsetCommit or OffsetFetch, or its reply, is lost."""
-        return self._lose(client, self.network.offset, "LoseOffsetRpc")
-
-    def lose_stray(self, client: Client) -> bool:
-        """A stray request never arrives."""
-        return self._lose(client, self.network.stray, "LoseStray")
-
-    def _lose(self, client: Client, slots: list[Exchange | None], action: str) -> bool:
-        if slots[client] is None:
-            return False
-        slots[client] = None
-        consumer = self.consumers[client]
-        if consumer is not None:
-            consumer.coordinator = None
-        self.recorder.did(action, client)
-        return True

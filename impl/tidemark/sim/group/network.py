@@ -101,6 +101,10 @@ class OffsetsPartition:
             self._keep(batch)
         self.leader = broker
         self.epoch += 1
+        return self.read()
+
+    def read(self) -> Iterable[Record]:
+        """What the committed log amounts to, in its order."""
         group: list[Record] = [] if self.group is None else [self.group]
         return chain(group, [OffsetCommitRecord(one, offset) for one, offset in self.offsets.items()])
 

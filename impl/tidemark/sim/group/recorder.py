@@ -9,8 +9,9 @@ from typing import Any
 from tidemark.cells import Cells
 from tidemark.group.abstraction import Abstraction
 from tidemark.group.layout import Layout, Table
-from tidemark.sim.group.state import GroupState
-from tidemark.sim.units import Kind, Leaf, Parts, Unit, UnitPlan, UnitRecorder
+from tidemark.sim.group.cluster import GroupCluster
+from tidemark.sim.group.plan import NodePlan
+from tidemark.sim.units import Kind, Leaf, Parts, UnitRecorder
 
 _PROCESS = "consumer.c position.c memberRpc.c heartbeatRpc.c offsetRpc.c"
 _ANSWERS = "appended.b group.b"
@@ -64,9 +65,6 @@ TOUCHES = {
 }
 """What each action's handler may change: a variable, or its part of the broker `b`, the consumer `c`, everybody; and
 the `memberRpc` of whom it answers, as the network says. A test compares with looking at everything."""
-
-NETWORK = ("Repeat", "Lose", "Add")
-"""Actions that begin so happen nowhere."""
 
 
 def kinds(layout: Layout) -> dict[str, Kind]:
@@ -146,38 +144,11 @@ def _blocks(table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> Parts
     return Parts(width * count, [(width * number, leaf) for number in range(count)])
 
 
-class GroupPlan(UnitPlan):
+class GroupPlan(NodePlan):
     """What the recorders of a trace header share. Raises ValueError for a header that is not ClassicGroup's."""
 
     def __init__(self, header: Mapping[str, Any], table: Table) -> None:
-        brokers, clients = len(table.brokers), len(table.clients)
-        of = kinds(Layout(table))
-        if set(of) != set(table.variables):
-            raise ValueError("the header has other variables than the classic group")
-        self.numbers: dict[str, list[int]] = {}
-        units: list[Unit] = []
-        for variable in sorted(of, key=table.offset):
-            width = table.width(variable)
-            count = int(table.variables[variable]["cells"]) // width
-            self.numbers[variable] = list(range(len(units), len(units) + count))
-            units += [Unit(table.offset(variable) + width * place, of[variable]) for place in range(count)]
-        nodes = {"b": range(brokers), "c": range(brokers, brokers + clients)}
-        super().__init__(header, units, nodes, lambda action: action.startswith(NETWORK))
-        self.touched: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        self._formals = {action["name"]: tuple(action["params"]) for action in header["actions"]}
-
-    def touches(self, what: tuple[Any, ...]) -> tuple[int, ...]:
-        """The units that an action with these parameters may change. Raises ValueError for an unknown action."""
-        name, *values = what
-        if name not in TOUCHES or name not in self._formals:
-            raise ValueError(f"the classic group has no action {name}")
-        given = dict(zip(self._formals[name], values, strict=False))
-        found: set[int] = set()
-        for variable, _, which in (one.partition(".") for one in TOUCHES[name].split()):
-            numbers = self.numbers[variable]
-            found.update([numbers[given[which]]] if which in ("b", "c") else numbers)
-        touched = self.touched[what] = tuple(sorted(found))
-        return touched
+        super().__init__(header, table, kinds(Layout(table)), TOUCHES)
 
 
 class GroupRecorder(UnitRecorder):
@@ -185,7 +156,7 @@ class GroupRecorder(UnitRecorder):
 
     __slots__ = ("_first_member_rpc", "_group_plan", "_network")
 
-    def __init__(self, plan: GroupPlan, cluster: GroupState, see: Abstraction) -> None:
+    def __init__(self, plan: GroupPlan, cluster: GroupCluster, see: Abstraction) -> None:
         self._group_plan = plan
         self._network = cluster.network
         self._first_member_rpc = plan.numbers["memberRpc"][0]

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-from tidemark.client.consumer import Consumer
-from tidemark.errors import BrokenInvariant
-from tidemark.group.coordinator import GroupCoordinator
-from tidemark.group.messages import Outcome
+from tidemark.client.subscription_state import SubscriptionState
+from tidemark.errors import BrokenInvariant, Errors
+from tidemark.group.messages import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Outcome,
+    Record,
+    Request,
+    Token,
+)
 from tidemark.group.partitions import MemberId, TopicPartition
-from tidemark.group.rebalance import GroupConfig
-from tidemark.group.rules import Rules
+from tidemark.group.purgatory import Timer
 from tidemark.sim.group.network import Broker, Network, OffsetsPartition
 
 INSTANCE = "instance"
@@ -58,10 +65,87 @@ class Commits:
         )
 
 
-class GroupState:
-    """The parts, without the events: see `GroupCluster`. `static`: per consumer whether it is a process of the
+class AnyCoordinator(Protocol):
+    """What coordinators of both kinds of group have."""
+
+    epoch: int
+
+    @property
+    def serving(self) -> bool:
+        """Whether this broker believes to be the coordinator."""
+
+    @property
+    def offsets(self) -> dict[TopicPartition, int]:
+        """The committed offsets that it serves."""
+
+    @property
+    def waiting(self) -> Sized:
+        """The batches that it has handed out and that have not committed."""
+
+    @property
+    def timers(self) -> dict[Timer, int]:
+        """The timers that run."""
+
+    def commit_error(self, request: OffsetCommitRequest) -> Errors:
+        """What an OffsetCommit is refused with."""
+
+    def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
+        """It is refused."""
+
+    def handle_commit(self, request: OffsetCommitRequest, token: Token) -> Outcome:
+        """It is accepted."""
+
+    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
+        """Somebody asks for the committed offsets."""
+
+    def commit_entry(self, now_ms: int) -> Outcome:
+        """The oldest batch is replicated."""
+
+    def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
+        """It replays the log."""
+
+    def resign(self) -> Outcome:
+        """Another broker leads."""
+
+
+class AnyConsumer(Protocol):
+    """What consumers of both kinds of group have."""
+
+    coordinator: int | None
+    fatal: Errors | None
+    subscriptions: SubscriptionState
+
+    def change_subscription(self, topics: Iterable[str]) -> None:
+        """Other topics."""
+
+    def poll(self, partition: TopicPartition) -> int | None:
+        """Read one record."""
+
+    def send_commit(self) -> OffsetCommitRequest | None:
+        """Commit positions."""
+
+    def receive_commit(self, request: OffsetCommitRequest, response: OffsetCommitResponse) -> None:
+        """The answer."""
+
+    def send_offset_fetch(self) -> OffsetFetchRequest | None:
+        """Where does the group stand?"""
+
+    def receive_offsets(self, response: OffsetFetchResponse, assignment_id: int) -> bool:
+        """The answer; False if it is of no use any more."""
+
+    def leave_group(self) -> Request | None:
+        """It closes; what it says then."""
+
+
+Coordinator = TypeVar("Coordinator", bound=AnyCoordinator)
+Process = TypeVar("Process", bound=AnyConsumer)
+Log = TypeVar("Log", bound=OffsetsPartition)
+
+
+class GroupState(Generic[Coordinator, Process, Log]):
+    """The parts of a group of either kind, without the events. `static`: per consumer whether it is a process of the
     instance; `counts`: topic -> number of its partitions, 0 for one that does not exist yet. `recorder` must be set
-    before the first event."""
+    before the first event, and `coordinators` by whoever knows their kind."""
 
     __slots__ = (
         "commits",
@@ -73,32 +157,21 @@ class GroupState:
         "now",
         "numbers",
         "recorder",
-        "rules",
         "static",
     )
 
     recorder: Recorder
+    coordinators: list[Coordinator]
 
-    def __init__(
-        self,
-        brokers: int,
-        static: Sequence[bool],
-        counts: dict[str, int],
-        first: Broker,
-        rules: Rules,
-        config: GroupConfig,
-    ) -> None:
+    def __init__(self, static: Sequence[bool], counts: dict[str, int], log: Log) -> None:
         self.now = 0
-        self.rules = rules
         self.static = tuple(static)
         self.counts = counts
         self.numbers: dict[MemberId, int] = {}
-        self.consumers: list[Consumer | None] = [None] * len(static)
+        self.consumers: list[Process | None] = [None] * len(static)
         self.network = Network(len(static))
-        self.log = OffsetsPartition(brokers, first)
+        self.log = log
         self.commits = Commits()
-        self.coordinators = [GroupCoordinator(rules, config, self._new_member_id) for _ in range(brokers)]
-        self.coordinators[first].become_coordinator(1, (), 0)
 
     def _new_member_id(self) -> MemberId:
         """Ids sort as they were issued."""
@@ -114,7 +187,7 @@ class GroupState:
         for reply in outcome.replies:
             self.network.answer(reply.token, reply.response)
 
-    def consumer(self, client: int) -> Consumer:
+    def consumer(self, client: int) -> Process:
         """The process of a consumer that runs."""
         consumer = self.consumers[client]
         if consumer is None:
