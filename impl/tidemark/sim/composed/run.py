@@ -28,10 +28,11 @@ PROFILES = {
     "elections": ("elections", "fail-overs"),
     "restarts": ("restarts", "chaos"),
     "members": ("calm", "restarts"),
+    "left-behind": ("elections", "left-behind"),
 }
 """Name -> the profile of replication, and that of the group. Payloads are the coordinators' alone."""
 
-MIXES = {"mixed": ("chaos", "elections", "members", "chaos", "restarts", "elections")}
+MIXES = {"mixed": ("chaos", "elections", "members", "left-behind", "restarts", "elections")}
 """Names of several profiles under one: they take turns, seed by seed."""
 
 GROUPS_SHARE = 128
