@@ -43,6 +43,7 @@ class HeaderTable:
         self.max_epoch: int = constants["MaxEpoch"]
         self.max_offset: int = constants["MaxOffset"]
         self.max_appended: int = constants["MaxAppended"]
+        self.cells = sum(variable["cells"] for variable in self.variables.values())
         self.masks: dict[Iterable[Any], int] = {}
 
     def offset(self, variable: str) -> int:
