@@ -31,8 +31,9 @@ class Log:
 
     def append_as_leader(self, payloads: tuple[Payload, ...], leader_epoch: int) -> int:
         """Append records as one batch stamped with the leader's epoch; returns the first one's offset."""
-        base_offset = self.end_offset
-        self.epoch_cache.assign(leader_epoch, base_offset)
+        base_offset, cache = self.end_offset, self.epoch_cache
+        if leader_epoch != cache.latest_epoch:
+            cache.assign(leader_epoch, base_offset)
         self.storage.append(RecordBatch(base_offset, leader_epoch, payloads))
         self.end_offset = base_offset + len(payloads)
         self._changes.mask |= LOG | PRODUCED

@@ -29,6 +29,7 @@ which few say anything: it has a *key*, a tuple of what they depend on, and a fu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 from tidemark.cells import CapacityExceeded, Cells
@@ -46,6 +47,8 @@ from tidemark.replication.messages import (
     PendingRead,
 )
 from tidemark.replication.purgatory import DelayedProduce
+
+LOG_END_OFFSET, BROKER_EPOCH = attrgetter("log_end_offset"), attrgetter("broker_epoch")
 
 
 class Host(Protocol):
@@ -353,7 +356,7 @@ class Abstraction:
         broker = host.broker
         if broker is None or not broker.partition.is_leader:
             return self._no_remote
-        cells = [replica.log_end_offset for replica in broker.partition.remote.values()]
+        cells = [*map(LOG_END_OFFSET, broker.partition.remote.values())]
         cells.insert(broker.id, -1)
         return tuple(cells)
 
@@ -362,7 +365,7 @@ class Abstraction:
         broker = host.broker
         if broker is None or not broker.partition.is_leader:
             return self._no_remote
-        cells = [replica.broker_epoch for replica in broker.partition.remote.values()]
+        cells = [*map(BROKER_EPOCH, broker.partition.remote.values())]
         cells.insert(broker.id, -1)
         return tuple(cells)
 

@@ -9,13 +9,12 @@ A new incarnation knows nothing of the partition before it has applied the metad
 
 from __future__ import annotations
 
-from tidemark.changes import PROCESS, PURGATORY, Changes
+from tidemark.changes import PROCESS, Changes
 from tidemark.errors import NONE
 from tidemark.log.log import Log
 from tidemark.log.storage import Storage
 from tidemark.replication.fetcher import ReplicaFetcher
 from tidemark.replication.messages import (
-    REFUSED,
     BrokerHeartbeatRequest,
     BrokerId,
     BrokerRegistrationRequest,
@@ -113,11 +112,6 @@ class Broker:
     def append_record(self, request: ProduceRequest, now: int) -> ProduceResponse | Refused:
         """Append a produce attempt; with acks=all it waits in the purgatory, and its answer comes from there."""
         response = self.partition.append_record(request)
-        if response is not REFUSED and request.acks == "all":
-            self._park(response, now)
-        return response
-
-    def _park(self, response: ProduceResponse | Refused, now: int) -> None:
-        if isinstance(response, ProduceResponse) and response.error == NONE:
+        if request.acks == "all" and type(response) is ProduceResponse and response.error is NONE:
             self.purgatory.park(response.payload, response.base_offset, now + self._config.request_timeout_ms)
-            self.changes.mask |= PURGATORY
+        return response

@@ -299,8 +299,8 @@ class Partition:
 
     def handle_fetch(self, request: FetchRequest, limit: int, now: int) -> FetchResponse:
         """Count the fetch; answer with records and the high watermark that held on arrival."""
-        log = self.log
-        response = FetchResponse(NONE, log.high_watermark, log.read(request.fetch_offset, limit))
+        log, offset = self.log, request.fetch_offset
+        response = FetchResponse(NONE, log.high_watermark, log.read(offset, limit) if offset < log.end_offset else ())
         self._count_fetch(request, now, False)
         return response
 
@@ -340,12 +340,12 @@ class Partition:
         offset = request.fetch_offset
         if offset >= self.log.end_offset:
             replica.last_caught_up_ms = now
-        if replica.log_end_offset != offset:
-            replica.log_end_offset = offset
-            self._changes.mask |= REMOTE
         if replica.broker_epoch != request.broker_epoch:
             replica.broker_epoch = request.broker_epoch
             self._changes.mask |= REMOTE_EPOCH
+        if replica.log_end_offset != offset:
+            replica.log_end_offset = offset
+            self._changes.mask |= REMOTE
         self._maybe_advance_high_watermark()
 
     # --- the ISR --------------------------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ class Cluster(Replication):
     def apply_metadata(self, broker_id: BrokerId, end: int | None = None) -> bool:
         """A broker applies the metadata log up to offset `end` (None: all of it) as one delta; after it no longer
         leads, it answers the produces that wait. A new incarnation starts with its own registration."""
-        broker = self.hosts[broker_id].up
+        host = self.hosts[broker_id]
+        broker = host.up
         if broker is None or self.network.cut[self.count][broker_id]:
             return False
         if end is None:
@@ -37,7 +38,7 @@ class Cluster(Replication):
         start = broker.metadata_offset
         if end <= start or end < self.control.registrations[broker_id].offset:
             return False
-        changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.clock(broker_id))
+        changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.now + host.skew_ms)
         if not changed:
             return False
         self.recorder.step("ApplyMetadata", broker_id, broker.partition.partition_epoch)

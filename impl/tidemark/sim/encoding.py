@@ -11,7 +11,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tidemark import changes as marks
@@ -27,18 +27,25 @@ from tidemark.sim.stream import (
 )
 from tidemark.sim.units import Leaf
 
-MOST_CELLS = 128
-"""So many cells an epoch cache or a broker's waiting produces have at most."""
+
+class Growing(Leaf):
+    """A leaf whose keys have more or fewer cells: what one lacks is 0."""
+
+    def __missing__(self, keys: tuple[Any, Any]) -> Difference:
+        old, new = self.cells(keys[0]), self.cells(keys[1])
+        more, fewer = (0,) * (len(old) - len(new)), (0,) * (len(new) - len(old))
+        found = self[keys] = difference((*old, *fewer), (*new, *more), 0)
+        return found
 
 
 def _cells_of_entries(entries: Cells) -> Cells:
     """The cells of a sequence of pairs."""
-    return (len(entries) // 2, *entries, *(0,) * (MOST_CELLS - len(entries)))
+    return (len(entries) // 2, *entries)
 
 
 def _cells_of_map(pairs: Cells) -> Cells:
     """The cells of a map from 1, 2, ... to numbers that are not 0, given pair by pair."""
-    cells = [0] * MOST_CELLS
+    cells = [0] * max(pairs[::2], default=0)
     for key, number in zip(pairs[::2], pairs[1::2], strict=True):
         cells[key - 1] = number
     return tuple(cells)
@@ -46,8 +53,8 @@ def _cells_of_map(pairs: Cells) -> Cells:
 
 OF_NUMBERS = Leaf(lambda number: (number,))
 OF_CELLS = Leaf(tuple)
-OF_ENTRIES = Leaf(_cells_of_entries)
-OF_MAPS = Leaf(_cells_of_map)
+OF_ENTRIES = Growing(_cells_of_entries)
+OF_MAPS = Growing(_cells_of_map)
 OF_RECORDS = SequenceDifferences(2)
 OF_CHANGES = SequenceDifferences(4)
 """Differences of units with one cell, with a few cells, of leader-epoch caches, of the offsets that delayed produces
@@ -112,17 +119,16 @@ class Standing:
 
 
 class Move:
-    """An exchange's moving on from these `cells` `to` another standing. The tag changes with every move. `whole`: what
-    is written when no records come or go; `records`: whole records of steps with this move, by what else decides them.
-    """
+    """An exchange's moving on from these `cells` `to` another standing. `whole` is what is written when no records come
+    or go, `ending` its bytes; the first cell, the tag, changes with every move."""
 
-    __slots__ = ("cells", "records", "to", "whole")
+    __slots__ = ("cells", "ending", "to", "whole")
 
     def __init__(self, cells: Cells, to: Standing) -> None:
         self.cells = cells
         self.to = to
         self.whole = difference(cells, to.cells, 0)
-        self.records: dict[Any, bytes] = {}
+        self.ending = self.whole[2]
 
 
 class Unit(NamedTuple):
@@ -135,9 +141,9 @@ class Unit(NamedTuple):
     compute: Callable[..., Any]
 
 
-Marked = tuple[tuple[tuple[int, Callable[..., Any]], ...], int, tuple[tuple[int, Differences], ...]]
-"""The units that some marks concern: the numbers of all but the log, and what computes them; the number of the log, -1
-for none; first cells and differences, the log's first."""
+Marked = tuple[tuple[tuple[int, Callable[..., Any], Leaf], ...], int, tuple[int, ...]]
+"""The units that some marks concern: the numbers of all but the log, what computes them, how they differ; the number of
+the log, -1 for none; their first cells, the log's first."""
 
 
 Beginning = tuple[bytes, tuple[list[Any], ...], int]
@@ -149,7 +155,7 @@ class Plan:
 
     `steps`, `refusals`: the bytes of `(action name, parameters...)` for a step, for a blocked attempt; `of_mark`: per
     broker and sum of marks the units that these concern; `beginnings`: the initial state with each first leader;
-    `records`: whole records of steps that move no exchange, by what decides them; `first_of_exchange`: the first cell
+    `records`: whole records of steps, by what decides them; `first_of_exchange`: the first cell
     of every connection, `fetches` of them for fetches.
     Raises ValueError for a header that lays the variables out in another order than recorders write them.
     """
@@ -161,7 +167,7 @@ class Plan:
         self.units = _units(table)
         self.of_mark: list[dict[int, Marked]] = [{} for _ in range(table.count)]
         self.beginnings: dict[int, Beginning] = {}
-        self.records: dict[Any, bytes] = {}
+        self.records: dict[tuple[Any, ...], bytes] = {}
         self.fetches = table.count**2
         self.first_of_exchange = [
             *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],
@@ -172,8 +178,6 @@ class Plan:
         self._actions = _actions(header, table)
         places = {name: int(entry["offset"]) for name, entry in table.variables.items()}
         ordered = ["metadata", "registered", *sorted(OF_BROKERS, key=places.__getitem__), "fetch", "alter"]
-        if max(2 * table.max_log, table.max_value) > MOST_CELLS:
-            raise ValueError(f"the header has room for more than {MOST_CELLS // 2} records in a log")
         if sorted(ordered, key=places.__getitem__) != ordered or table.at_batch != 1:
             raise ValueError("the header lays the variables out in another order than the replication specification")
 
@@ -208,9 +212,13 @@ class Plan:
         numbers = [self.units.index(unit) for unit in units]
         has_log = "log" in names
         found = self.of_mark[broker][mask] = (
-            tuple([(number, unit.compute) for number, unit in zip(numbers, units, strict=True)][has_log:]),
+            tuple(
+                [(number, unit.compute, unit.differences) for number, unit in zip(numbers, units, strict=True)][
+                    has_log:
+                ]
+            ),
             numbers[0] if has_log else -1,
-            tuple([(unit.place, unit.differences) for unit in units]),
+            tuple([unit.place for unit in units]),
         )
         return found
 
@@ -224,10 +232,10 @@ class Plan:
         found = standing.moves[what] = Move(standing.cells, self._standing(fetch, cells))
         return found
 
-    def keep(self, records: dict[Any, bytes], key: Any, record: bytes) -> None:
-        """Keep a whole record among others."""
+    def keep(self, key: tuple[Any, ...], record: bytes) -> None:
+        """Keep a whole record by what decides it."""
         self._count()
-        records[key] = record
+        self.records[key] = record
 
     def _count(self) -> None:
         """One thing more is kept; when they are too many all are forgotten, and the next trace begins anew."""

@@ -59,6 +59,7 @@ class Recorder:
         "_out",
         "_places",
         "_plan",
+        "_records",
         "_registered",
         "_steps",
         "abstraction",
@@ -71,6 +72,7 @@ class Recorder:
         self._idle = 0
         self._plan = plan
         self._steps = plan.steps
+        self._records = plan.records
         self._of_mark = plan.of_mark
         self._places = plan.first_of_exchange
         self._control = cluster.control
@@ -132,12 +134,12 @@ class Recorder:
             self._write(what, [*self._controller(), *self._parts(broker, mask, changes)])
             return
         key = what, mask, *changes
-        record = self._plan.records.get(key)
+        record = self._records.get(key)
         if record is None:
             idle = self._idle
             record = self._write(what, self._parts(broker, mask, changes))
             if self._idle == idle:
-                self._plan.keep(self._plan.records, key, record)
+                self._plan.keep(key, record)
         else:
             self._out += record
             self.records += 1
@@ -169,22 +171,21 @@ class Recorder:
         if move is None:
             move = self._plan.move(True, standing, key, see.table.cells_of_fetch(see.fetch(connection)))
         self._exchanges[number] = move.to
-        key = what
         old = new = self._carried[number]
         if batches or old:
             new = self._carried[number] = see.batch_cells(batches)
-            key = what, old, new
         broker = what[1]
         mask = self._changes[broker].mask
-        changes: Sequence[Any] = ()
         if mask:
             changes = self._look(broker, mask)
-            key = key, mask, *changes
-        record = move.records.get(key)
+            key = what, move.ending, old, new, mask, *changes
+        else:
+            changes = []
+            key = what, move.ending, old, new
+        record = self._records.get(key)
         if record is None:
-            parts = self._parts(broker, mask, changes)
-            record = self._write(what, parts + self._moved(number, move, old, new))
-            self._plan.keep(move.records, key, record)
+            record = self._write(what, self._parts(broker, mask, changes) + self._moved(number, move, old, new))
+            self._plan.keep(key, record)
         else:
             self._out += record
             self.records += 1
@@ -230,34 +231,31 @@ class Recorder:
 
     # --- what changed ---------------------------------------------------------------------------------------------
 
-    def _look(self, broker: int, mask: int) -> list[Any]:
-        """What a broker has marked: for every unit that these marks concern the key of its difference."""
+    def _look(self, broker: int, mask: int) -> list[Difference]:
+        """What has changed in the units that a broker's marks concern."""
         see, kept, host = self.abstraction, self._kept, self._hosts[broker]
         self._changes[broker].mask = 0
         plain, log, _ = self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask)
-        changes: list[Any] = []
+        changes: list[Difference] = []
         if log >= 0:
             old, batches = kept[log], see.log(host)
             kept[log] = batches[:]
             size = len(old)
             if len(batches) > size and (not size or batches[size - 1] is old[-1]):
-                changes.append((batches[size].base_offset, (), see.batch_cells(batches[size:])))
+                changes.append(OF_RECORDS[batches[size].base_offset, (), see.batch_cells(batches[size:])])
             else:
                 common = common_items(old, batches)
                 stay = batches[common - 1].next_offset if common else 0
-                changes.append((stay, see.batch_cells(old[common:]), see.batch_cells(batches[common:])))
-        for number, compute in plain:
+                changes.append(OF_RECORDS[stay, see.batch_cells(old[common:]), see.batch_cells(batches[common:])])
+        for number, compute, differences in plain:
             new = compute(see, host)
-            changes.append((kept[number], new))
+            changes.append(differences[kept[number], new])
             kept[number] = new
         return changes
 
-    def _parts(self, broker: int, mask: int, changes: Sequence[Any]) -> list[Part]:
+    def _parts(self, broker: int, mask: int, changes: Sequence[Difference]) -> list[Part]:
         """The parts of a delta that these changes are."""
-        if not mask:
-            return []
-        _, _, places = self._of_mark[broker][mask]
-        return sorted([(place, differences[key]) for (place, differences), key in zip(places, changes, strict=True)])
+        return sorted(zip(self._of_mark[broker][mask][2], changes, strict=True)) if mask else []
 
     def _moved(self, number: int, move: Move, old: Cells, new: Cells) -> list[Part]:
         """The parts of a delta that an exchange's move is; `old` and `new` are the cells of the records in it."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from tidemark.errors import NONE
 from tidemark.log.storage import Payload
-from tidemark.replication import fetcher as fetching
+from tidemark.replication.fetcher import APPEND, OUT_OF_RANGE, TRUNCATE
 from tidemark.replication.messages import (
+    REFUSED,
     AlterPartitionRequest,
     BrokerId,
     PendingRead,
@@ -91,20 +92,20 @@ class Replication(ClusterState):
             return False
         fetcher, record = broker.fetcher, self.recorder
         verdict = fetcher.verdict(source, request, response)
-        if verdict == fetching.TRUNCATE and adopt_first:
+        if adopt_first and verdict is TRUNCATE:
             if fetcher.follower_adopt_hw(response):
                 record.step("FollowerAdoptHw", follower, source)
             else:
                 record.blocked("FollowerAdoptHw", follower, source)
             return True
-        connection.clear()
-        if verdict == fetching.APPEND:
+        connection.request = connection.response = None
+        if verdict is APPEND:
             fetcher.follower_append(request, response)
             record.fetch(connection, "FollowerAppend", follower, source)
-        elif verdict == fetching.TRUNCATE:
+        elif verdict is TRUNCATE:
             fetcher.follower_truncate(response)
             record.fetch(connection, "FollowerTruncate", follower, source)
-        elif verdict == fetching.OUT_OF_RANGE:
+        elif verdict is OUT_OF_RANGE:
             fetcher.follower_out_of_range(response)
             record.fetch(connection, "FollowerOutOfRange", follower, source)
         else:
@@ -123,12 +124,13 @@ class Replication(ClusterState):
 
     def append_record(self, broker_id: BrokerId, payload: Payload, acks: str) -> bool:
         """A produce attempt arrives at a broker that believes to lead."""
-        broker = self.hosts[broker_id].up
+        host = self.hosts[broker_id]
+        broker = host.up
         if broker is None or not broker.partition.is_leader:
             return False
-        response = broker.append_record(ProduceRequest(payload, acks), self.clock(broker_id))
+        response = broker.append_record(ProduceRequest(payload, acks), self.now + host.skew_ms)
         value = len(self.recorder.abstraction.values) + 1
-        if isinstance(response, Refused):
+        if response is REFUSED:
             self.recorder.blocked("AppendRecord", broker_id, value, acks)
             self.answers.failed.append(payload)
         else:

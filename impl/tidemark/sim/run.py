@@ -77,6 +77,7 @@ class Run:
         self._next_payload: Payload = 1
         self._count = table.count
         self._hosts = cluster.hosts
+        self._fetches = cluster.network.fetches
         self._circle = simulator.circle
         for host in cluster.hosts:
             host.slow_disk = first >> (16 + 4 * host.id) & 255 < self.profile.slow
@@ -124,19 +125,20 @@ class Run:
     def _chaos(self, steps: int) -> None:
         events = self.simulator.events[self.profile.name]
         bits, recorder, cluster = self._bits, self.recorder, self.cluster
+        if recorder.records > steps:
+            return
         for _ in range(40 * steps):
-            if recorder.records > steps:
-                break
             word = bits(WORD)
             cluster.now += 1 + (word >> 40 & 7)
-            events[word & 255](self, word >> 8)
+            if events[word & 255](self, word >> 8) and recorder.records > steps:
+                return
 
     # --- events ---------------------------------------------------------------------------------------------------
 
     def fetch(self, word: int) -> bool:
         """Some exchange between a follower and a source moves on."""
-        count, cluster, hosts = self._count, self.cluster, self._hosts
-        fetches, other, of_leader = cluster.network.fetches, (word >> 8) % count, word & 0x1C0000
+        count, cluster, hosts, fetches = self._count, self.cluster, self._hosts, self._fetches
+        other, of_leader = (word >> 8) % count, word & 0x1C0000
         for follower in self._circle[word % count]:
             broker, row = hosts[follower].up, fetches[follower]
             connection = row[other]
