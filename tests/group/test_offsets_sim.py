@@ -1,0 +1,120 @@
+"""The offsets' simulator: deltas equal the full state, one seed gives one trace, healing converges, rules matter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated import assert_deltas_are_all_that_changed, assert_one_seed_is_one_trace
+from tidemark.cells import CapacityExceeded
+from tidemark.group.offset_flaws import rules_without
+from tidemark.sim.offsets import PROFILES, OffsetsSimulator, simulate
+from tidemark.sim.offsets.recorder import TOUCHES, OffsetsPlan, OffsetsRecorder
+from tidemark.sim.offsets.run import OffsetsRun
+from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.load import Stored, decoded
+from tidemark_conformance.tla.kernels.stream import Record, records
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.schema import schema_of
+
+SPEC = Path(__file__).parent.parent.parent / "spec" / "group"
+NODES = ("b1", "b2", "t1", "t2")
+
+
+@pytest.fixture(scope="module")
+def header() -> dict[str, Any]:
+    specification = load(SPEC / "OffsetsProperties.tla", SPEC / "OffsetsProperties.cfg")
+    return schema_of(specification).with_nodes(NODES).to_json()
+
+
+class Checking(OffsetsRecorder):
+    """Notes the full abstraction after every record."""
+
+    __slots__ = ("states",)
+
+    def begin(self) -> None:
+        super().begin()
+        self.states = [self.full_state()]
+
+    def did(self, *what: Any) -> None:
+        super().did(*what)
+        self.states.append(self.full_state())
+
+    def blocked(self, *what: Any) -> None:
+        super().blocked(*what)
+        self.states.append(self.full_state())
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_deltas_are_all_that_changed(header: dict[str, Any], profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidemark.sim.offsets.run.OffsetsRecorder", Checking)
+    simulator = OffsetsSimulator(header, profile=profile)
+    parameters = [len(action["params"]) for action in header["actions"]]
+    for seed in range(25):
+        run = OffsetsRun(simulator, seed)
+        stream = run.run().stream
+        assert isinstance(run.recorder, Checking)
+        assert_deltas_are_all_that_changed(stream, run.recorder.states, parameters, f"seed {seed}")
+
+
+def test_one_seed_is_one_trace_under_any_hash_seed(header: dict[str, Any]) -> None:
+    assert_one_seed_is_one_trace("tidemark.sim.offsets", simulate, header)
+
+
+def test_healed_groups_come_to_rest_and_lose_nothing(header: dict[str, Any]) -> None:
+    healed = 0
+    for seed in range(400):
+        result = simulate(seed, table=header)
+        assert not result.capacity, seed
+        assert not result.lost, seed
+        assert result.converged or not result.healed, seed
+        assert result.acked or not result.healed, seed
+        healed += result.healed
+    assert healed > 120
+
+
+def test_a_client_notices_what_a_bad_load_loses(header: dict[str, Any]) -> None:
+    rules = rules_without({"LoadReplaces"})
+    assert any(simulate(seed, table=header, profile="fail-overs", rules=rules).lost for seed in range(400))
+
+
+def test_every_action_is_taken(header: dict[str, Any]) -> None:
+    numbers = {number: action["name"] for number, action in enumerate(header["actions"])}
+    parameters = [len(action["params"]) for action in header["actions"]]
+    simulator = OffsetsSimulator(header)
+    taken: Counter[str] = Counter()
+    for seed in range(300):
+        for record in records(simulator.run(seed).stream, simulator.table.cells, parameters):
+            if isinstance(record, Record) and record.action >= 0 and record.kind == 0:
+                taken[numbers[record.action]] += 1
+    assert sorted(set(numbers.values()) - set(taken)) == []
+
+
+def test_every_action_says_what_it_touches(header: dict[str, Any]) -> None:
+    assert sorted(TOUCHES) == sorted(action["name"] for action in header["actions"])
+    plan = OffsetsPlan(header, OffsetsSimulator(header).table)
+    with pytest.raises(ValueError, match="no action Sleep"):
+        plan.touches(("Sleep", 0))
+    with pytest.raises(CapacityExceeded, match="offset of CommitOffset"):
+        plan.step(("CommitOffset", 0, 0, 10))
+
+
+def test_unknown_profiles_and_headers_are_refused(header: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="no profile storm"):
+        simulate(0, table=header, profile="storm")
+    without = {**header, "variables": {name: one for name, one in header["variables"].items() if name != "staged"}}
+    with pytest.raises(ValueError, match="not that of the offsets"):
+        simulate(0, table=without)
+
+
+def test_every_step_is_a_step_of_the_specification(header: dict[str, Any]) -> None:
+    specification = load(SPEC / "OffsetsProperties.tla", SPEC / "OffsetsProperties.cfg")
+    schema = schema_of(specification)
+    head = schema.with_nodes(NODES)
+    explainer = Explainer(specification)
+    for seed in range(40):
+        stored = Stored(f"seed-{seed}", simulate(seed, table=header).stream, Path("none"), head)
+        judgement = explainer.judge(decoded(stored, schema))
+        assert judgement.verdict == "pass", (seed, judgement.reason, judgement.first)
