@@ -111,9 +111,32 @@ LEFT_BEHIND = GroupProfile(
 )
 """Cooperative consumers that hear late of a rebalance and join again with what they owned before it."""
 
+CLAIMS = GroupProfile(
+    "claims",
+    {
+        "member": 120,
+        "heartbeat": 8,
+        "offset": 4,
+        "poll": 3,
+        "revoked": 3,
+        "commit_entry": 40,
+        "start": 14,
+        "end_join": 26,
+        "notice": 4,
+        "subscribe": 8,
+        "add_partition": 4,
+        "lose": 9,
+        "repeat": 7,
+        "stray": 6,
+    },
+    heals=32,
+    modes=((0,),),
+)
+"""Cooperative consumers whose JoinGroups are lost and come late, so that what they claim to own is out of date."""
+
 PROFILES = {
     profile.name: profile
-    for profile in (CHAOS, FAIL_OVERS, RESTARTS, LEFT_BEHIND, GroupProfile("calm", CALM, heals=256, stale=0))
+    for profile in (CHAOS, FAIL_OVERS, RESTARTS, LEFT_BEHIND, CLAIMS, GroupProfile("calm", CALM, heals=256, stale=0))
 }
 
 MIXES = {"mixed": ("chaos", "left-behind", "fail-overs", "chaos", "restarts", "left-behind")}
