@@ -15,7 +15,7 @@ from tidemark_conformance.check import zoo
 from tidemark_conformance.commands import golden
 from tidemark_conformance.explain.card import golden_root
 
-ROWS = zoo.select([])
+ROWS = golden.with_scenarios()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.id))

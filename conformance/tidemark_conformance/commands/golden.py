@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0; 1 when a row has no scenario, a scenario does not show its row, or (with --check) a file is not up to date."""
     console = Console(highlight=False, soft_wrap=True)
-    rows = zoo.select(args.rows)
+    rows = zoo.select(args.rows) if args.rows else with_scenarios()
     if not rows:
         raise Unusable(f"the zoo has no rows, so there is nothing to run; give it some in {zoo.ZOO}")
     wrong = 0
@@ -73,6 +73,11 @@ def run(args: argparse.Namespace) -> int:
                 console.print(f"{row.id}: {complaint}")
     console.print(f"{len(rows)} golden scenarios, {wrong} not as they should be")
     return 1 if wrong else 0
+
+
+def with_scenarios() -> list[zoo.Row]:
+    """The rows that have a scenario: those of the protocols that can run one."""
+    return [row for row in zoo.rows() if protocol(row.protocol).transcript]
 
 
 def rewrite(row: zoo.Row, file: Path, check: bool) -> str:
