@@ -58,8 +58,6 @@ GiveUp(c, p) ==
     /\ \E i \in 1..Len(sender[c][p].batches) : sender[c][p].batches[i].doubt
     /\ ExpireBatch(c, p)
 
-Fair(kind, A) == kind \in Unfair \/ WF_liveVars(A /\ UNCHANGED faults)
-
 -----------------------------------------------------------------------------
 (* Steps that do not *)
 
@@ -82,8 +80,10 @@ LiveNext ==
 
 LiveSpec ==
     /\ LiveInit /\ [][LiveNext]_liveVars
-    /\ Fair("start", Start) /\ Fair("send", Send) /\ Fair("resend", Resend) /\ Fair("handle", Handle)
-    /\ Fair("receive", Receive) /\ Fair("commit", Commit) /\ Fair("bump", Bump) /\ Fair("resolve", Resolve)
-    /\ Fair("arrive", Arrive)
-    /\ \A c \in Producers, p \in Partitions : Fair("give up", GiveUp(c, p))
+    /\ WF_liveVars(Start /\ UNCHANGED faults) /\ WF_liveVars(Send /\ UNCHANGED faults)
+    /\ WF_liveVars(Resend /\ UNCHANGED faults) /\ WF_liveVars(Handle /\ UNCHANGED faults)
+    /\ WF_liveVars(Receive /\ UNCHANGED faults) /\ WF_liveVars(Commit /\ UNCHANGED faults)
+    /\ WF_liveVars(Resolve /\ UNCHANGED faults) /\ WF_liveVars(Arrive /\ UNCHANGED faults)
+    /\ WF_liveVars("bump" \notin Unfair /\ Bump /\ UNCHANGED faults)
+    /\ \A c \in Producers, p \in Partitions : WF_liveVars("give up" \notin Unfair /\ GiveUp(c, p) /\ UNCHANGED faults)
 =============================================================================
