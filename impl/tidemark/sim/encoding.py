@@ -2,11 +2,11 @@
 
 The delta stream of docs/trace-format.md is written directly. What is written is what really differs from what was
 written last, unit by unit; marks in the implementation only say which units to look at (a test compares with looking
-at all). Simulated clusters do the same small things over and over, so everything is made once: the difference of two
-values of a unit, and the whole record of a step by what it is and what it changed.
+at all). Simulated clusters do the same small things over and over, so what leads from one value of a unit to another is
+made once (units.py has the same for any protocol).
 
 The exchanges have many cells: how one stands is kept as a `Standing`, with every `Move` that was seen to lead on from
-there.
+there, and the records of steps that are nothing but such a move.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from tidemark.sim.stream import (
     SequenceDifferences,
     difference,
 )
-from tidemark.sim.units import Leaf
+from tidemark.sim.units import MOST_KNOWN, Leaf
 
 
 class Growing(Leaf):
     """A leaf whose keys have more or fewer cells: what one lacks is 0."""
 
     def __missing__(self, keys: tuple[Any, Any]) -> Difference:
+        if len(self) >= MOST_KNOWN:
+            self.clear()
         old, new = self.cells(keys[0]), self.cells(keys[1])
         more, fewer = (0,) * (len(old) - len(new)), (0,) * (len(new) - len(old))
         found = self[keys] = difference((*old, *fewer), (*new, *more), 0)
@@ -60,8 +62,6 @@ OF_CHANGES = SequenceDifferences(4)
 """Differences of units with one cell, with a few cells, of leader-epoch caches, of the offsets that delayed produces
 wait for; of records in sequence, and of the partition's changes."""
 
-Differences = dict[Any, Difference]
-
 OF_MARK: dict[int, tuple[str, ...]] = {
     marks.LOG: ("log",),
     marks.PRODUCED: ("produced",),
@@ -80,11 +80,11 @@ OF_MARK: dict[int, tuple[str, ...]] = {
 }
 """Which variables a mark concerns, for the broker that carries it."""
 
-OF_BROKERS: dict[str, tuple[Differences, Callable[..., Any]]] = {
+OF_BROKERS: dict[str, tuple[Leaf | None, Callable[..., Any]]] = {
     "status": (OF_NUMBERS, Abstraction.status),
     "brokerEpoch": (OF_NUMBERS, Abstraction.broker_epoch),
     "view": (OF_CELLS, Abstraction.view),
-    "log": (OF_RECORDS, Abstraction.log),
+    "log": (None, Abstraction.log),
     "flushed": (OF_NUMBERS, Abstraction.flushed),
     "epochCache": (OF_ENTRIES, Abstraction.epoch_cache),
     "highWatermark": (OF_NUMBERS, Abstraction.high_watermark),
@@ -103,8 +103,8 @@ CONTROLLER = {"ElectLeader", "FenceBroker", "UnfenceBroker", "ControlledShutdown
 NETWORK = {"LoseFetch", "LoseAlterPartition"}
 """Actions that happen nowhere; all others happen at the broker that is their first parameter."""
 
-MOST_RECORDS = 100_000
-"""So many records and moves are kept before they are forgotten."""
+MOST_MOVES = 100_000
+"""So many moves of exchanges are kept before they are forgotten."""
 
 
 class Standing:
@@ -120,15 +120,16 @@ class Standing:
 
 class Move:
     """An exchange's moving on from these `cells` `to` another standing. `whole` is what is written when no records come
-    or go, `ending` its bytes; the first cell, the tag, changes with every move."""
+    or go; the first cell, the tag, changes with every move. `records`: what is written by steps that are nothing but
+    this."""
 
-    __slots__ = ("cells", "ending", "to", "whole")
+    __slots__ = ("cells", "records", "to", "whole")
 
     def __init__(self, cells: Cells, to: Standing) -> None:
         self.cells = cells
         self.to = to
         self.whole = difference(cells, to.cells, 0)
-        self.ending = self.whole[2]
+        self.records: dict[tuple[Any, ...], bytes] = {}
 
 
 class Unit(NamedTuple):
@@ -137,13 +138,12 @@ class Unit(NamedTuple):
     place: int
     variable: str
     broker: int
-    differences: Differences
+    differences: Leaf | None
     compute: Callable[..., Any]
 
 
-Marked = tuple[tuple[tuple[int, Callable[..., Any], Leaf], ...], int, tuple[int, ...]]
-"""The units that some marks concern: the numbers of all but the log, what computes them, how they differ; the number of
-the log, -1 for none; their first cells, the log's first."""
+Written = tuple[int, int, Callable[..., Any], Leaf | None]
+"""What writing a unit takes: where it is kept, its first cell, what computes it, how it differs (None: a log)."""
 
 
 Beginning = tuple[bytes, tuple[list[Any], ...], int]
@@ -165,16 +165,15 @@ class Plan:
         self.steps: dict[tuple[Any, ...], bytes] = {}
         self.refusals: dict[tuple[Any, ...], bytes] = {}
         self.units = _units(table)
-        self.of_mark: list[dict[int, Marked]] = [{} for _ in range(table.count)]
+        self.of_mark: list[dict[int, tuple[Written, ...]]] = [{} for _ in range(table.count)]
         self.beginnings: dict[int, Beginning] = {}
-        self.records: dict[tuple[Any, ...], bytes] = {}
         self.fetches = table.count**2
         self.first_of_exchange = [
             *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],
             *[table.offset("alter") + table.alter_cells * number for number in range(table.count)],
         ]
         self._standings: tuple[dict[Cells, Standing], dict[Cells, Standing]] = {}, {}
-        self._kept = 0
+        self._moves = 0
         self._actions = _actions(header, table)
         places = {name: int(entry["offset"]) for name, entry in table.variables.items()}
         ordered = ["metadata", "registered", *sorted(OF_BROKERS, key=places.__getitem__), "fetch", "alter"]
@@ -204,21 +203,15 @@ class Plan:
             out += VARINT[domain[param]]
         return bytes(out)
 
-    def units_of(self, broker: int, mask: int) -> Marked:
-        """What a broker's marks concern."""
+    def units_of(self, broker: int, mask: int) -> tuple[Written, ...]:
+        """The units that a broker's marks concern, in the order of their cells."""
         names = {name for mark, concerned in OF_MARK.items() if mask & mark for name in concerned}
-        units = [unit for unit in self.units if unit.variable in names and unit.broker in (broker, -1)]
-        units.sort(key=lambda unit: unit.variable != "log")
-        numbers = [self.units.index(unit) for unit in units]
-        has_log = "log" in names
-        found = self.of_mark[broker][mask] = (
-            tuple(
-                [(number, unit.compute, unit.differences) for number, unit in zip(numbers, units, strict=True)][
-                    has_log:
-                ]
-            ),
-            numbers[0] if has_log else -1,
-            tuple([unit.place for unit in units]),
+        found = self.of_mark[broker][mask] = tuple(
+            [
+                (number, unit.place, unit.compute, unit.differences)
+                for number, unit in enumerate(self.units)
+                if unit.variable in names and unit.broker in (broker, -1)
+            ]
         )
         return found
 
@@ -227,24 +220,15 @@ class Plan:
         return self._standing(fetch, self.table.cells_of_fetch(self.table.idle) if fetch else self.table.alter_idle)
 
     def move(self, fetch: bool, standing: Standing, what: Any, cells: Cells) -> Move:
-        """A new move of an exchange, to these cells; `what` tells it from others."""
-        self._count()
-        found = standing.moves[what] = Move(standing.cells, self._standing(fetch, cells))
-        return found
-
-    def keep(self, key: tuple[Any, ...], record: bytes) -> None:
-        """Keep a whole record by what decides it."""
-        self._count()
-        self.records[key] = record
-
-    def _count(self) -> None:
-        """One thing more is kept; when they are too many all are forgotten, and the next trace begins anew."""
-        self._kept += 1
-        if self._kept > MOST_RECORDS:
-            self._kept = 0
+        """A new move of an exchange, to these cells; `what` tells it from others. When there are too many they are
+        forgotten: the next trace begins anew."""
+        self._moves += 1
+        if self._moves > MOST_MOVES:
+            self._moves = 0
             self._standings = {}, {}
             self.beginnings.clear()
-            self.records.clear()
+        found = standing.moves[what] = Move(standing.cells, self._standing(fetch, cells))
+        return found
 
     def _standing(self, fetch: bool, cells: Cells) -> Standing:
         standings = self._standings[fetch]

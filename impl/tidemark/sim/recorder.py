@@ -20,9 +20,6 @@ from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import (
     OF_CELLS,
     OF_CHANGES,
-    OF_ENTRIES,
-    OF_MAPS,
-    OF_NUMBERS,
     OF_RECORDS,
     Beginning,
     Move,
@@ -40,12 +37,14 @@ class Recorder:
     """Writes one trace of a cluster. `records` counts what was written, the initial state included; `changing` the
     steps that changed something.
 
-    What was written last: `_kept`, per unit a number, a few cells, a list of elements or a map; `_metadata`,
-    `_registered`; `_exchanges`, how the exchanges stand, and `_carried`, the cells of the records on their way.
-    `_places` are the exchanges' first cells.
+    What was written last: `_kept`, per unit its key, or a log's batches; `_metadata`, the number of the partition's
+    changes; `_registered`; `_exchanges`, how the exchanges stand, and `_carried`, the cells of the records on their
+    way. `_places` are the exchanges' first cells; `_idle` counts records that change nothing.
     """
 
     __slots__ = (
+        "_at_metadata",
+        "_at_registered",
         "_carried",
         "_changes",
         "_control",
@@ -59,7 +58,6 @@ class Recorder:
         "_out",
         "_places",
         "_plan",
-        "_records",
         "_registered",
         "_steps",
         "abstraction",
@@ -72,9 +70,10 @@ class Recorder:
         self._idle = 0
         self._plan = plan
         self._steps = plan.steps
-        self._records = plan.records
         self._of_mark = plan.of_mark
         self._places = plan.first_of_exchange
+        self._at_metadata = plan.table.offset("metadata")
+        self._at_registered = plan.table.offset("registered")
         self._control = cluster.control
         self._hosts: Sequence[Host] = cluster.hosts
         self._changes = [host.changes for host in cluster.hosts]
@@ -127,27 +126,12 @@ class Recorder:
 
         Raises CapacityExceeded, and then the trace must end as it was before; so do the other kinds of step.
         """
-        broker = what[1]
-        mask = self._changes[broker].mask
-        changes = self._look(broker, mask) if mask else []
-        if self._control.changed:
-            self._write(what, [*self._controller(), *self._parts(broker, mask, changes)])
-            return
-        key = what, mask, *changes
-        record = self._records.get(key)
-        if record is None:
-            idle = self._idle
-            record = self._write(what, self._parts(broker, mask, changes))
-            if self._idle == idle:
-                self._plan.keep(key, record)
-        else:
-            self._out += record
-            self.records += 1
+        self._write(what, self._marked(what[1]))
 
     def fetch(self, connection: FetchConnection, *what: Any) -> None:
-        """A step with which a fetch exchange has moved on. The controller has no part in it."""
+        """A step with which a fetch exchange has moved on. Most are nothing but that."""
         number, response, see = connection.number, connection.response, self.abstraction
-        key: Any  # what tells this move from others, then this record from others of the move
+        key: Any  # what tells this move from others
         batches: Sequence[RecordBatch] = ()
         if response is None:
             request = connection.request
@@ -171,52 +155,41 @@ class Recorder:
         if move is None:
             move = self._plan.move(True, standing, key, see.table.cells_of_fetch(see.fetch(connection)))
         self._exchanges[number] = move.to
-        old = new = self._carried[number]
-        if batches or old:
-            new = self._carried[number] = see.batch_cells(batches)
-        broker = what[1]
-        mask = self._changes[broker].mask
-        if mask:
-            changes = self._look(broker, mask)
-            key = what, move.ending, old, new, mask, *changes
-        else:
-            changes = []
-            key = what, move.ending, old, new
-        record = self._records.get(key)
-        if record is None:
-            record = self._write(what, self._parts(broker, mask, changes) + self._moved(number, move, old, new))
-            self._plan.keep(key, record)
-        else:
-            self._out += record
+        old = self._carried[number]
+        if not (batches or old or self._changes[what[1]].mask):
+            self._out += move.records.get(what) or self._alone(what, number, move)
             self.records += 1
+            return
+        parts = self._marked(what[1])
+        if batches or old:
+            self._carried[number] = self._with_records(number, move, old, see.batch_cells(batches), parts)
+        else:
+            parts.append((self._places[number], move.whole))
+        self._write(what, parts)
 
     def alter(self, connection: AlterConnection, *what: Any) -> None:
         """A step with which an exchange with the controller has moved on."""
-        parts, broker = self._controller() if self._control.changed else [], what[1]
-        mask = self._changes[broker].mask
-        if mask:
-            parts += self._parts(broker, mask, self._look(broker, mask))
-        self._write(what, parts + self._altered(connection))
+        parts = self._marked(what[1])
+        parts.append(self._altered(connection))
+        self._write(what, parts)
 
     def ends(self, *what: Any) -> None:
         """A step with which a broker's process has ended: some of its connections are gone."""
-        network, table, broker = self._network, self._plan.table, what[1]
-        mask = self._changes[broker].mask
-        parts = self._parts(broker, mask, self._look(broker, mask))
+        network, table = self._network, self._plan.table
+        parts = self._marked(what[1])
         for row in network.fetches:
             for connection in row:
                 number = connection.number
-                standing, old = self._exchanges[number], self._carried[number]
+                standing = self._exchanges[number]
                 if connection.request is None and standing.cells[0] != table.idle[0]:
                     move = standing.moves.get(None)
                     if move is None:
                         move = self._plan.move(True, standing, None, table.cells_of_fetch(table.idle))
                     self._exchanges[number] = move.to
-                    self._carried[number] = ()
-                    parts += self._moved(number, move, old, ())
+                    self._carried[number] = self._with_records(number, move, self._carried[number], (), parts)
         for alter in network.alters:
             if alter.idle and self._exchanges[alter.number].cells[0] != table.alter_idle[0]:
-                parts += self._altered(alter)
+                parts.append(self._altered(alter))
         self._write(what, parts)
 
     def blocked(self, *what: Any) -> None:
@@ -231,86 +204,90 @@ class Recorder:
 
     # --- what changed ---------------------------------------------------------------------------------------------
 
-    def _look(self, broker: int, mask: int) -> list[Difference]:
-        """What has changed in the units that a broker's marks concern."""
+    def _marked(self, broker: int) -> list[Part]:
+        """What the controller and a broker have marked."""
+        parts: list[Part] = []
+        if self._control.changed:
+            self._controller(parts)
+        changes = self._changes[broker]
+        mask = changes.mask
+        if not mask:
+            return parts
+        changes.mask = 0
         see, kept, host = self.abstraction, self._kept, self._hosts[broker]
-        self._changes[broker].mask = 0
-        plain, log, _ = self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask)
-        changes: list[Difference] = []
-        if log >= 0:
-            old, batches = kept[log], see.log(host)
-            kept[log] = batches[:]
+        for number, place, compute, differences in self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask):
+            new, old = compute(see, host), kept[number]
+            if differences is not None:
+                kept[number] = new
+                parts.append((place, differences[old, new]))
+                continue
+            kept[number] = new[:]
             size = len(old)
-            if len(batches) > size and (not size or batches[size - 1] is old[-1]):
-                changes.append(OF_RECORDS[batches[size].base_offset, (), see.batch_cells(batches[size:])])
+            if len(new) > size and (not size or new[size - 1] is old[-1]):
+                parts.append((place, OF_RECORDS[new[size].base_offset, (), see.batch_cells(new[size:])]))
             else:
-                common = common_items(old, batches)
-                stay = batches[common - 1].next_offset if common else 0
-                changes.append(OF_RECORDS[stay, see.batch_cells(old[common:]), see.batch_cells(batches[common:])])
-        for number, compute, differences in plain:
-            new = compute(see, host)
-            changes.append(differences[kept[number], new])
-            kept[number] = new
-        return changes
+                common = common_items(old, new)
+                stay = new[common - 1].next_offset if common else 0
+                parts.append((place, OF_RECORDS[stay, see.batch_cells(old[common:]), see.batch_cells(new[common:])]))
+        return parts
 
-    def _parts(self, broker: int, mask: int, changes: Sequence[Difference]) -> list[Part]:
-        """The parts of a delta that these changes are."""
-        return sorted(zip(self._of_mark[broker][mask][2], changes, strict=True)) if mask else []
+    def _alone(self, what: tuple[Any, ...], number: int, move: Move) -> bytes:
+        """The record of a step that is nothing but a move of an exchange, kept with the move."""
+        count, first, ending, _ = move.whole
+        head = self._steps.get(what) or self._plan.step(what)
+        record = move.records[what] = head + VARINT[count] + VARINT[self._places[number] + first] + ending
+        return record
 
-    def _moved(self, number: int, move: Move, old: Cells, new: Cells) -> list[Part]:
-        """The parts of a delta that an exchange's move is; `old` and `new` are the cells of the records in it."""
-        place = self._places[number]
+    def _with_records(self, number: int, move: Move, old: Cells, new: Cells, parts: list[Part]) -> Cells:
+        """An exchange's move; `old` and `new` are the cells of the records in it. Returns the new ones."""
+        place, before, after = self._places[number], move.cells, move.to.cells
         if old == new:
-            return [(place, move.whole)]
-        before, after = move.cells, move.to.cells
-        return [
-            (place, OF_CELLS[before[:1], after[:1]]),
-            (place + 1, OF_RECORDS[0, old, new]),
-            (place + 1, OF_CELLS[before[1:], after[1:]]),
-        ]
+            parts.append((place, move.whole))
+        else:
+            parts.append((place, OF_CELLS[before[:1], after[:1]]))
+            parts.append((place + 1, OF_RECORDS[0, old, new]))
+            parts.append((place + 1, OF_CELLS[before[1:], after[1:]]))
+        return new
 
-    def _altered(self, connection: AlterConnection) -> list[Part]:
+    def _altered(self, connection: AlterConnection) -> Part:
         """How an exchange with the controller has moved."""
         number, key = connection.number, self.abstraction.alter(connection)
         standing = self._exchanges[number]
         move = standing.moves.get(key) or self._plan.move(False, standing, key, key)
         self._exchanges[number] = move.to
-        return [(self._places[number], move.whole)]
+        return self._places[number], move.whole
 
-    def _controller(self) -> list[Part]:
+    def _controller(self, parts: list[Part]) -> None:
         """The partition's changes, the registrations."""
         see, control = self.abstraction, self._control
         table, changed = see.table, control.changed
         control.changed = 0
-        found: list[Part] = []
         if changed & PARTITION:
             changes, known = see.metadata(), self._metadata
             self._metadata = len(changes)
-            found.append((table.offset("metadata"), OF_CHANGES[known, (), see.change_cells(changes[known:])]))
+            parts.append((self._at_metadata, OF_CHANGES[known, (), see.change_cells(changes[known:])]))
         if changed & REGISTRATIONS:
-            place = table.offset("registered")
+            place = self._at_registered
             for broker, registration in control.registrations.items():
                 seen, old = self._registered[broker]
                 if registration is not seen:
                     new = see.registered(self._hosts[broker])
                     self._registered[broker] = registration, new
-                    found.append((place + table.registered_cells * broker, OF_CELLS[old, new]))
-        return found
+                    parts.append((place + table.registered_cells * broker, OF_CELLS[old, new]))
 
-    def _write(self, what: tuple[Any, ...], parts: Sequence[Part]) -> bytes:
-        """Write a record; returns it."""
+    def _write(self, what: tuple[Any, ...], parts: Sequence[Part]) -> None:
+        """Write a record."""
+        head = self._steps.get(what) or self._plan.step(what)
         delta, count, behind = b"", 0, 0
         for place, (cells, first, ending, end) in parts:
             if cells:
                 delta += VARINT[place + first - behind] + ending
                 behind = place + end
                 count += cells
-        record = (self._steps.get(what) or self._plan.step(what)) + VARINT[count] + delta
-        self._out += record
+        self._out += head + VARINT[count] + delta
         self.records += 1
         if not count:
             self._idle += 1
-        return record
 
     # --- all of it ------------------------------------------------------------------------------------------------
 
@@ -330,17 +307,9 @@ class Recorder:
         for broker, host in enumerate(self._hosts):
             put(table.offset("registered") + table.registered_cells * broker, see.registered(host))
         for unit in plan.units:
-            first, differences = unit.place, unit.differences
             found = unit.compute(see, self._hosts[unit.broker])
-            if differences is OF_MAPS:
-                for value, cell in zip(found[::2], found[1::2], strict=True):
-                    cells[first + value - 1] = cell
-            elif differences is OF_RECORDS:
-                put(first, sequence(see.batch_cells(found)))
-            elif differences is OF_ENTRIES:
-                put(first, sequence(found))
-            else:
-                put(first, (found,) if differences is OF_NUMBERS else found)
+            leaf = unit.differences
+            put(unit.place, sequence(see.batch_cells(found)) if leaf is None else leaf.cells(found))
         for row in self._network.fetches:
             for connection in row:
                 first = plan.first_of_exchange[connection.number]
