@@ -375,7 +375,7 @@ SendBatch(c, p, b) ==
         anew  == Has("RestartSequencePerPartition") /\ RestartSequencePerPartition(c, p)
         batch == [number |-> s.created + 1, epoch |-> producer[c].epoch, sequence |-> IF anew THEN 0 ELSE s.next,
                   sent |-> TRUE, doubt |-> FALSE]
-        wraps == batch.sequence = 0 /\ Has("DrainBeforeWrap") /\ DrainBeforeWrap(s, 0) IN
+        wraps == batch.sequence = 0 /\ s.batches = <<>> IN
     \* enabled when
     /\ producer[c].pid # 0
     /\ ~MustBump(c) \/ ~MayBump(c)
