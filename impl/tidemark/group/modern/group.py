@@ -7,7 +7,7 @@ gets a partition that has one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
 from tidemark.group.modern.messages import (
     JOIN_GROUP_MEMBER_EPOCH,
@@ -45,7 +45,7 @@ class ConsumerGroupMember:
 
     member_id: MemberId
     metadata: MemberMetadata
-    current: CurrentAssignment = NOTHING_YET
+    current: CurrentAssignment = field(default_factory=lambda: NOTHING_YET)
 
     @property
     def instance_id(self) -> str | None:

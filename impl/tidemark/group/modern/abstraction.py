@@ -1,0 +1,334 @@
+"""The abstraction function: what the variables of ConsumerGroup848 are, read off coordinators, consumers and the log.
+
+| variable | what it is here |
+|---|---|
+| `office` | who leads the partition of __consumer_offsets, and its epoch |
+| `storedGroup`, `storedOffsets` | the last committed records of each key |
+| `appended` | the batches of a coordinator that wait to commit, each with the group as it was when it was appended |
+| `epoch`, `group`, `offsets` | the coordinator's memory; empty where it does not serve |
+| `partitionEpoch` | the epochs of partitions that the coordinator's group keeps |
+| `issued` | how many processes were started; a member id's number is its rank among them, 0 is none |
+| `consumer`, `position` | the consumer's membership and subscription; `Stopped` without a process |
+| `partitions` | the topics that exist (each has one partition) |
+| `heartbeatRpc`, `offsetRpc`, `stray` | the exchanges: a request under way, a response that waits for the log, or the
+reply |
+
+Here are keys, plain values that mirror the variables' types (records' fields by name, sets as masks), from which cells
+are made by sim/shapes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from tidemark.cells import CapacityExceeded
+from tidemark.client.modern_consumer import ModernConsumer
+from tidemark.client.modern_membership import MemberState as ConsumerState
+from tidemark.errors import Errors
+from tidemark.group.layout import HeaderTable
+from tidemark.group.messages import (
+    OffsetCommitRecord,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Request,
+    Response,
+    Token,
+)
+from tidemark.group.modern.coordinator import ModernCoordinator, Written
+from tidemark.group.modern.group import NOTHING_YET, ConsumerGroup, ConsumerGroupMember
+from tidemark.group.modern.messages import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    ConsumerGroupRecord,
+    CurrentMemberAssignmentRecord,
+    Epochs,
+    GroupEpochRecord,
+    MemberMetadataRecord,
+    PartitionMetadataRecord,
+    Partitions,
+    TargetAssignmentMemberRecord,
+    TargetAssignmentRecord,
+)
+from tidemark.group.partitions import MemberId, TopicPartition
+
+Key = Any
+IDLE: Key = ("idle",)
+
+
+class Exchange(Protocol):
+    """A request with its token, to the broker `broker`; `response` is None until there is one."""
+
+    @property
+    def broker(self) -> int:
+        """The broker."""
+
+    @property
+    def token(self) -> Token:
+        """What the broker's reply names."""
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the broker has it."""
+
+    @property
+    def request(self) -> Request:
+        """The request."""
+
+    @property
+    def response(self) -> Response | None:
+        """The reply."""
+
+
+class Abstraction:
+    """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
+    fills it. Raises CapacityExceeded for what the table cannot hold."""
+
+    __slots__ = ("_entries", "_members", "_nobody", "_nothing", "_stopped", "numbers", "table")
+
+    def __init__(self, table: HeaderTable, numbers: dict[MemberId, int]) -> None:
+        self.table = table
+        self.numbers = numbers
+        self._nothing = (-1,) * len(table.topics)
+        self._nobody: Key = (self._nothing, 0, False, -1, self._nothing, NOTHING_YET.state.value, False, 0)
+        self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING.value, 0, 0, 0, False)
+        self._members: dict[int, tuple[ConsumerGroupMember, Key]] = {}
+        """The keys of members that were seen; a member in it is kept, so that its id is no other's."""
+        self._entries: dict[int, tuple[Written, Key]] = {}
+        """Of batches likewise."""
+
+    def number(self, member_id: MemberId) -> int:
+        """A member id's number, 0 for none. Raises CapacityExceeded."""
+        number = self.numbers[member_id] if member_id else 0
+        if number > self.table.max_member:
+            raise CapacityExceeded("member ids")
+        return number
+
+    # --- the coordinator --------------------------------------------------------------------------------------------
+
+    def group(self, group: ConsumerGroup) -> Key:
+        """A coordinator's group."""
+        return self._group(
+            group.assignment_epoch, group.group_epoch, group.members.values(), group.metadata, group.target
+        )
+
+    def _group(
+        self,
+        assignment_epoch: int,
+        group_epoch: int,
+        members: Iterable[ConsumerGroupMember],
+        metadata: Mapping[str, int],
+        target: Mapping[MemberId, Partitions],
+    ) -> Key:
+        slots = [self._nobody] * self.table.max_member
+        for member in members:
+            slots[self.number(member.member_id) - 1] = self._member(member)
+        return assignment_epoch, group_epoch, tuple(slots), self._topics(metadata), self._target(target)
+
+    def _target(self, target: Mapping[MemberId, Partitions]) -> Key:
+        masks = [0] * self.table.max_member
+        for member_id, partitions in target.items():
+            masks[self.number(member_id) - 1] = self.table.mask(partitions)
+        return tuple(masks)
+
+    def _topics(self, topics: Iterable[str]) -> int:
+        return self.table.topic_mask(frozenset(topics))
+
+    def _member(self, member: ConsumerGroupMember) -> Key:
+        known = self._members.get(id(member))
+        if known is not None:
+            return known[1]
+        current = member.current
+        key = (
+            self._epochs(current.assigned),
+            current.member_epoch,
+            True,
+            current.previous_member_epoch,
+            self._epochs(current.pending_revocation),
+            current.state.value,
+            member.instance_id is not None,
+            self.table.topic_mask(member.metadata.topics),
+        )
+        self._members[id(member)] = member, key
+        return key
+
+    def _epochs(self, epochs: Epochs) -> Key:
+        return tuple([epochs.get(partition, -1) for partition in self.table.partitions])
+
+    def partition_epochs(self, group: ConsumerGroup) -> Key:
+        """The epochs of partitions."""
+        return tuple([group.partition_epoch(partition) for partition in self.table.partitions])
+
+    def stored(self, records: Iterable[ConsumerGroupRecord]) -> Key:
+        """What the committed records amount to, one of each key."""
+        metadata: dict[MemberId, MemberMetadataRecord] = {}
+        current: dict[MemberId, CurrentMemberAssignmentRecord] = {}
+        target: dict[MemberId, Partitions] = {}
+        topics: Mapping[str, int] = {}
+        group_epoch = assignment_epoch = 0
+        for record in records:
+            if isinstance(record, MemberMetadataRecord):
+                metadata[record.member_id] = record
+            elif isinstance(record, CurrentMemberAssignmentRecord):
+                current[record.member_id] = record
+            elif isinstance(record, TargetAssignmentMemberRecord):
+                target[record.member_id] = record.partitions or ()
+            elif isinstance(record, TargetAssignmentRecord):
+                assignment_epoch = record.assignment_epoch
+            elif isinstance(record, GroupEpochRecord):
+                group_epoch = record.epoch
+            elif isinstance(record, PartitionMetadataRecord):
+                topics = record.counts
+        members = [
+            ConsumerGroupMember(
+                member_id,
+                said.metadata,
+                (current[member_id].current or NOTHING_YET) if member_id in current else NOTHING_YET,
+            )
+            for member_id, said in metadata.items()
+            if said.metadata is not None
+        ]
+        return self._group(assignment_epoch, group_epoch, members, topics, target)
+
+    def appended(self, coordinator: ModernCoordinator) -> Key:
+        """What waits to commit. A batch is seen first in the step that appends it: the group is then as the batch made
+        it."""
+        waiting, room = coordinator.waiting, self.table.max_appended
+        if len(waiting) > room:
+            raise CapacityExceeded("batches that wait to commit")
+        entries = [self._entry(written, coordinator.group) for written in waiting]
+        return len(entries), (*entries, *(None,) * (room - len(entries)))
+
+    def _entry(self, written: Written, group: ConsumerGroup) -> Key:
+        known = self._entries.get(id(written))
+        if known is not None:
+            return known[1]
+        offsets = {one.partition: one.offset for one in written.batch if isinstance(one, OffsetCommitRecord)}
+        if offsets:
+            key: Key = "offsets", self.table.offsets(offsets)
+        else:
+            gone = [
+                one.member_id for one in written.batch if isinstance(one, MemberMetadataRecord) and one.metadata is None
+            ]
+            member_id = written.member_id
+            key = (
+                "group",
+                group.assignment_epoch,
+                group.group_epoch,
+                self.number(member_id),
+                self._topics(group.metadata),
+                self.number(gone[0]) if gone else 0,
+                self._target(group.target),
+                self._member(group.members[member_id]) if member_id else self._nobody,
+            )
+        self._entries[id(written)] = written, key
+        return key
+
+    # --- consumers --------------------------------------------------------------------------------------------------
+
+    def consumer(self, consumer: ModernConsumer | None) -> Key:
+        """A consumer; None: no process runs."""
+        if consumer is None:
+            return self._stopped
+        membership, table = consumer.membership, self.table
+        resolved = membership.resolved
+        return (
+            consumer.say_all,
+            self.number(membership.member_id),
+            membership.member_epoch,
+            table.mask(consumer.subscriptions.owned),
+            resolved is not None,
+            table.mask(resolved or ()),
+            True,
+            membership.state.value,
+            table.topic_mask(consumer.subscriptions.topics),
+            table.mask(membership.target),
+            table.topic_mask(consumer.told_topics),
+            membership.unreported,
+        )
+
+    def position(self, consumer: ModernConsumer | None) -> Key:
+        """The positions of what it owns."""
+        if consumer is None:
+            return self._nothing
+        return tuple([consumer.subscriptions.position(partition) for partition in self.table.partitions])
+
+    def partitions(self, counts: Mapping[str, int]) -> int:
+        """The topics that have a partition."""
+        return sum([1 << place for place, topic in enumerate(self.table.topics) if counts.get(topic)])
+
+    # --- the network ------------------------------------------------------------------------------------------------
+
+    def heartbeat_rpc(self, exchange: Exchange | None, coordinators: Sequence[ModernCoordinator]) -> Key:
+        """A heartbeat: the request, the response that waits, or the response."""
+        if exchange is None:
+            return IDLE
+        response = exchange.response
+        if isinstance(response, ConsumerGroupHeartbeatResponse):
+            failed = response.error is not Errors.NONE
+            given, epoch = response.assignment, 0 if failed else response.member_epoch
+            return "answered", self._mask(given), response.error, given is not None, epoch
+        remaining, held = self._deferred(exchange, coordinators)
+        if isinstance(held, ConsumerGroupHeartbeatResponse):
+            given = held.assignment
+            return "waiting", self._mask(given), exchange.broker, given is not None, held.member_epoch, remaining
+        return self.request(exchange)
+
+    def offset_rpc(self, exchange: Exchange | None, coordinators: Sequence[ModernCoordinator]) -> Key:
+        """A commit or a fetch of offsets."""
+        if exchange is None:
+            return IDLE
+        request, response = exchange.request, exchange.response
+        if isinstance(response, OffsetFetchResponse):
+            return "fetched", response.error, self._offsets(response.offsets)
+        if isinstance(response, OffsetCommitResponse):
+            return "committed", response.error
+        if isinstance(request, OffsetFetchRequest):
+            return "fetch", exchange.broker, self.number(request.member_id), request.member_epoch
+        remaining, held = self._deferred(exchange, coordinators)
+        if isinstance(held, OffsetCommitResponse):
+            return "committing", exchange.broker, held.error, remaining
+        return self.request(exchange)
+
+    def _deferred(self, exchange: Exchange, coordinators: Sequence[ModernCoordinator]) -> tuple[int, Response | None]:
+        """For how many batches of the log the response waits, and which; None: the request has not arrived."""
+        if exchange.arrived:
+            for place, written in enumerate(coordinators[exchange.broker].waiting, 1):
+                for reply in written.replies:
+                    if reply.token == exchange.token:
+                        return place, reply.response
+        return 0, None
+
+    def request(self, exchange: Exchange | None) -> Key:
+        """A request that has not arrived."""
+        if exchange is None:
+            return IDLE
+        request, broker = exchange.request, exchange.broker
+        if isinstance(request, OffsetCommitRequest):
+            number = self.number(request.member_id)
+            return "commit", broker, number, request.generation_id, self._offsets(request.offsets)
+        if not isinstance(request, ConsumerGroupHeartbeatRequest):
+            raise TypeError(f"a {type(request).__name__} is no request of a consumer group's member")
+        number = self.number(request.member_id)
+        if request.leaves:
+            return "leave", broker, number
+        owned, topics = request.topic_partitions, request.subscribed_topic_names
+        return (
+            "heartbeat",
+            broker,
+            request.full,
+            number,
+            request.member_epoch,
+            self._mask(owned),
+            owned is not None,
+            0 if topics is None else self.table.topic_mask(topics),
+            topics is not None,
+        )
+
+    def _mask(self, partitions: Partitions | None) -> int:
+        return 0 if partitions is None else self.table.mask(partitions)
+
+    def _offsets(self, offsets: Mapping[TopicPartition, int]) -> Key:
+        return self.table.offsets(offsets)

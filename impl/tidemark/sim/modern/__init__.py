@@ -1,0 +1,29 @@
+"""The simulator of a KIP-848 group: brokers, consumers, the log, faults by profile, traces in ConsumerGroup848's
+terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.group.modern.rules import Rules
+from tidemark.sim.modern.profiles import MIXES, PROFILES
+from tidemark.sim.modern.run import ModernSimulator
+from tidemark.sim.shared import Prepared, SimResult
+
+__all__ = ["MIXES", "PROFILES", "ModernSimulator", "SimResult", "simulate"]
+
+
+@Prepared
+def _simulators(table: dict[str, Any], steps: int, profile: str, rules: Rules | None) -> ModernSimulator:
+    return ModernSimulator(table, steps=steps, profile=profile, rules=rules)
+
+
+def simulate(
+    seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = "mixed", rules: Rules | None = None
+) -> SimResult:
+    """One trace. `table` is a trace header as `tidemark schema` prints it (a dict). What can be prepared is kept for
+    the next call with the same arguments.
+
+    Raises ValueError for a header of another specification, or a profile that there is not.
+    """
+    return _simulators(table, steps, profile, rules).run(seed)
