@@ -57,9 +57,18 @@ FAIL_OVERS = OffsetsProfile(
 )
 """The partition's leader changes often, and much waits to commit."""
 
+SIMPLE = OffsetsProfile(
+    "simple",
+    {
+        "commit_entry": 40, "producer": 70, "marker": 32, "expire": 16, "tick": 6, "fetch": 8, "compact": 4, "elect": 2,
+        "resign": 2, "commit_offset": 1, "delete": 1,
+    },
+)  # fmt: skip
+"""A group without members, whose offsets are nearly all of transactions."""
+
 PROFILES = {
     profile.name: profile
-    for profile in (CHAOS, TRANSACTIONS, EXPIRY, FAIL_OVERS, OffsetsProfile("calm", CALM, heals=256))
+    for profile in (CHAOS, TRANSACTIONS, EXPIRY, FAIL_OVERS, SIMPLE, OffsetsProfile("calm", CALM, heals=256))
 }
 
 MIXES = {"mixed": ("chaos", "transactions", "expiry", "fail-overs")}

@@ -1,0 +1,43 @@
+--------------------------- MODULE MCOffsetsAgree ---------------------------
+(***************************************************************************)
+(* Committed offsets on full graphs of some thousand states, for `tidemark *)
+(* agree` and for coverage. Next is Offsets' own, every action in it. The  *)
+(* constraint says which states are expanded; what lies just outside is in *)
+(* the graph, too. Nothing hurries.                                        *)
+(***************************************************************************)
+EXTENDS OffsetsProperties
+
+CONSTANTS
+    Records,      \* records that may be written
+    Waiting,      \* records that may wait to commit
+    LastTime,     \* the last tick
+    Elections,    \* the highest coordinator epoch
+    UnderWay,     \* requests, markers and replies under way, all together
+    LateOnes,     \* of those that nobody waits for
+    LastOffset,   \* the highest offset that is committed
+    LastProducerEpoch, \* the highest epoch in which a transaction begins
+    LastGeneration, \* the highest generation
+    FirstBrokers, \* who may be the first coordinator
+    Families      \* what goes on: "fetch", "group", "plain", "transactions"
+
+Bounds ==
+    /\ office.epoch = 1 => office.broker \in FirstBrokers
+    /\ office.epoch <= Elections
+    /\ now <= LastTime
+    /\ \A b \in Brokers :
+        /\ end[b] + Len(appended[b]) <= Records /\ Len(appended[b]) <= Waiting
+        /\ Written(b).group.generation <= LastGeneration
+        /\ \A p \in Partitions : Written(b).offsets[p].offset <= LastOffset
+    /\ Cardinality({t \in Producers : txnRpc[t].type # "idle"}) + Cardinality({t \in Producers : marker[t].type # "idle"})
+            <= UnderWay
+    /\ Cardinality({t \in Producers : late[t].type # "idle"}) + Cardinality({t \in Producers : lateMarker[t].type # "idle"})
+            <= LateOnes
+    /\ \A t \in Producers :
+        /\ transaction[t].epoch <= LastProducerEpoch
+        /\ "transactions" \in Families \/ transaction[t].phase = "idle"
+        /\ IF txnRpc[t].type = "request"
+           THEN txnRpc[t].offset <= LastOffset /\ txnRpc[t].generation \in {-1, 1} ELSE TRUE
+    /\ "fetch" \in Families \/ fetch.type = "idle"
+    /\ "group" \in Families \/ \A b \in Brokers : Written(b).group.generation = 0
+    /\ "plain" \in Families \/ \A b \in Brokers : \A p \in Partitions : Written(b).offsets[p].offset < 0
+=============================================================================
