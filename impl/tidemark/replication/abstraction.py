@@ -382,11 +382,11 @@ class Abstraction:
 
     def waiting(self, host: Host) -> Cells:
         """Per delayed produce value and required offset."""
-        broker = host.broker
+        broker, values = host.broker, self.values
         cells: Cells = ()
         if broker is not None:
             for payload, delayed in broker.purgatory.waiting.items():
-                cells += self.values[payload], delayed.required_offset
+                cells += values[payload], delayed.required_offset
         return cells
 
     def produced(self, _: object) -> int:

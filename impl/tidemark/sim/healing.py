@@ -122,9 +122,11 @@ def _waits(cluster: Cluster, broker_id: BrokerId) -> bool:
 
 def _behind(cluster: Cluster, follower: BrokerId) -> bool:
     """Whether a fetch would tell follower or leader something new."""
-    broker, leader_id = cluster.up(follower), cluster.control.partition.leader
-    leader = None if leader_id is None else cluster.up(leader_id)
-    if broker is None or leader is None or not leader.partition.is_leader or follower == leader_id:
+    broker, leader_id = cluster.hosts[follower].up, cluster.control.partition.leader
+    if broker is None or leader_id is None or follower == leader_id:
+        return False
+    leader = cluster.hosts[leader_id].up
+    if leader is None or not leader.partition.is_leader:
         return False
     known = leader.partition.remote[follower]
     return (
@@ -149,7 +151,7 @@ def at_rest(cluster: Cluster) -> bool:
     if leader is None or leader.log.high_watermark != leader.log.end_offset or leader.partition.pending is not None:
         return False
     for broker_id in cluster.replicas:
-        broker = cluster.up(broker_id)
+        broker = cluster.hosts[broker_id].up
         if (
             broker is None
             or broker.partition.partition_epoch != partition.partition_epoch

@@ -162,7 +162,9 @@ class Recorder:
             return
         parts = self._marked(what[1])
         if batches or old:
-            self._carried[number] = self._with_records(number, move, old, see.batch_cells(batches), parts)
+            self._carried[number] = self._with_records(
+                number, move, old, see.batch_cells(batches) if batches else (), parts
+            )
         else:
             parts.append((self._places[number], move.whole))
         self._write(what, parts)
