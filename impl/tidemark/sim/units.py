@@ -9,6 +9,8 @@ one key of a leaf to another is kept, for all units of the kind in all runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import compress
+from operator import ne
 from typing import Any, NamedTuple
 
 from tidemark.cells import CapacityExceeded, Cells
@@ -53,24 +55,24 @@ class Parts:
     """A row of kinds, each with the place of its first cell in the whole, in ascending order; a key is the tuple of
     theirs."""
 
-    __slots__ = ("parts", "width")
+    __slots__ = ("numbers", "parts", "width")
 
     def __init__(self, width: int, parts: Sequence[tuple[int, Kind]]) -> None:
         self.width = width
         self.parts = tuple(parts)
+        self.numbers = range(len(self.parts))
 
     def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
         """As a leaf's."""
-        for (offset, kind), before, after in zip(self.parts, old, new, strict=True):
-            if before is after or before == after:
-                continue
+        for number in compress(self.numbers, map(ne, old, new)):
+            offset, kind = self.parts[number]
             if type(kind) is Leaf:  # most are, and a call less counts here
-                changed, first, ending, end = kind[before, after]
+                changed, first, ending, end = kind[old[number], new[number]]
                 if changed:
                     offset += place
                     found.append((changed, offset + first, ending, offset + end))
             else:
-                kind.differences(place + offset, before, after, found)
+                kind.differences(place + offset, old[number], new[number], found)
 
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key; those of no part are 0."""

@@ -130,11 +130,20 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
             self.recorder.did("JoinAsFollower", client)
         else:
             given = self._given(dict(request.assignments))
-            if response.protocol_name == COOPERATIVE_STICKY:
+            if response.protocol_name == COOPERATIVE_STICKY and self._withholds(response, given):
                 aimed = self._given(self._aimed_at(response))
                 if aimed != given:
                     self.recorder.blocked("JoinAsLeader", client, aimed)
             self.recorder.did("JoinAsLeader", client, given)
+
+    def _withholds(self, response: JoinGroupResponse, given: tuple[int, ...]) -> bool:
+        """Whether a partition that somebody wants is given to nobody."""
+        wanted: set[str] = set()
+        for member in response.members:
+            wanted |= member.metadata.topics
+        return any(
+            not to and count and topic in wanted for to, (topic, count) in zip(given, self.counts.items(), strict=True)
+        )
 
     def _aimed_at(self, response: JoinGroupResponse) -> Assignment:
         """What the leader's cooperative assignor would hand out if nothing had to be revoked first."""

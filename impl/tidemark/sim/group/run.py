@@ -5,7 +5,7 @@ One seed decides all. Every step draws one random word and slices it: what to tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -42,6 +42,14 @@ class GroupSimulator:
         self.steps = steps
         self.rules = rules if rules is not None else Rules()
         self.config = GroupConfig(epoch_generations=self.table.epoch_generations)
+        self._events: dict[tuple[type, str], list[Callable[[GroupRun, int], bool]]] = {}
+
+    def events(self, run: GroupRun) -> list[Callable[[GroupRun, int], bool]]:
+        """What a run like this one does for each of its 256 kinds of events."""
+        kind = type(run), run.profile.name
+        if kind not in self._events:
+            self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
+        return self._events[kind]
 
     def run(self, seed: int) -> SimResult:
         """The trace of a seed."""
@@ -114,13 +122,13 @@ class GroupRun:
         )
 
     def _chaos(self, steps: int) -> None:
-        kinds, bits, recorder, cluster = self.kinds, self._bits, self.recorder, self.cluster
+        events, bits, recorder, cluster = self.simulator.events(self), self._bits, self.recorder, self.cluster
         for _ in range(40 * steps):
             if recorder.records > steps:
                 break
             word = bits(WORD)
             cluster.now += 100 * (1 + (word >> 40 & 7))
-            getattr(self, kinds[word & 255])(word >> 8)
+            events[word & 255](self, word >> 8)
 
     def _broker_for(self, client: Client, word: int) -> Broker:
         """Whom a consumer takes for its coordinator; it looks it up when it does not know."""
