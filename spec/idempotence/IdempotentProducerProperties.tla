@@ -65,6 +65,16 @@ SenderWellFormed ==
     /\ \A p \in Partitions : highWatermark[p] <= Len(log[p])
 
 -----------------------------------------------------------------------------
+(* What is assumed *)
+
+\* No request is so old that its sequence has come round again: Kafka has 2^31 sequences, a trace few.
+EnvironmentRequestsAreRecent ==
+    \A c \in Producers, p \in Partitions :
+        /\ \A i \in 1..Len(late[c][p]) :
+            late[c][p][i].pid = producer[c].pid => sender[c][p].created - late[c][p][i].number < MaxSequence
+        /\ \A i \in 1..Len(wire[c][p]) : sender[c][p].created - wire[c][p][i].number < MaxSequence
+
+-----------------------------------------------------------------------------
 (* Steps *)
 
 \* A batch that is in the log is never refused to a producer that retries it, by its leader.

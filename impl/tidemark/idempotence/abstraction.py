@@ -1,0 +1,98 @@
+"""The abstraction function: what the variables of IdempotentProducer are, read off partitions, producers and network.
+
+| variable | what it is here |
+|---|---|
+| `leader`, `log`, `highWatermark` | the partition's leader, its batches and how many of them are committed |
+| `entry` | the producer state manager's entry; none where it has none |
+| `issued` | how many producer ids were issued |
+| `producer` | a process' id and epoch |
+| `sender` | the sequences of a partition (TxnPartitionEntry), its batches in flight among them |
+| `wire` | the exchanges: a request under way, one parked at the leader ("waiting"), or the reply |
+| `late` | the requests that outlived their connection |
+
+A *unit* is what is computed and compared at once: a variable's part of one partition, producer, or both. Here is the
+key of each, plain values that it depends on; layout.py makes cells of keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tidemark.cells import CapacityExceeded
+from tidemark.client.producer import IdempotentProducer
+from tidemark.idempotence.layout import Key, Table
+from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
+from tidemark.idempotence.partition import Parked, Partition
+
+
+class Exchange(Protocol):
+    """A request on its way to a broker; `parked` once it waits there, `response` once there is one."""
+
+    @property
+    def broker(self) -> int:
+        """The broker."""
+
+    @property
+    def request(self) -> ProduceRequest:
+        """The request."""
+
+    @property
+    def parked(self) -> Parked | None:
+        """Where it waits, if it does."""
+
+    @property
+    def response(self) -> ProduceResponse | None:
+        """The reply."""
+
+
+class Abstraction:
+    """The abstraction function of one run. Raises CapacityExceeded for what the table cannot hold."""
+
+    __slots__ = ("_pids", "table")
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._pids = range(1, table.max_pid + 1)
+
+    def log(self, partition: Partition) -> Key:
+        """The batches of a log."""
+        return _padded(partition.log, self.table.max_log, "batches in a log")
+
+    def entry(self, partition: Partition) -> Key:
+        """What the leader remembers, per producer id."""
+        return tuple(map(partition.producers.entries.get, self._pids))
+
+    def producer(self, producer: IdempotentProducer) -> Key:
+        """A process."""
+        return producer.epoch, producer.producer_id
+
+    def sender(self, producer: IdempotentProducer, topic: int) -> Key:
+        """The sequences of a partition."""
+        one = producer.partitions[topic]
+        batches = [(batch.in_doubt, batch.epoch, batch.number, batch.sent, batch.sequence) for batch in one.in_flight]
+        rest = one.created, one.epoch, one.last_acked, one.next_sequence, one.rewrite, one.unresolved
+        return *_padded(batches, self.table.max_in_flight, "batches in flight"), rest
+
+    def wire(self, exchanges: Sequence[Exchange]) -> Key:
+        """What is on the way."""
+        return _padded([_item(one) for one in exchanges], self.table.max_wire, "requests on the way")
+
+    def late(self, requests: Sequence[tuple[int, ProduceRequest]]) -> Key:
+        """What outlived its connection."""
+        return _padded(requests, self.table.max_late, "late requests")
+
+
+def _item(exchange: Exchange) -> Key:
+    if exchange.response is not None:
+        return "reply", exchange.broker, exchange.request, exchange.response.error.value, exchange.response.offset
+    if exchange.parked is not None:
+        return "waiting", exchange.broker, exchange.request, "", exchange.parked.offset
+    return "request", exchange.broker, exchange.request, "", 0
+
+
+def _padded(items: Sequence[Key], capacity: int, what: str) -> Key:
+    """How many, and each; None behind them."""
+    if len(items) > capacity:
+        raise CapacityExceeded(what)
+    return len(items), (*items, *[None] * (capacity - len(items)))

@@ -1,0 +1,153 @@
+"""The cells of IdempotentProducer's variables in a trace, by its header: from the keys that abstraction.py reads.
+
+Cells come as the layout of ARCHITECTURE.md wants them: fields in name order, unused cells 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidemark.cells import CapacityExceeded, Cells
+from tidemark.group.layout import Union, atoms
+
+Key = Any
+"""Numbers, and tuples of them; None where there is nothing."""
+
+VARIABLES = ("leader", "log", "highWatermark", "entry", "issued", "producer", "sender", "wire", "late")
+
+
+class Table:
+    """What the abstraction needs of a trace header: first cells, names as numbers, capacities.
+
+    Raises ValueError if the header is not for the specification that this file is written for.
+    """
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        self.variables: dict[str, Any] = header["variables"]
+        if set(self.variables) != set(VARIABLES):
+            raise ValueError("the header has other variables than idempotent producers")
+        constants = header["constants"]
+        self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
+        self.producers: tuple[str, ...] = tuple(sorted(constants["Producers"]))
+        self.partitions: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
+        self.window: int = constants["Window"]
+        self.max_in_flight: int = constants["MaxInFlight"]
+        self.max_sequence: int = constants["MaxSequence"]
+        self.max_pid: int = constants["MaxPid"]
+        self.max_epoch: int = constants["MaxEpoch"]
+        self.max_log: int = constants["MaxLog"]
+        self.max_number: int = constants["MaxNumber"]
+        self.max_wire: int = constants["MaxWire"]
+        self.max_late: int = constants["MaxLate"]
+        self.item = Union(self._each("wire")["function"]["sequence"])
+        self.errors = atoms(self.item.field("reply", "error"))
+        self._fields(self._each("log")["sequence"]["record"], "epoch number pid sequence")
+        self._fields(self._each("entry")["function"]["record"], "batches epoch")
+        sender = self._each("sender")["function"]["record"]
+        self._fields(sender, "batches created epoch lastAcked next rewrite unresolved")
+        self._fields(sender["batches"]["sequence"]["record"], "doubt epoch number sent sequence")
+        self._fields(self._each("late")["function"]["sequence"]["record"], "broker epoch number pid sequence")
+
+    def offset(self, variable: str) -> int:
+        """The first cell of a variable."""
+        return int(self.variables[variable]["offset"])
+
+    def cells(self, variable: str) -> int:
+        """How many cells a variable has."""
+        return int(self.variables[variable]["cells"])
+
+    def _each(self, variable: str) -> Any:
+        return self.variables[variable]["type"]["function"]
+
+    @staticmethod
+    def _fields(record: Mapping[str, Any], names: str) -> None:
+        if list(record) != names.split():
+            raise ValueError(f"a record of the header has the fields {', '.join(record)}, not {names}")
+
+
+class Layout:
+    """From keys to cells, for one table."""
+
+    ITEM = 8
+    """The cells of an item on the wire: its tag, and seven fields."""
+    REQUEST = 5
+    """Those of a late request."""
+    RECORD = 4
+    """Those of a batch in the log."""
+    BATCH = 5
+    """Those of a batch in flight."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def record(self, key: Key) -> Cells:
+        """A batch of the log."""
+        if key is None:
+            return (0,) * self.RECORD
+        pid, epoch, sequence, number = key
+        return self._epoch(epoch), self._number(number), pid, sequence
+
+    def entry(self, key: Key) -> Cells:
+        """What a leader remembers of a producer."""
+        window = self.table.window
+        if key is None:
+            return (0,) * (1 + 2 * window) + (-1,)
+        epoch, batches = key
+        flat = [cell for sequence, offset in batches for cell in (offset, sequence)]
+        return (len(batches), *flat, *[0] * (2 * window - len(flat)), self._epoch(epoch))
+
+    def issued(self, key: Key) -> Cells:
+        """How many producer ids were issued."""
+        if key > self.table.max_pid:
+            raise CapacityExceeded("producer ids")
+        return (key,)
+
+    def producer(self, key: Key) -> Cells:
+        """A producer's epoch and id."""
+        epoch, pid = key
+        return self._epoch(epoch), pid
+
+    def sender_batch(self, key: Key) -> Cells:
+        """A batch in flight."""
+        if key is None:
+            return (0,) * self.BATCH
+        doubt, epoch, number, sent, sequence = key
+        return doubt, self._epoch(epoch), self._number(number), sent, sequence
+
+    def sender_tail(self, key: Key) -> Cells:
+        """The rest of a sender."""
+        created, epoch, last_acked, following, rewrite, unresolved = key
+        if created > self.table.max_number:
+            raise CapacityExceeded("batches")
+        return created, self._epoch(epoch), last_acked, following, rewrite, unresolved
+
+    def wire_item(self, key: Key) -> Cells:
+        """A request or a reply on the way."""
+        if key is None:
+            return (0,) * self.ITEM
+        make = self.table.item.cells
+        tag, broker, (pid, epoch, sequence, number), error, offset = key
+        fields = {"broker": broker, "epoch": self._epoch(epoch), "number": self._number(number), "sequence": sequence}
+        if tag == "request":
+            return make(self.ITEM, tag, **fields, pid=pid)
+        if tag == "waiting":
+            return make(self.ITEM, tag, **fields, offset=offset)
+        return make(self.ITEM, tag, **fields, offset=offset, error=self.table.errors[error])
+
+    def late_request(self, key: Key) -> Cells:
+        """A request that outlived its connection."""
+        if key is None:
+            return (0,) * self.REQUEST
+        broker, (pid, epoch, sequence, number) = key
+        return broker, self._epoch(epoch), self._number(number), pid, sequence
+
+    def _epoch(self, epoch: int) -> int:
+        if epoch > self.table.max_epoch:
+            raise CapacityExceeded("producer epochs")
+        return epoch
+
+    def _number(self, number: int) -> int:
+        if number > self.table.max_number:
+            raise CapacityExceeded("batches")
+        return number

@@ -1,0 +1,34 @@
+"""What producers and leaders say to each other, and what a leader keeps of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tidemark.errors import Errors
+from tidemark.structs import value
+
+ProducerId = int
+"""From 1; 0 is none."""
+
+NO_EPOCH = -1
+"""Nothing is known of a producer."""
+
+NO_SEQUENCE = -1
+
+
+class ProduceRequest(NamedTuple):
+    """A batch for a partition, acks=all. It counts as one record; `payload` is what the application sent: the number of
+    the batch among those of the process for that partition."""
+
+    producer_id: ProducerId
+    producer_epoch: int
+    sequence: int
+    payload: int
+
+
+@value
+class ProduceResponse:
+    """The answer: the batch's offset, or an error."""
+
+    error: Errors
+    offset: int = 0

@@ -1,0 +1,64 @@
+"""Nemesis profiles of idempotent producers: how often each kind of event is tried. They are data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ProducerProfile:
+    """`weights`: kind of event -> weight. Chances are of 256.
+
+    `heals`: how many of 256 traces are healed at their end; `stale`: how often a producer sends to another broker than
+    the one that leads.
+    """
+
+    name: str
+    weights: dict[str, int]
+    heals: int = 128
+    stale: int = 24
+
+
+CALM = {"send": 70, "resend": 30, "handle": 70, "receive": 50, "commit": 36, "sender": 20}
+
+CHAOS = ProducerProfile(
+    "chaos",
+    {
+        **CALM,
+        "disconnect": 10,
+        "late": 8,
+        "elect": 8,
+        "fail": 6,
+        "expire": 6,
+        "forget": 3,
+        "crash": 1,
+    },
+)
+
+FAIL_OVERS = ProducerProfile(
+    "fail-overs",
+    {**CALM, "commit": 20, "elect": 22, "disconnect": 14, "late": 6, "expire": 2, "fail": 2},
+    stale=64,
+)
+"""Leaders change often, and lose what is not committed."""
+
+GAPS = ProducerProfile(
+    "gaps",
+    {**CALM, "expire": 16, "disconnect": 16, "late": 12, "forget": 6, "fail": 6},
+)
+"""Batches expire in flight, and arrive late."""
+
+LONG = ProducerProfile(
+    "long",
+    {**CALM, "send": 110, "handle": 90, "receive": 90, "commit": 60, "forget": 6, "disconnect": 3, "elect": 2},
+    heals=96,
+)
+"""Few faults, so that sequences wrap around."""
+
+PROFILES = {
+    profile.name: profile
+    for profile in (CHAOS, FAIL_OVERS, GAPS, LONG, ProducerProfile("calm", CALM, heals=256, stale=0))
+}
+
+MIXES = {"mixed": ("chaos", "gaps", "fail-overs", "chaos", "long", "gaps")}
+"""Profiles that take others in turns, seed by seed."""

@@ -1,0 +1,218 @@
+"""One simulated run of idempotent producers: chaos by a profile, then perhaps healing, then a reader's verdict.
+
+One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from tidemark.cells import CapacityExceeded
+from tidemark.client.producer import ProducerConfig
+from tidemark.idempotence.abstraction import Abstraction
+from tidemark.idempotence.layout import Table
+from tidemark.idempotence.rules import Rules
+from tidemark.sim.idempotence.cluster import ProducerCluster
+from tidemark.sim.idempotence.healing import heal
+from tidemark.sim.idempotence.profiles import MIXES, PROFILES
+from tidemark.sim.idempotence.recorder import ProducerPlan, ProducerRecorder
+from tidemark.sim.shared import WORD, Mix, SimResult
+
+ROOM = 3
+"""So many batches of a log and of a process, producer epochs and ids are kept for the healing."""
+
+
+class ProducerSimulator:
+    """Everything that runs of one kind share. Call `run(seed)`.
+
+    Raises ValueError for a header of another specification, or a profile that there is not.
+    """
+
+    def __init__(
+        self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
+    ) -> None:
+        mix = Mix(profile, PROFILES, MIXES)
+        self.for_seed = mix.for_seed
+        self.table = table = Table(header)
+        self.plan = ProducerPlan(header, table)
+        self.steps = steps
+        self.rules = rules if rules is not None else Rules()
+        self.config = ProducerConfig(table.max_in_flight, table.window, table.max_sequence)
+
+    def run(self, seed: int) -> SimResult:
+        """The trace of a seed."""
+        return ProducerRun(self, seed).run()
+
+
+class ProducerRun:
+    """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
+
+    def __init__(self, simulator: ProducerSimulator, seed: int) -> None:
+        self.simulator = simulator
+        self.seed = seed
+        self.profile, self.kinds = simulator.for_seed(seed)
+        self.table = table = simulator.table
+        self._bits = Random(seed).getrandbits
+        first = self._bits(WORD)
+        self._clients, self._topics, self._brokers = len(table.producers), len(table.partitions), len(table.brokers)
+        leaders = [(first >> topic) % self._brokers for topic in range(self._topics)]
+        self.cluster = ProducerCluster(self._clients, leaders, simulator.rules, simulator.config)
+        self.recorder = ProducerRecorder(simulator.plan, self.cluster, Abstraction(table))
+        self.cluster.recorder = self.recorder
+        self._heals = first >> 24 & 255 < self.profile.heals
+        self._busy = (first >> 32) % self._clients
+
+    def run(self) -> SimResult:
+        """Chaos, then perhaps healing."""
+        recorder, cluster = self.recorder, self.cluster
+        recorder.begin()
+        capacity = converged = False
+        try:
+            self._chaos(self.simulator.steps - (self.simulator.steps // 3 if self._heals else 0))
+            if self._heals:
+                converged = heal(cluster)
+        except CapacityExceeded:
+            capacity = True
+        healed = self._heals and not capacity
+        return SimResult(
+            self.seed,
+            recorder.end(healed, capacity),
+            recorder.records - 1,
+            recorder.changing,
+            len(cluster.acked),
+            cluster.lost() if healed else 0,
+            healed,
+            converged,
+            capacity,
+        )
+
+    def _chaos(self, steps: int) -> None:
+        kinds, bits, recorder = self.kinds, self._bits, self.recorder
+        for _ in range(40 * steps):
+            if recorder.records > steps:
+                break
+            word = bits(WORD)
+            getattr(self, kinds[word & 255])(word >> 8)
+
+    # --- who, and to whom -------------------------------------------------------------------------------------------
+
+    def _pair(self, word: int) -> tuple[int, int]:
+        """A producer and a partition; the first of each are busier than others, so that they get far."""
+        client = self._busy if word & 3 else (word >> 2) % self._clients
+        topic = 0 if word >> 6 & 3 else (word >> 8) % self._topics
+        return client, topic
+
+    def _broker_for(self, topic: int, word: int) -> int:
+        """Whom a producer takes for the leader."""
+        stale = word & 255 < self.profile.stale
+        return (self.cluster.partitions[topic].leader + stale) % self._brokers
+
+    def _has_room(self, client: int, topic: int) -> bool:
+        """Whether the trace has room for one more batch, and no request is older than sequences are unique: the
+        specification assumes that of the network (EnvironmentRequestsAreRecent)."""
+        table, cluster = self.table, self.cluster
+        sequences = cluster.producers[client].partitions[topic]
+        connection = cluster.connections[client][topic]
+        pending = sum(len(producer.partitions[topic].in_flight) for producer in cluster.producers)
+        pending += sum(len(connections[topic].late) for connections in cluster.connections)
+        if sequences.created >= table.max_number - ROOM or len(connection.wire) >= table.max_wire - 1:
+            return False
+        if len(cluster.partitions[topic].log) + pending >= table.max_log - ROOM:
+            return False
+        pid = cluster.producers[client].producer_id
+        requests = [one.request for one in connection.wire] + [one.request for one in connection.late]
+        oldest = min((one.payload for one in requests if one.producer_id == pid), default=sequences.created)
+        return sequences.created + 1 - oldest < table.max_sequence
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def send(self, word: int) -> bool:
+        """A producer drains a batch."""
+        client, topic = self._pair(word)
+        if not self.cluster.producers[client].producer_id:
+            return self.cluster.get_producer_id(client)
+        return self._has_room(client, topic) and self.cluster.send_batch(
+            client, topic, self._broker_for(topic, word >> 16)
+        )
+
+    def resend(self, word: int) -> bool:
+        """A producer sends a batch again."""
+        client, topic = self._pair(word)
+        if len(self.cluster.connections[client][topic].wire) >= self.table.max_wire:
+            return False
+        return self.cluster.resend_batch(client, topic, self._broker_for(topic, word >> 16))
+
+    def handle(self, word: int) -> bool:
+        """A broker handles a request."""
+        client, topic = self._pair(word)
+        return any(self.cluster.handle((word + step) % self._brokers, client, topic) for step in range(self._brokers))
+
+    def fail(self, word: int) -> bool:
+        """A broker has too few replicas in sync."""
+        client, topic = self._pair(word)
+        return self.cluster.handle(self.cluster.partitions[topic].leader, client, topic, too_few_in_sync=True)
+
+    def receive(self, word: int) -> bool:
+        """A reply arrives."""
+        client, topic = self._pair(word)
+        return any(self.cluster.receive((word + step) % self._brokers, client, topic) for step in range(self._brokers))
+
+    def commit(self, word: int) -> bool:
+        """The replicas have some more."""
+        topic = 0 if word & 3 else (word >> 2) % self._topics
+        partition = self.cluster.partitions[topic]
+        behind = len(partition.log) - partition.high_watermark
+        more = 1 + (word >> 8) % behind if behind else 0
+        return self.cluster.advance_high_watermark(topic, partition.high_watermark + more)
+
+    def sender(self, word: int) -> bool:
+        """The sender's loop: sequences are resolved, the epoch is bumped."""
+        client, topic = self._pair(word)
+        if self.cluster.resolve_sequences(client, topic):
+            return True
+        if self.cluster.producers[client].epoch >= self.table.max_epoch - ROOM:
+            return False
+        return self.cluster.bump_epoch(client)
+
+    def disconnect(self, word: int) -> bool:
+        """A connection breaks."""
+        client, topic = self._pair(word)
+        connection = self.cluster.connections[client][topic]
+        room = self.table.max_late - len(connection.late)
+        return any(
+            self.cluster.disconnect(client, topic, (word + step) % self._brokers, (word >> 12) % (room + 1))
+            for step in range(self._brokers)
+        )
+
+    def late(self, word: int) -> bool:
+        """A late request arrives, or never will."""
+        client, topic = self._pair(word)
+        return self.cluster.handle_late(client, topic, bool(word >> 12 & 3))
+
+    def expire(self, word: int) -> bool:
+        """A batch's time is over."""
+        return self.cluster.expire_batch(*self._pair(word))
+
+    def forget(self, word: int) -> bool:
+        """A leader forgets a producer."""
+        if not self.cluster.issued:
+            return False
+        topic = 0 if word & 3 else (word >> 2) % self._topics
+        return self.cluster.expire_producer(topic, 1 + (word >> 8) % self.cluster.issued)
+
+    def elect(self, word: int) -> bool:
+        """Another broker leads a partition, or the same again."""
+        topic = 0 if word & 3 else (word >> 2) % self._topics
+        partition = self.cluster.partitions[topic]
+        loses = len(partition.log) - partition.high_watermark
+        keep = len(partition.log) - (word >> 8) % (loses + 1)
+        snapshot = (word >> 12) % (keep + 1) if word >> 20 & 1 else max(0, keep - (word >> 12 & 1))
+        return self.cluster.elect_leader(topic, (word >> 21) % self._brokers, keep, snapshot)
+
+    def crash(self, word: int) -> bool:
+        """A process ends."""
+        if self.cluster.issued > self.table.max_pid - ROOM:
+            return False
+        return self.cluster.crash_producer(word % self._clients)
