@@ -31,6 +31,9 @@ from tidemark.sim.stream import STUTTER, VARINT, Difference, difference, finishe
 
 Part = tuple[int, Difference]
 """A part of a delta: the place that its difference counts from."""
+Delta = tuple[bytes, int, int]
+"""A delta as far as it is written: its bytes, how many cells, and the cell behind the last of them."""
+NOTHING: Delta = (b"", 0, 0)
 
 
 class Recorder:
@@ -126,7 +129,8 @@ class Recorder:
 
         Raises CapacityExceeded, and then the trace must end as it was before; so do the other kinds of step.
         """
-        self._write(what, self._marked(what[1]))
+        delta, count, _ = self._marked(what[1])
+        self._write(what, delta, count)
 
     def fetch(self, connection: FetchConnection, *what: Any) -> None:
         """A step with which a fetch exchange has moved on. Most are nothing but that."""
@@ -160,25 +164,26 @@ class Recorder:
             self._out += move.records.get(what) or self._alone(what, number, move)
             self.records += 1
             return
-        parts = self._marked(what[1])
+        delta, count, behind = self._marked(what[1])
+        place = self._places[number]
         if batches or old:
-            self._carried[number] = self._with_records(
-                number, move, old, see.batch_cells(batches) if batches else (), parts
-            )
+            new = self._carried[number] = see.batch_cells(batches) if batches else ()
+            delta, count, _ = joined(with_records(place, move, old, new), (delta, count, behind))
         else:
-            parts.append((self._places[number], move.whole))
-        self._write(what, parts)
+            cells, first, ending, _ = move.whole
+            delta += VARINT[place + first - behind] + ending
+            count += cells
+        self._write(what, delta, count)
 
     def alter(self, connection: AlterConnection, *what: Any) -> None:
         """A step with which an exchange with the controller has moved on."""
-        parts = self._marked(what[1])
-        parts.append(self._altered(connection))
-        self._write(what, parts)
+        delta, count, _ = joined([self._altered(connection)], self._marked(what[1]))
+        self._write(what, delta, count)
 
     def ends(self, *what: Any) -> None:
         """A step with which a broker's process has ended: some of its connections are gone."""
         network, table = self._network, self._plan.table
-        parts = self._marked(what[1])
+        parts: list[Part] = []
         for row in network.fetches:
             for connection in row:
                 number = connection.number
@@ -188,11 +193,13 @@ class Recorder:
                     if move is None:
                         move = self._plan.move(True, standing, None, table.cells_of_fetch(table.idle))
                     self._exchanges[number] = move.to
-                    self._carried[number] = self._with_records(number, move, self._carried[number], (), parts)
+                    parts += with_records(self._places[number], move, self._carried[number], ())
+                    self._carried[number] = ()
         for alter in network.alters:
             if alter.idle and self._exchanges[alter.number].cells[0] != table.alter_idle[0]:
                 parts.append(self._altered(alter))
-        self._write(what, parts)
+        delta, count, _ = joined(parts, self._marked(what[1]))
+        self._write(what, delta, count)
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action."""
@@ -206,32 +213,38 @@ class Recorder:
 
     # --- what changed ---------------------------------------------------------------------------------------------
 
-    def _marked(self, broker: int) -> list[Part]:
+    def _marked(self, broker: int) -> Delta:
         """What the controller and a broker have marked."""
-        parts: list[Part] = []
-        if self._control.changed:
-            self._controller(parts)
+        delta, count, behind = self._controller() if self._control.changed else NOTHING
         changes = self._changes[broker]
         mask = changes.mask
         if not mask:
-            return parts
+            return delta, count, behind
         changes.mask = 0
         see, kept, host = self.abstraction, self._kept, self._hosts[broker]
         for number, place, compute, differences in self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask):
-            new, old = compute(see, host), kept[number]
-            if differences is not None:
-                kept[number] = new
-                parts.append((place, differences[old, new]))
-                continue
-            kept[number] = new[:]
-            size = len(old)
-            if len(new) > size and (not size or new[size - 1] is old[-1]):
-                parts.append((place, OF_RECORDS[new[size].base_offset, (), see.batch_cells(new[size:])]))
+            new = compute(see, host)
+            if differences is None:
+                cells, first, ending, end = self._log(kept[number], new)
+                kept[number] = new[:]
             else:
-                common = common_items(old, new)
-                stay = new[common - 1].next_offset if common else 0
-                parts.append((place, OF_RECORDS[stay, see.batch_cells(old[common:]), see.batch_cells(new[common:])]))
-        return parts
+                cells, first, ending, end = differences[kept[number], new]
+                kept[number] = new
+            if cells:
+                delta += VARINT[place + first - behind] + ending
+                behind = place + end
+                count += cells
+        return delta, count, behind
+
+    def _log(self, old: Sequence[RecordBatch], new: Sequence[RecordBatch]) -> Difference:
+        """How a log has changed: it grows or shrinks at its end. A batch that is the same object at the same place has
+        the same ones before it."""
+        cells_of, common = self.abstraction.batch_cells, min(len(old), len(new))
+        while common and old[common - 1] is not new[common - 1]:
+            common -= 1
+        stay = new[common - 1].next_offset if common else 0
+        before = cells_of(old[common:]) if common < len(old) else ()
+        return OF_RECORDS[stay, before, cells_of(new[common:])]
 
     def _alone(self, what: tuple[Any, ...], number: int, move: Move) -> bytes:
         """The record of a step that is nothing but a move of an exchange, kept with the move."""
@@ -239,17 +252,6 @@ class Recorder:
         head = self._steps.get(what) or self._plan.step(what)
         record = move.records[what] = head + VARINT[count] + VARINT[self._places[number] + first] + ending
         return record
-
-    def _with_records(self, number: int, move: Move, old: Cells, new: Cells, parts: list[Part]) -> Cells:
-        """An exchange's move; `old` and `new` are the cells of the records in it. Returns the new ones."""
-        place, before, after = self._places[number], move.cells, move.to.cells
-        if old == new:
-            parts.append((place, move.whole))
-        else:
-            parts.append((place, OF_CELLS[before[:1], after[:1]]))
-            parts.append((place + 1, OF_RECORDS[0, old, new]))
-            parts.append((place + 1, OF_CELLS[before[1:], after[1:]]))
-        return new
 
     def _altered(self, connection: AlterConnection) -> Part:
         """How an exchange with the controller has moved."""
@@ -259,11 +261,12 @@ class Recorder:
         self._exchanges[number] = move.to
         return self._places[number], move.whole
 
-    def _controller(self, parts: list[Part]) -> None:
+    def _controller(self) -> Delta:
         """The partition's changes, the registrations."""
         see, control = self.abstraction, self._control
         table, changed = see.table, control.changed
         control.changed = 0
+        parts: list[Part] = []
         if changed & PARTITION:
             changes, known = see.metadata(), self._metadata
             self._metadata = len(changes)
@@ -276,17 +279,11 @@ class Recorder:
                     new = see.registered(self._hosts[broker])
                     self._registered[broker] = registration, new
                     parts.append((place + table.registered_cells * broker, OF_CELLS[old, new]))
+        return joined(parts, NOTHING)
 
-    def _write(self, what: tuple[Any, ...], parts: Sequence[Part]) -> None:
-        """Write a record."""
-        head = self._steps.get(what) or self._plan.step(what)
-        delta, count, behind = b"", 0, 0
-        for place, (cells, first, ending, end) in parts:
-            if cells:
-                delta += VARINT[place + first - behind] + ending
-                behind = place + end
-                count += cells
-        self._out += head + VARINT[count] + delta
+    def _write(self, what: tuple[Any, ...], delta: bytes, count: int) -> None:
+        """Write a record with a delta of so many cells."""
+        self._out += (self._steps.get(what) or self._plan.step(what)) + VARINT[count] + delta
         self.records += 1
         if not count:
             self._idle += 1
@@ -322,10 +319,24 @@ class Recorder:
         return cells
 
 
-def common_items(old: Sequence[object], new: Sequence[object]) -> int:
-    """How many items two sequences begin with in common, where the same object at the same place has the same ones
-    before it."""
-    common = min(len(old), len(new))
-    while common and old[common - 1] is not new[common - 1]:
-        common -= 1
-    return common
+def joined(parts: Sequence[Part], behind_it: Delta) -> Delta:
+    """A delta with some parts more."""
+    delta, count, behind = behind_it
+    for place, (cells, first, ending, end) in parts:
+        if cells:
+            delta += VARINT[place + first - behind] + ending
+            behind = place + end
+            count += cells
+    return delta, count, behind
+
+
+def with_records(place: int, move: Move, old: Cells, new: Cells) -> list[Part]:
+    """The move of an exchange that begins at cell `place`; `old` and `new` are the cells of the records in it."""
+    if old == new:
+        return [(place, move.whole)]
+    before, after = move.cells, move.to.cells
+    return [
+        (place, OF_CELLS[before[:1], after[:1]]),
+        (place + 1, OF_RECORDS[0, old, new]),
+        (place + 1, OF_CELLS[before[1:], after[1:]]),
+    ]
