@@ -516,7 +516,8 @@ FinishReconciliation(c) ==
     /\ me.running /\ me.reconciling
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].reconciling = FALSE, ![c].resolved = {}, ![c].owned = owned,
-                                    ![c].unreported = me.unreported \/ ~stale,
+                                    ![c].unreported = \/ me.unreported \/ ~stale
+                                                      \/ Has("ReportWhatIsTaken") /\ ReportWhatIsTaken(c),
                                     ![c].state = IF stale THEN me.state ELSE "ACKNOWLEDGING"]
     /\ position' = [position EXCEPT ![c] = Keep(c, owned)]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions,
@@ -602,9 +603,8 @@ EpochError(member, request) ==
 JoinError(g, c, request) ==
     LET instance == InstanceMember(g) IN
     IF c \in Static /\ instance # 0
-    THEN IF g.members[instance].memberEpoch = -2 THEN "NONE"
+    THEN IF Has("ReplaceReleasedInstance") => ReplaceReleasedInstance(g) THEN "NONE"
          ELSE IF Has("RejoinOfOwnInstance") /\ RejoinOfOwnInstance(g, request.member) THEN EpochError(g.members[instance], request)
-         ELSE IF Has("ReplaceReleasedInstance") => ReplaceReleasedInstance(g) THEN "NONE"
          ELSE "UNRELEASED_INSTANCE_ID"
     ELSE IF request.member \in Present(g) THEN EpochError(g.members[request.member], request)
     ELSE "NONE"

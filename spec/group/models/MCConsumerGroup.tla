@@ -10,7 +10,10 @@
 (*  - a heartbeat is sent only if it says or will hear something new;      *)
 (*  - a batch commits before anything else but a fail-over ("slow log");   *)
 (*  - a deposed coordinator resigns before anything else ("zombie");       *)
-(*  - a consumer that has no epoch joins at once ("slow join").            *)
+(*  - a consumer that has no epoch joins at once, and one that has to      *)
+(*    acknowledge does ("slow join");                                      *)
+(*  - the rebalance listener is called at once ("slow call"); when it      *)
+(*    returns is open.                                                     *)
 (* A violation is real; what a "holds" covers the manifest says.           *)
 (***************************************************************************)
 EXTENDS ConsumerGroup848Properties, TLC
@@ -26,7 +29,7 @@ CONSTANTS
     Late             \* the consumers whose requests do not hurry
 
 ASSUME Families \subseteq {"crash", "leave", "subscribe", "partitions", "poll", "commit", "session", "revocation", "fail-over", "zombie",
-                           "repeat", "repeat commit", "lose", "lose commit", "slow log", "slow join"}
+                           "repeat", "repeat commit", "lose", "lose commit", "slow log", "slow join", "slow call"}
 
 On(family, S) == IF family \in Families THEN S ELSE {}
 
@@ -126,9 +129,14 @@ Strays ==
     \/ Handle({c \in Clients : stray[c].type # "idle"}, TRUE)
     \/ \E b \in On("leave", Brokers), c \in Clients : HandleLeave(b, c)
 
-\* A consumer that has no epoch, and waits for nothing, joins at once (but for "slow join").
-Joining == {c \in Clients \ Late : /\ "slow join" \notin Families
-                                  /\ consumer[c].running /\ consumer[c].memberEpoch = 0 /\ heartbeatRpc[c].type = "idle"}
+\* A consumer that has no epoch, or something to acknowledge, and waits for nothing, says so at once (but for "slow join").
+Urgent == {c \in Clients \ Late : /\ "slow join" \notin Families
+                                 /\ consumer[c].running /\ heartbeatRpc[c].type = "idle"
+                                 /\ (consumer[c].memberEpoch = 0 \/ consumer[c].state = "ACKNOWLEDGING")}
+
+\* The consumers whose listener is not called yet.
+Uncalled == {c \in Clients \ Late : /\ "slow call" \notin Families
+                                   /\ consumer[c].running /\ consumer[c].state = "RECONCILING" /\ ~consumer[c].reconciling}
 
 Deposed == {b \in Brokers : Serving(b) /\ ~Acting(b) /\ "zombie" \notin Families}
 
@@ -139,7 +147,8 @@ MCNext ==
     ELSE IF UnderWay # {}
     THEN Deliver(UnderWay) \/ Deliver(Late) \/ Faults
          \/ ("slow log" \in Families /\ CommitEntry(office.broker))
-    ELSE IF Joining # {}
-    THEN (\E c \in Joining, b \in Servers : SendHeartbeat(c, b)) \/ Elect \/ Deliver(Late) \/ CommitEntry(office.broker)
+    ELSE IF Uncalled # {} THEN \E c \in Uncalled : Reconcile(c)
+    ELSE IF Urgent # {}
+    THEN (\E c \in Urgent, b \in Servers : SendHeartbeat(c, b)) \/ Elect \/ Deliver(Late) \/ CommitEntry(office.broker)
     ELSE Processes \/ Send \/ TimeOuts \/ Elect \/ CommitEntry(office.broker) \/ Faults \/ Strays \/ Deliver(Late)
 =============================================================================
