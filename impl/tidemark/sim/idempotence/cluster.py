@@ -134,9 +134,14 @@ class ProducerCluster(ProducerState):
         if not late:
             return False
         broker, request = late.pop(0)
-        outcome = partition.append_batch(request) if read and partition.leader == broker else None
-        appended = isinstance(outcome, Parked) and not outcome.duplicate
-        self.recorder.did("AppendLate" if appended else "DropLate", client, topic)
+        reads = read and partition.leader == broker
+        outcome = partition.append_batch(request) if reads else None
+        if isinstance(outcome, Parked) and not outcome.duplicate:
+            self.recorder.did("AppendLate", client, topic)
+            return True
+        if reads:
+            self.recorder.blocked("AppendLate", client, topic)
+        self.recorder.did("DropLate", client, topic)
         return True
 
     def advance_high_watermark(self, topic: int, offset: int) -> bool:
