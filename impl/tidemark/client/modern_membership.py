@@ -201,11 +201,13 @@ class ModernMembership:
         return True
 
     def finish_reconciliation(self) -> bool:
-        """The listener has returned: the resolved assignment is taken, unless the consumer is no more at it. False if
-        nothing was under way."""
-        resolved, self.resolved = self.resolved, None
-        if resolved is None:
+        """The listener has returned: the resolved assignment is taken, unless the consumer is no more at it. In any
+        case the coordinator has to hear of it, if it was told what would be taken. False if nothing was under way."""
+        if self.resolved is None:
             return False
+        if self._about_to_take():
+            self.unreported = True
+        resolved, self.resolved = self.resolved, None
         if self.state is MemberState.RECONCILING:
             new = tuple(one for one in resolved if one not in self.subscriptions.owned)
             self.subscriptions.assign_from_subscribed(resolved)

@@ -142,12 +142,11 @@ class ModernCoordinator:
         if instance is None:
             known = self.group.members.get(request.member_id)
             return Errors.NONE if known is None else self._epoch_error(known, request)
-        if instance.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+        if rules.replace_released_instance(instance.member_epoch):
             return Errors.NONE
         if rules.rejoin_of_own_instance(request.member_id, instance.member_id):
             return self._epoch_error(instance, request)
-        replaceable = rules.replace_released_instance(instance.member_epoch)
-        return Errors.NONE if replaceable else Errors.UNRELEASED_INSTANCE_ID
+        return Errors.UNRELEASED_INSTANCE_ID
 
     def _member_error(self, request: ConsumerGroupHeartbeatRequest) -> Errors:
         """A member is heard of: a static one is looked up by its instance."""

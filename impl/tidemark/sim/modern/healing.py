@@ -1,4 +1,7 @@
-"""Healing: faults stop, and the group is run fairly until it has come to rest.
+"""Healing: faults stop, every consumer connects anew, and the group is run fairly until it has come to rest.
+
+Connecting anew is a help: a consumer whose news went to a late request of its own, for whose reply nobody waited, does
+not hear of it by itself (DIVERGENCES.md).
 
 At rest means: the coordinator in office has a group of exactly the consumers that run, assigned and stable; all that
 was appended has committed, and every consumer owns what it was assigned.
@@ -20,6 +23,7 @@ def heal(cluster: ModernCluster) -> bool:
     """Heal; returns whether the group came to rest. One consumer runs at least."""
     for broker in range(len(cluster.coordinators)):
         cluster.resign(broker)
+    _connect_anew(cluster)
     before = cluster.commits.acked
     for _ in range(ROUNDS):
         cluster.now += 1_000
@@ -32,6 +36,17 @@ def heal(cluster: ModernCluster) -> bool:
         if at_rest(cluster) and cluster.commits.acked > before:
             return True
     return False
+
+
+def _connect_anew(cluster: ModernCluster) -> None:
+    """What is late arrives; after that every consumer gives up the heartbeat that is under way, and so says all."""
+    for client in range(len(cluster.consumers)):
+        cluster.deliver_stray(client)
+        while cluster.commit_entry():
+            pass
+    for client in range(len(cluster.consumers)):
+        cluster.send_heartbeat(client, cluster.log.leader)
+        cluster.lose_heartbeat(client)
 
 
 def _let_somebody_read(cluster: ModernCluster) -> None:
