@@ -738,7 +738,7 @@ CleanedLog(n, horizon) ==
             <<>>, SubSeq(log, 1, n))
     \o SubSeq(log, n + 1, Len(log))
 
-\* Compact   who: the log   code: log/compaction.py
+\* Compact   who: the log   code: group/offset_compaction.py
 \* The cleaner goes over the first n records. horizon: tombstones and markers have been there for delete.retention.ms.
 Compact(n, horizon) ==
     \* enabled when

@@ -11,9 +11,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import pkgutil
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
@@ -142,16 +143,14 @@ class Card:
 
 
 def homes() -> list[Home]:
-    """The specifications `spec/<protocol>/<Name>.tla` with a `<Name>.cfg`; of a folder, that with most rules."""
-    found: dict[str, Home] = {}
+    """The specifications `spec/<protocol>/<Name>.tla` with a `<Name>.cfg`; of several with the same rules, the last."""
+    found: dict[tuple[str, tuple[str, ...]], Home] = {}
     for module in sorted(spec_root().glob("*/*.tla")):
         config = module.with_suffix(".cfg")
-        if not config.is_file():
-            continue
-        specification = load(module, config)
-        known = found.get(module.parent.name)
-        if known is None or len(specification.module.rules) > len(known.specification.module.rules):
-            found[module.parent.name] = Home(module.parent.name, specification, Source(specification.sources))
+        if config.is_file():
+            specification = load(module, config)
+            key = module.parent.name, tuple(specification.module.rules)
+            found[key] = Home(module.parent.name, specification, Source(specification.sources))
     return list(found.values())
 
 
@@ -190,8 +189,9 @@ def card(name: str) -> Card:
     home = find(name)
     uses = tuple((home.source.enclosing(line), line) for line in home.source.uses(name))
     notes: list[str] = []
-    python = python_rule(home.protocol, name)
-    flaws = flawed_rules(home.protocol, name)
+    siblings = home.specification.module.rules
+    python = python_rule(home.protocol, name, siblings)
+    flaws = flawed_rules(home.protocol, name, siblings)
     if python is None:
         notes.append(f"The package tidemark.{home.protocol} has no rules.{snake(name)}.")
     rows = tuple(row for row in zoo.rows() if name in row.rules)
@@ -209,34 +209,51 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def python_rule(protocol: str, rule: str) -> PythonRule | None:
-    """The function of a rule in `tidemark.<protocol>.rules`; None where there is no such module or function."""
-    module = _implementation(protocol, "rules")
-    function = getattr(module, snake(rule), None)
-    return _source(function) if callable(function) else None
+def python_rule(protocol: str, rule: str, siblings: Iterable[str] = ()) -> PythonRule | None:
+    """The function of a rule in the module of `tidemark.<protocol>` that has most of its `siblings`, the rules of the
+    same specification; None where there is no such module or function."""
+    modules = sorted(_implementations(protocol, "rules"), key=lambda module: -_shared(module, siblings))
+    functions = [getattr(module, snake(rule), None) for module in modules]
+    return next((_source(function) for function in functions if callable(function)), None)
 
 
-def flawed_rules(protocol: str, rule: str) -> tuple[PythonRule, ...]:
+def _shared(rules: object, siblings: Iterable[str]) -> int:
+    """How many of these rules are there."""
+    return sum(hasattr(rules, snake(one)) for one in siblings)
+
+
+def flawed_rules(protocol: str, rule: str, siblings: Iterable[str] = ()) -> tuple[PythonRule, ...]:
     """What differs without the rule: the attributes of `rules_without({rule})` that are others than with all rules."""
-    flaws = _implementation(protocol, "flaws")
-    without = getattr(flaws, "rules_without", None)
-    if without is None:
+    found = [
+        (without(()), without)
+        for without in (getattr(flaws, "rules_without", None) for flaws in _implementations(protocol, "flaws"))
+        if without is not None
+    ]
+    found = [(right, without) for right, without in found if hasattr(right, snake(rule))]
+    if not found:
         return ()
-    right, flawed = without(()), without({rule})
+    right, without = max(found, key=lambda one: _shared(one[0], siblings))
+    return _differences(right, without({rule}))
+
+
+def _differences(right: Any, flawed: Any) -> tuple[PythonRule, ...]:
     names = [field.name for field in fields(right)] if is_dataclass(right) else sorted(vars(right))
     pairs = [(name, getattr(flawed, name)) for name in names if getattr(flawed, name) is not getattr(right, name)]
     found = [(name, _source(function)) for name, function in pairs if callable(function)]
     return tuple(replace(source, text=f"# in place of {name}\n{source.text}") for name, source in found if source)
 
 
-def _implementation(protocol: str, module: str) -> ModuleType | None:
-    path = f"tidemark.{protocol}.{module}"
+def _implementations(protocol: str, kind: str) -> list[ModuleType]:
+    """The modules of the package `tidemark.<protocol>`, and of packages in it, that are called `kind` or end so: a
+    folder of specifications may have several."""
     try:
-        return importlib.import_module(path)
+        package = importlib.import_module(f"tidemark.{protocol}")
     except ModuleNotFoundError as problem:
-        if problem.name is not None and path.startswith(problem.name):
-            return None
-        raise Unusable(f"{path} cannot be imported ({problem}); install what it needs") from problem
+        if problem.name is not None and f"tidemark.{protocol}".startswith(problem.name):
+            return []
+        raise Unusable(f"tidemark.{protocol} cannot be imported ({problem}); install what it needs") from problem
+    names = [one.name for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    return [importlib.import_module(name) for name in names if name.endswith((f".{kind}", f"_{kind}"))]
 
 
 def _source(function: Callable[..., Any]) -> PythonRule | None:
