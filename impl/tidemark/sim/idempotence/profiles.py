@@ -50,15 +50,24 @@ GAPS = ProducerProfile(
 
 LONG = ProducerProfile(
     "long",
-    {**CALM, "send": 110, "handle": 90, "receive": 90, "commit": 60, "forget": 6, "disconnect": 3, "elect": 2},
+    {**CALM, "send": 110, "handle": 110, "receive": 90, "commit": 70, "fail": 6, "forget": 40, "expire": 2, "late": 1},
     heals=96,
+    stale=0,
 )
-"""Few faults, so that sequences wrap around."""
+"""Few faults, so that sequences wrap around; leaders forget who pauses."""
+
+DOUBTS = ProducerProfile(
+    "doubts",
+    {**CALM, "send": 90, "handle": 110, "receive": 40, "commit": 50, "elect": 20, "disconnect": 12, "sender": 4},
+    heals=96,
+    stale=0,
+)
+"""Answers are lost, or say that the leader was deposed: what becomes of a batch is not known, and later ones go on."""
 
 PROFILES = {
     profile.name: profile
-    for profile in (CHAOS, FAIL_OVERS, GAPS, LONG, ProducerProfile("calm", CALM, heals=256, stale=0))
+    for profile in (CHAOS, FAIL_OVERS, GAPS, LONG, DOUBTS, ProducerProfile("calm", CALM, heals=256, stale=0))
 }
 
-MIXES = {"mixed": ("chaos", "gaps", "fail-overs", "chaos", "long", "gaps")}
+MIXES = {"mixed": ("chaos", "gaps", "fail-overs", "doubts", "long", "gaps")}
 """Profiles that take others in turns, seed by seed."""
