@@ -21,6 +21,7 @@ from tidemark.sim.stream import (
     BLOCKED,
     STEP,
     VARINT,
+    ZIGZAG,
     Difference,
     SequenceDifferences,
     difference,
@@ -119,16 +120,17 @@ class Standing:
 
 
 class Move:
-    """An exchange's moving on from these `cells` `to` another standing. `whole` is what is written when no records come
-    or go; the first cell, the tag, changes with every move. `records`: what is written by steps that are nothing but
-    this."""
+    """An exchange's moving on `to` another standing. What is written when no records come or go: `whole`; else the
+    `tag`, which changes with every move, the records, and the `rest`. `records`: what is written by steps that are
+    nothing but this move. Places count from the tag."""
 
-    __slots__ = ("cells", "records", "to", "whole")
+    __slots__ = ("records", "rest", "tag", "to", "whole")
 
     def __init__(self, cells: Cells, to: Standing) -> None:
-        self.cells = cells
         self.to = to
         self.whole = difference(cells, to.cells, 0)
+        self.tag: Difference = (1, 0, ZIGZAG[to.cells[0]], 1)
+        self.rest = difference(cells[1:], to.cells[1:], 1)
         self.records: dict[tuple[Any, ...], bytes] = {}
 
 

@@ -334,9 +334,4 @@ def with_records(place: int, move: Move, old: Cells, new: Cells) -> list[Part]:
     """The move of an exchange that begins at cell `place`; `old` and `new` are the cells of the records in it."""
     if old == new:
         return [(place, move.whole)]
-    before, after = move.cells, move.to.cells
-    return [
-        (place, OF_CELLS[before[:1], after[:1]]),
-        (place + 1, OF_RECORDS[0, old, new]),
-        (place + 1, OF_CELLS[before[1:], after[1:]]),
-    ]
+    return [(place, move.tag), (place + 1, OF_RECORDS[0, old, new]), (place, move.rest)]
