@@ -135,8 +135,9 @@ def test_the_groups_deltas_are_all_that_changed(
 
 
 def test_one_seed_is_one_run(headers: dict[str, dict[str, Any]]) -> None:
-    tables = {"replication": headers["replication"], "group": headers["classic-group"]}
-    assert [simulate(seed, **tables) for seed in range(20)] == [simulator(headers).run(seed) for seed in range(20)]
+    partition, group = headers["replication"], headers["classic-group"]
+    again = [simulate(seed, replication=partition, group=group) for seed in range(20)]
+    assert again == [simulator(headers).run(seed) for seed in range(20)]
 
 
 def test_headers_of_other_brokers_are_refused(headers: dict[str, dict[str, Any]]) -> None:
@@ -232,10 +233,10 @@ class Stage:
 
     def ends(self, judges: dict[str, Kernels]) -> dict[str, set[str]]:
         """What the traces so far fail in, by part."""
-        runs = [self.run.partition.recorder, self.run.group.recorder]
+        streams = [self.run.partition.recorder.end(False, False), self.run.group.recorder.end(False, False)]
         result = [
             judges[name].check(np.frombuffer(stream, dtype=np.uint8), np.array([0, len(stream)]))
-            for name, stream in zip(PARTS, (one.end(False, False) for one in runs), strict=True)
+            for name, stream in zip(PARTS, streams, strict=True)
         ]
         return {
             name: {judges[name].checks[check] for check in np.nonzero(one.first[0] >= 0)[0]}
