@@ -1,9 +1,10 @@
 ------------------------- MODULE MCGroupAgreeStory -------------------------
 (***************************************************************************)
 (* One schedule out of the full graph, for `tidemark agree`, where states   *)
-(* are needed that a small graph does not reach: a static consumer owns     *)
-(* the partition, a generation passes without it, and it joins again with   *)
-(* an older claim than the other consumer's.                                *)
+(* are needed that a small graph does not reach. Missed: a static consumer  *)
+(* owns the partition, a generation passes without it, and it joins again   *)
+(* with an older claim than the other's. InTurn: two processes of one       *)
+(* instance, the second when the first has its assignment.                  *)
 (***************************************************************************)
 EXTENDS MCGroupAgree
 
@@ -31,4 +32,16 @@ Missed ==
     /\ \A c \in Clients : heartbeatRpc[c].type # "idle" =>
         /\ ~consumer[c].rejoin \/ heartbeatRpc[c].type = "answered"
         /\ Coordinating.state = "PreparingRebalance" \/ Coordinating.generation # consumer[c].generation
+
+\* One process after the other gets its assignment; then they read and commit. Neither crashes, nothing is lost.
+InTurn ==
+    /\ Bounds
+    /\ \A c, d \in Clients :
+        c # d /\ consumer[c].running /\ consumer[d].running => "STABLE" \in {consumer[c].state, consumer[d].state}
+    /\ issued > 0 => \E c \in Clients : consumer[c].running
+    /\ \A c \in Clients :
+        /\ memberRpc[c].type = "idle" /\ ~consumer[c].rejoin => consumer[c].state \in {"UNJOINED", "STABLE"}
+        /\ offsetRpc[c].type # "idle" => \A d \in Clients : consumer[d].state = "STABLE" /\ memberRpc[d].type = "idle"
+    /\ Coordinating.generation = 1 => Coordinating.state # "PreparingRebalance"
+    /\ \A b \in Brokers : \A i \in 1..Len(appended[b]) : appended[b][i].type = "group"
 =============================================================================
