@@ -224,11 +224,17 @@ class Recorder:
         see, kept, host = self.abstraction, self._kept, self._hosts[broker]
         for number, place, compute, differences in self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask):
             new = compute(see, host)
+            old = kept[number]
             if differences is None:
-                cells, first, ending, end = self._log(kept[number], new)
+                size = len(old)
+                if len(new) == size + 1 and (not size or new[size - 1] is old[-1]):  # mostly one batch more
+                    batch = new[size]
+                    cells, first, ending, end = OF_RECORDS[batch.base_offset, (), see.batch_cells((batch,))]
+                else:
+                    cells, first, ending, end = self._log(old, new)
                 kept[number] = new[:]
             else:
-                cells, first, ending, end = differences[kept[number], new]
+                cells, first, ending, end = differences[old, new]
                 kept[number] = new
             if cells:
                 delta += VARINT[place + first - behind] + ending
