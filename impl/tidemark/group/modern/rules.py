@@ -101,7 +101,8 @@ def commit_from_assignment_epoch(assignment_epoch: int, epoch: int) -> bool:
 
 
 def commit_of_held_partition(assignment_epoch: int) -> bool:
-    """This project's; Kafka 4.x lacks it: also a commit in the member's own epoch is for a partition that it holds."""
+    """This project's; Kafka 4.x lacks it: also a commit in the member's own epoch is for a partition that it holds.
+    Without it a member's commit of what has been another's since overwrites that one's."""
     return assignment_epoch >= 0
 
 

@@ -1,0 +1,57 @@
+"""Cells by a header's types: every kind of type, its bounds, and what None stands for."""
+
+from __future__ import annotations
+
+import pytest
+from tidemark.cells import CapacityExceeded
+from tidemark.sim.shapes import encoder, kind_of, width_of
+from tidemark.sim.units import Leaf, Parts
+
+SMALL = {"int": [-1, 5]}
+PAIR = {"record": {"b": "boolean", "a": SMALL}}
+UNION = {
+    "union": [
+        {"tags": ["idle"], "fields": {}},
+        {"tags": ["asked"], "fields": {"of": SMALL, "who": {"atom": ["x", "y"]}}},
+    ],
+    "slots": [["of", 1, ["asked"]], ["who", 2, ["asked"]]],
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "key", "cells"),
+    [
+        ("boolean", True, (1,)),
+        (SMALL, -1, (-1,)),
+        ({"atom": ["x", "y"]}, "y", (1,)),
+        ({"atom": ["x", "y"]}, 1, (1,)),
+        ({"set": {"atom": ["x", "y"]}, "members": ["x", "y"]}, 3, (3,)),
+        (PAIR, (4, False), (4, 0)),
+        ({"function": PAIR, "domain": [1, 2]}, ((4, False), (5, True)), (4, 0, 5, 1)),
+        ({"sequence": SMALL, "capacity": 3}, (2, (4, 5, None)), (2, 4, 5, 0)),
+        (UNION, ("idle",), (1, 0, 0)),
+        (UNION, ("asked", 3, "y"), (0, 3, 1)),
+    ],
+)
+def test_cells_of_a_key(what: object, key: object, cells: tuple[int, ...]) -> None:
+    assert width_of(what) == len(cells)
+    assert encoder(what)(key) == cells
+    assert encoder(what)(None) == (0,) * len(cells)
+
+
+@pytest.mark.parametrize("number", [-2, 6])
+def test_a_number_outside_its_bounds_is_no_value_of_a_trace(number: int) -> None:
+    with pytest.raises(CapacityExceeded, match=rf"{number} is not in -1\.\.5"):
+        encoder(SMALL)(number)
+
+
+def test_wide_values_are_looked_at_part_by_part() -> None:
+    wide = {"record": {"many": {"function": PAIR, "domain": list(range(20))}, "one": SMALL}}
+    kind = kind_of(wide)
+    assert isinstance(kind, Parts)
+    key = (tuple((number % 6, False) for number in range(20)), 5)
+    assert kind.all_cells(key) == encoder(wide)(key)
+    assert isinstance(kind_of(PAIR), Leaf)
+    sequence = {"sequence": {"function": SMALL, "domain": list(range(30))}, "capacity": 2}
+    item = tuple(number % 6 for number in range(30))
+    assert kind_of(sequence).all_cells((1, (item, (0,) * 30))) == encoder(sequence)((1, (item, None)))
