@@ -58,6 +58,14 @@ class MetadataLog:
         self.change_offsets: list[int] = []
         self.end_offset = 0
 
+    def copy(self) -> MetadataLog:
+        """Another log with the same records."""
+        log = MetadataLog()
+        log.records, log.ends = self.records[:], self.ends[:]
+        log.partition_changes, log.change_offsets = self.partition_changes[:], self.change_offsets[:]
+        log.end_offset = self.end_offset
+        return log
+
     def append(self, batch: Sequence[Record]) -> None:
         """Commit records as one batch."""
         for offset, record in enumerate(batch, self.end_offset):

@@ -80,6 +80,7 @@ class ReplicationControl:
 
     __slots__ = (
         "_effective_min_isr",
+        "_registering",
         "_replicas",
         "_rules",
         "changed",
@@ -95,6 +96,7 @@ class ReplicationControl:
         self._rules = rules
         self.partition = PartitionChangeRecord(None, -1, 0, frozenset(), frozenset())
         self.registrations: dict[BrokerId, BrokerRegistration] = {}
+        self._registering: list[BrokerId] = []  # in the batch that is being replayed
         self.last_contact_ms: dict[BrokerId, int] = {}
         self.end_offset = 0
         self.changed = PARTITION | REGISTRATIONS
@@ -257,12 +259,19 @@ class ReplicationControl:
 
     def end_batch(self, end_offset: int) -> None:
         """The batch that was replayed ends at this offset of the metadata log; registrations in it count from there."""
-        for broker, registration in self.registrations.items():
-            if registration.offset < 0:
-                self.registrations[broker] = BrokerRegistration(
-                    registration.broker_epoch, registration.fenced, registration.in_controlled_shutdown, end_offset
-                )
+        for broker in self._registering:
+            registration = self.registrations[broker]
+            self.registrations[broker] = BrokerRegistration(
+                registration.broker_epoch, registration.fenced, registration.in_controlled_shutdown, end_offset
+            )
+        self._registering.clear()
         self.end_offset = end_offset
+
+    def load(self, other: ReplicationControl) -> None:
+        """Begin where the replay of another controller stands (a snapshot)."""
+        self.partition = other.partition
+        self.registrations = other.registrations.copy()
+        self.end_offset = other.end_offset
 
     def _replay_partition_change(self, record: PartitionChangeRecord) -> None:
         self.partition = record
@@ -270,6 +279,7 @@ class ReplicationControl:
 
     def _replay_registration(self, record: RegisterBrokerRecord) -> None:
         self.registrations[record.broker_id] = BrokerRegistration(record.broker_epoch, True, False, -1)
+        self._registering.append(record.broker_id)
         self.changed |= REGISTRATIONS
 
     def _replay_registration_change(self, record: BrokerRegistrationChangeRecord) -> None:

@@ -86,13 +86,18 @@ class Recorder(Protocol):
 
 
 @cache
-def first_records(count: int, leader: BrokerId) -> tuple[Record, ...]:
-    """The metadata with which a cluster of `count` brokers begins."""
-    return (
-        PartitionChangeRecord(leader, 0, 1, frozenset(range(count)), frozenset()),
-        *[RegisterBrokerRecord(broker, 1) for broker in range(count)],
-        *[BrokerRegistrationChangeRecord(broker, 1, False, False) for broker in range(count)],
-    )
+def first_metadata(count: int, leader: BrokerId) -> tuple[MetadataLog, ReplicationControl]:
+    """The metadata with which clusters of `count` brokers begin, and a controller that has replayed it; each begins
+    with copies."""
+    records: list[Record] = [PartitionChangeRecord(leader, 0, 1, frozenset(range(count)), frozenset())]
+    records += [RegisterBrokerRecord(broker, 1) for broker in range(count)]
+    records += [BrokerRegistrationChangeRecord(broker, 1, False, False) for broker in range(count)]
+    metadata, control = MetadataLog(), ReplicationControl(tuple(range(count)), 1, Rules())
+    metadata.append(records)
+    for record in records:
+        control.replay(record)
+    control.end_batch(metadata.end_offset)
+    return metadata, control
 
 
 class ClusterState:
@@ -121,14 +126,15 @@ class ClusterState:
         self.now = 0
         self.replicas = tuple(range(count))
         self.network = Network(count)
-        self.metadata = MetadataLog()
+        metadata, control = first_metadata(count, first_leader)
+        self.metadata = metadata.copy()
         self.control = ReplicationControl(self.replicas, config.min_insync_replicas, rules)
+        self.control.load(control)
         self.answers = Answers()
         self.hosts = [Host(broker_id) for broker_id in self.replicas]
         self._bootstrap(first_leader)
 
     def _bootstrap(self, first_leader: BrokerId) -> None:
-        self._commit(ControllerResult(first_records(self.count, first_leader)))
         end = self.metadata.end_offset
         delta = self.metadata.delta(0, end)
         for broker_id, host in enumerate(self.hosts):
