@@ -38,10 +38,7 @@ ZIGZAG = Zigzags()
 
 Difference = tuple[int, int, bytes, int]
 """What leads from one tuple of cells to another: how many differ, the first that does, the bytes from its value on, and
-the cell behind the last one. Cells are numbered in the whole state."""
-
-
-NO_DIFFERENCE: Difference = (0, 0, b"", 0)
+the cell behind the last one. Cells are numbered from where the comparison says."""
 
 MOST_DIFFERENCES = 50_000
 """So many differences of one kind are kept before they are forgotten."""
