@@ -1,0 +1,120 @@
+----------------------- MODULE ConsumerGroupLiveness -----------------------
+(***************************************************************************)
+(* That a group of KIP-848 comes to rest. Faults are counted and end; time *)
+(* -outs happen only when what they wait for will not come. What is fair   *)
+(* stands in Fairness, and nothing else is. The assignor needs no balance: *)
+(* the target assignment changes only when the group epoch does.           *)
+(*                                                                         *)
+(* Everything else that a consumer or coordinator may do is left out:      *)
+(* nobody subscribes anew, and nothing is read or committed.               *)
+(***************************************************************************)
+EXTENDS ConsumerGroup848Properties
+
+CONSTANTS
+    MaxFaults,     \* crashes, lost requests and fail-overs, all together
+    Faults,        \* which kinds of them
+    Hurried,       \* does the network hurry? (Then nothing happens while a message is under way, but its delivery or loss.)
+    Unfair         \* kinds of helpful steps that are not fair: what then goes wrong shows that the fairness is needed
+
+VARIABLES
+    faults,        \* how many there were
+    started,       \* the consumers that have been started
+    tick           \* flips with each step that is fair
+
+liveVars == <<vars, faults, started, tick>>
+
+-----------------------------------------------------------------------------
+(* Steps that help *)
+
+Alive(m) == \E c \in Clients : consumer[c].running /\ consumer[c].member = m
+
+Delivery ==
+    \/ \E b \in Brokers, c \in Clients : RejectHeartbeat(b, c, FALSE)
+    \/ \E b \in Brokers, c \in Clients : HandleHeartbeat(b, c, FALSE)
+    \/ \E b \in Brokers, c \in Clients, given \in [Partitions -> MemberOrNone] : AssignOnHeartbeat(b, c, FALSE, given)
+    \/ \E c \in Clients : ReceiveHeartbeat(c)
+
+\* The rebalance listener is called, and returns.
+Listener == \E c \in Clients : Reconcile(c) \/ FinishReconciliation(c)
+
+\* c's heartbeat would say something new to the coordinator in office, or be answered so.
+Tells(c) ==
+    LET b       == office.broker
+        me      == consumer[c]
+        member  == Coordinator.members[me.member]
+        request == [type |-> "heartbeat", broker |-> b, member |-> me.member, memberEpoch |-> me.memberEpoch, full |-> FALSE, tells |-> FALSE,
+                    subscription |-> {}, reports |-> FALSE, owned |-> {}] IN
+    IF ~me.running THEN FALSE
+    ELSE IF me.memberEpoch = 0 \/ me.unreported \/ me.full THEN TRUE
+    ELSE IF HeartbeatError(b, c, request) # "NONE" \/ Coordinator.groupEpoch > Coordinator.assignmentEpoch THEN TRUE
+    ELSE Reconciled(b, member, Coordinator.target[me.member], Coordinator.assignmentEpoch, request) # member
+
+Heartbeats == \E c \in Clients : Tells(c) /\ SendHeartbeat(c, office.broker)
+
+Commits == CommitEntry(office.broker)
+
+\* Sessions end of members that no process holds.
+Sessions == \E b \in Brokers, m \in MemberIds : ~Alive(m) /\ ExpireSession(b, m)
+
+Quiet == Hurried => \A c \in Clients : heartbeatRpc[c].type \in {"idle", "waiting"}
+
+\* The helpful steps of these kinds.
+Steps(kinds) ==
+    \/ "delivery" \in kinds /\ Delivery
+    \/ "listener" \in kinds /\ Quiet /\ Listener
+    \/ "heartbeats" \in kinds /\ Quiet /\ Heartbeats
+    \/ "commits" \in kinds /\ Quiet /\ Commits
+    \/ "sessions" \in kinds /\ Quiet /\ Sessions
+    \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Resign(b)
+Kinds == {"delivery", "listener", "heartbeats", "commits", "sessions", "resign"}
+
+\* Some step of these kinds is possible. (ENABLED Steps(kinds), by hand: TLC evaluates an ENABLED without remembering what a LET is.)
+Possible(kinds) ==
+    \/ "delivery" \in kinds /\ \E c \in Clients : heartbeatRpc[c].type \in {"heartbeat", "answered"}
+    \/ "listener" \in kinds /\ Quiet /\ \E c \in Clients : consumer[c].running /\ (consumer[c].reconciling \/ consumer[c].state = "RECONCILING")
+    \/ "heartbeats" \in kinds /\ Quiet /\ \E c \in Clients : heartbeatRpc[c].type = "idle" /\ Tells(c)
+    \/ "commits" \in kinds /\ Quiet /\ appended[office.broker] # <<>>
+    \/ "sessions" \in kinds /\ Quiet /\ \E b \in Brokers : Serving(b) /\ \E m \in Present(group[b]) : ~Alive(m)
+    \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Serving(b) /\ ~Acting(b)
+
+-----------------------------------------------------------------------------
+(* Steps that do not *)
+
+Fault ==
+    \/ \E c \in Clients : "crash" \in Faults /\ CrashConsumer(c)
+    \/ \E c \in Clients : "lose" \in Faults /\ LoseHeartbeat(c)
+    \/ \E b \in Brokers : "fail-over" \in Faults /\ \E keep \in 0..MaxAppended : BecomeCoordinator(b, keep)
+    \/ \E c \in started : "restart" \in Faults /\ StartConsumer(c)
+
+Start(c) == c \notin started /\ StartConsumer(c) /\ started' = started \cup {c}
+
+LiveInit == Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ tick = FALSE
+LiveNext ==
+    \/ Steps(Kinds \ Unfair) /\ tick' = ~tick /\ UNCHANGED <<faults, started>>
+    \/ Steps(Unfair) /\ UNCHANGED <<faults, started, tick>>
+    \/ Quiet /\ (\E c \in Clients : Start(c)) /\ UNCHANGED <<faults, tick>>
+    \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1 /\ UNCHANGED <<started, tick>>
+
+\* Weak fairness of the steps that are fair.
+Fairness == []<>~Possible(Kinds \ Unfair) \/ ([]<>tick /\ []<>~tick)
+
+LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ Fairness
+
+-----------------------------------------------------------------------------
+(* What happens in the end *)
+
+\* Every group epoch is assigned, if anybody is left.
+AssigningEnds == Coordinator.groupEpoch > Coordinator.assignmentEpoch ~> Coordinator.groupEpoch = Coordinator.assignmentEpoch
+
+\* A member does not revoke, nor wait for what others hold, for ever.
+ReconcilingEnds ==
+    \A m \in MemberIds :
+        (m \in Present(Coordinator) /\ Coordinator.members[m].state # "STABLE")
+            ~> (m \notin Present(Coordinator) \/ Coordinator.members[m].state = "STABLE")
+
+\* Members that no process holds go.
+DeadGo == \A m \in MemberIds : (m \in Present(Coordinator) /\ ~Alive(m)) ~> (m \notin Present(Coordinator) \/ Alive(m))
+
+\* In the end membership is what runs, and all is owned.
+Converges == <>[](QuiescentGroupSettled /\ QuiescentAllOwned)
+=============================================================================
