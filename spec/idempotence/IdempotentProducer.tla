@@ -193,11 +193,11 @@ StateOutlivesRetries(p, pid) ==
 StateFollowsTruncation(p, keep) == keep < Len(log[p])
 
 \* This project's find; Kafka 4.x lacks it. Without it a snapshot holds the last batch of a producer only, and a leader that
-\* starts from one refuses the retries of the others, as if it had remembered one (row 112).
+\* starts from one refuses the retries of the others, as if it had remembered one (CAND-7, row 112).
 SnapshotKeepsWindow(before) == before > 1
 
 \* This project's find; Kafka 4.x lacks it. Without it a batch that may be in the log, or may still get there by an older
-\* request, gets a sequence of the new epoch and is written twice (row 113).
+\* request, gets a sequence of the new epoch and is written twice (CAND-8, row 113).
 ResequenceOnlyRefused(c, p) ==
     \A i \in 1..Len(sender[c][p].batches) : ~sender[c][p].batches[i].sent /\ ~sender[c][p].batches[i].doubt
 
@@ -212,11 +212,12 @@ RestartSequencePerPartition(c, p) == sender[c][p].epoch # producer[c].epoch
 ExpiredKeepsSequence(s) == Len(s.batches) = 1
 
 \* This project's find; Kafka 4.x lacks it. Without it batches before and behind the wrap-around are in flight together: at a
-\* bump those behind it come first, being lower; and who knows nothing of the producer takes this 0 for a first batch (row 114).
+\* bump those behind it come first, being lower; and who knows nothing of the producer takes this 0 for a first batch
+\* (CAND-9, row 114).
 DrainBeforeWrap(s, sequence) == sequence = 0 => s.batches = <<>>
 
 \* This project's find; Kafka 4.x lacks it. Without it later batches are acknowledged and others sent while the first is still
-\* in doubt; the leader remembers those, and refuses the retry of the first, which it has (row 115).
+\* in doubt; the leader remembers those, and refuses the retry of the first, which it has (CAND-11, row 115).
 SpanWithinWindow(s) == s.batches # <<>> => Ahead(s.batches[1].sequence, s.next) < Window
 
 Rules == {"RecognizeDuplicate", "InSequence", "RememberWindow", "FirstSequenceIsZero", "NewEpochStartsAtZero",
@@ -483,7 +484,7 @@ BumpEpoch(c) ==
 -----------------------------------------------------------------------------
 (* The leader's actions *)
 
-\* AppendBatch   who: leader   code: log/producer_state.py
+\* AppendBatch   who: leader   code: idempotence/partition.py (append_batch)
 AppendBatch(b, c, p) ==
     LET i == NextAt(b, c, p)
         r == AtBroker(b, c, p) IN
@@ -497,7 +498,7 @@ AppendBatch(b, c, p) ==
     /\ UNCHANGED <<leader, highWatermark, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
-\* AnswerDuplicate   who: leader   code: log/producer_state.py
+\* AnswerDuplicate   who: leader   code: idempotence/partition.py (append_batch)
 \* The batch is in the log: its old offset is the answer, once it is committed.
 AnswerDuplicate(b, c, p) ==
     LET i      == NextAt(b, c, p)
@@ -513,7 +514,7 @@ AnswerDuplicate(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
-\* RejectBatch   who: leader, or who was asked in its place   code: log/producer_state.py
+\* RejectBatch   who: leader, or who was asked in its place   code: idempotence/partition.py (append_batch)
 RejectBatch(b, c, p) ==
     LET i == NextAt(b, c, p)
         r == AtBroker(b, c, p) IN
@@ -526,7 +527,7 @@ RejectBatch(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
-\* FailAppend   who: leader   code: log/producer_state.py
+\* FailAppend   who: leader   code: idempotence/partition.py
 \* The batch is in order, and cannot be appended: too few replicas are in sync.
 FailAppend(b, c, p) ==
     LET i == NextAt(b, c, p)
@@ -540,7 +541,7 @@ FailAppend(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
-\* AppendLate   who: leader   code: log/producer_state.py
+\* AppendLate   who: leader   code: idempotence/partition.py (append_batch)
 \* A request arrives whose connection is gone. The leader does not know that.
 AppendLate(c, p) ==
     LET r == late[c][p][1] IN
@@ -554,7 +555,7 @@ AppendLate(c, p) ==
     /\ UNCHANGED <<leader, highWatermark, issued, producer, sender, wire>>
     /\ UNCHANGED acked
 
-\* DropLate   who: network, or a broker that refuses it   code: sim/
+\* DropLate   who: network, or a broker that refuses it   code: sim/idempotence/cluster.py
 DropLate(c, p) ==
     \* enabled when
     /\ late[c][p] # <<>>
@@ -563,7 +564,7 @@ DropLate(c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, wire>>
     /\ UNCHANGED acked
 
-\* CompleteProduce   who: leader   code: log/producer_state.py
+\* CompleteProduce   who: leader   code: sim/idempotence/cluster.py (handle)
 \* acks=all: the answer waits until the batch is committed.
 CompleteProduce(b, c, p) ==
     LET i == NextAt(b, c, p) IN
@@ -575,7 +576,7 @@ CompleteProduce(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
-\* AdvanceHighWatermark   who: leader   code: log/log.py
+\* AdvanceHighWatermark   who: leader   code: idempotence/partition.py
 \* The replicas have the batches below the offset.
 AdvanceHighWatermark(p, offset) ==
     \* enabled when
@@ -585,7 +586,7 @@ AdvanceHighWatermark(p, offset) ==
     /\ UNCHANGED <<leader, log, entry, issued, producer, sender, wire, late>>
     /\ UNCHANGED acked
 
-\* ExpireProducer   who: leader   code: log/producer_state.py
+\* ExpireProducer   who: leader   code: idempotence/partition.py
 \* producer.id.expiration.ms: nothing was heard of the producer for long.
 ExpireProducer(p, pid) ==
     \* enabled when
@@ -596,7 +597,7 @@ ExpireProducer(p, pid) ==
     /\ UNCHANGED <<leader, log, highWatermark, issued, producer, sender, wire, late>>
     /\ UNCHANGED acked
 
-\* ElectLeader   who: controller   code: log/producer_state.py
+\* ElectLeader   who: controller   code: idempotence/partition.py
 \* b leads (perhaps the same broker, started again). It has what is committed and `keep` batches in all, and has loaded its
 \* producer state from a snapshot taken at some offset. Who waits is told that the old leader leads no more.
 ElectLeader(p, b, keep, snapshot) ==
@@ -617,7 +618,7 @@ ElectLeader(p, b, keep, snapshot) ==
 -----------------------------------------------------------------------------
 (* Faults *)
 
-\* Disconnect   who: network   code: sim/
+\* Disconnect   who: network   code: sim/idempotence/cluster.py
 \* A connection breaks, or the producer gives up on it (request.timeout.ms). Its replies are lost; of its requests that were
 \* not handled the broker may yet read the first `keep`. The batches are retried.
 Disconnect(c, p, b, keep) ==
@@ -637,7 +638,7 @@ Disconnect(c, p, b, keep) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer>>
     /\ UNCHANGED acked
 
-\* CrashProducer   who: the nemesis   code: sim/
+\* CrashProducer   who: the nemesis   code: sim/idempotence/cluster.py
 \* The process ends, with all that it knew; another will have an id of its own.
 CrashProducer(c) ==
     \* enabled when

@@ -72,13 +72,13 @@ def state_follows_truncation(keep: int, end_offset: int) -> bool:
 
 def snapshot_keeps_window(batches: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: a snapshot holds all that is remembered of a producer. Without it it
-    holds the last batch, and whoever starts from it refuses the retries of the others (row 112)."""
+    holds the last batch, and whoever starts from it refuses the retries of the others (CAND-7, row 112)."""
     return batches > 1
 
 
 def resequence_only_refused(in_doubt: bool) -> bool:
     """This project's repair; Kafka 4.x lacks it: a batch that may be in the log gets no sequence of a new epoch.
-    Without it it is written twice (row 113)."""
+    Without it it is written twice (CAND-8, row 113)."""
     return not in_doubt
 
 
@@ -102,13 +102,13 @@ def expired_keeps_sequence(in_flight: int) -> bool:
 
 def drain_before_wrap(sequence: int, in_flight: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: where sequences wrap around nothing is in flight. Without it batches
-    behind 0 count as those before it (row 114)."""
+    behind 0 count as those before it (CAND-9, row 114)."""
     return sequence != 0 or in_flight == 0
 
 
 def span_within_window(span: int, window: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: no batch is sent that pushes the first in flight out of what a leader
-    remembers. Without it the retry of the first is refused, though it is written (row 115)."""
+    remembers. Without it the retry of the first is refused, though it is written (CAND-11, row 115)."""
     return span < window
 
 
