@@ -21,7 +21,7 @@ class Replayed:
     whose event may have done something.
 
     `FAULTS`: events that may have changed something although the run recorded nothing; `TICK`: the unit in which the
-    clock goes on between events, in milliseconds, as in the run's own `_chaos`.
+    clock goes on between events, in milliseconds, as in the run's own `_chaos` (0: it has none).
     """
 
     FAULTS: ClassVar[frozenset[str]] = frozenset()
@@ -43,7 +43,8 @@ class Replayed:
         for number, word in enumerate(self.words):
             if recorder.records > steps:
                 return
-            cluster.now += self.TICK * (1 + (word >> 40 & 7))
+            if self.TICK:
+                cluster.now += self.TICK * (1 + (word >> 40 & 7))
             if number in self.kept:
                 before = recorder.records
                 getattr(self, kinds[word & 255])(word >> 8)
