@@ -91,8 +91,11 @@ def _item(exchange: Exchange) -> Key:
     return "request", exchange.broker, exchange.request, "", 0
 
 
+_NOTHING = [(None,) * count for count in range(64)]
+
+
 def _padded(items: Sequence[Key], capacity: int, what: str) -> Key:
     """How many, and each; None behind them."""
     if len(items) > capacity:
         raise CapacityExceeded(what)
-    return len(items), (*items, *[None] * (capacity - len(items)))
+    return len(items), (*items, *_NOTHING[capacity - len(items)])

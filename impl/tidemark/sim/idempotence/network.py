@@ -39,11 +39,17 @@ class Connections:
 
     def next_at(self, broker: Broker) -> Exchange | None:
         """What a broker handles next."""
-        return next((one for one in self.wire if one.broker == broker and one.response is None), None)
+        for one in self.wire:
+            if one.broker == broker and one.response is None:
+                return one
+        return None
 
     def next_from(self, broker: Broker) -> Exchange | None:
         """The oldest exchange with a broker."""
-        return next((one for one in self.wire if one.broker == broker), None)
+        for one in self.wire:
+            if one.broker == broker:
+                return one
+        return None
 
     def depose(self) -> None:
         """The leader leads no more: it tells who waits."""

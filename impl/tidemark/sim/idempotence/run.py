@@ -61,6 +61,9 @@ class ProducerRun:
         self.cluster = ProducerCluster(self._clients, leaders, simulator.rules, simulator.config)
         self.recorder = ProducerRecorder(simulator.plan, self.cluster, Abstraction(table))
         self.cluster.recorder = self.recorder
+        self._orders = [
+            [(first + step) % self._brokers for step in range(self._brokers)] for first in range(self._brokers)
+        ]
         self._heals = first >> 24 & 255 < self.profile.heals
         self._busy = (first >> 32) % self._clients
 
@@ -113,29 +116,34 @@ class ProducerRun:
         """Whether the trace has room for one more batch, and no request is older than sequences are unique: the
         specification assumes that of the network (EnvironmentRequestsAreRecent)."""
         table, cluster = self.table, self.cluster
-        sequences = cluster.producers[client].partitions[topic]
-        connection = cluster.connections[client][topic]
-        pending = sum(len(producer.partitions[topic].in_flight) for producer in cluster.producers)
-        pending += sum(len(connections[topic].late) for connections in cluster.connections)
-        if sequences.created >= table.max_number - ROOM or len(connection.wire) >= table.max_wire - 1:
+        producer, connection = cluster.producers[client], cluster.connections[client][topic]
+        created = producer.partitions[topic].created
+        if created >= table.max_number - ROOM or len(connection.wire) >= table.max_wire - 1:
             return False
-        if len(cluster.partitions[topic].log) + pending >= table.max_log - ROOM:
+        room = table.max_log - ROOM - len(cluster.partitions[topic].log)
+        for other, connections in zip(cluster.producers, cluster.connections, strict=True):
+            room -= len(other.partitions[topic].in_flight) + len(connections[topic].late)
+        if room <= 0:
             return False
-        pid = cluster.producers[client].producer_id
-        requests = [one.request for one in connection.wire] + [one.request for one in connection.late]
-        oldest = min((one.payload for one in requests if one.producer_id == pid), default=sequences.created)
-        return sequences.created + 1 - oldest < table.max_sequence
+        recent = created + 1 - table.max_sequence
+        pid = producer.producer_id
+        for waiting in (connection.wire, connection.late):
+            for one in waiting:
+                if one.request.payload <= recent and one.request.producer_id == pid:
+                    return False
+        return True
 
     # --- events -----------------------------------------------------------------------------------------------------
 
     def send(self, word: int) -> bool:
         """A producer drains a batch."""
         client, topic = self._pair(word)
-        if not self.cluster.producers[client].producer_id:
+        producer = self.cluster.producers[client]
+        if not producer.producer_id:
             return self.cluster.get_producer_id(client)
-        return self._has_room(client, topic) and self.cluster.send_batch(
-            client, topic, self._broker_for(topic, word >> 16)
-        )
+        if not producer.ready(topic) or not self._has_room(client, topic):
+            return False
+        return self.cluster.send_batch(client, topic, self._broker_for(topic, word >> 16))
 
     def resend(self, word: int) -> bool:
         """A producer sends a batch again."""
@@ -147,7 +155,10 @@ class ProducerRun:
     def handle(self, word: int) -> bool:
         """A broker handles a request."""
         client, topic = self._pair(word)
-        return any(self.cluster.handle((word + step) % self._brokers, client, topic) for step in range(self._brokers))
+        if not self.cluster.connections[client][topic].wire:
+            return False
+        handle = self.cluster.handle
+        return any(handle(broker, client, topic) for broker in self._orders[word % self._brokers])
 
     def fail(self, word: int) -> bool:
         """A broker has too few replicas in sync."""
@@ -157,7 +168,10 @@ class ProducerRun:
     def receive(self, word: int) -> bool:
         """A reply arrives."""
         client, topic = self._pair(word)
-        return any(self.cluster.receive((word + step) % self._brokers, client, topic) for step in range(self._brokers))
+        if not self.cluster.connections[client][topic].wire:
+            return False
+        receive = self.cluster.receive
+        return any(receive(broker, client, topic) for broker in self._orders[word % self._brokers])
 
     def commit(self, word: int) -> bool:
         """The replicas have some more."""
