@@ -15,10 +15,10 @@ CONSTANTS
     UnderWay,     \* requests, markers and replies under way, all together
     LateOnes,     \* of those that nobody waits for
     LastOffset,   \* the highest offset that is committed
-    LastProducerEpoch, \* the highest epoch in which a transaction begins
+    Transactions, \* transactions that a producer may begin
     LastGeneration, \* the highest generation
     FirstBrokers, \* who may be the first coordinator
-    Families      \* what goes on: "fetch", "group", "plain", "transactions"
+    Families      \* what goes on: "faults", "fetch", "group", "plain", "transactions"
 
 Bounds ==
     /\ office.epoch = 1 => office.broker \in FirstBrokers
@@ -33,11 +33,12 @@ Bounds ==
     /\ Cardinality({t \in Producers : late[t].type # "idle"}) + Cardinality({t \in Producers : lateMarker[t].type # "idle"})
             <= LateOnes
     /\ \A t \in Producers :
-        /\ transaction[t].epoch <= LastProducerEpoch
+        /\ transaction[t].epoch + (IF transaction[t].phase = "ongoing" THEN 1 ELSE 0) <= Transactions
+        /\ "faults" \in Families \/ ~transaction[t].failed
         /\ "transactions" \in Families \/ transaction[t].phase = "idle"
         /\ IF txnRpc[t].type = "request"
            THEN txnRpc[t].offset <= LastOffset /\ txnRpc[t].generation \in {-1, 1} ELSE TRUE
     /\ "fetch" \in Families \/ fetch.type = "idle"
     /\ "group" \in Families \/ \A b \in Brokers : Written(b).group.generation = 0
-    /\ "plain" \in Families \/ \A b \in Brokers : \A p \in Partitions : Written(b).offsets[p].offset < 0
+    /\ "plain" \in Families \/ \A b \in Brokers : \A i \in 1..Len(appended[b]) : appended[b][i].type # "commit"
 =============================================================================
