@@ -264,30 +264,30 @@ KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "Co
 \* Is the revocation of these partitions acknowledged by this heartbeat?
 Acknowledged(request, revoked) == Has("AwaitRevocation") => AwaitRevocation(request, revoked)
 
-\* The member one step closer to its target: what it must give up first, or else what it gets of what is released.
-Approached(b, member, target, targetEpoch, request, from) ==
-    LET held    == PartitionsOf(member.assigned)
+\* What a heartbeat makes of the member (CurrentAssignmentBuilder): nothing, if it is where it should be or has not acknowledged;
+\* else it comes one step closer to its target: what it must give up first, or else what it gets of what is released.
+Reconciled(b, member, target, targetEpoch, request) ==
+    LET stays   == \/ member.state = "STABLE" /\ member.memberEpoch = targetEpoch
+                   \/ member.state = "UNREVOKED_PARTITIONS" /\ ~Acknowledged(request, PartitionsOf(member.revoking))
+        held    == PartitionsOf(member.assigned)
         kept    == held \cap target
         revoked == held \ target
+        revokes == revoked # {} /\ ~Acknowledged(request, revoked)
         ready   == {p \in target \ kept : Has("AssignReleased") => AssignReleased(b, member, p)}
         waits   == ~(target \subseteq kept \cup ready)
-    IN  IF revoked # {} /\ ~Acknowledged(request, revoked)
-        THEN [member EXCEPT !.state = "UNREVOKED_PARTITIONS", !.memberEpoch = from, !.previousMemberEpoch = member.memberEpoch,
-                            !.assigned = [p \in Partitions |-> IF p \in kept THEN member.assigned[p] ELSE -1],
-                            !.revoking = [p \in Partitions |-> IF p \in revoked THEN member.assigned[p] ELSE -1]]
-        ELSE [member EXCEPT !.state = IF waits THEN "UNRELEASED_PARTITIONS" ELSE "STABLE",
-                            !.memberEpoch = targetEpoch, !.previousMemberEpoch = member.memberEpoch,
-                            !.assigned = [p \in Partitions |-> IF p \in kept THEN member.assigned[p]
-                                                               ELSE IF p \in ready THEN targetEpoch ELSE -1],
-                            !.revoking = Nothing]
-
-\* What a heartbeat makes of the member (CurrentAssignmentBuilder).
-Reconciled(b, member, target, targetEpoch, request) ==
-    CASE member.state = "STABLE" /\ member.memberEpoch = targetEpoch -> member
-      [] member.state = "UNREVOKED_PARTITIONS" /\ ~Acknowledged(request, PartitionsOf(member.revoking)) -> member
-      [] OTHER -> Approached(b, member, target, targetEpoch, request,
-                             IF Has("AcknowledgedRevocationEndsEpoch") /\ AcknowledgedRevocationEndsEpoch(member)
-                             THEN member.memberEpoch + 1 ELSE member.memberEpoch)
+        ends    == Has("AcknowledgedRevocationEndsEpoch") /\ AcknowledgedRevocationEndsEpoch(member)
+    IN  [present |-> member.present, static |-> member.static, subscription |-> member.subscription,
+         memberEpoch |-> IF stays THEN member.memberEpoch
+                         ELSE IF ~revokes THEN targetEpoch
+                         ELSE IF ends THEN member.memberEpoch + 1 ELSE member.memberEpoch,
+         previousMemberEpoch |-> IF stays THEN member.previousMemberEpoch ELSE member.memberEpoch,
+         state |-> IF stays THEN member.state
+                   ELSE IF revokes THEN "UNREVOKED_PARTITIONS"
+                   ELSE IF waits THEN "UNRELEASED_PARTITIONS" ELSE "STABLE",
+         assigned |-> [p \in Partitions |-> IF stays \/ p \in kept THEN member.assigned[p]
+                                            ELSE IF ~revokes /\ p \in ready THEN targetEpoch ELSE -1],
+         revoking |-> [p \in Partitions |-> IF stays THEN member.revoking[p]
+                                            ELSE IF revokes /\ p \in revoked THEN member.assigned[p] ELSE -1]]
 
 \* The partitions that exist and that one of these members subscribes to.
 Subscribed(members) == {p \in partitions : \E m \in MemberIds : members[m].present /\ p \in members[m].subscription}
@@ -643,11 +643,13 @@ Replaced(g, c, request) == IF c \in Static /\ request.memberEpoch = 0 /\ Instanc
 
 \* The member as the handler finds it: new, a successor that takes over what the instance holds, or known.
 Found(g, c, request) ==
-    LET known == IF Replaced(g, c, request) # 0 THEN g.members[Replaced(g, c, request)] ELSE g.members[Sender(g, c, request)]
-    IN  IF ~known.present THEN [NoMember EXCEPT !.present = TRUE, !.static = (c \in Static)]
-        ELSE IF Replaced(g, c, request) # 0 \/ known.memberEpoch = -2
-        THEN [known EXCEPT !.memberEpoch = 0, !.previousMemberEpoch = 0]
-        ELSE known
+    LET replaced == Replaced(g, c, request)
+        known    == g.members[IF replaced # 0 THEN replaced ELSE Sender(g, c, request)]
+        back     == replaced # 0 \/ known.memberEpoch = -2
+    IN  [present |-> TRUE, static |-> (c \in Static), subscription |-> known.subscription,
+         memberEpoch |-> IF back THEN 0 ELSE known.memberEpoch,
+         previousMemberEpoch |-> IF back THEN 0 ELSE known.previousMemberEpoch,
+         state |-> known.state, assigned |-> known.assigned, revoking |-> known.revoking]
 \* With what the request says of its subscription.
 Heard(g, c, request) ==
     [Found(g, c, request) EXCEPT !.subscription = IF request.tells THEN request.subscription ELSE @]
