@@ -11,10 +11,13 @@ of the recorded run of `make check` (closing.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from tidemark.group.states import TRANSITIONS
+from tidemark.client import modern_membership
+from tidemark.group import states
+from tidemark.group.modern import states as modern_states
+from tidemark.group.transitions import E, S, Transition
 
 from tidemark_conformance.check import zoo
 from tidemark_conformance.errors import Unusable
@@ -105,15 +108,32 @@ def make_check() -> str:
 
 def group_states() -> str:
     """The state machine of a classic group, from the table that its coordinator runs by."""
-    edges = [(start.value, event.value, step.to.value, step.why) for (start, event), step in TRANSITIONS.items()]
+    return _machine(states.TRANSITIONS)
+
+
+def member_states() -> str:
+    """That of a member of a KIP-848 group, at its coordinator."""
+    return _machine(modern_states.TRANSITIONS)
+
+
+def consumer_states() -> str:
+    """That of a consumer of a KIP-848 group."""
+    return _machine(modern_membership.TRANSITIONS)
+
+
+def _machine(transitions: Mapping[tuple[S, E], Transition[S]]) -> str:
+    """A picture of a state machine, and its table."""
+    edges = [(start.value, event.value, step.to.value, step.why) for (start, event), step in transitions.items()]
     picture = [f"    {start} --> {to}: {event}" for start, event, to, _ in edges]
     rows = table(("state", "event", "next state", "why"), edges)
     return "\n".join(["```mermaid", "stateDiagram-v2", *picture, "```", "", rows])
 
 
 CHEAP: dict[str, Generator] = {
+    "consumer-states": consumer_states,
     "group-states": group_states,
     "make-check": make_check,
+    "member-states": member_states,
     "models": models,
     "zoo-rows": rows,
 }

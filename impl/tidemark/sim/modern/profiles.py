@@ -82,10 +82,32 @@ MOVES = GroupProfile(
 )
 """Partitions move from consumer to consumer, and rebalance listeners take their time."""
 
+LATE = GroupProfile(
+    "late",
+    {
+        "heartbeat": 120,
+        "reconcile": 40,
+        "offset": 50,
+        "poll": 30,
+        "commit_entry": 40,
+        "start": 14,
+        "subscribe": 10,
+        "add_partition": 3,
+        "expire": 4,
+        "leave": 6,
+        "crash": 2,
+        "repeat": 30,
+        "stray": 6,
+        "lose": 8,
+    },
+    heals=64,
+)
+"""Requests arrive twice, the second time late: commits above all, while their partitions move on."""
+
 PROFILES = {
     profile.name: profile
-    for profile in (CHAOS, FAIL_OVERS, RESTARTS, MOVES, GroupProfile("calm", CALM, heals=256, stale=0))
+    for profile in (CHAOS, FAIL_OVERS, RESTARTS, MOVES, LATE, GroupProfile("calm", CALM, heals=256, stale=0))
 }
 
-MIXES = {"mixed": ("chaos", "moves", "fail-overs", "chaos", "restarts", "moves")}
+MIXES = {"mixed": ("chaos", "moves", "fail-overs", "late", "restarts", "chaos", "late", "moves")}
 """Profiles that take others in turns, seed by seed."""

@@ -249,8 +249,12 @@ class ModernRun:
 
     def repeat(self, word: int) -> bool:
         """A request will arrive twice."""
-        client, cluster = word % self._clients, self.cluster
-        return cluster.repeat_heartbeat(client) if word & 0x100 else cluster.repeat_commit_request(client)
+        cluster = self.cluster
+        for step in range(self._clients):
+            client = (word + step) % self._clients
+            if cluster.repeat_heartbeat(client) if word & 0x100 else cluster.repeat_commit_request(client):
+                return True
+        return False
 
     def stray(self, word: int) -> bool:
         """A late request arrives."""

@@ -1,0 +1,238 @@
+"""The KIP-848 group: per property a state or a step in which exactly that is wrong.
+
+The good state is a group of epoch 2 at b1: member 1 is c1 and has p1, member 2 is s1, which is static and has p2 and
+p3. What is wrong with a coordinator's group alone is shown at b2, a deposed one that holds the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from falls import Fall, Table
+from falls_classic_group import ALL, record
+
+MEMBERS = 12
+
+
+def epochs(p1: int = -1, p2: int = -1, p3: int = -1) -> str:
+    """An epoch, or an offset, per partition."""
+    return f"(p1 :> {p1} @@ p2 :> {p2} @@ p3 :> {p3})"
+
+
+def all_members(absent: str, *there: str) -> str:
+    """The function from member ids, of which the first are there."""
+    return "<<" + ", ".join([*there, *[absent] * (MEMBERS - len(there))]) + ">>"
+
+
+NOTHING = epochs()
+NO_MEMBER = {
+    "present": "FALSE",
+    "static": "FALSE",
+    "subscription": "{}",
+    "memberEpoch": "0",
+    "previousMemberEpoch": "-1",
+    "state": '"STABLE"',
+    "assigned": NOTHING,
+    "revoking": NOTHING,
+}
+SETTLED = {**NO_MEMBER, "present": "TRUE", "subscription": ALL, "memberEpoch": "2", "previousMemberEpoch": "1"}
+M1 = record({**SETTLED, "assigned": epochs(p1=2)})
+M2 = record({**SETTLED, "static": "TRUE", "assigned": epochs(p2=2, p3=2)})
+ABSENT = record(NO_MEMBER)
+NO_TARGET = all_members("{}")
+EMPTY = {
+    "groupEpoch": "0",
+    "assignmentEpoch": "0",
+    "metadata": "{}",
+    "target": NO_TARGET,
+    "members": all_members(ABSENT),
+}
+EPOCHS = {
+    "groupEpoch": "2",
+    "assignmentEpoch": "2",
+    "metadata": ALL,
+    "target": all_members("{}", "{p1}", "{p2, p3}"),
+}
+GROUP = {**EPOCHS, "members": all_members(ABSENT, M1, M2)}
+
+
+def stable(member: int, owned: str) -> str:
+    """A consumer in epoch 2."""
+    return record(
+        {
+            "running": "TRUE",
+            "state": '"STABLE"',
+            "member": str(member),
+            "memberEpoch": "2",
+            "subscription": ALL,
+            "told": ALL,
+            "full": "FALSE",
+            "unreported": "FALSE",
+            "owned": owned,
+            "target": owned,
+            "reconciling": "FALSE",
+            "resolved": "{}",
+        }
+    )
+
+
+GOOD = {
+    "office": record({"broker": "b1", "epoch": "1"}),
+    "epoch[b1]": "1",
+    "epoch[b2]": "0",
+    "group[b1]": record(GROUP),
+    "group[b2]": record(EMPTY),
+    "partitionEpoch[b1]": epochs(2, 2, 2),
+    "storedGroup": record(GROUP),
+    "issued": "2",
+    "consumer[c1]": stable(1, "{p1}"),
+    "consumer[s1]": stable(2, "{p2, p3}"),
+    "partitions": ALL,
+}
+DEPOSED = {
+    **GOOD,
+    "office": record({"broker": "b1", "epoch": "2"}),
+    "epoch[b1]": "2",
+    "epoch[b2]": "1",
+    "group[b2]": record({**GROUP, "members": all_members(ABSENT, M1.replace("STABLE", "UNRELEASED_PARTITIONS"), M2)}),
+    "partitionEpoch[b2]": epochs(2, 2, 2),
+}
+"""b2 was the coordinator; member 1 waits for something there, so that what it has need not be its target."""
+
+WRITES_M1 = record({"type": '"group"', **EPOCHS, "removed": "0", "member": "1", "value": M1})
+OFFSETS = record({"type": '"offsets"', "offsets": epochs(p1=1)})
+HEARTBEAT = record(
+    {
+        "type": '"heartbeat"',
+        "broker": "b1",
+        "member": "1",
+        "memberEpoch": "2",
+        "full": "FALSE",
+        "tells": "FALSE",
+        "subscription": "{}",
+        "reports": "FALSE",
+        "owned": "{}",
+    }
+)
+ANSWERED = record({"type": '"answered"', "error": '"NONE"', "memberEpoch": "2", "gives": "FALSE", "assignment": "{}"})
+COMMIT = record({"type": '"commit"', "broker": "b1", "member": "1", "memberEpoch": "2", "offsets": epochs(p1=1)})
+COMMITTING = record({"type": '"committing"', "broker": "b1", "remaining": "1", "error": '"NONE"'})
+COMMITS = {"offsetRpc[c1]": COMMITTING, "appended[b1]": f"<<{OFFSETS}>>"}
+READS = {"position[c1][p1]": "1"}
+
+
+def deposed(name: str, why: str, wrong: Mapping[str, str]) -> Fall:
+    """What is wrong with the group that b2 holds."""
+    return Fall(name, why, wrong, good=DEPOSED)
+
+
+TABLE = Table(
+    "consumer-group",
+    Path("group/ConsumerGroup848Properties.tla"),
+    Path("group/ConsumerGroup848Properties.cfg"),
+    [
+        Fall("OneActiveOwner", "s2 acts as the member that s1 is", {"consumer[s2]": stable(2, "{p2}")}, good=GOOD),
+        Fall(
+            "OwnedIsHeld",
+            "c1 reads what it is not assigned",
+            {"consumer[c1].owned": "{p1, p2}"},
+            good={**GOOD, "consumer[s1].owned": "{p3}"},
+        ),
+        deposed("PartitionHeldOnce", "p2 is assigned twice", {"group[b2].members[1].assigned[p2]": "2"}),
+        deposed("PartitionEpochsMatch", "p1 is held and has no epoch", {"partitionEpoch[b2][p1]": "-1"}),
+        deposed("EpochsInOrder", "the assignment is of an epoch to come", {"group[b2].assignmentEpoch": "3"}),
+        Fall(
+            "EmptyGroupIsSettled",
+            "everybody has left, and that was assigned to nobody",
+            {"group[b2].groupEpoch": "3"},
+            good={
+                **DEPOSED,
+                "group[b2]": record({**EMPTY, "groupEpoch": "2", "assignmentEpoch": "2"}),
+                "partitionEpoch[b2]": NOTHING,
+            },
+        ),
+        deposed("TargetIsValid", "two are to have p2", {"group[b2].target[1]": "{p1, p2}"}),
+        deposed("OneMemberPerInstance", "the instance is two members", {"group[b2].members[1].static": "TRUE"}),
+        Fall("LiveIsReplay", "an offset is served that the log has not", {"offsets[b1][p1]": "1"}, good=GOOD),
+        Fall("LiveIsReplay", "the log knows of fewer partitions", {"storedGroup.metadata": "{p1}"}, good=GOOD),
+        Fall(
+            "ToldIsCommitted",
+            "c1 has heard of an epoch that has not committed",
+            {"storedGroup.members[1].memberEpoch": "1"},
+            good={**GOOD, "appended[b1]": f"<<{WRITES_M1}>>"},
+        ),
+        deposed("GroupWellFormed", "a member subscribes to nothing", {"group[b2].members[1].subscription": "{}"}),
+        Fall("EpochsMonotone", "the log goes back", {"storedGroup.groupEpoch": "1"}, good=GOOD, step=READS),
+        Fall("EpochsMonotone", "a member goes back", {"group[b1].members[1].memberEpoch": "1"}, good=GOOD, step=READS),
+        Fall(
+            "AcceptedIsCurrent",
+            "a heartbeat of the previous epoch that does not say what is owned",
+            good={**GOOD, "heartbeatRpc[c1]": HEARTBEAT},
+            step={"heartbeatRpc[c1]": ANSWERED},
+            before={"heartbeatRpc[c1].memberEpoch": "1"},
+        ),
+        Fall(
+            "JoiningIsNotFenced",
+            "who joins is fenced",
+            {"heartbeatRpc[c1].error": '"FENCED_MEMBER_EPOCH"'},
+            good={**GOOD, "heartbeatRpc[c1]": HEARTBEAT, "heartbeatRpc[c1].memberEpoch": "0"},
+            step={"heartbeatRpc[c1]": ANSWERED},
+        ),
+        Fall(
+            "InstanceNotStolen",
+            "another process takes the instance of a member that goes on",
+            good={**GOOD, "group[b1].members[2].memberEpoch": "-2"},
+            step={
+                "group[b1].members[2]": ABSENT,
+                "group[b1].members[3]": record({**SETTLED, "static": "TRUE"}),
+            },
+            before={"group[b1].members[2].memberEpoch": "2"},
+        ),
+        Fall(
+            "CommitOfHolder",
+            "a commit of the epoch before p1 was assigned",
+            good={**GOOD, "offsetRpc[c1]": COMMIT},
+            step=COMMITS,
+            before={"offsetRpc[c1].memberEpoch": "1"},
+        ),
+        Fall(
+            "CommitOfOwner",
+            "c2 reads what c1 commits",
+            good={**GOOD, "offsetRpc[c1]": COMMIT},
+            step=COMMITS,
+            before={"consumer[c2]": stable(1, "{p1}")},
+        ),
+        Fall(
+            "LegalStateEdges",
+            "a member is in a new epoch before it has given up what it should",
+            {"group[b1].members[1].memberEpoch": "3"},
+            good=GOOD,
+            step={"group[b1].members[1].state": '"UNREVOKED_PARTITIONS"'},
+        ),
+        Fall(
+            "AssignmentFollowsRelease",
+            "member 2 was still giving p1 up",
+            good={**GOOD, "group[b1].members[1].assigned[p1]": "-1"},
+            step={"group[b1].members[1].assigned[p1]": "2"},
+            before={"group[b1].members[2].revoking[p1]": "1"},
+        ),
+        Fall(
+            "AssignmentFollowsRevocation",
+            "c1 takes what s1 has not given up",
+            {"consumer[c1].owned": "{p1, p2}"},
+            good={**GOOD, "consumer[s1].owned": "{p2}"},
+            step={"consumer[c1].owned": "{p1, p3}"},
+        ),
+        Fall(
+            "CommittedByAccepted",
+            "another offset than the record's",
+            {"storedOffsets[p1]": "2"},
+            good={**GOOD, "appended[b1]": f"<<{OFFSETS}>>"},
+            step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>"},
+        ),
+        Fall("QuiescentGroupSettled", "an epoch is not assigned", {"group[b1].groupEpoch": "3"}, good=GOOD),
+        Fall("QuiescentAllOwned", "nobody reads p3", {"consumer[s1].owned": "{p2}"}, good=GOOD),
+        Fall("QuiescentAllCommitted", "a record waits", {"appended[b1]": f"<<{OFFSETS}>>"}, good=GOOD),
+    ],
+)
