@@ -16,6 +16,7 @@ from tidemark_conformance.check.protocols import compositions, protocols
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import spec_root
 
 TABLE = """
 [left]
@@ -122,9 +123,16 @@ def test_traces_of_another_size_find_their_cfg(two_phase: TwoPhase) -> None:
     assert unknown.constants == three.constants
 
 
+def test_a_cfg_of_the_right_size_that_asks_for_less_is_not_taken() -> None:
+    name = "TwoPhaseForgets.cfg"  # two resource managers, and a rule removed
+    assert "RM = {r1, r2}" in (spec_root() / "twophase" / name).read_text()
+    found, _ = load_for("TwoPhase", None, None, constants={"RM": ["r1", "r2"]})
+    assert found.without == frozenset()
+    assert len(found.constants["RM"]) == 3
+
+
 def _five_brokers() -> dict[str, Any]:
     """The constants in the header of a run with five brokers."""
-    from tidemark_conformance.paths import spec_root
     from tidemark_conformance.tla.spec import load
     from tidemark_conformance.trace.schema import schema_of
 

@@ -40,7 +40,7 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
 def find(name: str, constants: Mapping[str, Json] | None = None) -> tuple[Path, Path]:
     """The files of a specification of this installation: a module `<name>`, or `<name>Properties` that extends it, in
     `spec/*/`, with the cfg of its name beside it; where that has other constants than `constants` (of a trace's
-    header), with another cfg of the folder that has them."""
+    header), with another cfg of the folder that has them and checks the same."""
     found = [path for stem in (name, f"{name}Properties") for path in sorted(spec_root().glob(f"*/{stem}.tla"))]
     if not found:
         raise Unusable(
@@ -53,17 +53,29 @@ def find(name: str, constants: Mapping[str, Json] | None = None) -> tuple[Path, 
 
 
 def _of_size(config: Path, constants: Mapping[str, Json] | None) -> Path:
-    """A cfg, or the one beside it that has these constants; the cfg itself if there is none."""
+    """A cfg, or the one beside it that has these constants and asks for the same: the same rules are in force, the same
+    invariants and properties are checked, and nothing is bounded. The cfg itself if there is none."""
     if constants is None:
         return config
+    own = cfg.read(config)
     for other in (config, *sorted(config.parent.glob("*.cfg"))):
-        written = cfg.read(other).constants
-        if same(
-            {name: constant_json(value) for name, value in written.items() if name != WITHOUT},
-            dict(constants),
-        ):
+        found = cfg.read(other)
+        sizes = {name: constant_json(value) for name, value in found.constants.items() if name != WITHOUT}
+        if same(sizes, dict(constants)) and _asked(found) == _asked(own):
             return other
     return config
+
+
+def _asked(config: cfg.Config) -> cfg.Config:
+    """A cfg without its name and its sizes."""
+    without = {name: value for name, value in config.constants.items() if name == WITHOUT}
+    return replace(
+        config,
+        path="",
+        constants=without,
+        invariants=tuple(sorted(config.invariants)),
+        properties=tuple(sorted(config.properties)),
+    )
 
 
 def load_for(

@@ -331,7 +331,8 @@ class Abstraction:
 
     def epoch_cache(self, host: Host) -> Cells:
         """Per entry of the leader-epoch cache epoch and start offset."""
-        end, cells, down = host.storage.end_offset, (), host.broker is None
+        end, down = host.storage.end_offset, host.broker is None
+        cells: Cells = ()
         for entry in host.storage.epochs:
             if not down or entry.start_offset < end:
                 cells += entry.epoch, entry.start_offset

@@ -57,7 +57,7 @@ class Replication(ClusterState):
         ):
             return False
         answer = broker.partition.receive_fetch(request, limit, self.now + host.skew_ms, lazily)
-        if type(answer) is PendingRead:
+        if isinstance(answer, PendingRead):
             connection.read = answer
             self.recorder.fetch(connection, "ValidateFetch", source, follower, answer.limit)
             return True
