@@ -7,6 +7,7 @@ of the zoo reaches it. A new protocol brings a table; the rest is the same.
 from __future__ import annotations
 
 import falls_classic_group
+import falls_consumer_group
 import falls_idempotence
 import falls_offsets
 import falls_replication
@@ -20,6 +21,7 @@ from tidemark_conformance.tla.values import Fn, ModelValue
 TABLES = [
     falls_replication.TABLE,
     falls_classic_group.TABLE,
+    falls_consumer_group.TABLE,
     falls_offsets.TABLE,
     falls_idempotence.TABLE,
     falls_twophase.TABLE,
