@@ -38,14 +38,16 @@ from tidemark.group.messages import (
     Token,
 )
 from tidemark.group.modern.coordinator import ModernCoordinator, Written
-from tidemark.group.modern.group import NOTHING_YET, ConsumerGroup, ConsumerGroupMember
+from tidemark.group.modern.group import NOTHING_YET, ConsumerGroup
 from tidemark.group.modern.messages import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupRecord,
+    CurrentAssignment,
     CurrentMemberAssignmentRecord,
     Epochs,
     GroupEpochRecord,
+    MemberMetadata,
     MemberMetadataRecord,
     PartitionMetadataRecord,
     Partitions,
@@ -94,8 +96,9 @@ class Abstraction:
         self._nothing = (-1,) * len(table.topics)
         self._nobody: Key = (self._nothing, 0, False, -1, self._nothing, NOTHING_YET.state.value, False, 0)
         self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING.value, 0, 0, 0, False)
-        self._members: dict[int, tuple[ConsumerGroupMember, Key]] = {}
-        """The keys of members that were seen; a member in it is kept, so that its id is no other's."""
+        self._members: dict[tuple[int, int], tuple[MemberMetadata, CurrentAssignment, Key]] = {}
+        """The keys of members that were seen, by what they said and how far they were; both are kept, so that their
+        ids are no others'."""
         self._entries: dict[int, tuple[Written, Key]] = {}
         """Of batches likewise."""
 
@@ -110,21 +113,20 @@ class Abstraction:
 
     def group(self, group: ConsumerGroup) -> Key:
         """A coordinator's group."""
-        return self._group(
-            group.assignment_epoch, group.group_epoch, group.members.values(), group.metadata, group.target
-        )
+        members = [(one.member_id, one.metadata, one.current) for one in group.members.values()]
+        return self._group(group.assignment_epoch, group.group_epoch, members, group.metadata, group.target)
 
     def _group(
         self,
         assignment_epoch: int,
         group_epoch: int,
-        members: Iterable[ConsumerGroupMember],
+        members: Iterable[tuple[MemberId, MemberMetadata, CurrentAssignment]],
         metadata: Mapping[str, int],
         target: Mapping[MemberId, Partitions],
     ) -> Key:
         slots = [self._nobody] * self.table.max_member
-        for member in members:
-            slots[self.number(member.member_id) - 1] = self._member(member)
+        for member_id, metadata_of, current in members:
+            slots[self.number(member_id) - 1] = self._member(metadata_of, current)
         return assignment_epoch, group_epoch, tuple(slots), self._topics(metadata), self._target(target)
 
     def _target(self, target: Mapping[MemberId, Partitions]) -> Key:
@@ -136,11 +138,10 @@ class Abstraction:
     def _topics(self, topics: Iterable[str]) -> int:
         return self.table.topic_mask(frozenset(topics))
 
-    def _member(self, member: ConsumerGroupMember) -> Key:
-        known = self._members.get(id(member))
+    def _member(self, said: MemberMetadata, current: CurrentAssignment) -> Key:
+        known = self._members.get((id(said), id(current)))
         if known is not None:
-            return known[1]
-        current = member.current
+            return known[2]
         key = (
             self._epochs(current.assigned),
             current.member_epoch,
@@ -148,10 +149,10 @@ class Abstraction:
             current.previous_member_epoch,
             self._epochs(current.pending_revocation),
             current.state.value,
-            member.instance_id is not None,
-            self.table.topic_mask(member.metadata.topics),
+            said.instance_id is not None,
+            self.table.topic_mask(said.topics),
         )
-        self._members[id(member)] = member, key
+        self._members[id(said), id(current)] = said, current, key
         return key
 
     def _epochs(self, epochs: Epochs) -> Key:
@@ -182,11 +183,7 @@ class Abstraction:
             elif isinstance(record, PartitionMetadataRecord):
                 topics = record.counts
         members = [
-            ConsumerGroupMember(
-                member_id,
-                said.metadata,
-                (current[member_id].current or NOTHING_YET) if member_id in current else NOTHING_YET,
-            )
+            (member_id, said.metadata, (current[member_id].current if member_id in current else None) or NOTHING_YET)
             for member_id, said in metadata.items()
             if said.metadata is not None
         ]
@@ -221,7 +218,9 @@ class Abstraction:
                 self._topics(group.metadata),
                 self.number(gone[0]) if gone else 0,
                 self._target(group.target),
-                self._member(group.members[member_id]) if member_id else self._nobody,
+                self._member(group.members[member_id].metadata, group.members[member_id].current)
+                if member_id
+                else self._nobody,
             )
         self._entries[id(written)] = written, key
         return key

@@ -1,0 +1,212 @@
+"""What runs of a group of either kind share: how they begin and end, whom a consumer asks, and the events that have
+nothing to do with membership.
+
+One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Generic, Protocol, TypeVar
+
+from tidemark.cells import CapacityExceeded
+from tidemark.group.layout import HeaderTable
+from tidemark.sim.group.events import GroupEvents
+from tidemark.sim.group.network import Broker, Client
+from tidemark.sim.group.profiles import GroupProfile
+from tidemark.sim.shared import WORD, Mix, SimResult
+from tidemark.sim.units import UnitRecorder
+
+Cluster = TypeVar("Cluster", bound=GroupEvents[Any, Any, Any])
+
+
+class Events(Protocol):
+    """Kinds of events, by what does them."""
+
+    def __getitem__(self, kind: int, /) -> Callable[[Any, int], bool]:
+        """What is done for one of the 256 kinds."""
+
+
+class AnySimulator:
+    """Everything that runs of one kind share, whatever the group."""
+
+    def __init__(self, table: HeaderTable, mix: Mix[GroupProfile], steps: int) -> None:
+        self.for_seed = mix.for_seed
+        self.steps = steps
+        self._general_table = table
+        self._events: dict[tuple[type, str], list[Callable[[Any, int], bool]]] = {}
+
+    def events(self, run: AnyRun[Any]) -> Events:
+        """What a run like this one does for each of its 256 kinds of events."""
+        kind = type(run), run.profile.name
+        if kind not in self._events:
+            self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
+        return self._events[kind]
+
+    @property
+    def general_table(self) -> HeaderTable:
+        """The header's table, as far as every group has it."""
+        return self._general_table
+
+
+class AnyRun(Generic[Cluster]):
+    """The state of one run: the cluster, and the limits that keep a trace within its capacities. `first_word` decides
+    how it begins: who coordinates, which topics exist, whether it is healed."""
+
+    cluster: Cluster
+    recorder: UnitRecorder
+
+    def __init__(self, simulator: AnySimulator, seed: int) -> None:
+        self._shared = simulator
+        self.seed = seed
+        self.profile, self.kinds = simulator.for_seed(seed)
+        table = simulator.general_table
+        self._bits = Random(seed).getrandbits
+        self.first_word = first = self._bits(WORD)
+        topics = table.topics
+        there = first >> 8 & (1 << len(topics)) - 1 or 1
+        self._clients = len(table.clients)
+        self._brokers = len(table.brokers)
+        self._counts = {topic: there >> place & 1 for place, topic in enumerate(topics)}
+        self._static: Sequence[bool] = [client in table.static for client in table.clients]
+        self._heals = first >> 24 & 255 < self.profile.heals
+        self._topics = topics
+        self._subsets = [
+            frozenset(topic for place, topic in enumerate(topics) if mask >> place & 1)
+            for mask in range(1 << len(topics))
+        ]
+        self._partitions = table.partitions
+        self._offset_limit = table.max_offset - 2
+        self._appended_limit = table.max_appended - 1
+        self._epoch_limit = table.max_epoch - 1
+
+    def heal(self) -> bool:
+        """Faults stop; whether the group came to rest."""
+        raise NotImplementedError
+
+    def run(self) -> SimResult:
+        """Chaos, then perhaps healing."""
+        recorder, cluster = self.recorder, self.cluster
+        recorder.begin()
+        capacity = converged = False
+        lost = 0
+        try:
+            steps = self._shared.steps
+            self._chaos(steps - (steps // 3 if self._heals else 0))
+            if self._heals:
+                converged = self.heal()
+                lost = cluster.commits.lost(cluster.log.offsets)
+        except CapacityExceeded:
+            capacity = True
+        healed = self._heals and not capacity
+        stream = recorder.end(healed, capacity)
+        return SimResult(
+            self.seed,
+            stream,
+            recorder.records - 1,
+            recorder.changing,
+            cluster.commits.acked,
+            lost,
+            healed,
+            converged,
+            capacity,
+        )
+
+    def _chaos(self, steps: int) -> None:
+        events, bits, recorder, cluster = self._shared.events(self), self._bits, self.recorder, self.cluster
+        for _ in range(40 * steps):
+            if recorder.records > steps:
+                break
+            word = bits(WORD)
+            cluster.now += 100 * (1 + (word >> 40 & 7))
+            events[word & 255](self, word >> 8)
+
+    def _broker_for(self, client: Client, word: int) -> Broker:
+        """Whom a consumer takes for its coordinator; it looks it up when it does not know."""
+        consumer = self.cluster.consumers[client]
+        leader: Broker = self.cluster.log.leader
+        if consumer is None:
+            return leader
+        if consumer.coordinator is None:
+            stale = word & 255 < self.profile.stale
+            consumer.coordinator = (leader + stale) % self._brokers
+        asked: Broker = consumer.coordinator
+        return asked
+
+    def _full(self, broker: Broker) -> bool:
+        """Whether a coordinator had better not append any more."""
+        return len(self.cluster.coordinators[broker].waiting) >= self._appended_limit
+
+    def _may_arrive(self, broker: Broker) -> bool:
+        """Whether the trace has room for what a request may lead to."""
+        return not self._full(broker)
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def offset(self, word: int) -> bool:
+        """Some OffsetCommit or OffsetFetch moves on."""
+        cluster = self.cluster
+        for step in range(self._clients):
+            client = (word + step) % self._clients
+            exchange = cluster.network.offset[client]
+            if exchange is None:
+                broker = self._broker_for(client, word >> 8)
+                if cluster.send_offset_fetch(client, broker) or cluster.send_commit(client, broker):
+                    return True
+            elif exchange.response is not None:
+                return cluster.receive_offset(client)
+            elif not self._full(exchange.broker) and cluster.deliver_offset(client):
+                return True
+        return False
+
+    def poll(self, word: int) -> bool:
+        """An application reads."""
+        cluster, partitions, limit = self.cluster, self._partitions, self._offset_limit
+        count, consumers = len(partitions), cluster.consumers
+        everything = self._clients * count
+        for step in range(word, word + everything):
+            client, number = divmod(step % everything, count)
+            consumer = consumers[client]
+            if consumer is None:
+                continue
+            partition = partitions[number]
+            if 0 <= consumer.subscriptions.position(partition) < limit and cluster.poll(client, number, partition):
+                return True
+        return False
+
+    def commit_entry(self, word: int) -> bool:
+        """The log replicates."""
+        return self.cluster.commit_entry()
+
+    def crash(self, word: int) -> bool:
+        """A process ends."""
+        return self.cluster.crash_consumer(word % self._clients)
+
+    def leave(self, word: int) -> bool:
+        """A consumer closes."""
+        client = word % self._clients
+        return self.cluster.leave_group(client, self._broker_for(client, word >> 8))
+
+    def add_partition(self, word: int) -> bool:
+        """A topic is created."""
+        number = word % len(self._topics)
+        return self.cluster.add_partition(number, self._topics[number])
+
+    def _serving(self, word: int) -> Broker:
+        """A broker that believes to be the coordinator."""
+        broker = word % self._brokers
+        leader: Broker = self.cluster.log.leader
+        return broker if self.cluster.coordinators[broker].serving else leader
+
+    def elect(self, word: int) -> bool:
+        """The partition gets another leader, which has some of the old one's records."""
+        cluster = self.cluster
+        if cluster.log.epoch >= self._epoch_limit:
+            return False
+        keep = (word >> 8) % (len(cluster.log.appended[cluster.log.leader]) + 1)
+        return cluster.become_coordinator(word % self._brokers, keep)
+
+    def resign(self, word: int) -> bool:
+        """A deposed coordinator hears of it."""
+        return any(self.cluster.resign(broker) for broker in range(self._brokers))
