@@ -225,6 +225,9 @@ Rules == {"RecognizeDuplicate", "InSequence", "RememberWindow", "FirstSequenceIs
           "StateFollowsTruncation", "SnapshotKeepsWindow", "ResequenceOnlyRefused", "DrainBeforeNewEpoch",
           "RestartSequencePerPartition", "ExpiredKeepsSequence", "DrainBeforeWrap", "SpanWithinWindow"}
 
+\* No action is a flaw's alone.
+FlawActions == {}
+
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped == {"FirstSequenceIsZero", "SnapshotKeepsWindow", "ResequenceOnlyRefused", "DrainBeforeWrap",
                    "SpanWithinWindow"}

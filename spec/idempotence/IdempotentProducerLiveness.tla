@@ -15,6 +15,8 @@ CONSTANTS
     FaultsUsed, \* the kinds of faults
     Unfair      \* kinds of helpful steps that need not happen
 
+ASSUME Unfair \subseteq {"bump", "commit", "give up", "resolve"}
+
 VARIABLE faults
 liveVars == <<vars, faults>>
 
@@ -82,8 +84,9 @@ LiveSpec ==
     /\ LiveInit /\ [][LiveNext]_liveVars
     /\ WF_liveVars(Start /\ UNCHANGED faults) /\ WF_liveVars(Send /\ UNCHANGED faults)
     /\ WF_liveVars(Resend /\ UNCHANGED faults) /\ WF_liveVars(Handle /\ UNCHANGED faults)
-    /\ WF_liveVars(Receive /\ UNCHANGED faults) /\ WF_liveVars(Commit /\ UNCHANGED faults)
-    /\ WF_liveVars(Resolve /\ UNCHANGED faults) /\ WF_liveVars(Arrive /\ UNCHANGED faults)
+    /\ WF_liveVars(Receive /\ UNCHANGED faults) /\ WF_liveVars(Arrive /\ UNCHANGED faults)
+    /\ WF_liveVars("commit" \notin Unfair /\ Commit /\ UNCHANGED faults)
+    /\ WF_liveVars("resolve" \notin Unfair /\ Resolve /\ UNCHANGED faults)
     /\ WF_liveVars("bump" \notin Unfair /\ Bump /\ UNCHANGED faults)
     /\ \A c \in Producers, p \in Partitions : WF_liveVars("give up" \notin Unfair /\ GiveUp(c, p) /\ UNCHANGED faults)
 =============================================================================
