@@ -48,6 +48,12 @@ class Checking(Recorder):
         super().alter(*what)
         self.states.append(self.full_state())
 
+    def append(self, *what: Any) -> None:
+        written = len(self.states)
+        super().append(*what)
+        if len(self.states) == written:  # otherwise it was an ordinary step
+            self.states.append(self.full_state())
+
     def ends(self, *what: Any) -> None:
         super().ends(*what)
         self.states.append(self.full_state())

@@ -157,8 +157,8 @@ class Plan:
 
     `steps`, `refusals`: the bytes of `(action name, parameters...)` for a step, for a blocked attempt; `of_mark`: per
     broker and sum of marks the units that these concern; `beginnings`: the initial state with each first leader;
-    `records`: whole records of steps, by what decides them; `first_of_exchange`: the first cell
-    of every connection, `fetches` of them for fetches.
+    `appends`: records of appends, by what decides them; `of_appends`: per broker the numbers of the units that these
+    change; `first_of_exchange`: the first cell of every connection, `fetches` of them for fetches.
     Raises ValueError for a header that lays the variables out in another order than recorders write them.
     """
 
@@ -169,6 +169,12 @@ class Plan:
         self.units = _units(table)
         self.of_mark: list[dict[int, tuple[Written, ...]]] = [{} for _ in range(table.count)]
         self.beginnings: dict[int, Beginning] = {}
+        self.appends: dict[tuple[Any, ...], bytes] = {}
+        numbers = {(unit.variable, unit.broker): number for number, unit in enumerate(self.units)}
+        self.of_appends = [
+            (numbers["log", broker], numbers["produced", -1], numbers["waiting", broker])
+            for broker in range(table.count)
+        ]
         self.fetches = table.count**2
         self.first_of_exchange = [
             *[table.offset("fetch") + table.fetch_cells * number for number in range(table.count**2)],

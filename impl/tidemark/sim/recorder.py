@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidemark.cells import Cells
+from tidemark.changes import LOG, PRODUCED, PURGATORY
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
 from tidemark.errors import NONE
 from tidemark.log.storage import RecordBatch
@@ -46,6 +47,7 @@ class Recorder:
     """
 
     __slots__ = (
+        "_appends",
         "_at_metadata",
         "_at_registered",
         "_carried",
@@ -57,6 +59,7 @@ class Recorder:
         "_kept",
         "_metadata",
         "_network",
+        "_of_appends",
         "_of_mark",
         "_out",
         "_places",
@@ -74,6 +77,8 @@ class Recorder:
         self._plan = plan
         self._steps = plan.steps
         self._of_mark = plan.of_mark
+        self._of_appends = plan.of_appends
+        self._appends = plan.appends
         self._places = plan.first_of_exchange
         self._at_metadata = plan.table.offset("metadata")
         self._at_registered = plan.table.offset("registered")
@@ -179,6 +184,35 @@ class Recorder:
         """A step with which an exchange with the controller has moved on."""
         delta, count, _ = joined([self._altered(connection)], self._marked(what[1]))
         self._write(what, delta, count)
+
+    def append(self, *what: Any) -> None:
+        """A step with which a leader has appended what a client sent. Mostly there is one record more, which may wait,
+        and nothing else: then little decides what is written, and it is made once."""
+        broker, see, kept = what[1], self.abstraction, self._kept
+        host, changes = self._hosts[broker], self._changes[broker]
+        log, produced, waiting = self._of_appends[broker]
+        mask, batches, old, waited = changes.mask, host.storage.batches, kept[log], kept[waiting]
+        size = len(old)
+        grown = len(batches) == size + 1 and (not size or batches[size - 1] is old[-1])
+        key: tuple[Any, ...] = ()
+        if grown and mask & ~PURGATORY == LOG | PRODUCED:
+            batch = batches[size]
+            value = see.value(batch.records[-1])
+            waits = see.waiting(host) if mask & PURGATORY else waited
+            came = waits[len(waited) :]
+            if waits == waited + came:
+                key = what, came, batch.base_offset, batch.leader_epoch, len(batch.records)
+        record = self._appends.get(key)
+        if record is not None:
+            changes.mask = 0
+            kept[log], kept[produced], kept[waiting] = batches[:], value, waits
+            self._out += record
+            self.records += 1
+            return
+        start = len(self._out)
+        self.step(*what)
+        if key:
+            self._appends[key] = bytes(self._out[start:])
 
     def ends(self, *what: Any) -> None:
         """A step with which a broker's process has ended: some of its connections are gone."""

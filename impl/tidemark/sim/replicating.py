@@ -134,7 +134,7 @@ class Replication(ClusterState):
             self.recorder.blocked("AppendRecord", broker_id, value, acks)
             self.answers.failed.append(payload)
         else:
-            self.recorder.step("AppendRecord", broker_id, value, acks)
+            self.recorder.append("AppendRecord", broker_id, value, acks)
         return True
 
     def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:

@@ -78,6 +78,9 @@ class Recorder(Protocol):
     def alter(self, connection: AlterConnection, *what: Any) -> None:
         """The same, and this exchange has moved on."""
 
+    def append(self, *what: Any) -> None:
+        """The same; it was an append of what a client sent."""
+
     def ends(self, *what: Any) -> None:
         """The same, and it was the end of the broker's process."""
 
