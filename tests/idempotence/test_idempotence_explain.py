@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tidemark_conformance import cli
-from tidemark_conformance.adapters.idempotence_again import resimulation
+from tidemark_conformance.adapters.idempotence import resimulation
 from tidemark_conformance.check import protocols
 from tidemark_conformance.check.generate import generate
 from tidemark_conformance.tla.spec import load

@@ -6,12 +6,10 @@ before, so that what is left behaves as it did as far as it can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from tidemark.sim.shared import WORD
-
-from tidemark_conformance.check import zoo
 
 OTHERS = "attempts that changed nothing"
 
@@ -99,9 +97,3 @@ def _drawn(run: Any) -> list[int]:
     run._bits = noted
     run.run()
     return words
-
-
-def rules_of(settings: Mapping[str, Any]) -> list[str]:
-    """The rules that a run's settings remove."""
-    flaw = settings.get("flaw")
-    return [*settings.get("without", ()), *(zoo.select([flaw])[0].rules if flaw else ())]

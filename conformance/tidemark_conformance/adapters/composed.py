@@ -10,13 +10,11 @@ from typing import Any
 from tidemark.sim.composed import MIXES, PROFILES, simulate
 
 from tidemark_conformance.adapters import classic_group, replication
-from tidemark_conformance.adapters.shared import require_options, simulated
-from tidemark_conformance.check.generate import Composed, Simulated
+from tidemark_conformance.adapters.shared import DEFAULT_PROFILE, require_options, simulated
+from tidemark_conformance.check.generate import SOME, Composed, Simulated
 
 REPLICATION, GROUP = "replication", "classic-group"
 """The parts, as the registry calls them."""
-
-DEFAULT_PROFILE = "mixed"
 
 
 def simulator(
@@ -41,10 +39,10 @@ def run(partition: dict[str, Any], group: dict[str, Any], steps: int, profile: s
     log = simulated(seed, result.replication, "records", "clusters")
     members = simulated(seed, result.group, "offsets", "groups")
     facts = {
-        "some.fail-overs": result.fail_overs,
-        "some.batches that were not committed and that a successor had": result.kept,
-        "some.batches that were not committed and that no successor had": result.dropped,
-        "some.batches that a deposed coordinator appended": result.orphaned,
+        f"{SOME}fail-overs": result.fail_overs,
+        f"{SOME}batches that were not committed and that a successor had": result.kept,
+        f"{SOME}batches that were not committed and that no successor had": result.dropped,
+        f"{SOME}batches that a deposed coordinator appended": result.orphaned,
         "runs that ended where lost records came back": int(result.returned),
     }
     return {REPLICATION: log, GROUP: replace(members, facts={**members.facts, **facts})}

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from functools import partial
-from typing import Any
-
 from tidemark.group.modern.flaws import rules_without
 from tidemark.sim.modern import MIXES, PROFILES, simulate
+from tidemark.sim.modern.run import ModernRun, ModernSimulator
 
-from tidemark_conformance.adapters.shared import out_of_force, removing, require_options, simulated
-from tidemark_conformance.check.generate import Simulated, Simulator
+from tidemark_conformance.adapters.again import Replayed
+from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("b1", "b2", "c1", "c2", "s1", "s2")
 """Where steps happen: brokers and consumers; what the network does happens nowhere."""
 
-DEFAULT_PROFILE = "mixed"
+ADAPTER = Adapter("the consumer group", simulate, rules_without, frozenset({*PROFILES, *MIXES}), "offsets", "groups")
+
+simulator = ADAPTER.simulator
 
 
-def simulator(
-    header: Mapping[str, Any],
-    *,
-    steps: int,
-    flaw: str | None = None,
-    profile: str = DEFAULT_PROFILE,
-    without: Collection[str] = (),
-    **others: Any,
-) -> Simulator:
-    """Traces of a simulated group. `flaw`: a row of the zoo, by id or number, whose rules are removed, as are those of
-    `without`.
+class ReplayedRun(Replayed, ModernRun):
+    """A run whose words are given (again.py)."""
 
-    Raises Unusable for an unknown flaw, rule, profile or option.
-    """
-    require_options("the consumer group", profile, {*PROFILES, *MIXES}, others)
-    rules = out_of_force(flaw, without)
-    removed(rules)
-    return partial(run, dict(header), steps, profile, rules)
+    TICK = 100
 
 
-removed = removing(rules_without)
-"""The implementation's rules without some, made once. Raises Unusable for a name that is no rule."""
-
-
-def run(header: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int) -> Simulated:
-    """The trace of one seed, with what a client found after healing among its facts."""
-    result = simulate(seed, table=header, steps=steps, profile=profile, rules=removed(without))
-    return simulated(seed, result, "offsets", "groups")
+resimulation = ADAPTER.resimulation(ModernSimulator, ModernRun, ReplayedRun)

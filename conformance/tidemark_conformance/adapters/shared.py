@@ -3,30 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
+from tidemark_conformance.adapters.again import Again
 from tidemark_conformance.check import zoo
-from tidemark_conformance.check.generate import Simulated
+from tidemark_conformance.check.generate import BAD, GOOD, Simulated, Simulator
 from tidemark_conformance.errors import Unusable
 
 if TYPE_CHECKING:
     from tidemark.sim.shared import SimResult
 
-R = TypeVar("R")
+DEFAULT_PROFILE = "mixed"
 
 
-def removing(rules_without: Callable[[tuple[str, ...]], R]) -> Callable[[Collection[str]], R]:
-    """A protocol's `rules_without`, made once for each set of names. It raises Unusable for a name that is no rule."""
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """A protocol's simulator, bound to the registry. It travels to Spark's workers by pickle.
 
-    @cache
-    def made(names: tuple[str, ...]) -> R:
-        try:
-            return rules_without(names)
-        except ValueError as problem:
-            raise Unusable(f"{problem}; correct the rules of that row in spec/zoo.toml") from problem
+    `owner`: what messages call the protocol; `simulate`, `rules_without`: the implementation's; `profiles`: the names
+    that it takes; `lost`, `healed`: what its clients call what they lose ("records"), and what is healed ("clusters").
+    """
 
-    return lambda names: made(tuple(sorted(names)))
+    owner: str
+    simulate: Callable[..., SimResult]
+    rules_without: Callable[[tuple[str, ...]], Any]
+    profiles: frozenset[str]
+    lost: str
+    healed: str
+
+    def simulator(
+        self,
+        header: Mapping[str, Any],
+        *,
+        steps: int,
+        flaw: str | None = None,
+        profile: str = DEFAULT_PROFILE,
+        without: Collection[str] = (),
+        **others: Any,
+    ) -> Simulator:
+        """Traces of simulated runs. `flaw`: a row of the zoo, by id or number, whose rules are removed, as are those of
+        `without`.
+
+        Raises Unusable for an unknown flaw, rule, profile or option.
+        """
+        require_options(self.owner, profile, self.profiles, others)
+        rules = out_of_force(flaw, without)
+        self.removed(rules)
+        return partial(self.run, dict(header), steps, profile, rules)
+
+    def removed(self, names: Collection[str]) -> Any:
+        """The implementation's rules without some, made once. Raises Unusable for a name that is no rule."""
+        return _removed(self.rules_without, tuple(sorted(names)))
+
+    def run(self, header: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int) -> Simulated:
+        """The trace of one seed, with what a client found after healing among its facts."""
+        result = self.simulate(seed, table=header, steps=steps, profile=profile, rules=self.removed(without))
+        return simulated(seed, result, self.lost, self.healed)
+
+    def resimulation(
+        self, make: Callable[..., Any], original: Callable[..., Any], replayed: Callable[..., Any]
+    ) -> Callable[[Mapping[str, Any], str, Mapping[str, Any]], Again]:
+        """What repeats the trace `seed-<n>` of a run with given settings (again.py); it raises ValueError for another
+        id.
+
+        `make`: the implementation's class of simulators; `original`: that of their runs; `replayed`: the same as a
+        `Replayed` one.
+        """
+
+        def again(header: Mapping[str, Any], trace: str, settings: Mapping[str, Any]) -> Again:
+            seed = int(trace.removeprefix("seed-"))
+            profile = settings.get("profile") or DEFAULT_PROFILE
+            rules = self.removed(out_of_force(settings.get("flaw"), settings.get("without", ())))
+            simulator = make(dict(header), steps=settings["steps"], profile=profile, rules=rules)
+            return Again(partial(original, simulator, seed), partial(replayed, simulator, seed))
+
+        return again
+
+
+@cache
+def _removed(rules_without: Callable[[tuple[str, ...]], Any], names: tuple[str, ...]) -> Any:
+    try:
+        return rules_without(names)
+    except ValueError as problem:
+        raise Unusable(f"{problem}; correct the rules of that row in spec/zoo.toml") from problem
 
 
 def out_of_force(flaw: str | None, without: Collection[str]) -> tuple[str, ...]:
@@ -51,8 +112,8 @@ def simulated(seed: int, result: SimResult, lost: str, cluster: str) -> Simulate
         "healed": int(result.healed),
         "acknowledged": result.acked,
         f"traces with lost {lost}": int(result.lost > 0),
-        f"bad.lost {lost}": result.lost,
-        f"bad.healed {cluster} that did not come to rest": int(result.healed and not result.converged),
-        "good.an acknowledgement after healing": int(not result.healed or result.acked > 0),
+        f"{BAD}lost {lost}": result.lost,
+        f"{BAD}healed {cluster} that did not come to rest": int(result.healed and not result.converged),
+        f"{GOOD}an acknowledgement after healing": int(not result.healed or result.acked > 0),
     }
     return Simulated(f"seed-{seed}", result.stream, result.steps, facts)

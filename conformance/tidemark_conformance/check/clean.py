@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING
 
 from tidemark_conformance.check.audit import Options, audit
 from tidemark_conformance.check.generate import (
+    BAD,
+    GOOD,
     MANIFEST,
     SEEDS_PER_PART,
+    SOME,
     Generated,
     Output,
     generate,
@@ -41,14 +44,8 @@ from tidemark_conformance.trace.schema import schema_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BAD = "bad."
-"""A simulator's fact whose name starts so counts what must not happen in an unflawed run (a lost record, say)."""
 IN_USE_S = 3600
 """Seconds after the last part was written, or the last audit began, in which a run may still be in use by somebody."""
-GOOD = "good."
-"""A fact whose name starts so counts what must happen in every run (it equals the number of traces)."""
-SOME = "some."
-"""A fact whose name starts so counts what must happen in some run."""
 HEALED = "healed"
 """The fact that counts the traces whose faults have stopped: as many must be judged by the quiescence properties."""
 

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 MANIFEST = "_manifest.json"
 SEEDS_PER_PART = 10_000
 FACTS = "tidemark.facts"
+BAD = "bad."
+"""A simulator's fact whose name starts so counts what must not happen in an unflawed run (a lost record, say)."""
+GOOD = "good."
+"""A fact whose name starts so counts what must happen in every run (it equals the number of traces)."""
+SOME = "some."
+"""A fact whose name starts so counts what must happen in some run."""
 
 
 @dataclass(frozen=True, slots=True)

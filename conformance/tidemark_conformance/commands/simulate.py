@@ -17,7 +17,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tidemark_conformance.check.generate import Generated, Output, generate, generate_together
+from tidemark_conformance.check.generate import BAD, GOOD, SOME, Generated, Output, generate, generate_together
 from tidemark_conformance.check.protocols import Composition, Protocol, compositions, protocol
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable, writable
@@ -144,9 +144,9 @@ def _report(args: argparse.Namespace, made: Generated, seconds: float, out: Path
     kept = f", {made.kept} parts were there" if made.kept else ""
     console.print(f"{made.traces:,} traces, {made.steps:,} steps in {seconds:.1f} s in {out}{kept}")
     for name, number in sorted(made.facts.items()):
-        if not name.startswith(("bad.", "good.")):
-            console.print(f"  {number:,} {name.removeprefix('some.')}")
-    bad = {name.removeprefix("bad."): number for name, number in made.facts.items() if name.startswith("bad.")}
+        if not name.startswith((BAD, GOOD)):
+            console.print(f"  {number:,} {name.removeprefix(SOME)}")
+    bad = {name.removeprefix(BAD): number for name, number in made.facts.items() if name.startswith(BAD)}
     for name, number in sorted(bad.items()):
         if number:
             console.print(f"  {number:,} {name}")

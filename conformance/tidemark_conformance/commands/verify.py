@@ -26,7 +26,9 @@ from tidemark_conformance.tlc import manifest as manifests
 from tidemark_conformance.tlc import verify
 
 if TYPE_CHECKING:
+    from tidemark_conformance.check.clean import CleanRun
     from tidemark_conformance.check.matrix import Killed
+    from tidemark_conformance.check.protocols import Composition
 
 TRACES, STEPS, ORACLE = 200_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
@@ -103,7 +105,6 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
     """Unflawed and flawed traces: their lines of the closing table. `outcomes`: of the zoo's models, among others."""
     from tidemark_conformance.check import clean, matrix, protocols
     from tidemark_conformance.check.session import spark_session
-    from tidemark_conformance.report import audit as audit_report
     from tidemark_conformance.report import matrix as matrix_report
 
     lines: list[closing.Line] = []
@@ -114,10 +115,7 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
             started = time.monotonic()
             traces = min(args.traces, protocol.traces or args.traces)
             found = clean.clean_run(session, protocol, traces, STEPS, ORACLE, progress)
-            audit_report.render(found.result, console)
-            for complaint in found.complaints:
-                console.print(Text(f"{name}: {complaint}", style="bold red"))
-            _write(args, f"audit-{name}", found.result.document())
+            _show(args, console, found, name)
             flags[name] = (found.result.traces, found.result.failed)
             lines.append(_clean_line(found, time.monotonic() - started))
         lines += [_composed_line(args, console, session, one) for one in protocols.compositions().values()]
@@ -139,25 +137,27 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
     return lines
 
 
-def _composed_line(args: argparse.Namespace, console: Console, session: Any, composition: Any) -> closing.Line:
+def _show(args: argparse.Namespace, console: Console, found: CleanRun, name: str) -> None:
+    """Print an unflawed run's audit and complaints under a name, and write its document."""
+    from tidemark_conformance.report import audit as audit_report
+
+    audit_report.render(found.result, console)
+    for complaint in found.complaints:
+        console.print(Text(f"{name}: {complaint}", style="bold red"))
+    _write(args, f"audit-{name}", found.result.document())
+
+
+def _composed_line(args: argparse.Namespace, console: Console, session: Any, composition: Composition) -> closing.Line:
     """The unflawed run of a composition: every part audited by its own specification."""
     from tidemark_conformance.check import clean
-    from tidemark_conformance.report import audit as audit_report
 
     started = time.monotonic()
     name, traces = composition.name, min(COMPOSED, args.traces)
     parts = clean.composed_run(session, composition, traces, STEPS, ORACLE // 4, progress)
     for found in parts:
-        audit_report.render(found.result, console)
-        for complaint in found.complaints:
-            console.print(Text(f"{found.protocol} of {name}: {complaint}", style="bold red"))
-        _write(args, f"audit-{name}-{found.protocol}", found.result.document())
-    run = parts[0].run
-    simulated = "simulated before" if run.kept == len(run.parts) else f"simulated in {parts[0].simulated_s:.1f} s"
-    text = f"{run.traces:,} runs, {simulated}; " + "; ".join(
-        f"{found.protocol}: {found.result.steps:,} steps, {found.result.failed:,} flags, "
-        f"{found.result.oracle.replayed} replayed by TLC, {len(found.result.oracle.disagreements)} disagreements"
-        + (f", {len(found.complaints)} complaints" if found.complaints else "")
+        _show(args, console, found, f"{name}-{found.protocol}")
+    text = f"{parts[0].run.traces:,} runs, {_simulated(parts[0])}; " + "; ".join(
+        f"{found.protocol}: {found.result.steps:,} steps, {found.result.failed:,} flags, {_doubted(found, ', ')}"
         for found in parts
     )
     return closing.Line(f"{name} traces", text, all(found.ok for found in parts), time.monotonic() - started)
@@ -185,15 +185,25 @@ def rarity(killed: Killed) -> str:
     )
 
 
-def _clean_line(found: Any, seconds: float) -> closing.Line:
-    result, run = found.result, found.run
+def _simulated(found: CleanRun) -> str:
+    """How long simulating took."""
+    ready = found.run.kept == len(found.run.parts)
+    return "simulated before" if ready else f"simulated in {found.simulated_s:.1f} s"
+
+
+def _doubted(found: CleanRun, comma: str) -> str:
+    """What TLC says of a run's traces, and what the run does not show."""
+    oracle = found.result.oracle
+    said = f"{oracle.replayed} replayed by TLC, {len(oracle.disagreements)} disagreements"
+    return said + (f"{comma}{len(found.complaints)} complaints" if found.complaints else "")
+
+
+def _clean_line(found: CleanRun, seconds: float) -> closing.Line:
+    result = found.result
     rate = result.steps / result.seconds / 1e6 if result.seconds else 0.0
-    simulated = "simulated before" if run.kept == len(run.parts) else f"simulated in {found.simulated_s:.1f} s"
     text = (
         f"{result.traces:,} traces, {result.steps:,} steps, {result.failed:,} flags; "
-        f"{simulated}, audited in {result.seconds:.1f} s ({rate:.1f} million steps/s); "
-        f"{result.oracle.replayed} replayed by TLC, {len(result.oracle.disagreements)} disagreements"
-        + (f"; {len(found.complaints)} complaints" if found.complaints else "")
+        f"{_simulated(found)}, audited in {result.seconds:.1f} s ({rate:.1f} million steps/s); {_doubted(found, '; ')}"
     )
     return closing.Line(f"{found.protocol} traces", text, found.ok, seconds)
 
