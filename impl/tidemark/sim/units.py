@@ -1,7 +1,7 @@
 """A recorder for any protocol: the state is a row of units, and every step says which of them it may have changed.
 
-A protocol brings its `Unit`s (how the key of each is read off the implementation, and of what kind it is), and for
-every step the units to look at. A kind says what cells a key stands for: a `Leaf` computes them; `Parts` is a row of
+A protocol brings the kind of each variable's units, what reads their keys off the implementation, and which of them
+each action may have changed. A kind says what cells a key stands for: a `Leaf` computes them; `Parts` is a row of
 kinds, and its keys are tuples of theirs, so that of a large unit only what has changed is looked at. What leads from
 one key of a leaf to another is kept, for all units of the kind in all runs.
 """
@@ -9,7 +9,7 @@ one key of a leaf to another is kept, for all units of the kind in all runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from itertools import compress
+from itertools import compress, product
 from operator import ne
 from typing import Any, NamedTuple
 
@@ -94,28 +94,82 @@ class Unit(NamedTuple):
 
 
 class UnitPlan:
-    """What the recorders of a trace header share: `units` in the order of their cells.
+    """What the recorders of a trace header share: `units` in the order of their cells, and `numbers`, theirs by
+    variable and by whose they are.
 
-    `nodes_of`: formal name of an action's first parameter -> the number of the node that each of its values is; other
-    actions happen nowhere. Parameters are given as numbers: of a name its place in the sorted domain, of a set the mask
-    over the sorted names, of a function the tuple of its values.
+    `of`: of what kind the units of each variable are. `touching`: what each action may change: a variable, or its unit
+    of whom the action's formals name ("log.p", "wire.cp"; `*`: of everybody). It says how a variable is divided, too.
+    `parties`: formal -> the names that it stands for; those of `nodes` are the trace's nodes, in this order, and an
+    action happens at its first parameter, if that is one and it does not happen `nowhere`. Parameters are given as
+    numbers: of a name its place in the sorted domain, of a set the mask over the sorted names, of a function the tuple
+    of its values.
+
+    Raises ValueError for a header that is not of `protocol`.
     """
 
     def __init__(
         self,
         header: Mapping[str, Any],
-        units: Sequence[Unit],
-        nodes_of: Mapping[str, Sequence[int]],
+        protocol: str,
+        of: Mapping[str, Kind],
+        touching: Mapping[str, str],
+        parties: Mapping[str, Sequence[str]],
+        nodes: str,
         nowhere: Callable[[str], bool],
     ) -> None:
+        variables = header["variables"]
+        if set(of) != set(variables):
+            raise ValueError(f"the header has other variables than {protocol}")
+        depths: dict[str, int] = {}
+        self._touching: dict[str, list[tuple[str, str]]] = {}
+        for action, touches in touching.items():
+            parts = [one.partition(".") for one in touches.split()]
+            self._touching[action] = [(variable, which) for variable, _, which in parts]
+            depths.update({variable: len(which) for variable, _, which in parts})
+        units: list[Unit] = []
+        self.numbers: dict[str, dict[tuple[int, ...], int]] = {}
+        for variable in sorted(of, key=lambda name: int(variables[name]["offset"])):
+            entry = variables[variable]
+            owners = _owners(entry["type"], depths.get(variable, 0))
+            if not all(names in map(list, parties.values()) for names in owners):
+                raise ValueError(f"the header divides {variable} in another way than {protocol}")
+            places = list(product(*[range(len(names)) for names in owners]))
+            first, width = int(entry["offset"]), int(entry["cells"]) // len(places)
+            self.numbers[variable] = {place: len(units) + number for number, place in enumerate(places)}
+            units += [Unit(first + width * number, of[variable]) for number in range(len(places))]
         self.units = tuple(units)
+        self.touched: dict[tuple[Any, ...], tuple[int, ...]] = {}
+        self._protocol = protocol
         self.steps: dict[tuple[Any, ...], bytes] = {}
         self.refusals: dict[tuple[Any, ...], bytes] = {}
         self._beginnings: dict[tuple[Any, ...], bytes] = {}
         self._actions = {action["name"]: (number, action["params"]) for number, action in enumerate(header["actions"])}
         self._domains: dict[tuple[str, str], dict[Any, int]] = {}
-        self._nodes_of = nodes_of
+        self._formals = {action["name"]: tuple(action["params"]) for action in header["actions"]}
+        self._nodes_of: dict[str, range] = {}
+        known = 0
+        for formal in nodes:
+            self._nodes_of[formal] = range(known, known + len(parties[formal]))
+            known += len(parties[formal])
         self._nowhere = nowhere
+
+    def touches(self, what: tuple[Any, ...]) -> tuple[int, ...]:
+        """The units that an action with these parameters may change, in ascending order. Raises ValueError for an
+        unknown action."""
+        name, *values = what
+        if name not in self._touching or name not in self._formals:
+            raise ValueError(f"no action {name} is known of {self._protocol}")
+        given = dict(zip(self._formals[name], values, strict=False))
+        found: set[int] = set()
+        for variable, which in self._touching[name]:
+            wanted = [None if one == "*" else given[one] for one in which]
+            found |= {
+                number
+                for place, number in self.numbers[variable].items()
+                if all(one is None or one == here for one, here in zip(wanted, place, strict=True))
+            }
+        touched = self.touched[what] = tuple(sorted(found))
+        return touched
 
     def beginning(self, keys: tuple[Any, ...]) -> bytes:
         """The first record of a trace, by the keys of all units."""
@@ -161,16 +215,16 @@ class UnitPlan:
 
 
 class UnitRecorder:
-    """Writes one trace. `keys`: per unit what reads its key. `records` counts what was written, the initial state
-    included; `changing` the steps that changed something."""
+    """Writes one trace. `keys`: per variable what reads the key of each of its units. `records` counts what was
+    written, the initial state included; `changing` the steps that changed something."""
 
     __slots__ = ("_kept", "_keys", "_out", "_plan", "changing", "records")
 
-    def __init__(self, plan: UnitPlan, keys: Sequence[Callable[[], Any]]) -> None:
+    def __init__(self, plan: UnitPlan, keys: Mapping[str, Sequence[Callable[[], Any]]]) -> None:
         self.records = 0
         self.changing = 0
         self._plan = plan
-        self._keys = keys
+        self._keys = [key for variable in plan.numbers for key in keys[variable]]
         self._out = bytearray()
         self._kept: list[Any] = []
 
@@ -179,6 +233,11 @@ class UnitRecorder:
         self._kept = [key() for key in self._keys]
         self._out = bytearray(self._plan.beginning(tuple(self._kept)))
         self.records = 1
+
+    def did(self, *what: Any) -> None:
+        """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
+        plan = self._plan
+        self.step(plan.touched.get(what) or plan.touches(what), what)
 
     def step(self, units: Sequence[int], what: tuple[Any, ...]) -> None:
         """A handler has run: `what` is its action and the parameters' values, `units` what it may have changed, in
@@ -221,6 +280,11 @@ class UnitRecorder:
         return [
             cell for unit, key in zip(self._plan.units, self._keys, strict=True) for cell in unit.kind.all_cells(key())
         ]
+
+
+def _owners(what: Any, depth: int) -> list[list[str]]:
+    """Whose the values of a function of functions are, so deep: the domains."""
+    return [list(what["domain"]), *_owners(what["function"], depth - 1)] if depth else []
 
 
 def _places(domain: Sequence[Any]) -> dict[Any, int]:

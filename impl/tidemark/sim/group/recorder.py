@@ -154,12 +154,11 @@ class GroupPlan(NodePlan):
 class GroupRecorder(UnitRecorder):
     """Writes one trace of a group's cluster."""
 
-    __slots__ = ("_first_member_rpc", "_group_plan", "_network")
+    __slots__ = ("_first_member_rpc", "_network")
 
     def __init__(self, plan: GroupPlan, cluster: GroupCluster, see: Abstraction) -> None:
-        self._group_plan = plan
         self._network = cluster.network
-        self._first_member_rpc = plan.numbers["memberRpc"][0]
+        self._first_member_rpc = plan.numbers["memberRpc"][0,]
         network, log, coordinators = cluster.network, cluster.log, cluster.coordinators
         table = see.table
         brokers, clients = range(len(table.brokers)), range(len(table.clients))
@@ -180,11 +179,11 @@ class GroupRecorder(UnitRecorder):
             "offsetRpc": [lambda c=c: see.offset_rpc(network.offset[c], coordinators) for c in clients],  # type: ignore[misc]
             "stray": [lambda c=c: see.request(network.stray[c]) for c in clients],  # type: ignore[misc]
         }
-        super().__init__(plan, [key for variable in sorted(keys, key=table.offset) for key in keys[variable]])
+        super().__init__(plan, keys)
 
     def did(self, *what: Any) -> None:
         """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
-        plan = self._group_plan
+        plan = self._plan
         units = plan.touched.get(what) or plan.touches(what)
         network = self._network
         if network.answered:

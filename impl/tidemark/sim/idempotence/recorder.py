@@ -9,7 +9,7 @@ from tidemark.cells import Cells
 from tidemark.idempotence.abstraction import Abstraction
 from tidemark.idempotence.layout import Layout, Table
 from tidemark.sim.idempotence.state import ProducerState
-from tidemark.sim.units import Kind, Leaf, Parts, Unit, UnitPlan, UnitRecorder
+from tidemark.sim.units import Kind, Leaf, Parts, UnitPlan, UnitRecorder
 
 TOUCHES = {
     "GetProducerId": "issued producer.c",
@@ -73,56 +73,21 @@ def kinds(layout: Layout) -> dict[str, Kind]:
     }
 
 
-SHARES = {"issued": "", "producer": "c", "sender": "cp", "wire": "cp", "late": "cp"}
-"""What a variable has a unit for; not named here: each partition."""
-
-
 class ProducerPlan(UnitPlan):
     """What the recorders of a trace header share. Raises ValueError for a header that is not IdempotentProducer's."""
 
     def __init__(self, header: Mapping[str, Any], table: Table) -> None:
-        counts = {"c": len(table.producers), "p": len(table.partitions)}
-        self.numbers: dict[str, dict[tuple[int, ...], int]] = {}
-        units: list[Unit] = []
+        parties = {"b": table.brokers, "c": table.producers, "p": table.partitions}
         of = kinds(Layout(table))
-        for variable in sorted(of, key=table.offset):
-            places: list[tuple[int, ...]] = [()]
-            for share in SHARES.get(variable, "p"):
-                places = [(*one, number) for one in places for number in range(counts[share])]
-            width = table.cells(variable) // len(places)
-            self.numbers[variable] = {one: len(units) + number for number, one in enumerate(places)}
-            units += [Unit(table.offset(variable) + width * number, of[variable]) for number in range(len(places))]
-        brokers = len(table.brokers)
-        nodes = {"b": range(brokers), "c": range(brokers, brokers + counts["c"])}
-        super().__init__(header, units, nodes, lambda action: action in NETWORK)
-        self.touched: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        self._formals = {action["name"]: tuple(action["params"]) for action in header["actions"]}
-
-    def touches(self, what: tuple[Any, ...]) -> tuple[int, ...]:
-        """The units that an action with these parameters may change. Raises ValueError for an unknown action."""
-        name, *values = what
-        if name not in TOUCHES or name not in self._formals:
-            raise ValueError(f"idempotent producers have no action {name}")
-        given = dict(zip(self._formals[name], values, strict=False))
-        found: set[int] = set()
-        for variable, _, which in (one.partition(".") for one in TOUCHES[name].split()):
-            wanted = [None if one == "*" else given[one] for one in which]
-            found |= {
-                number
-                for place, number in self.numbers[variable].items()
-                if all(one is None or one == here for one, here in zip(wanted, place, strict=True))
-            }
-        touched = self.touched[what] = tuple(sorted(found))
-        return touched
+        super().__init__(header, "idempotent producers", of, TOUCHES, parties, "bc", lambda action: action in NETWORK)
 
 
 class ProducerRecorder(UnitRecorder):
     """Writes one trace of producers and partitions."""
 
-    __slots__ = ("_producer_plan",)
+    __slots__ = ()
 
     def __init__(self, plan: ProducerPlan, cluster: ProducerState, see: Abstraction) -> None:
-        self._producer_plan = plan
         partitions, connections = cluster.partitions, cluster.connections
         ps, cs = range(len(partitions)), range(len(cluster.producers))
         keys: dict[str, list[Callable[[], Any]]] = {
@@ -136,9 +101,4 @@ class ProducerRecorder(UnitRecorder):
             "wire": [lambda c=c, p=p: see.wire(connections[c][p].wire) for c in cs for p in ps],  # type: ignore[misc]
             "late": [lambda c=c, p=p: see.late(connections[c][p].late) for c in cs for p in ps],  # type: ignore[misc]
         }
-        super().__init__(plan, [key for variable in sorted(keys, key=see.table.offset) for key in keys[variable]])
-
-    def did(self, *what: Any) -> None:
-        """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
-        plan = self._producer_plan
-        self.step(plan.touched.get(what) or plan.touches(what), what)
+        super().__init__(plan, keys)

@@ -87,10 +87,9 @@ class ModernPlan(NodePlan):
 class ModernRecorder(UnitRecorder):
     """Writes one trace of a group's cluster."""
 
-    __slots__ = ("_node_plan",)
+    __slots__ = ()
 
     def __init__(self, plan: ModernPlan, cluster: ModernCluster, see: Abstraction) -> None:
-        self._node_plan = plan
         network, log, coordinators = cluster.network, cluster.log, cluster.coordinators
         table = see.table
         brokers, clients = range(len(table.brokers)), range(len(table.clients))
@@ -111,9 +110,4 @@ class ModernRecorder(UnitRecorder):
             "offsetRpc": [lambda c=c: see.offset_rpc(network.offset[c], coordinators) for c in clients],  # type: ignore[misc]
             "stray": [lambda c=c: see.request(network.stray[c]) for c in clients],  # type: ignore[misc]
         }
-        super().__init__(plan, [key for variable in sorted(keys, key=table.offset) for key in keys[variable]])
-
-    def did(self, *what: Any) -> None:
-        """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
-        plan = self._node_plan
-        self.step(plan.touched.get(what) or plan.touches(what), what)
+        super().__init__(plan, keys)

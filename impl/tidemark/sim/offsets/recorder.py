@@ -8,7 +8,7 @@ from typing import Any
 
 from tidemark.group.offset_abstraction import TICK_MS, OffsetsAbstraction, OffsetsLayout, OffsetsTable
 from tidemark.sim.offsets.cluster import Commit, Marker, OffsetsCluster
-from tidemark.sim.units import Leaf, Unit, UnitPlan, UnitRecorder
+from tidemark.sim.units import Leaf, UnitPlan, UnitRecorder
 
 _MEMORY = "end.b producers.b group.b offsets.b staged.b"
 
@@ -53,7 +53,6 @@ class OffsetsPlan(UnitPlan):
     """What the recorders of a trace header share. Raises ValueError for a header that is not that of Offsets."""
 
     def __init__(self, header: Mapping[str, Any], table: OffsetsTable) -> None:
-        brokers, producers = len(table.brokers), len(table.producers)
         layout = OffsetsLayout(table)
         cells: dict[str, Callable[[Any], Any]] = {
             "now": layout.now,
@@ -69,42 +68,17 @@ class OffsetsPlan(UnitPlan):
             "transaction": layout.transaction,
             **{name: partial(layout.slot, name) for name in table.slots},
         }
-        if set(cells) != set(table.variables):
-            raise ValueError("the header has other variables than the offsets")
-        self.numbers: dict[str, list[int]] = {}
-        kinds = {variable: Leaf(cells[variable]) for variable in cells}
-        units: list[Unit] = []
-        for variable in sorted(cells, key=table.offset):
-            width = table.width(variable)
-            count = int(table.variables[variable]["cells"]) // width
-            self.numbers[variable] = list(range(len(units), len(units) + count))
-            units += [Unit(table.offset(variable) + width * place, kinds[variable]) for place in range(count)]
-        nodes = {"b": range(brokers), "t": range(brokers, brokers + producers)}
-        super().__init__(header, units, nodes, lambda action: action in NOWHERE)
-        self.touched: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        self._formals = {action["name"]: tuple(action["params"]) for action in header["actions"]}
-
-    def touches(self, what: tuple[Any, ...]) -> tuple[int, ...]:
-        """The units that an action with these parameters may change. Raises ValueError for an unknown action."""
-        name, *values = what
-        if name not in TOUCHES or name not in self._formals:
-            raise ValueError(f"the offsets have no action {name}")
-        given = dict(zip(self._formals[name], values, strict=False))
-        found: set[int] = set()
-        for variable, _, which in (one.partition(".") for one in TOUCHES[name].split()):
-            numbers = self.numbers[variable]
-            found.update([numbers[given[which]]] if which in ("b", "t") else numbers)
-        touched = self.touched[what] = tuple(sorted(found))
-        return touched
+        of = {variable: Leaf(cells[variable]) for variable in cells}
+        parties = {"b": table.brokers, "t": table.producers}
+        super().__init__(header, "the offsets", of, TOUCHES, parties, "bt", lambda action: action in NOWHERE)
 
 
 class OffsetsRecorder(UnitRecorder):
     """Writes one trace of a group's offsets."""
 
-    __slots__ = ("_offsets_plan",)
+    __slots__ = ()
 
     def __init__(self, plan: OffsetsPlan, cluster: OffsetsCluster, see: OffsetsAbstraction) -> None:
-        self._offsets_plan = plan
         table, log, coordinators = see.table, cluster.log, cluster.coordinators
         slots = _Slots(cluster, see)
         of_brokers: dict[str, Callable[[int], Any]] = {
@@ -131,12 +105,7 @@ class OffsetsRecorder(UnitRecorder):
             **{name: [partial(key, b) for b in range(len(table.brokers))] for name, key in of_brokers.items()},
             **{name: [partial(key, t) for t in range(len(table.producers))] for name, key in of_producers.items()},
         }
-        super().__init__(plan, [key for variable in sorted(keys, key=table.offset) for key in keys[variable]])
-
-    def did(self, *what: Any) -> None:
-        """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
-        plan = self._offsets_plan
-        self.step(plan.touched.get(what) or plan.touches(what), what)
+        super().__init__(plan, keys)
 
 
 class _Slots:
