@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,21 @@ class Fall:
     good: Edits = field(default_factory=dict)
     step: Edits = field(default_factory=dict)
     before: Edits = field(default_factory=dict)
+
+
+def record(fields: Mapping[str, str] = MappingProxyType({}), **more: str) -> str:
+    """A record's TLA+ text, from those of its fields."""
+    return "[" + ", ".join(f"{name} |-> {value}" for name, value in {**fields, **more}.items()) + "]"
+
+
+def sequence(*elements: str) -> str:
+    """A sequence's TLA+ text."""
+    return "<<" + ", ".join(elements) + ">>"
+
+
+def first_of(count: int, rest: str, *first: str) -> str:
+    """The text of a function from 1..count: the first values, and `rest` for all others."""
+    return sequence(*first, *[rest] * (count - len(first)))
 
 
 def edited(state: State, edits: Edits) -> State:

@@ -9,22 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from falls import Fall, Table
+from falls import Fall, Table, first_of, record, sequence
 
 MEMBERS = 12
 ALL = "{p1, p2, p3}"
 NOWHERE = "(p1 :> -1 @@ p2 :> -1 @@ p3 :> -1)"
 
 
-def record(fields: Mapping[str, str]) -> str:
-    """A record's TLA+ text."""
-    return "[" + ", ".join(f"{name} |-> {value}" for name, value in fields.items()) + "]"
-
-
 def members(absent: Mapping[str, str], *there: Mapping[str, str]) -> str:
     """The function from member ids, of which the first are there."""
-    texts = [record({**absent, **one}) for one in there]
-    return "<<" + ", ".join(texts + [record(absent)] * (MEMBERS - len(texts))) + ">>"
+    return first_of(MEMBERS, record(absent), *(record(absent, **one) for one in there))
 
 
 NO_STORED = {
@@ -111,8 +105,7 @@ HEARTBEAT = record({"type": '"heartbeat"', **REQUEST})
 ANSWERED = record({"type": '"answered"', "member": "1", "generation": "1", "error": '"NONE"'})
 COMMIT = record({"type": '"commit"', **REQUEST, "offsets": "(p1 :> 1 @@ p2 :> -1 @@ p3 :> -1)"})
 COMMITTING = record({"type": '"committing"', **REQUEST, "remaining": "1"})
-NOTHING_GIVEN = "<<" + ", ".join(["{}"] * MEMBERS) + ">>"
-SYNC = record({"type": '"sync"', **REQUEST, "assignments": NOTHING_GIVEN})
+SYNC = record({"type": '"sync"', **REQUEST, "assignments": first_of(MEMBERS, "{}")})
 SYNCING = record({"type": '"syncing"', "broker": "b1", "member": "1"})
 JOINING = record({"type": '"joining"', "broker": "b1", "member": "3"})
 UNKNOWN = record({"type": '"failed"', "member": "0", "error": '"UNKNOWN_MEMBER_ID"'})
@@ -151,7 +144,7 @@ TABLE = Table(
             "StableIsPersisted",
             "the log has the generation before",
             {"storedGroup.generation": "0"},
-            appended__b1=f"<<{WAITS}>>",
+            appended__b1=sequence(WAITS),
         ),
         wrong_state("LiveIsReplay", "an offset is served that the log has not", {"offsets[b1][p1]": "1"}),
         wrong_state("LiveIsReplay", "the log names another leader", {"storedGroup.leader": "2"}),
@@ -234,7 +227,7 @@ TABLE = Table(
             "CommittedByAccepted",
             "another offset than the record's",
             {"storedOffsets[p1]": "2"},
-            good={**GOOD, "appended[b1]": f"<<{OFFSETS}>>"},
+            good={**GOOD, "appended[b1]": sequence(OFFSETS)},
             step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>"},
         ),
         Fall(
@@ -246,6 +239,6 @@ TABLE = Table(
         ),
         wrong_state("QuiescentGroupSettled", "an id is pending", {"group[b1].pending": "{3}"}),
         wrong_state("QuiescentAllOwned", "nobody reads p3", {"consumer[s1].owned": "{p2}"}),
-        wrong_state("QuiescentAllCommitted", "a record waits", {"appended[b1]": f"<<{OFFSETS}>>"}),
+        wrong_state("QuiescentAllCommitted", "a record waits", {"appended[b1]": sequence(OFFSETS)}),
     ],
 )

@@ -9,20 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from falls import Fall, Table
-from falls_classic_group import ALL, record
+from falls import Fall, Table, first_of, record, sequence
 
 MEMBERS = 12
+ALL = "{p1, p2, p3}"
 
 
 def epochs(p1: int = -1, p2: int = -1, p3: int = -1) -> str:
     """An epoch, or an offset, per partition."""
     return f"(p1 :> {p1} @@ p2 :> {p2} @@ p3 :> {p3})"
-
-
-def all_members(absent: str, *there: str) -> str:
-    """The function from member ids, of which the first are there."""
-    return "<<" + ", ".join([*there, *[absent] * (MEMBERS - len(there))]) + ">>"
 
 
 NOTHING = epochs()
@@ -40,21 +35,21 @@ SETTLED = {**NO_MEMBER, "present": "TRUE", "subscription": ALL, "memberEpoch": "
 M1 = record({**SETTLED, "assigned": epochs(p1=2)})
 M2 = record({**SETTLED, "static": "TRUE", "assigned": epochs(p2=2, p3=2)})
 ABSENT = record(NO_MEMBER)
-NO_TARGET = all_members("{}")
+NO_TARGET = first_of(MEMBERS, "{}")
 EMPTY = {
     "groupEpoch": "0",
     "assignmentEpoch": "0",
     "metadata": "{}",
     "target": NO_TARGET,
-    "members": all_members(ABSENT),
+    "members": first_of(MEMBERS, ABSENT),
 }
 EPOCHS = {
     "groupEpoch": "2",
     "assignmentEpoch": "2",
     "metadata": ALL,
-    "target": all_members("{}", "{p1}", "{p2, p3}"),
+    "target": first_of(MEMBERS, "{}", "{p1}", "{p2, p3}"),
 }
-GROUP = {**EPOCHS, "members": all_members(ABSENT, M1, M2)}
+GROUP = {**EPOCHS, "members": first_of(MEMBERS, ABSENT, M1, M2)}
 
 
 def stable(member: int, owned: str) -> str:
@@ -95,7 +90,9 @@ DEPOSED = {
     "office": record({"broker": "b1", "epoch": "2"}),
     "epoch[b1]": "2",
     "epoch[b2]": "1",
-    "group[b2]": record({**GROUP, "members": all_members(ABSENT, M1.replace("STABLE", "UNRELEASED_PARTITIONS"), M2)}),
+    "group[b2]": record(
+        {**GROUP, "members": first_of(MEMBERS, ABSENT, M1.replace("STABLE", "UNRELEASED_PARTITIONS"), M2)}
+    ),
     "partitionEpoch[b2]": epochs(2, 2, 2),
 }
 """b2 was the coordinator; member 1 waits for something there, so that what it has need not be its target."""
@@ -118,7 +115,7 @@ HEARTBEAT = record(
 ANSWERED = record({"type": '"answered"', "error": '"NONE"', "memberEpoch": "2", "gives": "FALSE", "assignment": "{}"})
 COMMIT = record({"type": '"commit"', "broker": "b1", "member": "1", "memberEpoch": "2", "offsets": epochs(p1=1)})
 COMMITTING = record({"type": '"committing"', "broker": "b1", "remaining": "1", "error": '"NONE"'})
-COMMITS = {"offsetRpc[c1]": COMMITTING, "appended[b1]": f"<<{OFFSETS}>>"}
+COMMITS = {"offsetRpc[c1]": COMMITTING, "appended[b1]": sequence(OFFSETS)}
 READS = {"position[c1][p1]": "1"}
 
 
@@ -160,7 +157,7 @@ TABLE = Table(
             "ToldIsCommitted",
             "c1 has heard of an epoch that has not committed",
             {"storedGroup.members[1].memberEpoch": "1"},
-            good={**GOOD, "appended[b1]": f"<<{WRITES_M1}>>"},
+            good={**GOOD, "appended[b1]": sequence(WRITES_M1)},
         ),
         deposed("GroupWellFormed", "a member subscribes to nothing", {"group[b2].members[1].subscription": "{}"}),
         Fall("EpochsMonotone", "the log goes back", {"storedGroup.groupEpoch": "1"}, good=GOOD, step=READS),
@@ -228,11 +225,11 @@ TABLE = Table(
             "CommittedByAccepted",
             "another offset than the record's",
             {"storedOffsets[p1]": "2"},
-            good={**GOOD, "appended[b1]": f"<<{OFFSETS}>>"},
+            good={**GOOD, "appended[b1]": sequence(OFFSETS)},
             step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>"},
         ),
         Fall("QuiescentGroupSettled", "an epoch is not assigned", {"group[b1].groupEpoch": "3"}, good=GOOD),
         Fall("QuiescentAllOwned", "nobody reads p3", {"consumer[s1].owned": "{p2}"}, good=GOOD),
-        Fall("QuiescentAllCommitted", "a record waits", {"appended[b1]": f"<<{OFFSETS}>>"}, good=GOOD),
+        Fall("QuiescentAllCommitted", "a record waits", {"appended[b1]": sequence(OFFSETS)}, good=GOOD),
     ],
 )

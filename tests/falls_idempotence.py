@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from falls import Fall, Table
-
-
-def record(**fields: str) -> str:
-    """A record's TLA+ text."""
-    return "[" + ", ".join(f"{name} |-> {value}" for name, value in fields.items()) + "]"
+from falls import Fall, Table, record, sequence
 
 
 def batch(epoch: int, sequence: int, number: int) -> str:
@@ -33,25 +28,25 @@ SENDER = {
     "unresolved": "-1",
     "rewrite": "FALSE",
     "created": "3",
-    "batches": f"<<{in_flight(0, 2)}, {in_flight(1, 3)}>>",
+    "batches": sequence(in_flight(0, 2), in_flight(1, 3)),
 }
 NEW_EPOCH = {**SENDER, "epoch": "2", "next": "0", "batches": "<<>>"}
-LOG = f"{batch(0, 0, 1)}, {batch(1, 0, 2)}"
+LOG = (batch(0, 0, 1), batch(1, 0, 2))
 
 GOOD = {
     "issued": "1",
     "producer[c1]": record(pid="1", epoch="1"),
-    "log[p1]": f"<<{LOG}>>",
+    "log[p1]": sequence(*LOG),
     "highWatermark[p1]": "1",
     "entry[p1][1]": record(epoch="1", batches="<<[sequence |-> 0, offset |-> 1]>>"),
-    "sender[c1][p1]": record(**SENDER),
+    "sender[c1][p1]": record(SENDER),
     "acked[1][p1][1]": "1",
 }
-QUIET = {**GOOD, "highWatermark[p1]": "2", "sender[c1][p1]": record(**{**SENDER, "batches": "<<>>"})}
+QUIET = {**GOOD, "highWatermark[p1]": "2", "sender[c1][p1]": record(SENDER, batches=sequence())}
 
 ITEM = {"broker": "b1", "number": "2", "epoch": "1", "sequence": "0"}
-REQUEST = record(type='"request"', pid="1", **ITEM)
-REPLY = record(type='"reply"', offset="1", error='"NONE"', **ITEM)
+REQUEST = record(ITEM, type='"request"', pid="1")
+REPLY = record(ITEM, type='"reply"', offset="1", error='"NONE"')
 
 TABLE = Table(
     "idempotence",
@@ -82,8 +77,8 @@ TABLE = Table(
             "WrittenIsAnswered",
             "a batch that is in the log is refused",
             {"wire[c1][p1][1].error": '"OUT_OF_ORDER_SEQUENCE_NUMBER"'},
-            good={**GOOD, "wire[c1][p1]": f"<<{REQUEST}>>"},
-            step={"wire[c1][p1]": f"<<{REPLY}>>"},
+            good={**GOOD, "wire[c1][p1]": sequence(REQUEST)},
+            step={"wire[c1][p1]": sequence(REPLY)},
         ),
         Fall(
             "CommittedStays",
@@ -106,14 +101,14 @@ TABLE = Table(
             "a partition goes on counting in a new epoch",
             {"sender[c1][p1].next": "2"},
             good=GOOD,
-            step={"sender[c1][p1]": record(**NEW_EPOCH)},
+            step={"sender[c1][p1]": record(NEW_EPOCH)},
         ),
         Fall(
             "NoAppendAfterFencing",
             "a batch of the old epoch is written behind the new one",
             {"log[p1][3].epoch": "0"},
             good=GOOD,
-            step={"log[p1]": f"<<{LOG}, {batch(1, 1, 3)}>>"},
+            step={"log[p1]": sequence(*LOG, batch(1, 1, 3))},
         ),
         Fall("QuiescentNothingInFlight", "sequences are unresolved", {"sender[c1][p1].unresolved": "1"}, good=QUIET),
         Fall("QuiescentAllCommitted", "the log's end is not committed", {"highWatermark[p1]": "1"}, good=QUIET),

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from falls import Fall, Table
-
-
-def record(**fields: str) -> str:
-    """A record's TLA+ text."""
-    return "[" + ", ".join(f"{name} |-> {value}" for name, value in fields.items()) + "]"
+from falls import Fall, Table, record, sequence
 
 
 def entry(kind: str, position: int, **fields: str) -> str:
@@ -23,11 +18,6 @@ def entry(kind: str, position: int, **fields: str) -> str:
 def committed(offset: int, position: int) -> str:
     """A committed or staged offset."""
     return record(offset=str(offset), position=str(position), time="0")
-
-
-def sequence(*entries: str) -> str:
-    """A sequence's TLA+ text."""
-    return "<<" + ", ".join(entries) + ">>"
 
 
 COMMIT = entry("commit", 0, partition="p1", offset="3", time="0")

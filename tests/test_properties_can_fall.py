@@ -6,25 +6,17 @@ of the zoo reaches it. A new protocol brings a table; the rest is the same.
 
 from __future__ import annotations
 
-import falls_classic_group
-import falls_consumer_group
-import falls_idempotence
-import falls_offsets
-import falls_replication
-import falls_twophase
+import importlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from falls import Fall, Table, edited
 from tidemark_conformance.check.protocols import protocols
 from tidemark_conformance.tla.values import Fn, ModelValue
 
-TABLES = [
-    falls_replication.TABLE,
-    falls_classic_group.TABLE,
-    falls_consumer_group.TABLE,
-    falls_offsets.TABLE,
-    falls_idempotence.TABLE,
-    falls_twophase.TABLE,
+TABLES: list[Table] = [
+    importlib.import_module(file.stem).TABLE for file in sorted(Path(__file__).parent.glob("falls_*.py"))
 ]
 CASES = [(table, fall) for table in TABLES for fall in table.falls]
 
