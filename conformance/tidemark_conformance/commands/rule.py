@@ -24,15 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the card of one rule, or one line per rule."""
+    """Print the card of one rule (of each specification that has it), or one line per rule."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     if arguments.name is None:
         rule_card.render_list(cards.listed(), console)
         return 0
-    found = cards.card(arguments.name)
-    if not arguments.no_run:
-        found = _with_runs(found, arguments.jar)
-    rule_card.render(found, console)
+    for number, found in enumerate(cards.of_rule(arguments.name)):
+        if number:
+            console.print()
+        rule_card.render(found if arguments.no_run else _with_runs(found, arguments.jar), console)
     return 0
 
 

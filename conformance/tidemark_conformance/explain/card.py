@@ -37,11 +37,13 @@ from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compi
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import manifest as manifests
-from tidemark_conformance.tlc import verify
+from tidemark_conformance.tlc import modules, verify
 from tidemark_conformance.tlc.runner import Step
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
 
+NEARLY = 0.1
+"""A name that comes so close to another as the closest does, but for this share, is suggested, too."""
 SIMULATED = 500
 """Where a row has no golden scenario, at most so many of its simulated traces are looked at."""
 
@@ -171,22 +173,38 @@ def _order(home: Home, rule: str) -> tuple[str, int]:
     return (place[0].module, place[0].line) if place else ("", 0)
 
 
-def find(name: str) -> Home:
-    """The specification that has the rule; Unusable, with the names that come close, if none has."""
+def find(name: str) -> list[Home]:
+    """The specifications that have the rule; Unusable, with the names that come close, if none has."""
     known = homes()
-    for home in known:
-        if name in home.specification.module.rules:
-            return home
+    found = [home for home in known if name in home.specification.module.rules]
+    if found:
+        return found
     names = [rule for home in known for rule in home.specification.module.rules]
-    folded = {rule.lower(): rule for rule in names} | {snake(rule): rule for rule in names}
-    close = dict.fromkeys(folded[match] for match in difflib.get_close_matches(name.lower(), folded, 4, 0.5))
+    close = _closest(name, names)
     hint = f"did you mean {' or '.join(close)}?" if close else "`tidemark rule` lists them all"
     raise Unusable(f"no specification in {spec_root()} has a rule {name}: {hint}")
 
 
-def card(name: str) -> Card:
-    """The card of a rule, without what must be run (counterexamples, golden traces); Unusable for an unknown rule."""
-    home = find(name)
+def _closest(name: str, names: Iterable[str]) -> list[str]:
+    """Those that are as close as the closest, or nearly; written in another way, a name is its own."""
+    folded = {one.lower(): one for one in names} | {snake(one): one for one in names}
+    wanted = name.lower()
+    if wanted in folded:
+        return [folded[wanted]]
+    close = difflib.get_close_matches(wanted, folded, 4, 0.5)
+    alike = [difflib.SequenceMatcher(None, wanted, one).ratio() for one in close]
+    return list(
+        dict.fromkeys(folded[one] for one, ratio in zip(close, alike, strict=True) if ratio > alike[0] - NEARLY)
+    )
+
+
+def of_rule(name: str) -> list[Card]:
+    """The cards of a rule, one for each specification that has it, without what must be run (counterexamples, golden
+    traces); Unusable for an unknown rule."""
+    return [_card(name, home) for home in find(name)]
+
+
+def _card(name: str, home: Home) -> Card:
     uses = tuple((home.source.enclosing(line), line) for line in home.source.uses(name))
     notes: list[str] = []
     siblings = home.specification.module.rules
@@ -194,14 +212,20 @@ def card(name: str) -> Card:
     flaws = flawed_rules(home.protocol, name, siblings)
     if python is None:
         notes.append(f"The package tidemark.{home.protocol} has no rules.{snake(name)}.")
-    rows = tuple(row for row in zoo.rows() if name in row.rules)
+    rows = tuple(row for row in zoo.rows() if name in row.rules and _is_of(row, home))
     if not rows:
         notes.append(f"No row of {zoo.ZOO} removes it.")
     definition = tuple(_definition(home, name))
-    found = removals(name, rows)
+    found = removals(name, rows, home)
     if not found:
         notes.append("No model of the manifest does without it alone.")
     return Card(name, home, definition, uses, python, flaws, rows, found, notes=tuple(notes))
+
+
+def _is_of(row: zoo.Row, home: Home) -> bool:
+    """Whether a row's traces are judged by this specification."""
+    known = protocols.protocols().get(row.protocol)
+    return known.spec == home.specification.path if known else row.protocol == home.protocol
 
 
 def snake(name: str) -> str:
@@ -292,15 +316,19 @@ def _sentence(lines: list[Line]) -> str:
 # --- what must be run ----------------------------------------------------------------------------------------------
 
 
-def removals(rule: str, rows: tuple[zoo.Row, ...]) -> tuple[Removal, ...]:
-    """Where the rule is out of force: its rows' models; where it has no row, models of the manifest that fall."""
+def removals(rule: str, rows: tuple[zoo.Row, ...], home: Home) -> tuple[Removal, ...]:
+    """Where a specification's rule is out of force: its rows' models; where it has no row, models of the manifest that
+    fall."""
     manifest = manifests.load()
     found = [Removal(row.id, row.model, _model(manifest, row.model), row.excused) for row in rows]
     if not found:
         found = [
             Removal(model.name, model.name, model, "")
             for model in manifest.models
-            if model.expected == "violates" and model.kind != "reachability" and _without(model) == {rule}
+            if model.expected == "violates"
+            and model.kind != "reachability"
+            and _without(model) == {rule}
+            and home.specification.path.stem in modules.closure(model.module)
         ]
     return tuple(found)
 
