@@ -1241,7 +1241,7 @@ OffsetAnswers(b) ==
         ELSE IF slot.remaining > 1 THEN [slot EXCEPT !.remaining = @ - 1]
         ELSE [type |-> "committed", member |-> slot.member, generation |-> slot.generation, error |-> "NONE"]]
 
-\* CommitEntry   who: the log   code: group/log.py
+\* CommitEntry   who: the log   code: group/coordinator.py
 \* The oldest record of the coordinator is replicated: it counts, and its request is answered. A deposed coordinator's never is.
 CommitEntry(b) ==
     LET entry == Head(appended[b]) IN

@@ -852,7 +852,7 @@ OffsetAnswers(b) ==
         ELSE IF slot.remaining > 1 THEN [slot EXCEPT !.remaining = @ - 1]
         ELSE [type |-> "committed", error |-> slot.error]]
 
-\* CommitEntry   who: the log   code: group/log.py
+\* CommitEntry   who: the log   code: group/modern/coordinator.py
 \* The oldest batch of the coordinator is replicated: it counts, and its request is answered. A deposed coordinator's never is.
 CommitEntry(b) ==
     LET oldest == <<Head(appended[b])>> IN

@@ -786,7 +786,7 @@ FollowerTruncate(f, l) ==
     /\ reconciled' = NextReconciled(f)
     /\ UNCHANGED <<committed, acked>>
 
-\* FollowerAdoptHw   who: follower   code: replication/flaws.py
+\* FollowerAdoptHw   who: follower   code: replication/fetcher.py
 \* Only without TruncateBeforeHw: the handler's first half, which takes the high watermark of a diverging response.
 FollowerAdoptHw(f, l) ==
     LET response == fetch[f][l] IN
@@ -940,7 +940,7 @@ FlushLog(b) ==
                    remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
-\* CheckpointHighWatermark   who: broker   code: replication/partition.py
+\* CheckpointHighWatermark   who: broker   code: log/log.py
 CheckpointHighWatermark(b) ==
     \* enabled when
     /\ Running(b) /\ checkpoint[b] # highWatermark[b]
