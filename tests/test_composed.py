@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simulated import assert_deltas_are_all_that_changed
+from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.group.purgatory import JOIN_TIMER
 from tidemark.sim.composed import PROFILES, ComposedResult, ComposedSimulator, simulate
 from tidemark.sim.composed import run as composed
@@ -103,35 +103,18 @@ def test_a_run_goes_through_what_it_is_for(headers: dict[str, dict[str, Any]]) -
     assert set(totals) == {"fail_overs", "kept", "dropped", "orphaned"}
 
 
-class Checking(GroupRecorder):
-    """Notes the full abstraction after every record."""
-
-    __slots__ = ("states",)
-
-    def begin(self) -> None:
-        super().begin()
-        self.states = [self.full_state()]
-
-    def did(self, *what: Any) -> None:
-        super().did(*what)
-        self.states.append(self.full_state())
-
-    def blocked(self, *what: Any) -> None:
-        super().blocked(*what)
-        self.states.append(self.states[-1])  # it is told by the handler, which has gone on meanwhile
-
-
 def test_the_groups_deltas_are_all_that_changed(
     headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark.sim.group.run.GroupRecorder", Checking)
+    (group,) = (one for one in SIMULATED if one.recorder is GroupRecorder)
+    states = noting(group.recorder, group.writers, group.late, monkeypatch)
     made = simulator(headers)
     parameters = [len(action["params"]) for action in headers["classic-group"]["actions"]]
     for seed in range(40):
         run = composed.ComposedRun(made, seed)
         stream = run.run().group.stream
-        assert isinstance(run.group.recorder, Checking)
-        assert_deltas_are_all_that_changed(stream, run.group.recorder.states, parameters, f"seed {seed}")
+        assert type(run.group.recorder) is GroupRecorder
+        assert_deltas_are_all_that_changed(stream, states, parameters, f"seed {seed}")
 
 
 def test_one_seed_is_one_run(headers: dict[str, dict[str, Any]]) -> None:

@@ -33,6 +33,11 @@ from tidemark.group.offset_records import (
 from tidemark.group.partitions import TopicPartition
 
 TICK_MS = 1_000
+VARIABLES = {
+    "now", "office", "epoch", "log", "appended", "end", "producers", "group", "offsets", "staged", "transaction",
+    "txnRpc", "late", "marker", "lateMarker", "fetch",
+}  # fmt: skip
+"""Those of Offsets."""
 Key = Any
 
 
@@ -42,8 +47,8 @@ class OffsetsTable:
     def __init__(self, header: Mapping[str, Any]) -> None:
         self.variables: dict[str, Any] = header["variables"]
         constants = header["constants"]
-        if "Retention" not in constants or "staged" not in self.variables:
-            raise ValueError("the header is not that of the offsets")
+        if "Retention" not in constants or set(self.variables) != VARIABLES:
+            raise ValueError("the header has other variables than the offsets")
         self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
         self.producers: tuple[str, ...] = tuple(sorted(constants["Producers"]))
         self.topics: tuple[str, ...] = tuple(sorted(constants["Partitions"]))

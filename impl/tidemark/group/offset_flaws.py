@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidemark.group.offset_rules import OFFSET_RULES, OffsetRules
+from tidemark.group.offset_rules import RULES, OffsetRules
 from tidemark.removal import remove_rules
 
 GUARDS = {
@@ -34,5 +34,5 @@ def rules_without(names: Iterable[str]) -> OffsetRules:
     Raises ValueError for a name that is no rule.
     """
     rules = OffsetRules()
-    remove_rules(rules, names, OFFSET_RULES, GUARDS)
+    remove_rules(rules, names, RULES, GUARDS)
     return rules

@@ -157,5 +157,5 @@ class OffsetRules:
     marker_outlives_its_data: Callable[[bool], bool] = marker_outlives_its_data
 
 
-OFFSET_RULES = tuple(field.name for field in fields(OffsetRules))
+RULES = tuple(field.name for field in fields(OffsetRules))
 """The rules' names, in the specification's order."""

@@ -159,10 +159,12 @@ class Plan:
     broker and sum of marks the units that these concern; `beginnings`: the initial state with each first leader;
     `appends`: records of appends, by what decides them; `of_appends`: per broker the numbers of the units that these
     change; `first_of_exchange`: the first cell of every connection, `fetches` of them for fetches.
-    Raises ValueError for a header that lays the variables out in another order than recorders write them.
+    Raises ValueError for a header that has other variables, or lays them out in another order than recorders write.
     """
 
     def __init__(self, header: dict[str, Any], table: Table) -> None:
+        if set(table.variables) != {"metadata", "registered", "produced", *OF_BROKERS, "fetch", "alter"}:
+            raise ValueError("the header has other variables than the replication specification")
         self.table = table
         self.steps: dict[tuple[Any, ...], bytes] = {}
         self.refusals: dict[tuple[Any, ...], bytes] = {}

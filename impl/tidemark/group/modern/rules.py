@@ -58,7 +58,7 @@ def heartbeat_of_member_epoch(epoch: int, current: int) -> bool:
 
 def previous_epoch_of_owner(owned: Owned | None, assigned: Owned) -> bool:
     """KIP-848: a reply may be lost, so the previous epoch is good enough for who owns no more than it is assigned.
-    Without this a consumer that still owns what was given away is taken for current."""
+    Without it a consumer that still owns what was given away is taken for current."""
     return owned is not None and all(one in assigned for one in owned)
 
 

@@ -1,4 +1,4 @@
-"""One name in ClassicGroup.tla and in the coordinator: states and their edges, rules, actions."""
+"""The states of a classic group and their edges are those of ClassicGroup.tla."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from pathlib import Path
 
 import pytest
 from tidemark.errors import BrokenInvariant
-from tidemark.group.coordinator import GroupCoordinator, JoinVerdict
-from tidemark.group.flaws import GUARDS, rules_without
-from tidemark.group.rules import RULES, Rules
+from tidemark.group.coordinator import JoinVerdict
 from tidemark.group.states import TRANSITIONS, GroupEvent, GroupState, next_state
 from tidemark.removal import snake_case
 
 SPEC = Path(__file__).parent.parent.parent / "spec" / "group"
 TEXT = (SPEC / "ClassicGroup.tla").read_text()
 PROPERTIES = (SPEC / "ClassicGroupProperties.tla").read_text()
-RULES_OF_SPEC = re.findall(r'"(\w+)"', TEXT[TEXT.index("\nRules ==") : TEXT.index("\n\n", TEXT.index("\nRules =="))])
-HANDLERS = re.findall(r"^\\\* (\w+)   who: .*code: group/coordinator.py$", TEXT, re.MULTILINE)
 
 
 def edges_of_spec() -> set[tuple[str, str]]:
@@ -60,30 +56,7 @@ class TestStates:
         assert all(len(transition.why.split()) > 5 for transition in TRANSITIONS.values())
 
 
-class TestRules:
-    def test_rules_have_the_same_names(self) -> None:
-        assert [snake_case(rule) for rule in RULES_OF_SPEC] == list(RULES)
-
-    def test_every_rule_says_what_goes_wrong_without_it(self) -> None:
-        for rule in RULES:
-            assert "Without it" in " ".join(getattr(Rules(), rule).__doc__.split())
-
-    def test_every_rule_can_be_removed_and_no_other_changes(self) -> None:
-        right = Rules()
-        for rule in RULES_OF_SPEC:
-            flawed = rules_without({rule})
-            assert [one for one in RULES if getattr(flawed, one) is not getattr(right, one)] == [snake_case(rule)]
-        assert set(RULES) >= GUARDS
-
-    def test_an_unknown_rule_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="no rule Persist"):
-            rules_without({"Persist"})
-
-
-class TestHandlers:
-    def test_every_action_of_the_coordinator_has_a_handler(self) -> None:
-        assert len(HANDLERS) == 18
-        assert [name for name in map(snake_case, HANDLERS) if not callable(getattr(GroupCoordinator, name, None))] == []
-
-    def test_every_verdict_names_its_handler(self) -> None:
-        assert {verdict.value for verdict in JoinVerdict} <= set(map(snake_case, HANDLERS))
+def test_every_verdict_names_its_handler() -> None:
+    """That the coordinator has a handler for each of these actions is asked in test_names.py."""
+    actions = re.findall(r"^\\\* (\w+)   who: .*code: group/coordinator.py$", TEXT, re.MULTILINE)
+    assert {verdict.value for verdict in JoinVerdict} <= set(map(snake_case, actions))

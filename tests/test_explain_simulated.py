@@ -1,0 +1,133 @@
+"""Explaining and shrinking what simulated clusters of every protocol do without a rule."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated import SIMULATED, Simulated
+from tidemark_conformance import cli
+from tidemark_conformance.check import protocols
+from tidemark_conformance.check.generate import generate
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Traces of a protocol without a rule: how they are made, and what is said of them.
+
+    `action`: the step that is none, by the operator `because`; it is shrunk to `most` steps or fewer.
+    """
+
+    protocol: str
+    rule: str
+    action: str
+    because: str
+    options: dict[str, Any]
+    seeds: range
+    steps: int
+    most: int
+
+    @cached_property
+    def simulated(self) -> Simulated:
+        """The protocol's entry."""
+        return next(one for one in SIMULATED if one.protocol == self.protocol)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of the run, as it keeps them."""
+        return {"protocol": self.protocol, "steps": self.steps, "flaw": None, "without": [self.rule], **self.options}
+
+    @property
+    def simulate(self) -> Any:
+        """From a seed to a trace."""
+        one = self.simulated
+        options = {"without": [self.rule], **self.options}
+        return one.known.make_simulator(one.head, steps=self.steps, **options)
+
+
+EXPLAINED = [
+    Explained(
+        "replication",
+        "AckAllOnlyBelowHw",
+        "CompleteProduce",
+        "AckAllOnlyBelowHw",
+        {"flaw": "acks-1", "without": []},
+        range(40),
+        50,
+        20,
+    ),
+    Explained("classic-group", "RequireKnownMemberId", "AddMember", "RequireKnownMemberId", {}, range(3), 40, 6),
+    Explained("consumer-group", "AwaitRevocation", "HandleHeartbeat", "Write", {}, range(20), 50, 20),
+    Explained(
+        "idempotence", "FirstSequenceIsZero", "AppendBatch", "AppendBatch", {"profile": "gaps"}, range(2, 5), 60, 6
+    ),
+]
+each = pytest.mark.parametrize("one", EXPLAINED, ids=lambda one: one.protocol)
+
+
+def test_every_protocol_that_can_repeat_a_run_has_an_entry() -> None:
+    assert [one.protocol for one in EXPLAINED] == [
+        name for name, one in protocols.protocols().items() if one.resimulator
+    ]
+
+
+@pytest.fixture(scope="module")
+def flawed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """From an entry to its traces, as `tidemark simulate` writes them."""
+    made: dict[str, Path] = {}
+
+    def traces(one: Explained) -> Path:
+        if one.protocol not in made:
+            made[one.protocol] = folder = tmp_path_factory.mktemp("flawed") / "traces"
+            generate(one.simulate, one.seeds, folder, one.simulated.head, one.settings)
+        return made[one.protocol]
+
+    return traces
+
+
+@each
+def test_a_repeated_run_is_the_same_run(one: Explained) -> None:
+    known = one.simulated.known
+    resimulation = known.function(known.resimulator)
+    for seed in range(20):
+        again = resimulation(one.simulated.header, f"seed-{seed}", one.settings)
+        assert again.stream(range(len(again.decisions))) == one.simulate(seed).stream
+        assert len(again.decisions) > 5
+
+
+@each
+def test_the_flaw_is_named_and_shrunk(one: Explained, flawed: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", str(flawed(one)), "--json", "-"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    first = said["findings"][0]
+    assert first["name"] == one.action
+    assert said["allowed_without"] == [[one.rule]]
+    deepest = first["reason"]
+    while deepest["because"]:
+        deepest = deepest["because"][-1]
+    assert deepest["operator"] == one.because
+    module = one.simulated.known.spec.stem.removesuffix("Properties")
+    assert deepest["place"].startswith(f"{module}.tla:")
+    assert deepest["values"]
+    shrunk = said["shrunk"]
+    assert shrunk["decisions"] == len(shrunk["kept"]) < shrunk["decisions_before"]
+    assert shrunk["steps"] < shrunk["steps_before"] == first["step"]
+    assert shrunk["steps"] <= one.most
+    assert shrunk["diagram"]["rows"][-1]["action"] == one.action
+
+
+@each
+def test_without_the_rule_the_same_trace_conforms(
+    one: Explained, flawed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explain = ["explain", str(flawed(one)), "--json", "-", "--no-shrink"]
+    cli.main(explain)
+    first = json.loads(capsys.readouterr().out)
+    assert [finding for finding in first["findings"] if finding["kind"] == "not-a-step"]
+    cli.main([*explain, "--trace", first["trace"], "--without", one.rule])
+    second = json.loads(capsys.readouterr().out)
+    assert not [finding for finding in second["findings"] if finding["kind"] == "not-a-step"]

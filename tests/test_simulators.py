@@ -1,0 +1,177 @@
+"""Every protocol's simulator: deltas equal the full state, one seed is one trace, healing converges, clients notice
+what is lost, rules matter, every step is one of the specification."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from simulated import (
+    SIMULATED,
+    Lost,
+    Simulated,
+    assert_deltas_are_all_that_changed,
+    assert_one_seed_is_one_trace,
+    noting,
+)
+from tidemark.cells import CapacityExceeded
+from tidemark_conformance.check import protocols
+from tidemark_conformance.check.clean import flaw_actions
+from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.load import Stored, decoded
+from tidemark_conformance.tla.kernels.runtime import compile_kernels
+from tidemark_conformance.tla.kernels.stream import Record, records
+
+each = pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
+
+
+def test_every_protocol_has_an_entry() -> None:
+    assert [one.protocol for one in SIMULATED] == list(protocols.protocols())
+
+
+@pytest.mark.parametrize(
+    ("one", "profile"),
+    [
+        pytest.param(one, profile, id=f"{one.protocol}-{profile}")
+        for one in SIMULATED
+        for profile in one.package.PROFILES
+    ],
+)
+def test_deltas_are_all_that_changed(one: Simulated, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulator = one.make(one.header, profile=profile)
+    states = noting(one.recorder, one.writers, one.late, monkeypatch)
+    for seed in range(one.deltas):
+        stream = one.run(simulator, seed).run().stream
+        assert_deltas_are_all_that_changed(stream, states, one.parameters, f"seed {seed}")
+
+
+@each
+def test_one_seed_is_one_trace_under_any_hash_seed(one: Simulated) -> None:
+    assert_one_seed_is_one_trace(one.package, one.header)
+
+
+@each
+def test_what_is_healed_comes_to_rest_and_loses_nothing(one: Simulated) -> None:
+    healed = 0
+    for seed in range(one.rests):
+        result = one.package.simulate(seed, table=one.header)
+        assert not result.capacity, seed
+        assert not result.lost, seed
+        assert result.converged or not result.healed, seed
+        assert result.acked or not result.healed, seed
+        healed += result.healed
+    assert one.healed < healed < one.rests
+
+
+@pytest.mark.parametrize(
+    ("one", "lost"),
+    [pytest.param(one, lost, id=f"{one.protocol}-{min(lost.without)}") for one in SIMULATED for lost in one.lost],
+)
+def test_a_client_notices_what_is_lost_without_a_rule(one: Simulated, lost: Lost) -> None:
+    rules = one.adapter.rules_without(lost.without)
+    runs = (one.package.simulate(n, table=one.header, profile=lost.profile, rules=rules) for n in range(lost.seeds))
+    assert any(result.lost for result in runs)
+
+
+@each
+def test_every_action_is_taken(one: Simulated) -> None:
+    names = [action["name"] for action in one.header["actions"]]
+    simulator = one.make(one.header)
+    taken: Counter[str] = Counter()
+    for seed in range(one.taken):
+        for record in records(simulator.run(seed).stream, one.cells, one.parameters):
+            if isinstance(record, Record) and record.action >= 0 and record.kind == 0:
+                taken[names[record.action]] += 1
+    assert sorted(set(names) - set(taken)) == sorted(flaw_actions(one.specification))
+
+
+@each
+def test_every_action_says_what_it_touches(one: Simulated) -> None:
+    plan = one.make(one.header).plan
+    if one.touches is None:
+        assert not hasattr(plan, "touches")
+        return
+    assert sorted(one.touches) == sorted(action["name"] for action in one.header["actions"])
+    with pytest.raises(ValueError, match="no action Sleep"):
+        plan.touches(("Sleep", 0))
+
+
+@each
+def test_a_step_that_no_trace_can_hold_is_refused(one: Simulated) -> None:
+    """A number beyond its domain by one, and one parameter too many; of every action with names and numbers only."""
+    plan = one.make(one.header).plan
+    if one.touches is None:
+        return
+    beyond = 0
+    for action in one.header["actions"]:
+        name, domains = action["name"], list(action["params"].values())
+        if not all(isinstance(domain[0], str | int) for domain in domains):
+            continue
+        first = [0 if isinstance(domain[0], str) else domain[0] for domain in domains]
+        last = [len(domain) - 1 if isinstance(domain[0], str) else domain[-1] for domain in domains]
+        assert plan.step((name, *first)) != plan.step((name, *last)) or first == last
+        for number, (formal, domain) in enumerate(action["params"].items()):
+            if isinstance(domain[0], str):
+                continue
+            values = [*last[:number], last[number] + 1, *last[number + 1 :]]
+            with pytest.raises(CapacityExceeded, match=f"parameter {formal} of {name}: {values[number]}"):
+                plan.step((name, *values))
+            with pytest.raises(CapacityExceeded, match=f"parameter {formal} of {name}"):
+                plan.refusal((name, *values))
+            beyond += 1
+        with pytest.raises(ValueError, match=f"no action {name} with {len(first) + 1} parameters"):
+            plan.step((name, *first, 0))
+    assert beyond
+
+
+@each
+def test_an_unknown_profile_is_refused(one: Simulated) -> None:
+    with pytest.raises(ValueError, match="no profile storm"):
+        one.package.simulate(0, table=one.header, profile="storm")
+
+
+@each
+def test_a_header_of_another_specification_is_refused(one: Simulated) -> None:
+    """Whatever variable it has not, and where it has one more."""
+    variables = one.header["variables"]
+    for lacking in variables:
+        others = {name: variable for name, variable in variables.items() if name != lacking}
+        with pytest.raises(ValueError, match=f"no variable {lacking}|not that of|other variables than"):
+            one.package.simulate(0, table={**one.header, "variables": others})
+
+
+def judged(one: Simulated, without: frozenset[str], streams: list[bytes]) -> Any:
+    """What the kernels say of traces, by the specification without some rules."""
+    constants = {**one.specification.constants, "Without": without}
+    kernels = compile_kernels(dataclasses.replace(one.specification, constants=constants))
+    offsets = np.cumsum([0, *map(len, streams)]).astype(np.int64)
+    return kernels.check(np.frombuffer(b"".join(streams), np.uint8), offsets)
+
+
+@each
+def test_unflawed_traces_have_no_flag_and_flawed_ones_conform_without_their_rule(one: Simulated) -> None:
+    clean = [one.package.simulate(seed, table=one.header).stream for seed in range(400)]
+    assert judged(one, frozenset(), clean).verdict.max() == 0
+    without = frozenset({one.flawed})
+    rules = one.adapter.rules_without(without)
+    runs = [
+        one.package.simulate(seed, table=one.header, profile=one.flawed_profile, rules=rules) for seed in range(120)
+    ]
+    flawed = [run.stream for run in runs]
+    assert judged(one, frozenset(), flawed).first[:, 0].max() > 0
+    assert judged(one, without, flawed).first[:, 0].max() < 0
+    assert judged(one, without, flawed).verdict.max() == 1
+
+
+@each
+def test_every_step_is_a_step_of_the_specification(one: Simulated) -> None:
+    """By the reference evaluator, which shares nothing with the kernels."""
+    explainer = Explainer(one.specification)
+    for seed in range(one.judged):
+        stored = Stored(f"seed-{seed}", one.package.simulate(seed, table=one.header).stream, Path("none"), one.head)
+        judgement = explainer.judge(decoded(stored, one.schema))
+        assert judgement.verdict == "pass", (seed, judgement.reason, judgement.first)
