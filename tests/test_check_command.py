@@ -124,6 +124,30 @@ def test_a_dead_action_and_a_missing_side_fail_the_check(folder: Path) -> None:
     assert (code, document["unreached"]["ledger"]) == (1, ["action Lock is excused in the manifest but reached"])
 
 
+def test_probes_of_actions_say_what_tlc_counts(folder: Path) -> None:
+    """Behind a SPECIFICATION TLC counts, behind a NEXT probes do, and a dead action is seen by either."""
+    text = (folder / "Ledger.tla").read_text()
+    (folder / "Ledger.tla").write_text(text.replace("    /\\ holder = c /\\ c # d\n", "    /\\ holder = c /\\ c # c\n"))
+    holds = (folder / "Holds.cfg").read_text()
+    (folder / "Probed.cfg").write_text(holds.replace("SPECIFICATION Spec", "INIT Init\nNEXT Next"))
+    entry = {**HOLDS, "distinct": 36, "depth": 11}
+    found = manifest.load(write(folder, entry, {**entry, "name": "Probed", "cfg": "Probed.cfg"}))
+    assert [verify.prepare(model).options.coverage for model in found.models] == [True, False]
+    counted, probed = verify.verify(found.models)
+    assert (counted.ok, probed.ok, counted.result.generated) == (True, True, probed.result.generated)
+    assert counted.taken == probed.taken
+    assert {action for action, was in probed.taken.items() if not was} == {"AskMove"}
+    assert counted.sides == probed.sides
+    (again,) = verify.verify(found.models[1:])
+    assert (again.cached, again.taken, again.sides) == (True, probed.taken, probed.sides)
+
+
+def test_an_action_constraint_leaves_actions_to_tlc(folder: Path) -> None:
+    cfg = "INIT Init\nNEXT Next\nCONSTANTS Without = {}\n"
+    assert probes.probe(folder / "Ledger.tla", cfg).actions  # type: ignore[union-attr]
+    assert not probes.probe(folder / "Ledger.tla", cfg + "ACTION_CONSTRAINT Hurry\n").actions  # type: ignore[union-attr]
+
+
 def test_another_verdict_property_or_an_undecided_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, {**FALLS, "property": "TypeOK"})
     code, document = check(folder)

@@ -129,7 +129,7 @@ def _tlc(jar: str | None) -> Finding:
         result = runner.run(
             Path("Doctor.tla"),
             "INIT Init\nNEXT Next\nINVARIANT Small\n",
-            runner.Options(budget_s=120, heap_mib=256),
+            runner.Options(budget_s=120, heap_mib=256, brief=True),
             jar=jar,
             given={"Doctor": _MODULE},
         )

@@ -179,11 +179,13 @@ def read(root: str, modules: Mapping[str, str], library: frozenset[str] = frozen
 
 def _export(root: str, room: Path) -> str:
     jar = toolchain.find_jar()
-    done = _run(toolchain.java_command(room, "tla2sany.xml.XMLExporter", jar=jar, heap_mib=512), ["-o"], root, room)
+    done = _run(
+        toolchain.java_command(room, "tla2sany.xml.XMLExporter", jar=jar, heap_mib=512, brief=True), ["-o"], root, room
+    )
     if done.returncode == 0 and done.stdout.startswith("<?xml") and "*** Errors:" not in done.stderr:
         return done.stdout
     # The exporter does not say what it cannot parse; SANY itself does.
-    said = _run(toolchain.java_command(room, "tla2sany.SANY", jar=jar, heap_mib=512), [], root, room)
+    said = _run(toolchain.java_command(room, "tla2sany.SANY", jar=jar, heap_mib=512, brief=True), [], root, room)
     raise Unusable(_complaint(root, said.stdout if "rrors" in said.stdout else done.stdout + done.stderr))
 
 

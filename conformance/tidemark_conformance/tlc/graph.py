@@ -96,7 +96,7 @@ def dump(
 ) -> Graph:
     """The state graph of the model; Unusable if TLC cannot finish it, Unsupported if Next has no conventional form."""
     plan = _plan(module, cfg)
-    options = runner.Options(budget_s=budget_s, heap_mib=heap_mib)
+    options = runner.Options(budget_s=budget_s, heap_mib=heap_mib, brief=True)
     domains, first = _domains(plan, options, jar)
     instances = [
         (disjunct.action, params)
@@ -109,7 +109,9 @@ def dump(
         result = runner.run(
             module.with_name(f"{ROOT}.tla"),
             _cfg(plan, "tidemark_init", "tidemark_next") + configured,
-            runner.Options(budget_s=budget_s, heap_mib=heap_mib, extra=("-dump", "dot,actionlabels", "graph")),
+            runner.Options(
+                budget_s=budget_s, heap_mib=heap_mib, brief=True, extra=("-dump", "dot,actionlabels", "graph")
+            ),
             jar=jar,
             given={**plan.texts, ROOT: _text(plan, instances, declared)},
             keep={"graph.dot": dot},

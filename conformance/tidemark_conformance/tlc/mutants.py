@@ -82,7 +82,7 @@ def judged(
     predicates, properties = never_false(graph)
     states = search.states(predicates)
     pairs = search.pairs(properties)
-    return _Asked(spec, graph, states, pairs).run(runner.Options(budget_s=budget_s, heap_mib=heap_mib), jar)
+    return _Asked(spec, graph, states, pairs).run(runner.Options(budget_s=budget_s, heap_mib=heap_mib, brief=True), jar)
 
 
 class Search:

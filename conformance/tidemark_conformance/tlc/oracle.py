@@ -27,6 +27,8 @@ from tidemark_conformance.tlc.values import MODEL_VALUE, declarations, to_tla
 ROOT = "TidemarkReplay"
 BATCH_STEPS = 20_000
 """Steps in one run of TLC at most (a single longer trace is a run of its own)."""
+BRIEF_STEPS = 10_000
+"""Fewer steps are replayed before the optimising compiler of the JVM would pay off."""
 MOST_ERRORS = 200
 """Evaluation errors in one batch after which it is refused."""
 
@@ -148,7 +150,8 @@ def replay(
     spec = _spec(module, cfg, ghosts, constants or {}, traces[0])
     for trace in traces:
         _fits(spec, trace)
-    options = runner.Options(budget_s=budget_s, heap_mib=heap_mib, workers=workers)
+    brief = sum(len(trace.steps) for trace in traces) < BRIEF_STEPS
+    options = runner.Options(budget_s=budget_s, heap_mib=heap_mib, workers=workers, brief=brief)
     done: list[Replay] = []
     seconds = 0.0
     for batch in _batches(traces):

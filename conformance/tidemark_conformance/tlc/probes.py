@@ -1,12 +1,19 @@
-r"""Coverage of actions and of both sides of every rule, from the same run of TLC that checks a model.
+r"""Every action and both sides of every rule, seen in the same run of TLC that checks a model.
 
-Actions: TLC's own counts (message 2772). Rules: a generated root module extends the model's, and the generated cfg
-replaces each rule's operator by a twin that calls the original through INSTANCE, prints a line when a side is seen for
-the first time (per worker; a register of TLCSet remembers it), and returns the original's value:
+A generated root module extends the model's, and prints a line when it sees something for the first time (per worker; a
+register of TLCSet remembers it). Rules: the generated cfg replaces each rule's operator by a twin that calls the
+original through INSTANCE and returns the original's value:
 
     tidemark_Rule(a) == IF tidemark_Owner!Rule(a) THEN tidemark_seen(1001) ELSE ~tidemark_seen(1002)
 
-A rule out of force is never evaluated (`Has(rule) => ...`), so it prints nothing. Measured: no slower than without.
+A rule out of force is never evaluated (`Has(rule) => ...`), so it prints nothing. Actions: the generated Next is the
+model's, disjunct by disjunct, each followed by its probe, which is evaluated once a successor is complete:
+
+    tidemark_next == \/ \E tidemark_p1 \in D : Action(tidemark_p1) /\ tidemark_seen(1003)
+
+Measured: no slower than without; TLC's own -coverage, which counts every expression, doubles the time of a small model.
+It remains for a model with an ACTION_CONSTRAINT, where only an action that found a state counts as taken (TLC counts
+successors that the constraint forbids, too), and for a SPECIFICATION, whose fairness a NEXT would drop.
 """
 
 from __future__ import annotations
@@ -15,32 +22,35 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.tla import cfg as cfg_files
-from tidemark_conformance.tlc import modules
+from tidemark_conformance.tlc import definitions, modules
 
 PROBE = "TidemarkProbe"
 FIRST_REGISTER = 1001
 """Of TLCSet; a specification's own registers are below."""
 _HAS = re.compile(r'\bHas\(\s*"(\w+)"\s*\)')
-_LINE = re.compile(r'<<"tidemark-rule", (\d+)>>')
+_NEXT = re.compile(r"^[ \t]*NEXT\s+\w+", re.MULTILINE)
+_LINE = re.compile(r'<<"tidemark-seen", (\d+)>>')
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A generated root: the path that `runner.run` takes, the generated module's text, the cfg's, the rules in it.
+    """A generated root: the path that `runner.run` takes, the generated module's text, the cfg's, the rules in it, and
+    the actions (none: they are left to TLC's coverage).
 
-    `registers`: what a printed number says: the rule and the side that was seen.
+    `registers`: what a printed number says was seen: "action A", "rule R true" or "rule R false".
     """
 
     module: Path
     given: dict[str, str]
     cfg: str
     rules: tuple[str, ...]
-    registers: dict[int, tuple[str, bool]]
+    actions: tuple[str, ...]
+    registers: dict[int, str]
 
-    def side_of(self, line: str) -> tuple[str, bool] | None:
-        """The rule and side that a printed line reports; None for any other line."""
+    def seen(self, line: str) -> str | None:
+        """What a printed line reports; None for any other line."""
         found = _LINE.match(line.strip())
         return self.registers.get(int(found[1])) if found else None
 
@@ -68,37 +78,67 @@ def rules_of(module: Path) -> dict[str, tuple[str, int]]:
 
 
 def probe(module: Path, cfg: str) -> Probe | None:
-    """The generated root for a model, None if it uses no rules."""
+    """The generated root for a model, None if there is nothing in it to probe."""
     rules = rules_of(module)
-    if not rules:
+    disjuncts = _disjuncts(module, cfg)
+    if not rules and not disjuncts:
         return None
     owners = sorted({owner for owner, _ in rules.values()})
     # Locals of a definition must not clash with anything in scope, hence the long prefix.
     lines = [f"{'-' * 20} MODULE {PROBE} {'-' * 20}", f"EXTENDS {module.stem}, TLC"]
     lines += [f"tidemark_{owner} == INSTANCE {owner}" for owner in owners]
-    registers = {FIRST_REGISTER + 2 * at + side: (rule, not side) for at, rule in enumerate(rules) for side in (0, 1)}
+    actions = tuple(dict.fromkeys(one.action for one in disjuncts))
+    things = [f"rule {rule} {side}" for rule in rules for side in ("true", "false")]
+    registers = dict(enumerate([*things, *(f"action {action}" for action in actions)], FIRST_REGISTER))
+    number = {thing: register for register, thing in registers.items()}
     lines.append("ASSUME " + " /\\ ".join(f"TLCSet({register}, 0)" for register in registers))
     lines.append(
         "tidemark_seen(tidemark_r) == IF TLCGet(tidemark_r) = 1 THEN TRUE "
-        'ELSE TLCSet(tidemark_r, 1) /\\ PrintT(<<"tidemark-rule", tidemark_r>>)'
+        'ELSE TLCSet(tidemark_r, 1) /\\ PrintT(<<"tidemark-seen", tidemark_r>>)'
     )
     for at, (rule, (owner, arity)) in enumerate(rules.items()):
         formals = ", ".join(f"tidemark_a{at}" for at in range(arity))
         call = f"({formals})" if arity else ""
-        register = FIRST_REGISTER + 2 * at
+        true, false = (number[f"rule {rule} {side}"] for side in ("true", "false"))
         lines.append(
             f"tidemark_{rule}{call} == IF tidemark_{owner}!{rule}{call} "
-            f"THEN tidemark_seen({register}) ELSE ~tidemark_seen({register + 1})"
+            f"THEN tidemark_seen({true}) ELSE ~tidemark_seen({false})"
         )
+    if disjuncts:
+        lines.append("tidemark_next ==")
+        lines += [f"    \\/ {_probed(one, number[f'action {one.action}'])}" for one in disjuncts]
     lines.append("=" * 60)
     overrides = "".join(f"    {rule} <- tidemark_{rule}\n" for rule in rules)
+    text = _NEXT.sub("NEXT tidemark_next", cfg) if disjuncts else cfg
     return Probe(
         module=module.with_name(f"{PROBE}.tla"),
         given={PROBE: "\n".join(lines) + "\n"},
-        cfg=f"{cfg.rstrip()}\nCONSTANTS\n{overrides}",
+        cfg=f"{text.rstrip()}\n" + (f"CONSTANTS\n{overrides}" if rules else ""),
         rules=tuple(rules),
+        actions=actions,
         registers=registers,
     )
+
+
+def _disjuncts(module: Path, cfg: str) -> list[definitions.Disjunct]:
+    """The disjuncts of the model's next-state relation where probes can stand for TLC's coverage, else none."""
+    parsed = cfg_files.parse(cfg)
+    if parsed.next is None or parsed.action_constraints or len(_NEXT.findall(cfg)) != 1:
+        return []
+    texts = {name: text for name, (_, text) in modules.closure(module).items()}
+    try:
+        return definitions.disjuncts(texts, parsed.next)
+    except Unsupported:
+        return []
+
+
+def _probed(disjunct: definitions.Disjunct, register: int) -> str:
+    """One disjunct of the generated Next."""
+    formals = [f"tidemark_a{at}" for at in range(len(disjunct.parameters))]
+    domains = [re.sub(r"\s+", " ", domain) for domain in disjunct.domains]
+    bound = ", ".join(f"{formal} \\in {domain}" for formal, domain in zip(formals, domains, strict=True))
+    call = f"{disjunct.action}({', '.join(formals)})" if formals else disjunct.action
+    return (f"\\E {bound} : " if bound else "") + f"{call} /\\ tidemark_seen({register})"
 
 
 def taken(coverage: dict[str, tuple[int, int]], cfg: str) -> dict[str, bool]:

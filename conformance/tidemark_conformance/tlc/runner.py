@@ -82,9 +82,10 @@ class TlcResult:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run: everything here except `budget_s` and `heap_mib` is part of a verdict's cache key.
+    """How to run: everything here except `budget_s`, `heap_mib` and `brief` is part of a verdict's cache key.
 
-    `deadlock`: whether a state without successors is a violation. `extra`: further switches of TLC.
+    `deadlock`: whether a state without successors is a violation. `extra`: further switches of TLC. `brief`: no more
+    than some seconds are expected (`toolchain.java_command`); it changes nothing but the time.
     """
 
     workers: int = 1
@@ -93,6 +94,7 @@ class Options:
     heap_mib: int = 1024
     budget_s: float | None = None
     extra: tuple[str, ...] = ()
+    brief: bool = False
 
 
 Progress = Callable[[int, int, int], None]
@@ -146,7 +148,7 @@ def _read_cfg(cfg: Path) -> str:
 
 def _command(folder: Path, root: str, options: Options, jar: Path) -> list[str]:
     command = toolchain.java_command(
-        folder, "tlc2.TLC", jar=jar, heap_mib=options.heap_mib, gc_threads=max(1, options.workers)
+        folder, "tlc2.TLC", jar=jar, heap_mib=options.heap_mib, gc_threads=options.workers, brief=options.brief
     )
     command += ["-tool", "-fp", "1", "-seed", "1", "-checkpoint", "0", "-workers", str(options.workers)]
     command += ["-metadir", str(folder / "meta"), "-config", f"{root}.cfg"]
