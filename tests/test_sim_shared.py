@@ -10,7 +10,7 @@ from tidemark.sim.shared import Mix, Prepared
 
 def test_equal_arguments_are_prepared_for_once_and_the_oldest_are_forgotten() -> None:
     made: list[tuple[object, ...]] = []
-    prepared = Prepared(lambda *arguments: made.append(arguments) or len(made))
+    prepared = Prepared(lambda *arguments, rules=None: made.append((*arguments, rules)) or len(made))
     header = {"constants": {"MaxLog": 3}}
 
     assert prepared(header, 50) == 1
@@ -20,6 +20,9 @@ def test_equal_arguments_are_prepared_for_once_and_the_oldest_are_forgotten() ->
     for steps in range(Prepared.MOST):
         prepared({}, steps)
     assert prepared(header, 51) == len(made) == 3 + Prepared.MOST
+    assert prepared(header, rules="none") == prepared(deepcopy(header), rules="none") == len(made)
+    assert made[-1] == (header, "none")
+    assert prepared(header, rules="others") == len(made) == 5 + Prepared.MOST
 
 
 def test_a_mix_takes_its_profiles_in_turns_and_refuses_unknown_names() -> None:

@@ -18,12 +18,11 @@ class Replayed:
     """To be mixed into a protocol's run, before it: its words are given instead of drawn; `played` are those of them
     whose event may have done something.
 
-    `FAULTS`: events that may have changed something although the run recorded nothing; `TICK`: the unit in which the
-    clock goes on between events, in milliseconds, as in the run's own `_chaos` (0: it has none).
+    `FAULTS`: events that may have changed something although the run recorded nothing; `TICK_MS`: the run's own.
     """
 
     FAULTS: ClassVar[frozenset[str]] = frozenset()
-    TICK: ClassVar[int] = 1
+    TICK_MS: ClassVar[int]
 
     words: Sequence[int]
     kept: frozenset[int]
@@ -41,8 +40,8 @@ class Replayed:
         for number, word in enumerate(self.words):
             if recorder.records > steps:
                 return
-            if self.TICK:
-                cluster.now += self.TICK * (1 + (word >> 40 & 7))
+            if self.TICK_MS:
+                cluster.now += self.TICK_MS * (1 + (word >> 40 & 7))
             if number in self.kept:
                 before = recorder.records
                 getattr(self, kinds[word & 255])(word >> 8)

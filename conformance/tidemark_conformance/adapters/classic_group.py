@@ -20,7 +20,5 @@ simulator = ADAPTER.simulator
 class ReplayedRun(Replayed, GroupRun):
     """A run whose words are given (again.py)."""
 
-    TICK = 100
-
 
 resimulation = ADAPTER.resimulation(GroupSimulator, GroupRun, ReplayedRun)

@@ -20,7 +20,5 @@ simulator = ADAPTER.simulator
 class ReplayedRun(Replayed, ModernRun):
     """A run whose words are given (again.py)."""
 
-    TICK = 100
-
 
 resimulation = ADAPTER.resimulation(ModernSimulator, ModernRun, ReplayedRun)

@@ -22,7 +22,5 @@ simulator = ADAPTER.simulator
 class ReplayedRun(Replayed, ProducerRun):
     """A run whose words are given (again.py)."""
 
-    TICK = 0
-
 
 resimulation = ADAPTER.resimulation(ProducerSimulator, ProducerRun, ReplayedRun)

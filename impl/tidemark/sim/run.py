@@ -59,7 +59,9 @@ class Simulator:
 
 class Run:
     """The state of one run: the cluster, the client's next payload, the limits that keep a trace within its
-    capacities."""
+    capacities. `TICK_MS`: the unit in which the clock goes on between events."""
+
+    TICK_MS = 1
 
     def __init__(self, simulator: Simulator, seed: int) -> None:
         self.simulator = simulator
@@ -129,7 +131,7 @@ class Run:
             return
         for _ in range(40 * steps):
             word = bits(WORD)
-            cluster.now += 1 + (word >> 40 & 7)
+            cluster.now += self.TICK_MS * (1 + (word >> 40 & 7))
             if events[word & 255](self, word >> 8) and recorder.records > steps:
                 return
 

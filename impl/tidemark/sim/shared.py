@@ -79,16 +79,16 @@ class Prepared(Generic[S]):
         self._make = make
         self._kept: list[tuple[tuple[Any, ...], S]] = []
 
-    def __call__(self, *arguments: Any) -> S:
-        """What was made of equal arguments, or is made now."""
-        kept = self._kept
+    def __call__(self, *given: Any, **named: Any) -> S:
+        """What was made of equal arguments (named ones in the same order), or is made now."""
+        kept, arguments = self._kept, (*given, *named.values())
         for index, (known, made) in enumerate(kept):
             if known == arguments:  # quick where they are the same objects
                 if index or known[0] is not arguments[0]:
                     del kept[index]
                     kept.insert(0, (arguments, made))
                 return made
-        made = self._make(*arguments)
+        made = self._make(*given, **named)
         kept.insert(0, (arguments, made))
         del kept[self.MOST :]
         return made

@@ -10,9 +10,7 @@ from tidemark.sim.shared import Prepared
 __all__ = ["MIXES", "PROFILES", "ComposedResult", "ComposedSimulator", "simulate"]
 
 
-@Prepared
-def _simulators(replication: dict[str, Any], group: dict[str, Any], steps: int, profile: str) -> ComposedSimulator:
-    return ComposedSimulator(replication, group, steps=steps, profile=profile)
+_simulators = Prepared(ComposedSimulator)
 
 
 def simulate(
@@ -23,4 +21,4 @@ def simulate(
 
     Raises ValueError for headers of other specifications or brokers, or a profile that there is not.
     """
-    return _simulators(replication, group, steps, profile).run(seed)
+    return _simulators(replication, group, steps=steps, profile=profile).run(seed)

@@ -11,10 +11,7 @@ from tidemark.sim.shared import Prepared, SimResult
 
 __all__ = ["MIXES", "PROFILES", "GroupSimulator", "SimResult", "simulate"]
 
-
-@Prepared
-def _simulators(table: dict[str, Any], steps: int, profile: str, rules: Rules | None) -> GroupSimulator:
-    return GroupSimulator(table, steps=steps, profile=profile, rules=rules)
+_simulators = Prepared(GroupSimulator)
 
 
 def simulate(
@@ -25,4 +22,4 @@ def simulate(
 
     Raises ValueError for a header of another specification, or a profile that there is not.
     """
-    return _simulators(table, steps, profile, rules).run(seed)
+    return _simulators(table, steps=steps, profile=profile, rules=rules).run(seed)

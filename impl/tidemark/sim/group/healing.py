@@ -9,41 +9,17 @@ from __future__ import annotations
 from tidemark.client.membership import MemberState
 from tidemark.errors import Errors
 from tidemark.group.messages import JoinGroupResponse
-from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
+from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId
 from tidemark.group.purgatory import JOIN_TIMER, SYNC_TIMER, TimerKind
 from tidemark.group.states import GroupState
+from tidemark.sim.group.calming import move_offsets, resign_all, run_fairly
 from tidemark.sim.group.cluster import GroupCluster
-
-ROUNDS = 60
 
 
 def heal(cluster: GroupCluster, mode: int) -> bool:
     """Heal; returns whether the group came to rest. One consumer runs at least, with the assignors `mode`."""
-    clients = range(len(cluster.consumers))
-    for broker in range(len(cluster.coordinators)):
-        cluster.resign(broker)
-    before = cluster.commits.acked
-    for _ in range(ROUNDS):
-        cluster.now += 1_000
-        _let_somebody_read(cluster, mode)
-        for client in clients:
-            _drive(cluster, client, cluster.commits.acked == before)
-        while cluster.commit_entry():
-            pass
-        _expire(cluster)
-        if at_rest(cluster) and cluster.commits.acked > before:
-            return True
-    return False
-
-
-def _let_somebody_read(cluster: GroupCluster, mode: int) -> None:
-    """Somebody runs and subscribes to a topic that exists, so that something can be committed."""
-    if all(consumer is None for consumer in cluster.consumers):
-        cluster.start_consumer(0, mode)
-    there = {topic for topic, count in cluster.counts.items() if count}
-    running = [client for client, consumer in enumerate(cluster.consumers) if consumer is not None]
-    if not any(there & cluster.consumer(client).subscriptions.topics for client in running):
-        cluster.change_subscription(running[0], frozenset(cluster.counts), (1 << len(cluster.counts)) - 1)
+    resign_all(cluster)
+    return run_fairly(cluster, lambda: cluster.start_consumer(0, mode), _drive, _expire, at_rest)
 
 
 def _drive(cluster: GroupCluster, client: int, commits: bool) -> None:
@@ -69,7 +45,7 @@ def _drive(cluster: GroupCluster, client: int, commits: bool) -> None:
     if _would_hear_news(cluster, client) and cluster.send_heartbeat(client, leader):
         cluster.deliver_heartbeat(client)
         cluster.receive_heartbeat(client)
-    _offsets(cluster, client, commits)
+    move_offsets(cluster, client, lambda: commits and consumer.membership.state is MemberState.STABLE)
 
 
 def _would_hear_news(cluster: GroupCluster, client: int) -> bool:
@@ -88,25 +64,6 @@ def _forgotten(cluster: GroupCluster, client: int) -> bool:
     coordinator = cluster.coordinators[exchange.broker]
     parked = coordinator.parked_joins.get(exchange.token) or coordinator.parked_syncs.get(exchange.token)
     return parked is None or parked not in coordinator.group.members
-
-
-def _offsets(cluster: GroupCluster, client: int, commits: bool) -> None:
-    """One consumer's OffsetCommit or OffsetFetch moves on; in between it reads one record."""
-    leader, consumer = cluster.log.leader, cluster.consumers[client]
-    cluster.deliver_offset(client)
-    cluster.receive_offset(client)
-    if consumer is None or cluster.network.offset[client] is not None:
-        return
-    if cluster.send_offset_fetch(client, leader):
-        cluster.deliver_offset(client)
-        cluster.receive_offset(client)
-    if commits and consumer.membership.state is MemberState.STABLE:
-        for number, topic in enumerate(cluster.counts):
-            partition = TopicPartition(topic, 0)
-            if partition in consumer.subscriptions.owned and cluster.poll(client, number, partition):
-                break
-        if cluster.send_commit(client, leader):
-            cluster.deliver_offset(client)
 
 
 def _expire(cluster: GroupCluster) -> None:

@@ -1,5 +1,5 @@
-"""One simulated run of a classic group: chaos by a profile, then perhaps healing, then the verdict of a client that
-reads back. What runs of other groups do likewise is in running.py.
+"""One simulated run of a classic group: what each kind of event tries, and how much room a trace has. What runs of
+other groups do likewise is in running.py.
 """
 
 from __future__ import annotations

@@ -1,48 +1,28 @@
-"""What runs of a group of either kind share: how they begin and end, whom a consumer asks, and the events that have
-nothing to do with membership.
-
-One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
+"""What runs of a group of either kind share: whom a consumer asks, and the events that have nothing to do with
+membership (sim/running.py has what runs of everything share).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from random import Random
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
 
-from tidemark.cells import CapacityExceeded
 from tidemark.group.layout import HeaderTable
 from tidemark.sim.group.events import GroupEvents
 from tidemark.sim.group.network import Broker, Client
 from tidemark.sim.group.profiles import GroupProfile
-from tidemark.sim.shared import WORD, Mix, SimResult
-from tidemark.sim.units import UnitRecorder
+from tidemark.sim.running import RunBase, SimulatorBase
+from tidemark.sim.shared import Mix
 
 Cluster = TypeVar("Cluster", bound=GroupEvents[Any, Any, Any])
 
 
-class Events(Protocol):
-    """Kinds of events, by what does them."""
-
-    def __getitem__(self, kind: int, /) -> Callable[[Any, int], bool]:
-        """What is done for one of the 256 kinds."""
-
-
-class AnySimulator:
+class AnySimulator(SimulatorBase):
     """Everything that runs of one kind share, whatever the group."""
 
     def __init__(self, table: HeaderTable, mix: Mix[GroupProfile], steps: int) -> None:
-        self.for_seed = mix.for_seed
-        self.steps = steps
+        super().__init__(mix, steps)
         self._general_table = table
-        self._events: dict[tuple[type, str], list[Callable[[Any, int], bool]]] = {}
-
-    def events(self, run: AnyRun[Any]) -> Events:
-        """What a run like this one does for each of its 256 kinds of events."""
-        kind = type(run), run.profile.name
-        if kind not in self._events:
-            self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
-        return self._events[kind]
 
     @property
     def general_table(self) -> HeaderTable:
@@ -50,27 +30,23 @@ class AnySimulator:
         return self._general_table
 
 
-class AnyRun(Generic[Cluster]):
+class AnyRun(RunBase, Generic[Cluster]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities. `first_word` decides
-    how it begins: who coordinates, which topics exist, whether it is healed."""
+    who coordinates and which topics exist, too."""
+
+    TICK_MS = 100
 
     cluster: Cluster
-    recorder: UnitRecorder
 
     def __init__(self, simulator: AnySimulator, seed: int) -> None:
-        self._shared = simulator
-        self.seed = seed
-        self.profile, self.kinds = simulator.for_seed(seed)
+        super().__init__(simulator, seed)
         table = simulator.general_table
-        self._bits = Random(seed).getrandbits
-        self.first_word = first = self._bits(WORD)
         topics = table.topics
-        there = first >> 8 & (1 << len(topics)) - 1 or 1
+        there = self.first_word >> 8 & (1 << len(topics)) - 1 or 1
         self._clients = len(table.clients)
         self._brokers = len(table.brokers)
         self._counts = {topic: there >> place & 1 for place, topic in enumerate(topics)}
         self._static: Sequence[bool] = [client in table.static for client in table.clients]
-        self._heals = first >> 24 & 255 < self.profile.heals
         self._topics = topics
         self._subsets = [
             frozenset(topic for place, topic in enumerate(topics) if mask >> place & 1)
@@ -81,46 +57,13 @@ class AnyRun(Generic[Cluster]):
         self._appended_limit = table.max_appended - 1
         self._epoch_limit = table.max_epoch - 1
 
-    def heal(self) -> bool:
-        """Faults stop; whether the group came to rest."""
-        raise NotImplementedError
+    def acked(self) -> int:
+        """How many offset commits were acknowledged."""
+        return self.cluster.commits.acked
 
-    def run(self) -> SimResult:
-        """Chaos, then perhaps healing."""
-        recorder, cluster = self.recorder, self.cluster
-        recorder.begin()
-        capacity = converged = False
-        lost = 0
-        try:
-            steps = self._shared.steps
-            self._chaos(steps - (steps // 3 if self._heals else 0))
-            if self._heals:
-                converged = self.heal()
-                lost = cluster.commits.lost(cluster.log.offsets)
-        except CapacityExceeded:
-            capacity = True
-        healed = self._heals and not capacity
-        stream = recorder.end(healed, capacity)
-        return SimResult(
-            self.seed,
-            stream,
-            recorder.records - 1,
-            recorder.changing,
-            cluster.commits.acked,
-            lost,
-            healed,
-            converged,
-            capacity,
-        )
-
-    def _chaos(self, steps: int) -> None:
-        events, bits, recorder, cluster = self._shared.events(self), self._bits, self.recorder, self.cluster
-        for _ in range(40 * steps):
-            if recorder.records > steps:
-                break
-            word = bits(WORD)
-            cluster.now += 100 * (1 + (word >> 40 & 7))
-            events[word & 255](self, word >> 8)
+    def lost(self) -> int:
+        """Of how many partitions another offset is found."""
+        return self.cluster.commits.lost(self.cluster.log.offsets)
 
     def _broker_for(self, client: Client, word: int) -> Broker:
         """Whom a consumer takes for its coordinator; it looks it up when it does not know."""

@@ -1,30 +1,26 @@
-"""One simulated run of idempotent producers: chaos by a profile, then perhaps healing, then a reader's verdict.
-
-One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
-"""
+"""One simulated run of idempotent producers: what each kind of event tries, and how much room a trace has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from random import Random
 from typing import Any
 
-from tidemark.cells import CapacityExceeded
 from tidemark.client.producer import ProducerConfig
 from tidemark.idempotence.abstraction import Abstraction
 from tidemark.idempotence.layout import Table
 from tidemark.idempotence.rules import Rules
 from tidemark.sim.idempotence.cluster import ProducerCluster
 from tidemark.sim.idempotence.healing import heal
-from tidemark.sim.idempotence.profiles import MIXES, PROFILES
+from tidemark.sim.idempotence.profiles import MIXES, PROFILES, ProducerProfile
 from tidemark.sim.idempotence.recorder import ProducerPlan, ProducerRecorder
-from tidemark.sim.shared import WORD, Mix, SimResult
+from tidemark.sim.running import RunBase, SimulatorBase
+from tidemark.sim.shared import Mix, SimResult
 
 ROOM = 3
 """So many batches of a log and of a process, producer epochs and ids are kept for the healing."""
 
 
-class ProducerSimulator:
+class ProducerSimulator(SimulatorBase):
     """Everything that runs of one kind share. Call `run(seed)`.
 
     Raises ValueError for a header of another specification, or a profile that there is not.
@@ -33,11 +29,9 @@ class ProducerSimulator:
     def __init__(
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
-        mix = Mix(profile, PROFILES, MIXES)
-        self.for_seed = mix.for_seed
+        super().__init__(Mix(profile, PROFILES, MIXES), steps)
         self.table = table = Table(header)
         self.plan = ProducerPlan(header, table)
-        self.steps = steps
         self.rules = rules if rules is not None else Rules()
         self.config = ProducerConfig(table.max_in_flight, table.window, table.max_sequence)
 
@@ -46,16 +40,16 @@ class ProducerSimulator:
         return ProducerRun(self, seed).run()
 
 
-class ProducerRun:
+class ProducerRun(RunBase):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
 
+    cluster: ProducerCluster
+    profile: ProducerProfile
+
     def __init__(self, simulator: ProducerSimulator, seed: int) -> None:
-        self.simulator = simulator
-        self.seed = seed
-        self.profile, self.kinds = simulator.for_seed(seed)
+        super().__init__(simulator, seed)
         self.table = table = simulator.table
-        self._bits = Random(seed).getrandbits
-        first = self._bits(WORD)
+        first = self.first_word
         self._clients, self._topics, self._brokers = len(table.producers), len(table.partitions), len(table.brokers)
         leaders = [(first >> topic) % self._brokers for topic in range(self._topics)]
         self.cluster = ProducerCluster(self._clients, leaders, simulator.rules, simulator.config)
@@ -64,40 +58,19 @@ class ProducerRun:
         self._orders = [
             [(first + step) % self._brokers for step in range(self._brokers)] for first in range(self._brokers)
         ]
-        self._heals = first >> 24 & 255 < self.profile.heals
         self._busy = (first >> 32) % self._clients
 
-    def run(self) -> SimResult:
-        """Chaos, then perhaps healing."""
-        recorder, cluster = self.recorder, self.cluster
-        recorder.begin()
-        capacity = converged = False
-        try:
-            self._chaos(self.simulator.steps - (self.simulator.steps // 3 if self._heals else 0))
-            if self._heals:
-                converged = heal(cluster)
-        except CapacityExceeded:
-            capacity = True
-        healed = self._heals and not capacity
-        return SimResult(
-            self.seed,
-            recorder.end(healed, capacity),
-            recorder.records - 1,
-            recorder.changing,
-            len(cluster.acked),
-            cluster.lost() if healed else 0,
-            healed,
-            converged,
-            capacity,
-        )
+    def heal(self) -> bool:
+        """Faults stop; whether everything came to rest."""
+        return heal(self.cluster)
 
-    def _chaos(self, steps: int) -> None:
-        kinds, bits, recorder = self.kinds, self._bits, self.recorder
-        for _ in range(40 * steps):
-            if recorder.records > steps:
-                break
-            word = bits(WORD)
-            getattr(self, kinds[word & 255])(word >> 8)
+    def acked(self) -> int:
+        """How many batches were acknowledged."""
+        return len(self.cluster.acked)
+
+    def lost(self) -> int:
+        """How many of them are not there, and how many of all are there twice."""
+        return self.cluster.lost()
 
     # --- who, and to whom -------------------------------------------------------------------------------------------
 

@@ -12,10 +12,7 @@ from tidemark.sim.shared import Prepared, SimResult
 
 __all__ = ["MIXES", "PROFILES", "ModernSimulator", "SimResult", "simulate"]
 
-
-@Prepared
-def _simulators(table: dict[str, Any], steps: int, profile: str, rules: Rules | None) -> ModernSimulator:
-    return ModernSimulator(table, steps=steps, profile=profile, rules=rules)
+_simulators = Prepared(ModernSimulator)
 
 
 def simulate(
@@ -26,4 +23,4 @@ def simulate(
 
     Raises ValueError for a header of another specification, or a profile that there is not.
     """
-    return _simulators(table, steps, profile, rules).run(seed)
+    return _simulators(table, steps=steps, profile=profile, rules=rules).run(seed)

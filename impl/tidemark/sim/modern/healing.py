@@ -12,30 +12,16 @@ from __future__ import annotations
 from tidemark.client.modern_membership import MemberState as ConsumerState
 from tidemark.group.modern.heartbeat import subscribed
 from tidemark.group.modern.states import MemberState
-from tidemark.group.partitions import TopicPartition
 from tidemark.group.purgatory import TimerKind
+from tidemark.sim.group.calming import move_offsets, resign_all, run_fairly
 from tidemark.sim.modern.cluster import ModernCluster
-
-ROUNDS = 60
 
 
 def heal(cluster: ModernCluster) -> bool:
     """Heal; returns whether the group came to rest. One consumer runs at least."""
-    for broker in range(len(cluster.coordinators)):
-        cluster.resign(broker)
+    resign_all(cluster)
     _connect_anew(cluster)
-    before = cluster.commits.acked
-    for _ in range(ROUNDS):
-        cluster.now += 1_000
-        _let_somebody_read(cluster)
-        for client in range(len(cluster.consumers)):
-            _drive(cluster, client, cluster.commits.acked == before)
-        while cluster.commit_entry():
-            pass
-        _expire(cluster)
-        if at_rest(cluster) and cluster.commits.acked > before:
-            return True
-    return False
+    return run_fairly(cluster, lambda: cluster.start_consumer(0), _drive, _expire, at_rest)
 
 
 def _connect_anew(cluster: ModernCluster) -> None:
@@ -47,16 +33,6 @@ def _connect_anew(cluster: ModernCluster) -> None:
     for client in range(len(cluster.consumers)):
         cluster.send_heartbeat(client, cluster.log.leader)
         cluster.lose_heartbeat(client)
-
-
-def _let_somebody_read(cluster: ModernCluster) -> None:
-    """Somebody runs and subscribes to a topic that exists, so that something can be committed."""
-    if all(consumer is None for consumer in cluster.consumers):
-        cluster.start_consumer(0)
-    there = {topic for topic, count in cluster.counts.items() if count}
-    running = [client for client, consumer in enumerate(cluster.consumers) if consumer is not None]
-    if not any(there & cluster.consumer(client).subscriptions.topics for client in running):
-        cluster.change_subscription(running[0], frozenset(cluster.counts), (1 << len(cluster.counts)) - 1)
 
 
 def _drive(cluster: ModernCluster, client: int, commits: bool) -> None:
@@ -75,7 +51,7 @@ def _drive(cluster: ModernCluster, client: int, commits: bool) -> None:
     if _has_news(cluster, client) and cluster.send_heartbeat(client, leader):
         cluster.deliver_heartbeat(client)
         cluster.receive_heartbeat(client)
-    _offsets(cluster, client, commits)
+    move_offsets(cluster, client, lambda: commits and consumer.membership.state is ConsumerState.STABLE)
 
 
 def _has_news(cluster: ModernCluster, client: int) -> bool:
@@ -95,24 +71,6 @@ def _has_news(cluster: ModernCluster, client: int) -> bool:
         or not membership.member_epoch == member.member_epoch == group.group_epoch == group.assignment_epoch
         or subscribed(group.members, cluster.counts) != group.metadata
     )
-
-
-def _offsets(cluster: ModernCluster, client: int, commits: bool) -> None:
-    """One consumer's OffsetCommit or OffsetFetch moves on; in between it reads one record."""
-    leader, consumer = cluster.log.leader, cluster.consumers[client]
-    cluster.deliver_offset(client)
-    cluster.receive_offset(client)
-    if consumer is None or cluster.network.offset[client] is not None:
-        return
-    if cluster.send_offset_fetch(client, leader):
-        cluster.deliver_offset(client)
-        cluster.receive_offset(client)
-    if commits and consumer.membership.state is ConsumerState.STABLE:
-        for number, topic in enumerate(cluster.counts):
-            if cluster.poll(client, number, TopicPartition(topic, 0)):
-                break
-        if cluster.send_commit(client, leader):
-            cluster.deliver_offset(client)
 
 
 def _expire(cluster: ModernCluster) -> None:

@@ -1,8 +1,4 @@
-"""One simulated run of a KIP-848 group: chaos by a profile, then perhaps healing, then the verdict of a client that
-reads back.
-
-One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
-"""
+"""One simulated run of a KIP-848 group: what each kind of event tries, and how much room a trace has."""
 
 from __future__ import annotations
 

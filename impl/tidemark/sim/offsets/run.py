@@ -1,15 +1,10 @@
-"""One simulated run of a group's offsets: chaos by a profile, then perhaps healing, then what a client finds.
-
-One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
-"""
+"""One simulated run of a group's offsets: what each kind of event tries, and how much room a trace has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from random import Random
 from typing import Any
 
-from tidemark.cells import CapacityExceeded
 from tidemark.group.offset_abstraction import TICK_MS, OffsetsAbstraction, OffsetsTable
 from tidemark.group.offset_rules import OffsetRules
 from tidemark.sim.offsets.cluster import OffsetsCluster
@@ -17,7 +12,8 @@ from tidemark.sim.offsets.healing import heal, make_room
 from tidemark.sim.offsets.network import Broker
 from tidemark.sim.offsets.profiles import MIXES, PROFILES
 from tidemark.sim.offsets.recorder import OffsetsPlan, OffsetsRecorder
-from tidemark.sim.shared import WORD, Mix, SimResult
+from tidemark.sim.running import RunBase, SimulatorBase
+from tidemark.sim.shared import Mix, SimResult
 
 SPARE_RECORDS = 12
 """So many positions are kept for the markers and commits of the healing."""
@@ -25,7 +21,7 @@ SPARE_LOG = 5
 """So much of the log is kept free for them."""
 
 
-class OffsetsSimulator:
+class OffsetsSimulator(SimulatorBase):
     """Everything that runs of one kind share. Call `run(seed)`.
 
     Raises ValueError for a header of another specification, or a profile that there is not.
@@ -34,10 +30,9 @@ class OffsetsSimulator:
     def __init__(
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: OffsetRules | None = None
     ) -> None:
-        self.for_seed = Mix(profile, PROFILES, MIXES).for_seed
+        super().__init__(Mix(profile, PROFILES, MIXES), steps)
         self.table = OffsetsTable(header)
         self.plan = OffsetsPlan(header, self.table)
-        self.steps = steps
         self.rules = rules if rules is not None else OffsetRules()
 
     def run(self, seed: int) -> SimResult:
@@ -45,49 +40,33 @@ class OffsetsSimulator:
         return OffsetsRun(self, seed).run()
 
 
-class OffsetsRun:
+class OffsetsRun(RunBase):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
 
+    RESERVED = 4
+
+    cluster: OffsetsCluster
+
     def __init__(self, simulator: OffsetsSimulator, seed: int) -> None:
-        self.simulator = simulator
-        self.seed = seed
-        self.profile, self.kinds = simulator.for_seed(seed)
-        table = simulator.table
-        self._bits = Random(seed).getrandbits
-        first = self._bits(WORD)
-        self._table = table
+        super().__init__(simulator, seed)
+        self._table = table = simulator.table
         self._brokers, self._producers = len(table.brokers), len(table.producers)
         self._numbers = len(table.partitions)
-        self.cluster = cluster = OffsetsCluster(table, first % self._brokers, simulator.rules)
+        self.cluster = cluster = OffsetsCluster(table, self.first_word % self._brokers, simulator.rules)
         self.recorder = OffsetsRecorder(simulator.plan, cluster, OffsetsAbstraction(table))
         cluster.recorder = self.recorder
-        self._heals = first >> 24 & 255 < self.profile.heals
 
-    def run(self) -> SimResult:
-        """Chaos, then perhaps healing."""
-        recorder, cluster = self.recorder, self.cluster
-        recorder.begin()
-        capacity = converged = False
-        lost = 0
-        try:
-            self._chaos(self.simulator.steps - (self.simulator.steps // 4 if self._heals else 0))
-            if self._heals:
-                converged = heal(cluster)
-                lost = cluster.reader.lost(cluster.coordinators[cluster.log.leader].committed.offsets)
-        except CapacityExceeded:
-            capacity = True
-        healed = self._heals and not capacity
-        stream = recorder.end(healed, capacity)
-        steps, changing = recorder.records - 1, recorder.changing
-        return SimResult(self.seed, stream, steps, changing, cluster.reader.acked, lost, healed, converged, capacity)
+    def heal(self) -> bool:
+        """Faults stop; whether nothing is left to do."""
+        return heal(self.cluster)
 
-    def _chaos(self, steps: int) -> None:
-        kinds, bits, recorder = self.kinds, self._bits, self.recorder
-        for _ in range(40 * steps):
-            if recorder.records > steps:
-                break
-            word = bits(WORD)
-            getattr(self, kinds[word & 255])(word >> 8)
+    def acked(self) -> int:
+        """How many commits were acknowledged."""
+        return self.cluster.reader.acked
+
+    def lost(self) -> int:
+        """Of how many partitions the offset that was acknowledged last is not there."""
+        return self.cluster.reader.lost(self.cluster.coordinators[self.cluster.log.leader].committed.offsets)
 
     def _broker(self, word: int) -> Broker:
         """Whom a client takes for the coordinator: mostly the one in office."""

@@ -1,0 +1,118 @@
+"""What runs share, whatever is simulated: how they begin, chaos by a profile, then perhaps healing, then what a client
+finds.
+
+One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, ClassVar, Protocol
+
+from tidemark.cells import CapacityExceeded
+from tidemark.sim.shared import WORD, Mix, SimResult
+from tidemark.sim.units import UnitRecorder
+
+
+class Profile(Protocol):
+    """A profile, as far as every run has it."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def weights(self) -> Mapping[str, int]:
+        """Kind of event -> its share."""
+
+    @property
+    def heals(self) -> int:
+        """In so many of 256 runs faults stop in the end."""
+
+
+class Events(Protocol):
+    """Kinds of events, by what does them."""
+
+    def __getitem__(self, kind: int, /) -> Callable[[Any, int], bool]:
+        """What is done for one of the 256 kinds."""
+
+
+class SimulatorBase:
+    """Everything that runs of one kind share. `steps`: how many a trace should have."""
+
+    def __init__(self, mix: Mix[Any], steps: int) -> None:
+        self.for_seed = mix.for_seed
+        self.steps = steps
+        self._events: dict[tuple[type, str], list[Callable[[Any, int], bool]]] = {}
+
+    def events(self, run: RunBase) -> Events:
+        """What a run like this one does for each of its 256 kinds of events: its methods of their names."""
+        kind = type(run), run.profile.name
+        if kind not in self._events:
+            self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
+        return self._events[kind]
+
+
+class RunBase:
+    """The state of one run. `first_word` decides how it begins, and whether it is healed.
+
+    `TICK_MS`: the unit in which the cluster's clock goes on between events (0: it has none); `RESERVED`: one step in so
+    many is kept for the healing.
+    """
+
+    TICK_MS: ClassVar[int] = 0
+    RESERVED: ClassVar[int] = 3
+
+    cluster: Any
+    recorder: UnitRecorder
+    profile: Any
+
+    def __init__(self, simulator: SimulatorBase, seed: int) -> None:
+        self._shared = simulator
+        self.seed = seed
+        self.profile, self.kinds = simulator.for_seed(seed)
+        self._bits = Random(seed).getrandbits
+        self.first_word = first = self._bits(WORD)
+        self._heals = first >> 24 & 255 < self.profile.heals
+
+    def heal(self) -> bool:
+        """Faults stop; whether everything came to rest."""
+        raise NotImplementedError
+
+    def acked(self) -> int:
+        """How much clients were told to be safe."""
+        raise NotImplementedError
+
+    def lost(self) -> int:
+        """How much of it they do not find again, once all is healed."""
+        raise NotImplementedError
+
+    def run(self) -> SimResult:
+        """Chaos, then perhaps healing."""
+        recorder, steps = self.recorder, self._shared.steps
+        recorder.begin()
+        capacity = converged = False
+        lost = 0
+        try:
+            self._chaos(steps - (steps // self.RESERVED if self._heals else 0))
+            if self._heals:
+                converged = self.heal()
+                lost = self.lost()
+        except CapacityExceeded:
+            capacity = True
+        healed = self._heals and not capacity
+        stream = recorder.end(healed, capacity)
+        records, changing = recorder.records - 1, recorder.changing
+        return SimResult(self.seed, stream, records, changing, self.acked(), lost, healed, converged, capacity)
+
+    def _chaos(self, steps: int) -> None:
+        events, bits, recorder, cluster = self._shared.events(self), self._bits, self.recorder, self.cluster
+        tick_ms = self.TICK_MS
+        for _ in range(40 * steps):
+            if recorder.records > steps:
+                break
+            word = bits(WORD)
+            if tick_ms:
+                cluster.now += tick_ms * (1 + (word >> 40 & 7))
+            events[word & 255](self, word >> 8)
