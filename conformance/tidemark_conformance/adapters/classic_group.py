@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tidemark.group.flaws import rules_without
 from tidemark.sim.group import MIXES, PROFILES, simulate
 from tidemark.sim.group.run import GroupRun, GroupSimulator
+from tidemark.sim.group.scenario import STAGE
+from tidemark.sim.script import run_script
 
 from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
@@ -22,3 +26,5 @@ class ReplayedRun(Replayed, GroupRun):
 
 
 resimulation = ADAPTER.resimulation(GroupSimulator, GroupRun, ReplayedRun)
+
+transcript = ADAPTER.transcript(partial(run_script, STAGE))

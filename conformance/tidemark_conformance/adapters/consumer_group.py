@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tidemark.group.modern.flaws import rules_without
 from tidemark.sim.modern import MIXES, PROFILES, simulate
 from tidemark.sim.modern.run import ModernRun, ModernSimulator
+from tidemark.sim.modern.scenario import STAGE
+from tidemark.sim.script import run_script
 
 from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
@@ -22,3 +26,5 @@ class ReplayedRun(Replayed, ModernRun):
 
 
 resimulation = ADAPTER.resimulation(ModernSimulator, ModernRun, ReplayedRun)
+
+transcript = ADAPTER.transcript(partial(run_script, STAGE))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tidemark.idempotence.flaws import rules_without
 from tidemark.sim.idempotence import MIXES, PROFILES, simulate
 from tidemark.sim.idempotence.run import ProducerRun, ProducerSimulator
+from tidemark.sim.idempotence.scenario import STAGE
+from tidemark.sim.script import run_script
 
 from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
@@ -24,3 +28,5 @@ class ReplayedRun(Replayed, ProducerRun):
 
 
 resimulation = ADAPTER.resimulation(ProducerSimulator, ProducerRun, ReplayedRun)
+
+transcript = ADAPTER.transcript(partial(run_script, STAGE))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tidemark.group.offset_flaws import rules_without
 from tidemark.sim.offsets import MIXES, PROFILES, simulate
+from tidemark.sim.offsets.scenario import STAGE
+from tidemark.sim.script import run_script
 
 from tidemark_conformance.adapters.shared import Adapter
 
@@ -13,3 +17,5 @@ NODES = ("b1", "b2", "t1", "t2")
 ADAPTER = Adapter("the offsets", simulate, rules_without, frozenset({*PROFILES, *MIXES}), "offsets", "groups")
 
 simulator = ADAPTER.simulator
+
+transcript = ADAPTER.transcript(partial(run_script, STAGE))

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from tidemark.sim.script import ScenarioError
+
 from tidemark_conformance.adapters.again import Again
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.generate import BAD, GOOD, Simulated, Simulator
 from tidemark_conformance.errors import Unusable
 
 if TYPE_CHECKING:
+    from tidemark.sim.script import ScenarioResult
     from tidemark.sim.shared import SimResult
 
 DEFAULT_PROFILE = "mixed"
@@ -80,6 +83,24 @@ class Adapter:
             return Again(partial(original, simulator, seed), partial(replayed, simulator, seed))
 
         return again
+
+    def transcript(
+        self, scenario: Callable[[Mapping[str, Any], str, Any], ScenarioResult]
+    ) -> Callable[[Mapping[str, Any], str, Collection[str]], tuple[bytes, str]]:
+        """What runs a golden scenario with some rules removed: its delta stream and its transcript. It raises Unusable
+        for a text that is no scenario, or whose expectations do not hold.
+
+        `scenario(header, text, rules)` is the implementation's; its `rules` are None where all are in force.
+        """
+
+        def transcribed(header: Mapping[str, Any], text: str, without: Collection[str]) -> tuple[bytes, str]:
+            try:
+                result = scenario(header, text, self.removed(without) if without else None)
+            except ScenarioError as problem:
+                raise Unusable(f"a golden scenario does not run as it says: {problem}") from problem
+            return result.stream, result.transcript
+
+        return transcribed
 
 
 @cache

@@ -5,9 +5,9 @@ name.
     spec = "twophase/TwoPhase.tla"                 # below spec/
     config = "twophase/TwoPhase.cfg"
     simulator = "package.module:factory"           # what makes traces
-    golden = "package.module:function"             # runs a scenario of traces/golden/ (explain/card.py); this and the
-    transcript = "package.module:function"         # next ones may be missing: the same with its transcript
-    resimulator = "package.module:function"        # runs a trace again, changed (explain/shrink.py)
+    transcript = "package.module:function"         # runs a scenario of traces/golden/ (commands/golden.py); this and
+    resimulator = "package.module:function"        # the next ones may be missing: runs a trace again, changed
+                                                   # (explain/shrink.py)
     sizes = { 5 = "twophase/TwoPhaseFive.cfg" }    # other sizes, for `tidemark simulate --size`
     traces = 100000                                # how many unflawed ones `tidemark verify` makes at most
     [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
@@ -49,7 +49,7 @@ REGISTRY = "protocols.toml"
 class Protocol:
     """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
 
-    `golden`, `transcript`, `resimulator`: functions as `package.module:name`, "" where there is none; `sizes`: size ->
+    `transcript`, `resimulator`: functions as `package.module:name`, "" where there is none; `sizes`: size ->
     its cfg; `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it;
     `traces`: so many unflawed traces at most are made by `tidemark verify` (0: as many as for any protocol).
     """
@@ -58,7 +58,6 @@ class Protocol:
     spec: Path
     config: Path
     simulator: str
-    golden: str = ""
     transcript: str = ""
     resimulator: str = ""
     sizes: dict[int, Path] = field(default_factory=dict)
@@ -165,7 +164,7 @@ def protocols() -> dict[str, Protocol]:
                 spec_root() / entry["spec"],
                 spec_root() / entry["config"],
                 entry["simulator"],
-                **{key: str(entry[key]) for key in ("golden", "transcript", "resimulator") if key in entry},
+                **{key: str(entry[key]) for key in ("transcript", "resimulator") if key in entry},
                 sizes={int(size): spec_root() / config for size, config in entry.get("sizes", {}).items()},
                 unreached=dict(entry.get("unreached", {})),
                 traces=int(entry.get("traces", 0)),

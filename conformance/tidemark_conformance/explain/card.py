@@ -413,9 +413,8 @@ def _labelled(checks: PythonChecks, name: str, before: dict[str, Value], after: 
 def flagged(row: zoo.Row) -> Flagged:
     """The first step that the right specification refuses in a trace of the implementation without the row's rules.
 
-    The trace is the row's golden scenario: `golden = "package.module:function"` in `spec/protocols.toml`, whose
-    `function(header, text, without)` runs it and returns the delta stream. Without one: the first simulated trace that
-    fails, of the row's first `SIMULATED` seeds.
+    The trace is the row's golden scenario (commands/golden.py). Without one: the first simulated trace that fails, of
+    the row's first `SIMULATED` seeds.
     """
     file = golden_root() / f"{row.id}.txt"
     golden = f"traces/golden/{file.name}"
@@ -426,7 +425,7 @@ def flagged(row: zoo.Row) -> Flagged:
     schema = schema_of(specification)
     explainer = Explainer(specification)
     header = schema.with_nodes(known.nodes())
-    if file.is_file() and known.golden:
+    if file.is_file() and known.transcript:
         try:
             traces: Iterator[Stored] = iter([golden_run(row, known, header)])
         except Unusable as problem:
@@ -449,10 +448,10 @@ def flagged(row: zoo.Row) -> Flagged:
 def golden_run(row: zoo.Row, known: protocols.Protocol, header: Header) -> Stored:
     """The run of a row's golden scenario without the row's rules. Raises Unusable if there is none, or it fails."""
     file = golden_root() / f"{row.id}.txt"
-    if not known.golden or not file.is_file():
+    if not known.transcript or not file.is_file():
         raise Unusable(f"row {row.id} has no golden scenario {file.name}; write one")
     text = file.read_text(encoding="utf-8")
-    return Stored(row.id, known.function(known.golden)(header.to_json(), text, row.rules), file, header)
+    return Stored(row.id, known.function(known.transcript)(header.to_json(), text, row.rules)[0], file, header)
 
 
 def _simulated(row: zoo.Row, known: protocols.Protocol, header: Header) -> Iterator[Stored]:

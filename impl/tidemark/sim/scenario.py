@@ -31,10 +31,7 @@ An event that is not possible is shown as such and changes nothing: with a rule 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tidemark.replication.abstraction import Table
@@ -45,59 +42,31 @@ from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
 from tidemark.sim.encoding import Plan
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Recorder
+from tidemark.sim.script import Cells, ScenarioError, ScenarioResult, Script
 
 FIRST_PAYLOAD_INSIDE = 1 << 20
 """Records of a text that drives somebody else's cluster are numbered from here."""
 
-LINE = re.compile(r"(?P<verb>[a-z-]+)(?P<rest>.*)")
 
-
-class ScenarioError(ValueError):
-    """A line that says nothing, or an expectation that does not hold; the message names the line."""
-
-
-@dataclass(slots=True)
-class ScenarioResult:
-    """`stream`: the trace; `transcript`: a table with a line per event and a column per broker; `impossible`: lines
-    that could not happen."""
-
-    stream: bytes
-    transcript: str
-    impossible: int
-
-
-class Scenario:
-    """One run of a text. `right`: all rules are in force, so that `expect right:` is checked and plain `expect` is
-    not."""
+class Scenario(Script):
+    """One run of a text."""
 
     def __init__(self, plan: Plan, rules: Rules, right: bool, inside: tuple[Cluster, Recorder] | None = None) -> None:
         """`inside`: a cluster with its recorder that the text drives on, in place of one of its own."""
+        super().__init__(right)
         table = plan.table
         self._plan = plan
         self._first_payload = 0 if inside is None else FIRST_PAYLOAD_INSIDE
         self._rules = rules
-        self._right = right
         self._count = table.count
         self._max_fetch = table.max_fetch
         self._config = ReplicationConfig(min_insync_replicas=table.min_isr)
         self._shown = inside is None
         self._names: list[str] = []
-        self._lines: list[tuple[str, list[str]]] = []
-        self._impossible = 0
         if inside is None:
             self._begin(0)
         else:
             self.cluster, self._recorder = inside
-
-    def drive(self, text: str) -> None:
-        """Run a text and leave the trace open. Raises ScenarioError as `run` does."""
-        for number, said in spoken(text):
-            self._line(number, said)
-
-    def run(self, text: str) -> ScenarioResult:
-        """Run a text. Raises ScenarioError for a line that says nothing, and for an expectation that does not hold."""
-        self.drive(text)
-        return ScenarioResult(self._recorder.end(False, False), self._transcript(), self._impossible)
 
     def _begin(self, leader: BrokerId) -> None:
         self.cluster = Cluster(self._count, leader, self._config, self._rules)
@@ -105,24 +74,16 @@ class Scenario:
         self.cluster.recorder = self._recorder
         self._recorder.begin()
 
-    def _line(self, number: int, said: str) -> None:
-        parsed = LINE.fullmatch(said)
-        if parsed is None:
-            raise ScenarioError(f"line {number}: {said!r} is no event")
-        verb, rest = parsed["verb"], parsed["rest"].strip()
-        try:
-            if verb == "expect":
-                self._expect(number, rest)
-            elif verb == "leader":
-                if self._lines:
-                    raise ScenarioError(f"line {number}: the first leader is chosen before the first event")
-                self._begin(self._broker(rest))
-            elif verb in VERBS:
-                self._event(verb, said, rest.split())
-            else:
-                raise ScenarioError(f"line {number}: there is no event {verb}; see the head of sim/scenario.py")
-        except (KeyError, IndexError) as problem:
-            raise ScenarioError(f"line {number}: {said!r} lacks something or names what is not there") from problem
+    def event(self, number: int, said: str, verb: str, words: list[str]) -> None:
+        """A line that is no expectation."""
+        if verb == "leader":
+            if self.shown:
+                raise ScenarioError(f"line {number}: the first leader is chosen before the first event")
+            self._begin(self._broker(words[0]))
+        elif verb in VERBS:
+            self._event(verb, said, words)
+        else:
+            raise ScenarioError(f"line {number}: there is no event {verb}; see the head of sim/scenario.py")
 
     def _event(self, verb: str, said: str, words: list[str]) -> None:
         options = dict(word.split("=", 1) for word in words if "=" in word)
@@ -131,12 +92,12 @@ class Scenario:
         happened = VERBS[verb](self, [word for word in words if "=" not in word], options)
         note = said
         if not happened:
-            self._impossible += 1
+            self.impossible += 1
             note = f"{said}   (not possible)"
         elif self._recorder.changing == blocked and self._recorder.records > before and verb not in ("answer", "read"):
             note = f"{said}   (a rule says no)"
         if self._shown:
-            self._lines.append((note, [self._column(broker) for broker in range(self._count)]))
+            self.show(note, self._cells())
 
     # --- events that are more than one call -----------------------------------------------------------------------
 
@@ -206,17 +167,8 @@ class Scenario:
 
     # --- what is seen ---------------------------------------------------------------------------------------------
 
-    def _expect(self, number: int, said: str) -> None:
-        right = said.startswith("right:")
-        if right != self._right:
-            return
-        said = said.removeprefix("right:").strip()
-        wanted = not said.startswith("not ")
-        said = said.removeprefix("not ").strip()
-        if self._holds(said) != wanted:
-            raise ScenarioError(f"line {number}: expected {'' if wanted else 'not '}{said}\n{self._transcript()}")
-
-    def _holds(self, said: str) -> bool:
+    def holds(self, said: str) -> bool:
+        """Whether an expectation holds."""
         word, _, rest = said.partition(" ")
         if word in ("acked", "lost"):
             payload = self._payload(rest.strip())
@@ -250,13 +202,16 @@ class Scenario:
         mark = broker.log.high_watermark
         return f"{role}{partition.leader_epoch} {' '.join([*records[:mark], '|', *records[mark:]])}"
 
-    def _transcript(self) -> str:
-        titles = ["event", *(chr(ord("A") + broker) for broker in range(self._count))]
-        rows = [titles, *([note, *columns] for note, columns in self._lines)]
-        widths = [max(len(row[index]) for row in rows) for index in range(len(titles))]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-        )
+    def _cells(self) -> Cells:
+        return {title: self._column(broker) for broker, title in enumerate(self.titles())}
+
+    def titles(self) -> Sequence[str]:
+        """The brokers."""
+        return [chr(ord("A") + broker) for broker in range(self._count)]
+
+    def end(self) -> bytes:
+        """The trace ends; faults may go on."""
+        return self._recorder.end(False, False)
 
 
 VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
@@ -292,14 +247,8 @@ VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
 """The events: each gets the names and the options of its line, and says whether it happened."""
 
 
-@cache
-def spoken(text: str) -> tuple[tuple[int, str], ...]:
-    """The lines of a text that say something, with their numbers and without comments."""
-    lines = [(number, line.split("#")[0].strip()) for number, line in enumerate(text.splitlines(), 1)]
-    return tuple([(number, said) for number, said in lines if said])
-
-
-def run_scenario(header: dict[str, Any], text: str, rules: Rules | None = None) -> ScenarioResult:
+def run_scenario(header: Mapping[str, Any], text: str, rules: Rules | None = None) -> ScenarioResult:
     """Run a scenario's text with these rules (None: all in force). Raises ScenarioError as `Scenario.run` does."""
-    plan = Plan(header, Table(header))
+    table = dict(header)
+    plan = Plan(table, Table(table))
     return Scenario(plan, Rules() if rules is None else rules, rules is None).run(text)

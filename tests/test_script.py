@@ -1,0 +1,131 @@
+"""Scenarios whose verbs are the actions of a specification (`tidemark.sim.script`): what a line can say, what is
+refused, and what a transcript tells of an event that did not happen as its line says. The golden ones are in
+test_golden.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+from simulated import SIMULATED
+from tidemark.group.flaws import rules_without
+from tidemark.sim.group.scenario import STAGE
+from tidemark.sim.script import ScenarioError, Stage, run_script
+from tidemark_conformance.check.protocols import protocols
+
+
+def stages() -> dict[str, Stage]:
+    """The stage of every protocol that is driven by the names of its actions."""
+    modules = {
+        name: importlib.import_module(known.transcript.partition(":")[0])
+        for name, known in protocols().items()
+        if known.transcript
+    }
+    return {name: module.STAGE for name, module in modules.items() if hasattr(module, "STAGE")}
+
+
+STAGES = stages()
+
+
+def header_of(name: str) -> dict[str, Any]:
+    """The header of a protocol's traces."""
+    return next(one.header for one in SIMULATED if one.protocol == name)
+
+
+@pytest.fixture(scope="module")
+def group() -> dict[str, Any]:
+    """The header of the classic group."""
+    return header_of("classic-group")
+
+
+def test_the_classic_group_has_a_stage() -> None:
+    assert STAGES["classic-group"] is STAGE
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_has_an_event_for_every_action(name: str) -> None:
+    actions = {one["name"]: set(one["params"]) for one in header_of(name)["actions"]}
+    assert set(STAGES[name].events) == set(actions)
+    for action, event in STAGES[name].events.items():
+        taken = event.__code__.co_varnames[1 : event.__code__.co_argcount]
+        assert set(taken) <= actions[action], action
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_an_option_that_there_is_not_is_refused(name: str) -> None:
+    with pytest.raises(ScenarioError, match="line 1: 'begin weather=fine' lacks something"):
+        run_script(STAGES[name], header_of(name), "begin weather=fine")
+
+
+BEGINNING = """
+StartConsumer c1 eager
+SendJoin c1 b1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Dance c1", "line 1: there is no action Dance"),
+        ("StartConsumer c9 eager", "line 1: 'StartConsumer c9 eager': StartConsumer has no parameter c9"),
+        ("StartConsumer c1", "line 1: 'StartConsumer c1' lacks something"),
+        ("BecomeCoordinator b2 keep=99", "line 1: 'BecomeCoordinator b2 keep=99' lacks something"),
+        ("BecomeCoordinator b2 keep=0 mood=3", "BecomeCoordinator has no parameter mood=3"),
+        ("StartConsumer c1 eager\nbegin", "line 2: how it begins is said before the first event"),
+        ("begin coordinator=b9", "line 1: 'begin coordinator=b9' lacks something"),
+        ("begin partitions={p9}", "line 1: 'begin partitions={p9}' lacks something"),
+        ("StartConsumer c1 eager\nexpect right: c1: m1", "line 2: expected c1: m1"),
+        ("StartConsumer c1 eager\nexpect right: not c1: {}", "line 2: expected not c1: {}"),
+        ("expect right: c9: m1", "line 1: 'expect right: c9: m1' lacks something"),
+    ],
+)
+def test_a_line_that_says_nothing_is_refused(group: dict[str, Any], text: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        run_script(STAGE, group, text)
+    assert message in str(refused.value)
+
+
+def test_without_the_rules_every_line_happens_as_it_says(group: dict[str, Any]) -> None:
+    flawed = rules_without(("RequireKnownMemberId",))
+    with pytest.raises(ScenarioError, match=r"line 4: IssueMemberId b1 c1   \(instead: AddMember b1 c1 m=1\)"):
+        run_script(STAGE, group, f"{BEGINNING}IssueMemberId b1 c1", flawed)
+    with pytest.raises(ScenarioError, match=r"line 4: AddMember b1 c1 m=2   \(instead: AddMember b1 c1 m=1\)"):
+        run_script(STAGE, group, f"{BEGINNING}AddMember b1 c1 m=2", flawed)
+    with pytest.raises(ScenarioError, match=r"line 4: CommitEntry b1   \(not possible\)"):
+        run_script(STAGE, group, f"{BEGINNING}CommitEntry b1", flawed)
+
+
+def test_with_the_rules_it_may_end_differently(group: dict[str, Any]) -> None:
+    result = run_script(STAGE, group, f"{BEGINNING}AddMember b1 c1\nCommitEntry b1\nright: LoseMemberRpc c1")
+    assert result.transcript.splitlines()[3:] == [
+        "AddMember b1 c1   (instead: IssueMemberId b1 c1 m=1)  joining {}  Empty g0 m1?",
+        "CommitEntry b1   (not possible)                       joining {}  Empty g0 m1?",
+        "LoseMemberRpc c1                                      joining {}  Empty g0 m1?",
+    ]
+    assert result.impossible == 1
+
+
+def test_what_only_the_right_run_does_is_left_out_of_the_flawed_one(group: dict[str, Any]) -> None:
+    text = f"{BEGINNING}right: LoseMemberRpc c1\nexpect right: c1: nonsense"
+    result = run_script(STAGE, group, text, rules_without(("RequireKnownMemberId",)))
+    assert "LoseMemberRpc" not in result.transcript
+
+
+def test_whoever_nothing_happens_to_has_no_column(group: dict[str, Any]) -> None:
+    head = run_script(STAGE, group, BEGINNING).transcript.splitlines()[0]
+    assert head.split() == ["event", "c1"]
+
+
+def test_sets_numbers_and_truth_values_are_said_by_name(group: dict[str, Any]) -> None:
+    text = f"{BEGINNING}RepeatMemberRequest c1\nIssueMemberId late b1 c1 m=1\nChangeSubscription c1 {{p2,p1}}"
+    shown = run_script(STAGE, group, text)
+    assert shown.impossible == 0
+    assert "instead" not in shown.transcript
+
+
+def test_time_goes_on_without_events(group: dict[str, Any]) -> None:
+    with pytest.raises(ScenarioError, match="line 1: 'wait' lacks something"):
+        run_script(STAGE, group, "wait")
+    assert run_script(STAGE, group, "wait 5000\nStartConsumer c1 eager").impossible == 0
