@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.tidemark-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check check-deep test lint golden docs bench clean
+.PHONY: help setup check check-fresh check-deep test lint golden docs bench clean
 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ $(STAMP): pyproject.toml
 
 check: setup ## TLC on every model, simulation, audit on Spark, kill matrix; one table at the end
 	@$(BIN)/tidemark verify
+
+check-fresh: setup ## make check, without what earlier runs have found
+	@$(BIN)/tidemark verify --no-cache
 
 check-deep: setup ## the larger models and the rarity of row 19, too
 	@$(BIN)/tidemark verify --deep

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import twophase_simulator
 from rich.console import Console
-from tidemark_conformance.check import audit, clean, judge, matrix, protocols, session, zoo
+from tidemark_conformance.check import audit, clean, judge, kept, matrix, protocols, session, zoo
 from tidemark_conformance.check.generate import Generated, Simulated
 from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.matrix import Killed
@@ -341,8 +341,7 @@ def test_a_rules_two_sides_are_true_and_false_and_a_removed_one_is_called_so(spe
 def test_the_line_of_the_traces_tells_both_times(specification: Specification, kept: int, said: str) -> None:
     found = cleaned(specification, sound(), steps=600_000, seconds=2.0)
     run = dataclasses.replace(found.run, parts=(Path("part"),), kept=kept)
-    line = command._clean_line(dataclasses.replace(found, run=run, simulated_s=7.5), 10.0)
-    assert line.found == (
+    assert command.clean_text(dataclasses.replace(found, run=run, simulated_s=7.5), cached=False) == (
         f"30 traces, 600,000 steps, 0 flags; {said}, audited in 2.0 s (0.3 million steps/s); "
         "0 replayed by TLC, 0 disagreements"
     )
@@ -397,7 +396,10 @@ def lines(
     monkeypatch.setattr(clean, "clean_run", lambda *_: found)
     monkeypatch.setattr(clean, "composed_run", lambda *_: parts or [found, found])
     monkeypatch.setattr(matrix, "kill", lambda *_: [dead])
-    arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False)
+    for key in ("of_run", "of_composition", "of_rows"):
+        monkeypatch.setattr(kept, key, lambda *_: {dead.row.id: ""})
+    monkeypatch.setattr(kept, "keep", lambda *_: None)
+    arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False, no_cache=True)
     outcomes = [by_tlc] if by_tlc else []
     made = command.trace_lines(arguments, Console(file=io.StringIO()), outcomes)
     assert [line.what for line in made] == ["twophase traces", "together traces", "kill matrix"]
@@ -450,7 +452,9 @@ def test_the_line_of_the_models(
 ) -> None:
     monkeypatch.setattr(command.verify, "verify", lambda *_, **__: outcomes)
     monkeypatch.setattr(command.verify, "uncovered", lambda *_: missing)
-    found, _ = command.model_lines(argparse.Namespace(deep=False, json=None), Console(file=io.StringIO()))
+    found, _ = command.model_lines(
+        argparse.Namespace(deep=False, json=None, no_cache=False), Console(file=io.StringIO())
+    )
     assert [line.ok for line in found] == [ok]
 
 

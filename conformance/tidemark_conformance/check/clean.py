@@ -31,7 +31,7 @@ from tidemark_conformance.check.generate import (
 )
 from tidemark_conformance.check.protocols import Composition, Protocol
 from tidemark_conformance.check.result import AuditResult
-from tidemark_conformance.check.shipping import sources
+from tidemark_conformance.check.shipping import digest
 from tidemark_conformance.paths import cache_root
 from tidemark_conformance.report.progress import Progress, Silent
 from tidemark_conformance.tla.python import compile_python
@@ -74,11 +74,12 @@ def clean_run(
     steps: int,
     oracle: int,
     shown: Callable[[str], AbstractContextManager[Progress]] = lambda _: nullcontext(Silent()),
+    fresh: bool = False,
 ) -> CleanRun:
     """Simulate (or find) `traces` unflawed traces of a protocol, and audit them with all rules in force.
 
-    `oracle`: passing traces that TLC replays, too; `shown`: from a title to a display of progress. Raises Unusable
-    where the run or the audit cannot be made.
+    `oracle`: passing traces that TLC replays, too; `shown`: from a title to a display of progress; `fresh`: simulate,
+    whatever was simulated before. Raises Unusable where the run or the audit cannot be made.
     """
     specification = judging(protocol)
     header = schema_of(specification).with_nodes(protocol.nodes())
@@ -90,6 +91,8 @@ def clean_run(
         "code": _digest(protocol),
     }
     folder = _folder(protocol.name, settings | {"traces": traces}, specification)
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
     started = time.monotonic()
     with shown(f"simulating {protocol.name}") as progress:
         run = generate(
@@ -116,6 +119,7 @@ def composed_run(
     steps: int,
     oracle: int,
     shown: Callable[[str], AbstractContextManager[Progress]] = lambda _: nullcontext(Silent()),
+    fresh: bool = False,
 ) -> list[CleanRun]:
     """Simulate (or find) `traces` runs of a composition once, and audit each part's traces by its own specification.
 
@@ -141,6 +145,8 @@ def composed_run(
         name: _folder(f"{composition.name}-{name}", settings | {"traces": traces}, specification)
         for name, specification in specifications.items()
     }
+    for folder in folders.values() if fresh else ():
+        shutil.rmtree(folder, ignore_errors=True)
     started = time.monotonic()
     with shown(f"simulating {composition.name}") as progress:
         runs = generate_together(
@@ -239,9 +245,5 @@ def _folder(protocol: str, settings: dict[str, Json], specification: Specificati
 
 
 def _digest(protocol: Protocol | Composition) -> str:
-    """Of the sources of the packages that simulate it."""
-    hashed = hashlib.sha256()
-    for place in (place for package in protocol.packages() for place in sources(package)):
-        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
-            hashed.update(str(file.relative_to(place)).encode() + file.read_bytes())
-    return hashed.hexdigest()
+    """Of the packages that simulate it."""
+    return " ".join(map(digest, protocol.packages()))

@@ -69,6 +69,17 @@ _added: set[tuple[str, str]] = set()
 """Applications and the archives that they have: Spark refuses a second file of the same name."""
 
 
+def digest(package: str) -> str:
+    """Of all files of a top-level package, but what Python itself has compiled of them."""
+    hashed = hashlib.sha256()
+    for place in sources(package):
+        for file in [place] if place.is_file() else sorted(place.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                content = file.read_bytes()
+                hashed.update(f"{file.relative_to(place)} {len(content)} ".encode() + content)
+    return hashed.hexdigest()
+
+
 def sources(name: str) -> list[Path]:
     """The folders of a top-level package, or the file of a module that is none. Raises Unusable if it is not here."""
     try:

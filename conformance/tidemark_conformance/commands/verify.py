@@ -6,9 +6,11 @@ TLC on every model, then per protocol unflawed traces simulated and audited, the
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,13 +30,16 @@ from tidemark_conformance.tlc import verify
 if TYPE_CHECKING:
     from tidemark_conformance.check.clean import CleanRun
     from tidemark_conformance.check.matrix import Killed
-    from tidemark_conformance.check.protocols import Composition
+    from tidemark_conformance.check.protocols import Composition, Protocol
 
 TRACES, STEPS, ORACLE = 200_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
 
 COMPOSED = 10_000
 """Runs of each composition; each is a trace of every part."""
+
+CACHED = "cached"
+"""What a line says of a verdict that an earlier run came to, where nothing that it depends on has changed since."""
 
 WIDTH = 120
 """Characters of a line where the output is no terminal."""
@@ -46,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--deep", action="store_true", help="the models of tier deep, too, and the rarity of rare flaws"
     )
     parser.add_argument("--traces", type=int, default=TRACES, metavar="N", help=f"unflawed traces (default {TRACES:,})")
+    parser.add_argument("--no-cache", action="store_true", help="run everything, whatever is known")
     parser.add_argument("--master", help="Spark's master (default: local[2])")
     parser.add_argument(
         "--json", metavar="DIR", type=Path, help="write verify.json, check.json, audit-*.json and zoo.json there"
@@ -79,7 +85,9 @@ def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closin
     started = time.monotonic()
     manifest = manifests.load()
     chosen = manifest.select(deep=args.deep)
-    outcomes = check.with_progress(lambda listener: verify.verify(chosen, listener=listener))
+    outcomes = check.with_progress(
+        lambda listener: verify.verify(chosen, use_cache=not args.no_cache, listener=listener)
+    )
     missing = verify.uncovered(manifest, outcomes)
     seconds = time.monotonic() - started
     check.render(outcomes, missing, seconds, console)
@@ -103,60 +111,126 @@ def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closin
 
 def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verify.Outcome]) -> list[closing.Line]:
     """Unflawed and flawed traces: their lines of the closing table. `outcomes`: of the zoo's models, among others."""
-    from tidemark_conformance.check import clean, matrix, protocols
+    from tidemark_conformance.check import protocols
     from tidemark_conformance.check.session import spark_session
-    from tidemark_conformance.report import matrix as matrix_report
 
     lines: list[closing.Line] = []
     known = protocols.protocols()
     flags: dict[str, tuple[int, int]] = {}
-    with spark_session(args.master) as session:
+    with contextlib.ExitStack() as ends:
+        spark = functools.cache(lambda: ends.enter_context(spark_session(args.master)))
         for name, protocol in known.items():
-            started = time.monotonic()
-            traces = min(args.traces, protocol.traces or args.traces)
-            found = clean.clean_run(session, protocol, traces, STEPS, ORACLE, progress)
-            _show(args, console, found, name)
+            found, line = _clean_line(args, console, spark, protocol)
             flags[name] = (found.result.traces, found.result.failed)
-            lines.append(_clean_line(found, time.monotonic() - started))
-        lines += [_composed_line(args, console, session, one) for one in protocols.compositions().values()]
+            lines.append(line)
+        lines += [_composed_line(args, console, spark, one) for one in protocols.compositions().values()]
         rows = zoo.rows()
         if rows:
-            started = time.monotonic()
-            with progress("flawed implementations") as bar:
-                killed = matrix.kill(session, rows, known, bar)
-            by_name = {outcome.model.name: outcome for outcome in outcomes}
-            models = {row.id: by_name.get(row.model) for row in rows}
-            seconds = time.monotonic() - started
-            result = matrix_report.Matrix(rows, models, {one.row.id: one for one in killed}, flags, seconds)
-            matrix_report.render(result, console)
-            _write(args, "zoo", result.document())
-            good = sum(map(result.row_ok, rows))
-            lines.append(closing.Line("kill matrix", f"{good} of {len(rows)} rows as expected", result.ok, seconds))
+            lines.append(_matrix_line(args, console, spark, rows, known, outcomes, flags))
         if args.deep:
-            lines += [_rarity(session, row, known) for row in rows if row.simulation.rarity]
+            lines += [_rarity(spark(), row, known) for row in rows if row.simulation.rarity]
     return lines
 
 
-def _show(args: argparse.Namespace, console: Console, found: CleanRun, name: str) -> None:
+def _clean_line(
+    args: argparse.Namespace, console: Console, spark: Callable[[], Any], protocol: Protocol
+) -> tuple[CleanRun, closing.Line]:
+    """A protocol's unflawed run, or the verdict on it that is known; and its line."""
+    from tidemark_conformance.check import clean, kept
+
+    started = time.monotonic()
+    traces = min(args.traces, protocol.traces or args.traces)
+    found, cached = kept.once(
+        kept.of_run(protocol, traces, STEPS, ORACLE, args.master),
+        lambda: clean.clean_run(spark(), protocol, traces, STEPS, ORACLE, progress, args.no_cache),
+        lambda made: made.ok,
+        not args.no_cache,
+    )
+    _show(args, console, found, protocol.name, cached)
+    seconds = time.monotonic() - started
+    return found, closing.Line(f"{found.protocol} traces", clean_text(found, cached), found.ok, seconds)
+
+
+def clean_text(found: CleanRun, cached: bool) -> str:
+    """What an unflawed run's line says: what was found, and what simulating and auditing took."""
+    result = found.result
+    rate = result.steps / result.seconds / 1e6 if result.seconds else 0.0
+    audited = f"audited in {result.seconds:.1f} s ({rate:.1f} million steps/s)"
+    return (
+        f"{result.traces:,} traces, {result.steps:,} steps, {result.failed:,} flags; "
+        + (CACHED if cached else f"{_simulated(found)}, {audited}")
+        + f"; {_doubted(found, '; ')}"
+    )
+
+
+def _matrix_line(
+    args: argparse.Namespace,
+    console: Console,
+    spark: Callable[[], Any],
+    rows: list[zoo.Row],
+    known: Mapping[str, Protocol],
+    outcomes: list[verify.Outcome],
+    flags: Mapping[str, tuple[int, int]],
+) -> closing.Line:
+    """The kill matrix: only those rows are simulated whose verdict is not known."""
+    from tidemark_conformance.check import kept, matrix
+    from tidemark_conformance.report import matrix as matrix_report
+
+    started = time.monotonic()
+    keys = kept.of_rows(rows, known, args.master)
+    killed: dict[str, Killed] = {}
+    for row in rows:
+        before: Killed | None = None if args.no_cache else kept.recall(keys[row.id])
+        if before is not None:
+            killed[row.id] = before
+    cached = len(killed)
+    missing = [row for row in rows if row.id not in killed]
+    if missing:
+        with progress("flawed implementations") as bar:
+            for one in matrix.kill(spark(), missing, known, bar):
+                killed[one.row.id] = one
+                if one.ok:
+                    kept.keep(keys[one.row.id], one)
+    by_name = {outcome.model.name: outcome for outcome in outcomes}
+    models = {row.id: by_name.get(row.model) for row in rows}
+    seconds = time.monotonic() - started
+    result = matrix_report.Matrix(rows, models, killed, flags, seconds)
+    matrix_report.render(result, console)
+    _write(args, "zoo", result.document())
+    good = sum(map(result.row_ok, rows))
+    text = f"{good} of {len(rows)} rows as expected" + (f"; {cached} cached" if cached else "")
+    return closing.Line("kill matrix", text, result.ok, seconds)
+
+
+def _show(args: argparse.Namespace, console: Console, found: CleanRun, name: str, cached: bool) -> None:
     """Print an unflawed run's audit and complaints under a name, and write its document."""
     from tidemark_conformance.report import audit as audit_report
 
+    if cached:
+        console.print(f"{name}: nothing that its verdict depends on has changed; this is the audit of before")
     audit_report.render(found.result, console)
     for complaint in found.complaints:
         console.print(Text(f"{name}: {complaint}", style="bold red"))
-    _write(args, f"audit-{name}", found.result.document())
+    _write(args, f"audit-{name}", found.result.document() | {"cached": cached})
 
 
-def _composed_line(args: argparse.Namespace, console: Console, session: Any, composition: Composition) -> closing.Line:
+def _composed_line(
+    args: argparse.Namespace, console: Console, spark: Callable[[], Any], composition: Composition
+) -> closing.Line:
     """The unflawed run of a composition: every part audited by its own specification."""
-    from tidemark_conformance.check import clean
+    from tidemark_conformance.check import clean, kept
 
     started = time.monotonic()
-    name, traces = composition.name, min(COMPOSED, args.traces)
-    parts = clean.composed_run(session, composition, traces, STEPS, ORACLE // 4, progress)
+    name, traces, oracle = composition.name, min(COMPOSED, args.traces), ORACLE // 4
+    parts, cached = kept.once(
+        kept.of_composition(composition, traces, STEPS, oracle, args.master),
+        lambda: clean.composed_run(spark(), composition, traces, STEPS, oracle, progress, args.no_cache),
+        lambda made: all(part.ok for part in made),
+        not args.no_cache,
+    )
     for found in parts:
-        _show(args, console, found, f"{name}-{found.protocol}")
-    text = f"{parts[0].run.traces:,} runs, {_simulated(parts[0])}; " + "; ".join(
+        _show(args, console, found, f"{name}-{found.protocol}", cached)
+    text = f"{parts[0].run.traces:,} runs, {CACHED if cached else _simulated(parts[0])}; " + "; ".join(
         f"{found.protocol}: {found.result.steps:,} steps, {found.result.failed:,} flags, {_doubted(found, ', ')}"
         for found in parts
     )
@@ -196,16 +270,6 @@ def _doubted(found: CleanRun, comma: str) -> str:
     oracle = found.result.oracle
     said = f"{oracle.replayed} replayed by TLC, {len(oracle.disagreements)} disagreements"
     return said + (f"{comma}{len(found.complaints)} complaints" if found.complaints else "")
-
-
-def _clean_line(found: CleanRun, seconds: float) -> closing.Line:
-    result = found.result
-    rate = result.steps / result.seconds / 1e6 if result.seconds else 0.0
-    text = (
-        f"{result.traces:,} traces, {result.steps:,} steps, {result.failed:,} flags; "
-        f"{_simulated(found)}, audited in {result.seconds:.1f} s ({rate:.1f} million steps/s); {_doubted(found, '; ')}"
-    )
-    return closing.Line(f"{found.protocol} traces", text, found.ok, seconds)
 
 
 def _write(args: argparse.Namespace, name: str, content: dict[str, Any]) -> None:

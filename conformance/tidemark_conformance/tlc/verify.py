@@ -1,13 +1,14 @@
 """The models of a manifest against TLC: several at a time, verdicts cached under all that they depend on.
 
-A cache key hashes every module the model reaches (generated ones included), its cfg, the jar and the options; a run
-sees nothing but these (`tlc.modules`). Only a completed verdict is cached, and the manifest's expectations, which are
-no part of the key, are compared anew each time.
+A cache key hashes every module the model reaches (generated ones included), its cfg, the jar and the options, and a run
+sees nothing but these (`tlc.modules`); and our own code that starts TLC and reads what it says. Only a completed
+verdict is cached, and the manifest's expectations, which are no part of the key, are compared anew each time.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -84,7 +85,7 @@ def prepare(model: Model, jar: str | Path | None = None) -> Job:
     )
     jar_file = toolchain.find_jar(jar)
     hashed = hashlib.sha256()
-    parts = [str(CACHE_FORMAT), toolchain.jar_digest(jar_file), module.stem, text]
+    parts = [str(CACHE_FORMAT), _readers(), toolchain.jar_digest(jar_file), module.stem, text]
     parts += [repr((options.workers, options.deadlock, options.coverage, options.extra))]
     texts = {name: source for name, (_, source) in modules.closure(module, given=given).items()}
     for name, source in sorted(texts.items()):
@@ -93,6 +94,19 @@ def prepare(model: Model, jar: str | Path | None = None) -> Job:
         encoded = part.encode()
         hashed.update(len(encoded).to_bytes(8, "big") + encoded)
     return Job(model, module, texts, text, options, probe, jar_file, hashed.hexdigest())
+
+
+@functools.lru_cache(maxsize=1)
+def _readers() -> str:
+    """Of the code that generates probes, starts TLC and makes a verdict of its output."""
+    here = Path(__file__).parent
+    files = [file for file in sorted(here.glob("*.py")) if file.stem not in _APART]
+    files += [here.parent / "tla" / name for name in ("cfg.py", "values.py")]
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+_APART = frozenset({"agree", "backends", "graph", "manifest", "mutants", "nonedges", "oracle", "walks"})
+"""Modules here that no verdict on a model depends on (expectations are compared anew each time)."""
 
 
 def _brief(model: Model) -> bool:

