@@ -69,9 +69,9 @@ class ProducerStateManager:
             good = rules.in_sequence(batch.sequence, self._expected(entry))
         return Errors.NONE if good else Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
-    def _expected(self, entry: ProducerStateEntry) -> int | None:
-        if not entry.batches:
-            return None
+    def _expected(self, entry: ProducerStateEntry) -> int:
+        if not entry.batches:  # a marker has begun the epoch
+            return 0
         last = entry.batches[-1].sequence
         return 0 if last == self._max_sequence else last + 1
 

@@ -1,0 +1,120 @@
+"""Healing: faults stop; what is under way arrives, what is open is ended, and one process commits a transaction.
+
+At rest means: nobody waits, nothing is open or undecided, all that was written is committed.
+"""
+
+from __future__ import annotations
+
+from tidemark.client.transactional_producer import ProducerState
+from tidemark.sim.transaction.cluster import TransactionCluster
+from tidemark.transaction.states import TransactionState
+
+ROUNDS = 60
+
+_OPEN = (
+    ProducerState.IN_TRANSACTION,
+    ProducerState.ABORTABLE_ERROR,
+    ProducerState.COMMITTING_TRANSACTION,
+    ProducerState.ABORTING_TRANSACTION,
+)
+
+
+def heal(cluster: TransactionCluster) -> bool:
+    """Heal; returns whether everything came to rest."""
+    before = len(cluster.told)
+    for _ in range(ROUNDS):
+        _serve(cluster)
+        for client in range(len(cluster.clients)):
+            _drive(cluster, client, client == 0 and not any(list(cluster.told.values())[before:]))
+            _serve(cluster)
+        if any(list(cluster.told.values())[before:]) and at_rest(cluster):
+            return True
+    return False
+
+
+def _serve(cluster: TransactionCluster) -> None:
+    """Brokers do what they can: the log commits, what is late arrives, markers are written."""
+    brokers, partitions = range(len(cluster.coordinators)), range(len(cluster.partitions))
+    for broker in brokers:
+        cluster.resign(broker)
+    while cluster.commit_record():
+        pass
+    cluster.load_transactions()
+    for client in range(len(cluster.clients)):
+        cluster.handle_rpc(client, True)
+        for partition in partitions:
+            for late in (True, False):
+                _step(cluster, client, partition, late)
+    while cluster.commit_record():
+        pass
+    for broker in brokers:
+        for partition in partitions:
+            cluster.handle_marker(broker, partition, True)
+            cluster.send_marker(broker, partition)
+            cluster.handle_marker(broker, partition, False)
+            cluster.advance_high_watermark(partition, len(cluster.partitions[partition].log))
+            cluster.receive_marker_reply(broker, partition)
+    leader = cluster.coordinators[cluster.log.leader]
+    if not leader.value.partitions or not leader.value.state.decided:
+        cluster.complete_transaction(cluster.log.leader)
+    if leader.value.state is TransactionState.ONGOING and not any(one.state in _OPEN for one in cluster.clients):
+        cluster.abort_timed_out_transaction(cluster.log.leader)
+    while cluster.commit_record():
+        pass
+
+
+def _step(cluster: TransactionCluster, client: int, partition: int, late: bool) -> None:
+    """A batch goes on as far as it can."""
+    while cluster.handle_produce(client, partition, late) or cluster.verify_partition(
+        cluster.log.leader, client, partition, late
+    ):
+        while cluster.commit_record():
+            pass
+
+
+def _drive(cluster: TransactionCluster, client: int, commits: bool) -> None:
+    """A process goes on: it ends what it has open, and with `commits` begins and commits something new."""
+    partitions, leader = range(len(cluster.partitions)), cluster.log.leader
+    cluster.handle_rpc(client, False)
+    while cluster.commit_record():
+        pass
+    cluster.receive_rpc(client)
+    for partition in partitions:
+        cluster.receive_produce(client, partition)
+    producer = cluster.clients[client]
+    state = producer.state
+    if state is ProducerState.FATAL_ERROR:
+        cluster.crash_client(client)
+    elif state is ProducerState.INITIALIZING or (commits and state is ProducerState.UNINITIALIZED):
+        cluster.send_init_producer_id(client, leader)
+    elif state is ProducerState.READY:
+        if commits:
+            cluster.begin_transaction(client)
+    elif state is ProducerState.IN_TRANSACTION:
+        if len(producer.partitions) == len(partitions) or not all(
+            cluster.send_add_partitions(client, leader, partition) or cluster.send_produce(client, partition)
+            for partition in partitions
+            if partition not in producer.partitions
+        ):
+            cluster.send_end_txn(client, leader, True)
+    elif state in (ProducerState.COMMITTING_TRANSACTION, ProducerState.ABORTING_TRANSACTION):
+        cluster.send_end_txn(client, leader, state is ProducerState.COMMITTING_TRANSACTION)
+    elif state is ProducerState.ABORTABLE_ERROR:
+        cluster.send_end_txn(client, leader, False)
+
+
+def at_rest(cluster: TransactionCluster) -> bool:
+    """Whether nothing is left to do."""
+    leader = cluster.coordinators[cluster.log.leader]
+    return (
+        not any(cluster.log.unreplicated)
+        and all(one.pending is None and not one.sending for one in cluster.coordinators)
+        and leader.serving
+        and leader.value.state is not TransactionState.ONGOING
+        and not leader.value.state.decided
+        and not any(cluster.rpc)
+        and not any(cluster.late_rpc)
+        and not any(one for slots in (*cluster.produce, *cluster.late_produce) for one in slots)
+        and not any(one for slots in (*cluster.marker, *cluster.late_marker) for one in slots)
+        and all(one.high_watermark == len(one.log) and not one.transactions.first_offsets for one in cluster.partitions)
+    )

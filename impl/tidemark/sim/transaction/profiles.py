@@ -1,0 +1,103 @@
+"""Nemesis profiles of transactions: how often each kind of event is tried. They are data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TransactionProfile:
+    """`weights`: kind of event -> weight. Chances are of 256.
+
+    `heals`: how many of 256 traces are healed at their end; `stale`: how often another broker is taken for the
+    coordinator; `rivals`: how often the process that has nothing to do takes the transactional id over.
+    """
+
+    name: str
+    weights: dict[str, int]
+    heals: int = 128
+    stale: int = 12
+    rivals: int = 4
+
+
+CALM = {"client": 60, "rpc": 60, "batch": 70, "log": 60, "marker": 60, "replicate": 50}
+
+CHAOS = TransactionProfile(
+    "chaos",
+    {
+        **CALM,
+        "time_out": 4,
+        "fail": 6,
+        "elect": 5,
+        "resign": 5,
+        "disconnect": 6,
+        "give_up": 4,
+        "late_rpc": 3,
+        "late_batch": 5,
+        "late_marker": 4,
+        "lose": 6,
+        "repeat": 6,
+        "depose": 4,
+        "crash": 3,
+    },
+    rivals=12,
+)
+
+FAIL_OVERS = TransactionProfile(
+    "fail-overs",
+    {**CALM, "log": 40, "elect": 20, "resign": 14, "fail": 8, "late_marker": 6, "lose": 8, "time_out": 5, "repeat": 6},
+    stale=20,
+)
+"""Coordinators change often, and lose what is not committed."""
+
+LATE = TransactionProfile(
+    "late",
+    {
+        **CALM,
+        "give_up": 14,
+        "disconnect": 6,
+        "late_rpc": 2,
+        "late_batch": 12,
+        "late_marker": 8,
+        "repeat": 14,
+        "lose": 8,
+        "time_out": 4,
+    },
+)
+"""Batches and markers arrive late, or twice."""
+
+RESENT = TransactionProfile(
+    "resent",
+    {**CALM, "client": 80, "disconnect": 22, "late_rpc": 3},
+    rivals=1,
+)
+"""Requests to coordinators are sent again, and the first ones arrive late."""
+
+TAKEOVERS = TransactionProfile(
+    "takeovers",
+    {**CALM, "crash": 12, "late_rpc": 4, "late_batch": 6, "time_out": 6, "give_up": 4, "depose": 3},
+    rivals=48,
+)
+"""Processes take the transactional id from each other."""
+
+DEPOSED = TransactionProfile(
+    "deposed",
+    {**CALM, "replicate": 36, "depose": 20, "lose": 8, "repeat": 6, "late_marker": 4, "late_batch": 3, "fail": 4},
+)
+"""Partitions' leaders change often, and lose what is not committed."""
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        CHAOS,
+        FAIL_OVERS,
+        LATE,
+        RESENT,
+        TAKEOVERS,
+        DEPOSED,
+        TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
+    )
+}
+
+MIXES = {"mixed": ("chaos", "late", "fail-overs", "takeovers", "deposed", "resent")}
+"""Profiles that take others in turns, seed by seed."""

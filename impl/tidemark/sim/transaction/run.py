@@ -1,0 +1,240 @@
+"""One simulated run of transactions: what each kind of event tries, and how much room a trace has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidemark.client.transactional_producer import ProducerState
+from tidemark.sim.running import RunBase, SimulatorBase
+from tidemark.sim.shared import Mix, SimResult
+from tidemark.sim.transaction.cluster import TransactionCluster
+from tidemark.sim.transaction.healing import heal
+from tidemark.sim.transaction.profiles import MIXES, PROFILES, TransactionProfile
+from tidemark.sim.transaction.reader import lost
+from tidemark.sim.transaction.recorder import TransactionPlan, TransactionRecorder
+from tidemark.transaction.abstraction import Abstraction, Table
+from tidemark.transaction.rules import Rules
+
+ROOM = 3
+"""So many transactions, coordinator epochs and sequences are kept for the healing."""
+LOG_ROOM = 8
+"""So many records of a log are."""
+
+
+class TransactionSimulator(SimulatorBase):
+    """Everything that runs of one kind share. Call `run(seed)`.
+
+    Raises ValueError for a header of another specification, or a profile that there is not.
+    """
+
+    def __init__(
+        self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
+    ) -> None:
+        super().__init__(Mix(profile, PROFILES, MIXES), steps)
+        self.table = table = Table(header)
+        self.plan = TransactionPlan(header, table)
+        self.rules = rules if rules is not None else Rules()
+
+    def run(self, seed: int) -> SimResult:
+        """The trace of a seed."""
+        return TransactionRun(self, seed).run()
+
+
+class TransactionRun(RunBase):
+    """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
+
+    cluster: TransactionCluster
+    profile: TransactionProfile
+
+    def __init__(self, simulator: TransactionSimulator, seed: int) -> None:
+        super().__init__(simulator, seed)
+        self.table = table = simulator.table
+        first = self.first_word
+        self._clients, self._topics, self._brokers = len(table.clients), len(table.partitions), len(table.brokers)
+        self.cluster = TransactionCluster(
+            self._clients, self._brokers, self._topics, first % self._brokers, table.max_epoch, simulator.rules
+        )
+        self.recorder = TransactionRecorder(simulator.plan, self.cluster, Abstraction(table))
+        self.cluster.recorder = self.recorder
+        self._busy = (first >> 32) % self._clients
+
+    def heal(self) -> bool:
+        """Faults stop; whether everything came to rest."""
+        return heal(self.cluster)
+
+    def acked(self) -> int:
+        """How many transactions applications were told to be committed."""
+        return sum(self.cluster.told.values())
+
+    def lost(self) -> int:
+        """How much of what they were told is not so."""
+        return lost(self.cluster.partitions, self.cluster.told, self.cluster.acked)
+
+    # --- who, and to whom -------------------------------------------------------------------------------------------
+
+    def _client(self, word: int) -> int:
+        """A process; one is busier than the others."""
+        return self._busy if word & 7 else (word >> 3) % self._clients
+
+    def _topic(self, word: int) -> int:
+        """A partition; the first is busier than the others."""
+        return 0 if word & 1 else (word >> 1) % self._topics
+
+    def _coordinator_for(self, word: int) -> int:
+        """Whom somebody takes for the coordinator."""
+        stale = word & 255 < self.profile.stale
+        return (self.cluster.log.leader + (1 + (word >> 8) % (self._brokers - 1) if stale else 0)) % self._brokers
+
+    def _broker(self, word: int) -> int:
+        """A broker that may have something to tell: the coordinator, or one that was it."""
+        return self.cluster.log.leader if word & 3 else (word >> 2) % self._brokers
+
+    def _has_room(self, topic: int) -> bool:
+        """Whether the trace has room for one more batch, and for what follows from it."""
+        cluster = self.cluster
+        waiting = sum(slots[topic] is not None for slots in (*cluster.produce, *cluster.late_produce))
+        return len(cluster.partitions[topic].log) + waiting < self.table.max_log - LOG_ROOM
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def client(self, word: int) -> bool:
+        """A process does the next thing that its application wants."""
+        client, table = self._client(word), self.table
+        cluster, broker = self.cluster, self._coordinator_for(word >> 8)
+        producer, topic = cluster.clients[client], self._topic(word >> 24)
+        state = producer.state
+        if state is ProducerState.UNINITIALIZED:
+            rival = client != self._busy and not word >> 24 & 255 < self.profile.rivals
+            return not rival and cluster.send_init_producer_id(client, broker)
+        if state is ProducerState.INITIALIZING:
+            return cluster.send_init_producer_id(client, broker)
+        if state is ProducerState.READY:
+            return cluster.begun < table.max_transaction - ROOM and cluster.begin_transaction(client)
+        if state is ProducerState.IN_TRANSACTION:
+            ends = not word >> 32 & 3 or not self._has_room(topic)
+            if ends and producer.partitions:
+                return cluster.send_end_txn(client, broker, bool(word >> 34 & 3))
+            room = producer.sequences[topic] < table.max_sequence - ROOM and self._has_room(topic)
+            if not room:
+                return False
+            return cluster.send_add_partitions(client, broker, topic) or cluster.send_produce(client, topic)
+        if state is ProducerState.FATAL_ERROR:
+            return not word >> 32 & 3 and cluster.crash_client(client)
+        return cluster.send_end_txn(client, broker, state is ProducerState.COMMITTING_TRANSACTION)
+
+    def rpc(self, word: int) -> bool:
+        """A coordinator handles a request, or its reply arrives."""
+        client = self._client(word)
+        return self.cluster.handle_rpc(client, False) or self.cluster.receive_rpc(client)
+
+    def batch(self, word: int) -> bool:
+        """A batch goes on."""
+        client, topic, cluster = self._client(word), self._topic(word >> 8), self.cluster
+        return (
+            cluster.handle_produce(client, topic, False)
+            or cluster.verify_partition(self._coordinator_for(word >> 16), client, topic, False)
+            or cluster.receive_produce(client, topic)
+        )
+
+    def log(self, word: int) -> bool:
+        """The coordinators' log goes on: a record commits, or a new leader loads it."""
+        cluster = self.cluster
+        if word & 1:
+            return cluster.load_transactions() or cluster.commit_record()
+        return cluster.commit_record() or cluster.load_transactions()
+
+    def marker(self, word: int) -> bool:
+        """Markers go on, or what they end is completed."""
+        broker, topic, cluster = self._broker(word), self._topic(word >> 8), self.cluster
+        if word >> 16 & 7 == 0:
+            return cluster.complete_transaction(broker)
+        if self._may_mark(topic) and cluster.handle_marker(broker, topic, False):
+            return True
+        if cluster.receive_marker_reply(broker, topic) or cluster.send_marker(broker, topic):
+            return True
+        return not cluster.coordinators[broker].value.partitions and cluster.complete_transaction(broker)
+
+    def _may_mark(self, topic: int) -> bool:
+        return len(self.cluster.partitions[topic].log) < self.table.max_log - LOG_ROOM // 2
+
+    def replicate(self, word: int) -> bool:
+        """The replicas of a partition catch up, perhaps in part."""
+        topic = self._topic(word)
+        log = self.cluster.partitions[topic]
+        behind = len(log.log) - log.high_watermark
+        if not behind:
+            return False
+        part = 1 + (word >> 8) % behind if word >> 16 & 1 else behind
+        return self.cluster.advance_high_watermark(topic, log.high_watermark + part)
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    def time_out(self, word: int) -> bool:
+        """A transaction's time is over."""
+        return self.cluster.abort_timed_out_transaction(self._broker(word))
+
+    def fail(self, word: int) -> bool:
+        """A coordinator's record cannot be written."""
+        return self.cluster.fail_append(self._broker(word))
+
+    def elect(self, word: int) -> bool:
+        """Another broker coordinates."""
+        cluster = self.cluster
+        if cluster.log.epoch > self.table.max_coordinator_epoch - ROOM:
+            return False
+        waiting = min(len(cluster.log.unreplicated[cluster.log.leader]), self.table.max_unreplicated - 1)
+        broker = (cluster.log.leader + 1 + word % (self._brokers - 1)) % self._brokers
+        return cluster.become_coordinator(broker, (word >> 8) % (waiting + 1))
+
+    def resign(self, word: int) -> bool:
+        """A coordinator hears that it was deposed."""
+        return self.cluster.resign(word % self._brokers)
+
+    def disconnect(self, word: int) -> bool:
+        """A request to a coordinator, or the reply, is lost."""
+        return self.cluster.disconnect_rpc(self._client(word), bool(word >> 8 & 3))
+
+    def give_up(self, word: int) -> bool:
+        """A batch's time is over."""
+        return self.cluster.give_up_produce(self._client(word), self._topic(word >> 8), bool(word >> 16 & 3))
+
+    def late_rpc(self, word: int) -> bool:
+        """A late request to a coordinator arrives, or never will."""
+        cluster, client = self.cluster, word % self._clients
+        return cluster.handle_rpc(client, True) if word >> 8 & 7 else cluster.drop_late_rpc(client)
+
+    def late_batch(self, word: int) -> bool:
+        """A late batch goes on, or never will."""
+        cluster, client, topic = self.cluster, word % self._clients, self._topic(word >> 8)
+        if not word >> 16 & 15:
+            return cluster.drop_late_produce(client, topic)
+        return cluster.handle_produce(client, topic, True) or cluster.verify_partition(
+            self._coordinator_for(word >> 20), client, topic, True
+        )
+
+    def late_marker(self, word: int) -> bool:
+        """A late marker arrives, or never will."""
+        cluster, broker, topic = self.cluster, word % self._brokers, self._topic(word >> 8)
+        if not word >> 16 & 7:
+            return cluster.drop_late_marker(broker, topic)
+        return self._may_mark(topic) and cluster.handle_marker(broker, topic, True)
+
+    def lose(self, word: int) -> bool:
+        """A marker, or the reply, is lost."""
+        return self.cluster.lose_marker(self._broker(word), self._topic(word >> 8), bool(word >> 16 & 3))
+
+    def repeat(self, word: int) -> bool:
+        """A marker is there twice."""
+        return self.cluster.repeat_marker(self._broker(word), self._topic(word >> 8))
+
+    def depose(self, word: int) -> bool:
+        """Another broker leads a partition."""
+        topic = self._topic(word)
+        log = self.cluster.partitions[topic]
+        loses = (word >> 8) % (len(log.log) - log.high_watermark + 1)
+        return self.cluster.elect_partition_leader(topic, len(log.log) - loses)
+
+    def crash(self, word: int) -> bool:
+        """A process ends."""
+        return self.cluster.crash_client(self._client(word))

@@ -1,0 +1,63 @@
+"""What transactions under simulation consist of: processes, coordinators and their log, partitions, exchanges."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from tidemark.client.transactional_producer import TransactionalProducer
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.sim.transaction.network import Broker, MarkerExchange, ProduceExchange, RpcExchange, TransactionStateLog
+from tidemark.transaction.coordinator import TransactionCoordinator
+from tidemark.transaction.partition import TransactionalPartition
+from tidemark.transaction.rules import Rules
+
+
+class Recorder(Protocol):
+    """What a cluster tells of its events: see recorder.py."""
+
+    def did(self, *what: Any) -> None:
+        """A handler has run: the action that it is, and its parameters' values."""
+
+    def blocked(self, *what: Any) -> None:
+        """A rule refused an action."""
+
+
+class Acknowledged(NamedTuple):
+    """A batch of which its process was told that it is written."""
+
+    partition: int
+    request: ProduceRequest
+
+
+class TransactionState:
+    """The parts, without the events: see `TransactionCluster`. `recorder` must be set before the first event.
+
+    `told`: transaction -> whether its application was told that it committed; `acked`: the batches that processes were
+    told to be written.
+    """
+
+    recorder: Recorder
+
+    def __init__(
+        self, clients: int, brokers: int, partitions: int, first: Broker, last_epoch: int, rules: Rules
+    ) -> None:
+        self.rules = rules
+        self.issued = 1
+        self.begun = 0
+        self.partitions = [TransactionalPartition(rules) for _ in range(partitions)]
+        self.clients = [self.new_process() for _ in range(clients)]
+        self.log = TransactionStateLog(brokers, first)
+        self.coordinators = [TransactionCoordinator(rules, last_epoch) for _ in range(brokers)]
+        self.coordinators[first].load_transactions(1, self.log.stored)
+        self.rpc: list[RpcExchange | None] = [None] * clients
+        self.late_rpc: list[RpcExchange | None] = [None] * clients
+        self.produce: list[list[ProduceExchange | None]] = [[None] * partitions for _ in range(clients)]
+        self.late_produce: list[list[ProduceExchange | None]] = [[None] * partitions for _ in range(clients)]
+        self.marker: list[list[MarkerExchange | None]] = [[None] * partitions for _ in range(brokers)]
+        self.late_marker: list[list[MarkerExchange | None]] = [[None] * partitions for _ in range(brokers)]
+        self.told: dict[int, bool] = {}
+        self.acked: list[Acknowledged] = []
+
+    def new_process(self) -> TransactionalProducer:
+        """A process that has just started."""
+        return TransactionalProducer(len(self.partitions), self.rules)

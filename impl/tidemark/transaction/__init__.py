@@ -1,0 +1,1 @@
+"""Transactions: the coordinator of a transactional id, the partitions that it writes to, and their messages."""

@@ -1,0 +1,275 @@
+"""The abstraction function: what the variables of Transactions are, read off processes, coordinators and partitions.
+
+| variable | what it is here |
+|---|---|
+| `office`, `stored`, `unreplicated` | the log of __transaction_state: its leader, its last committed record, each
+broker's records behind that |
+| `epoch`, `metadata`, `pending`, `sending` | the coordinator's `epoch`, `value`, `pending`, `sending` |
+| `issued`, `begun` | how many producer ids were given out, and transactions begun |
+| `client` | the TransactionalProducer |
+| `rpc`, `lateRpc` | a request to a coordinator, that it is parked, or the reply |
+| `produce`, `lateProduce` | a batch by its stage; `guard`: the guard that it has is the one that the partition knows |
+| `marker`, `lateMarker` | a marker on the way, its offset while it waits for the high watermark, or the reply |
+| `log`, `highWatermark`, `lastStableOffset` | the partition's |
+| `entry` | epoch and sequence of a producer's last batch (log/producer_state.py), its last marker's coordinator epoch,
+where its open transaction begins, the epoch of its verification (log/ongoing_transactions.py); -1 none |
+| `abortedIndex` | the partition's aborted transactions |
+
+Here are keys, plain values that mirror the variables' types (records' fields by name, sets as masks), from which cells
+are made by sim/shapes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from tidemark.cells import CapacityExceeded
+from tidemark.client.transactional_producer import TransactionalProducer
+from tidemark.errors import Errors
+from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest
+from tidemark.log.ongoing_transactions import VerificationGuard
+from tidemark.transaction.messages import (
+    AddPartitionsToTxnRequest,
+    CoordinatorRequest,
+    CoordinatorResponse,
+    EndTxnRequest,
+    LogEntry,
+    TransactionLogValue,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from tidemark.transaction.partition import TransactionalPartition
+
+Key = Any
+IDLE: Key = ("idle",)
+NONE = -1
+
+
+class Rpc(Protocol):
+    """A request to the broker `broker`; `parked` is what it waits for there."""
+
+    @property
+    def broker(self) -> int:
+        """The broker."""
+
+    @property
+    def request(self) -> CoordinatorRequest:
+        """The request."""
+
+    @property
+    def parked(self) -> str | None:
+        """What it waits for, if it does."""
+
+    @property
+    def response(self) -> CoordinatorResponse | None:
+        """The reply."""
+
+
+class Batch(Protocol):
+    """A batch; `stage` is how far it is."""
+
+    @property
+    def stage(self) -> str:
+        """The tag of its slot."""
+
+    @property
+    def request(self) -> ProduceRequest:
+        """The batch."""
+
+    @property
+    def guard(self) -> VerificationGuard | None:
+        """The guard of its verification."""
+
+    @property
+    def broker(self) -> int:
+        """The coordinator that adds its partition."""
+
+    @property
+    def offset(self) -> int:
+        """Where it is in the log."""
+
+    @property
+    def error(self) -> Errors:
+        """What it is answered."""
+
+
+class Marker(Protocol):
+    """A marker; `offset` once it is in the log, `response` once it is answered."""
+
+    @property
+    def request(self) -> WriteTxnMarkersRequest:
+        """The marker."""
+
+    @property
+    def offset(self) -> int | None:
+        """Where it is in the log."""
+
+    @property
+    def response(self) -> WriteTxnMarkersResponse | None:
+        """The reply."""
+
+
+class Table:
+    """What the abstraction needs of a trace header: names and capacities."""
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        constants = header["constants"]
+        self.clients: tuple[str, ...] = tuple(sorted(constants["Clients"]))
+        self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
+        self.partitions: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
+        self.max_pid: int = constants["MaxPid"]
+        self.max_epoch: int = constants["MaxEpoch"]
+        self.max_coordinator_epoch: int = constants["MaxCoordinatorEpoch"]
+        self.max_unreplicated: int = constants["MaxUnreplicated"]
+        self.max_log: int = constants["MaxLog"]
+        self.max_sequence: int = constants["MaxSequence"]
+        self.max_transaction: int = constants["MaxTransaction"]
+
+
+class Abstraction:
+    """The abstraction function of one run. Raises CapacityExceeded for what the table cannot hold."""
+
+    __slots__ = ("_pids", "table")
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._pids = range(1, table.max_pid + 1)
+
+    # --- coordinators -----------------------------------------------------------------------------------------------
+
+    def metadata(self, value: TransactionLogValue) -> Key:
+        """A record of the log, or what a coordinator has taken from one."""
+        return (
+            value.producer_epoch,
+            value.last_producer_epoch,
+            value.next_producer_id,
+            _mask(value.partitions),
+            value.producer_id,
+            value.previous_producer_id,
+            value.state.value,
+        )
+
+    def unreplicated(self, records: Sequence[TransactionLogValue]) -> Key:
+        """The records of a broker that are not committed."""
+        return _padded([self.metadata(one) for one in records], self.table.max_unreplicated, "uncommitted records")
+
+    # --- processes --------------------------------------------------------------------------------------------------
+
+    def client(self, producer: TransactionalProducer) -> Key:
+        """A process."""
+        return (
+            producer.bump,
+            producer.epoch,
+            tuple(producer.sequences),
+            _mask(producer.partitions),
+            producer.producer_id,
+            producer.state.value,
+            producer.transaction,
+        )
+
+    def rpc(self, exchange: Rpc | None) -> Key:
+        """A request to a coordinator."""
+        if exchange is None:
+            return IDLE
+        kind, epoch, partitions, producer_id, result = _request(exchange.request)
+        response = exchange.response
+        if response is not None:
+            return "reply", response.producer_epoch, response.error.value, kind, partitions, response.producer_id
+        if exchange.parked is not None:
+            return "parked", exchange.broker, exchange.parked, partitions
+        return "request", exchange.broker, epoch, kind, partitions, producer_id, result
+
+    # --- partitions -------------------------------------------------------------------------------------------------
+
+    def batch(self, exchange: Batch | None, partition: TransactionalPartition) -> Key:
+        """A batch on its way."""
+        if exchange is None:
+            return IDLE
+        stage = exchange.stage
+        producer_id, epoch, sequence, transaction = exchange.request
+        if stage == "request":
+            return stage, epoch, producer_id, sequence, transaction
+        if stage == "waiting":
+            return stage, epoch, exchange.offset, producer_id, sequence, transaction
+        if stage == "reply":
+            return stage, epoch, exchange.error.value, producer_id, sequence, transaction
+        guarded = exchange.guard is partition.transactions.guard(producer_id)
+        if stage == "adding":
+            return stage, exchange.broker, epoch, guarded, producer_id, sequence, transaction
+        return stage, epoch, guarded, producer_id, sequence, transaction
+
+    def marker(self, exchange: Marker | None) -> Key:
+        """A marker on its way."""
+        if exchange is None:
+            return IDLE
+        request, response = exchange.request, exchange.response
+        if response is not None:
+            return "reply", response.coordinator_epoch, response.error.value
+        if exchange.offset is not None:
+            return "waiting", request.coordinator_epoch, exchange.offset
+        return (
+            "marker",
+            request.coordinator_epoch,
+            request.producer_epoch,
+            request.producer_id,
+            _result(request.committed),
+        )
+
+    def log(self, partition: TransactionalPartition) -> Key:
+        """A partition's log."""
+        return _padded([_entry(one) for one in partition.log], self.table.max_log, "records in a log")
+
+    def producers(self, partition: TransactionalPartition) -> Key:
+        """What a leader knows of producers, by producer id."""
+        return tuple([self._producer(partition, producer_id) for producer_id in self._pids])
+
+    @staticmethod
+    def _producer(partition: TransactionalPartition, producer_id: int) -> Key:
+        known, transactions = partition.producers.entries.get(producer_id), partition.transactions
+        guard = transactions.guards.get(producer_id)
+        return (
+            transactions.coordinator_epoch(producer_id),
+            NO_EPOCH if known is None else known.epoch,
+            transactions.first_offsets.get(producer_id, NONE),
+            NONE if guard is None else guard.epoch,
+            known.batches[-1].sequence if known is not None and known.batches else NO_SEQUENCE,
+        )
+
+    def aborted(self, partition: TransactionalPartition) -> Key:
+        """The aborted transactions of a partition."""
+        index = [(one.first_offset, one.last_offset, one.producer_id) for one in partition.transactions.aborted]
+        return _padded(index, self.table.max_log, "aborted transactions")
+
+
+def _mask(partitions: Iterable[int]) -> int:
+    return sum([1 << partition for partition in partitions])
+
+
+def _result(committed: bool) -> str:
+    return "COMMIT" if committed else "ABORT"
+
+
+def _request(request: CoordinatorRequest) -> tuple[str, int, int, int, str]:
+    """Kind, epoch, partitions, producer id and result."""
+    if isinstance(request, EndTxnRequest):
+        return "end", request.producer_epoch, 0, request.producer_id, _result(request.committed)
+    if isinstance(request, AddPartitionsToTxnRequest):
+        return "add", request.producer_epoch, 1 << request.partition, request.producer_id, "ABORT"
+    return "init", request.producer_epoch, 0, request.producer_id, "ABORT"
+
+
+def _entry(one: LogEntry) -> Key:
+    if isinstance(one, ProduceRequest):
+        return "data", one.producer_epoch, one.producer_id, one.sequence, one.payload
+    return "marker", one.coordinator_epoch, one.producer_epoch, one.producer_id, _result(one.committed)
+
+
+_NOTHING = [(None,) * count for count in range(64)]
+
+
+def _padded(items: Sequence[Key], capacity: int, what: str) -> Key:
+    """How many, and each; None behind them."""
+    if len(items) > capacity:
+        raise CapacityExceeded(what)
+    return len(items), (*items, *_NOTHING[capacity - len(items)])

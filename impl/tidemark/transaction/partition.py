@@ -1,0 +1,177 @@
+"""A partition with its leader, as far as transactions need it (UnifiedLog, ProducerAppendInfo): batches, markers, what
+may be read.
+
+How the log is replicated is replication's affair: here a new leader has all that is committed, and as much more as is
+said. A batch is checked in Kafka's order: whether it is a duplicate, whether the transaction is open or verified, its
+epoch, its sequence.
+"""
+
+from __future__ import annotations
+
+from tidemark.errors import Errors
+from tidemark.idempotence.messages import NO_EPOCH, ProduceRequest, ProducerId
+from tidemark.idempotence.rules import Rules as SequenceRules
+from tidemark.log.ongoing_transactions import AbortedTxn, OngoingTransactions, VerificationGuard
+from tidemark.log.producer_state import ProducerStateEntry, ProducerStateManager
+from tidemark.transaction.messages import EndTransactionMarker, LogEntry, WriteTxnMarkersRequest
+from tidemark.transaction.rules import Rules, is_version_2
+
+LAST_SEQUENCE = 2**31 - 1
+
+
+class TransactionalPartition:
+    """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batch
+    of each producer; `transactions`: what is open."""
+
+    __slots__ = ("_rules", "_tv2", "high_watermark", "log", "producers", "transactions")
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._tv2 = is_version_2(rules)
+        sequences = SequenceRules(fence_older_epoch=rules.fence_older_epoch)
+        if not self._tv2:
+            sequences.first_sequence_is_zero = _any_sequence
+        self.log: list[LogEntry] = []
+        self.high_watermark = 0
+        self.producers = ProducerStateManager(sequences, 1, LAST_SEQUENCE)
+        self.transactions = OngoingTransactions()
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def epoch_of(self, producer_id: ProducerId) -> int:
+        """The epoch of the producer's last batch or marker."""
+        entry = self.producers.entries.get(producer_id)
+        return NO_EPOCH if entry is None else entry.epoch
+
+    def has_ongoing_transaction(self, producer_id: ProducerId, epoch: int) -> bool:
+        """Whether a batch of this epoch belongs to what is open."""
+        return self.transactions.is_open(producer_id) and self._rules.ongoing_of_its_epoch(
+            epoch, self.epoch_of(producer_id)
+        )
+
+    def last_stable_offset(self) -> int:
+        """Below it everything is decided: min(high watermark, the first offset of what is open or ended by a marker
+        that is not replicated)."""
+        undecided = [
+            first for first, marker in self.transactions.ended if self._rules.await_marker(marker, self.high_watermark)
+        ]
+        return min([self.high_watermark, *self.transactions.first_offsets.values(), *undecided])
+
+    def fetch(self, read_committed: bool) -> tuple[list[LogEntry], list[AbortedTxn]]:
+        """What a reader gets that starts at offset 0: all up to the high watermark, or with `read_committed` up to the
+        last stable offset, and which of the transactions in it were aborted."""
+        if not read_committed:
+            return self.log[: self.high_watermark], []
+        end = self.last_stable_offset()
+        return self.log[:end], [one for one in self.transactions.aborted if one.first_offset < end]
+
+    # --- batches ----------------------------------------------------------------------------------------------------
+
+    def is_stale(self, request: ProduceRequest) -> bool:
+        """Whether a batch is of an epoch that is over."""
+        return not self._rules.fence_older_epoch(request.producer_epoch, self.epoch_of(request.producer_id))
+
+    def must_verify(self, request: ProduceRequest) -> bool:
+        """Whether the coordinator is asked before a batch that has just come is looked at."""
+        ongoing = self.has_ongoing_transaction(request.producer_id, request.producer_epoch)
+        return not self.is_stale(request) and self._rules.verify_transaction(ongoing)
+
+    def start_verification(self, request: ProduceRequest) -> VerificationGuard:
+        """The coordinator is about to be asked; the batch has to show this guard afterwards."""
+        return self.transactions.maybe_start_verification(request.producer_id, request.producer_epoch)
+
+    def duplicate_of(self, request: ProduceRequest) -> int | None:
+        """The offset of the batch that this one repeats."""
+        duplicate = self.producers.duplicate_of(request)
+        return None if duplicate is None else duplicate.offset
+
+    def append_error(self, request: ProduceRequest, guard: VerificationGuard | None) -> Errors:
+        """What a batch is refused with that is no duplicate. `guard`: what it shows if it was verified, None if it need
+        not be."""
+        producer_id, epoch = request.producer_id, request.producer_epoch
+        if self.is_stale(request):
+            return Errors.INVALID_PRODUCER_EPOCH
+        if (
+            guard is not None
+            and not self.has_ongoing_transaction(producer_id, epoch)
+            and not self._rules.verification_guard(guard, self.transactions.guard(producer_id))
+        ):
+            return Errors.INVALID_TXN_STATE
+        return self.producers.validate(request)
+
+    def append_batch(self, request: ProduceRequest) -> int:
+        """Write a batch; returns its offset. It begins the producer's transaction if none is open."""
+        offset = len(self.log)
+        self.log.append(request)
+        self._remember(request, offset)
+        self.transactions.clear_verification(request.producer_id)
+        return offset
+
+    def _remember(self, request: ProduceRequest, offset: int) -> None:
+        self.producers.update(request, offset)
+        self.transactions.add_batch(request.producer_id, offset)
+
+    # --- markers ----------------------------------------------------------------------------------------------------
+
+    def marker_error(self, request: WriteTxnMarkersRequest) -> Errors:
+        """What a marker is refused with."""
+        rules, producer_id, epoch = self._rules, request.producer_id, request.producer_epoch
+        known = self.epoch_of(producer_id)
+        if epoch < known:
+            return Errors.INVALID_PRODUCER_EPOCH
+        if (
+            self._tv2
+            and not rules.marker_of_its_transaction(epoch, known)
+            and not rules.accept_repeated_marker(self.transactions.is_open(producer_id))
+        ):
+            return Errors.INVALID_PRODUCER_EPOCH
+        if not rules.fence_older_coordinator(
+            request.coordinator_epoch, self.transactions.coordinator_epoch(producer_id)
+        ):
+            return Errors.TRANSACTION_COORDINATOR_FENCED
+        return Errors.NONE
+
+    def append_marker(self, request: WriteTxnMarkersRequest) -> int:
+        """Write a marker; returns its offset. A guard of the marker's own epoch is the next transaction's (TV2)."""
+        offset = len(self.log)
+        marker = EndTransactionMarker(*request)
+        self.log.append(marker)
+        self._end(marker, offset)
+        guard = self.transactions.guards.get(request.producer_id)
+        if guard is not None and not (self._tv2 and guard.epoch == request.producer_epoch):
+            self.transactions.clear_verification(request.producer_id)
+        return offset
+
+    def _end(self, marker: EndTransactionMarker, offset: int) -> None:
+        entries, producer_id, epoch = self.producers.entries, marker.producer_id, marker.producer_epoch
+        entry = entries.get(producer_id)
+        batches = entry.batches if entry is not None and entry.epoch == epoch else ()
+        entries[producer_id] = ProducerStateEntry(epoch, batches)
+        self.transactions.add_marker(producer_id, marker.committed, marker.coordinator_epoch, offset)
+
+    # --- replication ------------------------------------------------------------------------------------------------
+
+    def advance_high_watermark(self, offset: int) -> bool:
+        """The replicas have all below `offset`; False if that is nothing new."""
+        if offset <= self.high_watermark or offset > len(self.log):
+            return False
+        self.high_watermark = offset
+        self.transactions.replicated(offset)
+        return True
+
+    def elect_partition_leader(self, keep: int) -> None:
+        """Another broker leads. It has the first `keep` entries, and learns of producers and transactions from them."""
+        del self.log[keep:]
+        self.producers.entries.clear()
+        self.transactions.reset()
+        for offset, one in enumerate(self.log):
+            if isinstance(one, EndTransactionMarker):
+                self._end(one, offset)
+            else:
+                self._remember(one, offset)
+        self.transactions.replicated(self.high_watermark)
+
+
+def _any_sequence(_: int) -> bool:
+    """Who knows nothing of a producer takes any sequence (TV1)."""
+    return True

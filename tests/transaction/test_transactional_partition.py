@@ -1,0 +1,161 @@
+"""A partition's leader: who may begin a transaction, what ends it, what a reader gets."""
+
+from __future__ import annotations
+
+import pytest
+from tidemark.errors import Errors
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.log.ongoing_transactions import AbortedTxn
+from tidemark.sim.transaction.reader import read_committed
+from tidemark.transaction.flaws import rules_without
+from tidemark.transaction.messages import EndTransactionMarker, WriteTxnMarkersRequest
+from tidemark.transaction.partition import TransactionalPartition
+from tidemark.transaction.rules import Rules
+
+TV1 = rules_without({"EpochPerTransaction"})
+
+
+def batch(epoch: int, sequence: int = 0, transaction: int = 1, producer_id: int = 1) -> ProduceRequest:
+    return ProduceRequest(producer_id, epoch, sequence, transaction)
+
+
+def marker(epoch: int, committed: bool = True, coordinator_epoch: int = 1) -> WriteTxnMarkersRequest:
+    return WriteTxnMarkersRequest(1, epoch, committed, coordinator_epoch)
+
+
+def partition(*entries: ProduceRequest | WriteTxnMarkersRequest, rules: Rules | None = None) -> TransactionalPartition:
+    """A leader that has written these, each verified, and all committed."""
+    one = TransactionalPartition(rules or Rules())
+    for entry in entries:
+        if isinstance(entry, ProduceRequest):
+            guard = one.start_verification(entry) if one.must_verify(entry) else None
+            assert one.append_error(entry, guard) is Errors.NONE
+            one.append_batch(entry)
+        else:
+            assert one.marker_error(entry) is Errors.NONE
+            one.append_marker(entry)
+    one.advance_high_watermark(len(one.log))
+    return one
+
+
+class TestVerification:
+    def test_the_first_batch_of_a_transaction_is_verified_and_no_other(self) -> None:
+        one = partition()
+        assert one.must_verify(batch(0))
+        assert not partition(batch(0)).must_verify(batch(0, 1))
+        assert partition(batch(0), marker(1)).must_verify(batch(1))
+        assert not partition(rules=rules_without({"VerifyTransaction"})).must_verify(batch(0))
+
+    def test_what_was_verified_before_a_marker_counts_no_more(self) -> None:
+        for without, error in ((set(), Errors.INVALID_TXN_STATE), ({"VerificationGuard"}, Errors.NONE)):
+            one = partition(batch(0), rules=rules_without({"EpochPerTransaction", *without}))
+            one.append_marker(marker(0))
+            guard = one.start_verification(batch(0, 1))
+            one.append_marker(marker(0))
+            assert one.append_error(batch(0, 1), guard) is error  # KAFKA-14884
+
+    def test_a_guard_of_the_markers_own_epoch_is_the_next_transactions(self) -> None:
+        one = partition(batch(0))
+        guard = one.start_verification(batch(1))
+        one.append_marker(marker(1))
+        assert one.append_error(batch(1), guard) is Errors.NONE
+
+    def test_two_batches_share_a_guard_and_one_uses_it_up(self) -> None:
+        one = partition()
+        guard = one.start_verification(batch(0))
+        assert one.start_verification(batch(1)) is guard
+        assert one.transactions.guards[1].epoch == 1
+        one.append_batch(batch(0))
+        assert one.start_verification(batch(1)) is not guard
+
+    def test_a_batch_of_the_next_transaction_is_verified_while_the_last_one_is_open(self) -> None:
+        assert partition(batch(0)).must_verify(batch(1))  # KAFKA-18575
+        assert not partition(batch(0), rules=rules_without({"OngoingOfItsEpoch"})).must_verify(batch(1))
+
+
+class TestBatches:
+    def test_a_stale_epoch_is_refused_without_a_question(self) -> None:
+        one = partition(batch(1))
+        assert one.is_stale(batch(0))
+        assert not one.must_verify(batch(0))
+        assert one.append_error(batch(0), None) is Errors.INVALID_PRODUCER_EPOCH
+
+    def test_a_duplicate_has_its_old_offset(self) -> None:
+        one = partition(batch(0), batch(0, 1))
+        assert one.duplicate_of(batch(0, 1)) == 1
+        assert one.duplicate_of(batch(0)) is None
+        assert one.append_error(batch(0), None) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+    def test_an_epoch_begins_with_sequence_0_and_in_version_1_whoever_is_unknown_with_any(self) -> None:
+        assert partition(batch(0), marker(1)).append_error(batch(1, 1), None) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert partition().append_error(batch(0, 3), None) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert partition(rules=TV1).append_error(batch(0, 3), None) is Errors.NONE
+        assert partition(batch(0), marker(0), rules=TV1).append_error(batch(0, 1), None) is Errors.NONE
+
+
+class TestMarkers:
+    def test_a_late_one_does_not_end_the_next_transaction(self) -> None:
+        one = partition(batch(0), marker(1), batch(1))
+        assert one.marker_error(marker(1)) is Errors.INVALID_PRODUCER_EPOCH  # KAFKA-19446
+        flawed = partition(batch(0), marker(1), batch(1), rules=rules_without({"MarkerOfItsTransaction"}))
+        assert flawed.marker_error(marker(1)) is Errors.NONE
+
+    def test_a_repeated_one_is_fine_while_nothing_is_open(self) -> None:
+        assert partition(batch(0), marker(1)).marker_error(marker(1)) is Errors.NONE  # KAFKA-19999
+        flawed = partition(batch(0), marker(1), rules=rules_without({"AcceptRepeatedMarker"}))
+        assert flawed.marker_error(marker(1)) is Errors.INVALID_PRODUCER_EPOCH
+
+    def test_an_older_coordinator_is_fenced(self) -> None:
+        one = partition(batch(0), marker(1, coordinator_epoch=2))
+        assert one.marker_error(marker(1, coordinator_epoch=1)) is Errors.TRANSACTION_COORDINATOR_FENCED
+        assert one.marker_error(marker(0)) is Errors.INVALID_PRODUCER_EPOCH
+
+
+class TestReading:
+    def test_nothing_above_an_open_transaction_is_stable(self) -> None:
+        one = partition(batch(0, transaction=1), marker(1), batch(1, transaction=2))
+        assert one.last_stable_offset() == 2
+        assert [found.payload for found in read_committed(one)] == [1]
+        everything, aborted = one.fetch(False)
+        assert (len(everything), aborted) == (3, [])
+
+    def test_a_marker_decides_when_it_is_replicated(self) -> None:
+        one = partition(batch(0))
+        one.append_marker(marker(1))
+        assert one.last_stable_offset() == 0
+        one.advance_high_watermark(2)
+        assert one.last_stable_offset() == 2
+        flawed = partition(batch(0), batch(0, 1), rules=rules_without({"AwaitMarker"}))
+        flawed.append_marker(marker(1))
+        assert flawed.last_stable_offset() == 2  # and the marker may be lost with its leader
+
+    def test_what_was_aborted_is_left_out_and_what_follows_is_not(self) -> None:
+        other = batch(0, transaction=7, producer_id=2)
+        one = partition(
+            batch(0, transaction=1),
+            other,
+            marker(1, committed=False),
+            WriteTxnMarkersRequest(2, 1, True, 1),
+            batch(1, transaction=2),
+            marker(2),
+        )
+        assert one.transactions.aborted == [AbortedTxn(1, 0, 2)]
+        assert [found.payload for found in read_committed(one)] == [7, 2]
+
+    @pytest.mark.parametrize("keep", [2, 3])
+    def test_a_new_leader_learns_it_all_from_its_log(self, keep: int) -> None:
+        entries = (batch(0), marker(1, committed=False), batch(1), marker(2))
+        one = TransactionalPartition(Rules())
+        for entry in entries:
+            one.append_batch(entry) if isinstance(entry, ProduceRequest) else one.append_marker(entry)
+        one.advance_high_watermark(2)
+        one.start_verification(batch(2))
+        one.elect_partition_leader(keep)
+        again = partition(*entries[:keep])
+        assert one.log == [batch(0), EndTransactionMarker(1, 1, False, 1), batch(1)][:keep]
+        assert one.producers.entries == again.producers.entries
+        assert one.transactions.first_offsets == again.transactions.first_offsets
+        assert one.transactions.aborted == again.transactions.aborted
+        assert one.transactions.coordinator_epochs == again.transactions.coordinator_epochs
+        assert one.transactions.guards == {}
+        assert one.last_stable_offset() == 2

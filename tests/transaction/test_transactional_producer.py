@@ -1,0 +1,128 @@
+"""A transactional producer: what it may send, and which answers end a transaction, or the process."""
+
+from __future__ import annotations
+
+import pytest
+from tidemark.client.transactional_producer import ProducerState, TransactionalProducer
+from tidemark.errors import Errors
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.transaction.flaws import rules_without
+from tidemark.transaction.messages import (
+    AddPartitionsToTxnRequest,
+    CoordinatorResponse,
+    EndTxnRequest,
+    InitProducerIdRequest,
+)
+from tidemark.transaction.rules import Rules
+
+TV1 = rules_without({"EpochPerTransaction"})
+DONE = CoordinatorResponse(Errors.NONE, 1, 4)
+
+
+def ready(rules: Rules | None = None) -> TransactionalProducer:
+    """One that has producer id 1 and epoch 3."""
+    one = TransactionalProducer(2, rules or Rules())
+    assert one.send_init_producer_id() == InitProducerIdRequest()
+    one.receive_init_producer_id(CoordinatorResponse(Errors.NONE, 1, 3))
+    return one
+
+
+def in_transaction(rules: Rules | None = None) -> TransactionalProducer:
+    one = ready(rules)
+    assert one.begin_transaction(7)
+    return one
+
+
+def test_it_may_do_nothing_before_it_has_an_id() -> None:
+    one = TransactionalProducer(2, Rules())
+    assert not one.begin_transaction(1)
+    assert one.send_produce(0) is None
+    assert one.send_end_txn(False) is None
+    assert one.send_init_producer_id() is not None
+    one.receive_init_producer_id(CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS))
+    assert one.state is ProducerState.INITIALIZING
+    assert one.send_init_producer_id() is not None
+    one.receive_init_producer_id(CoordinatorResponse(Errors.PRODUCER_FENCED))
+    assert one.state is ProducerState.FATAL_ERROR
+    assert one.send_init_producer_id() is None
+
+
+def test_sequences_count_per_partition_and_anew_in_every_epoch() -> None:
+    one = in_transaction()
+    assert one.send_produce(1) == ProduceRequest(1, 3, 0, 7)
+    assert one.send_produce(1) == ProduceRequest(1, 3, 1, 7)
+    assert one.send_produce(0) == ProduceRequest(1, 3, 0, 7)
+    assert one.send_end_txn(True) == EndTxnRequest(1, 3, True)
+    assert one.receive_end_txn(DONE)
+    assert one.begin_transaction(8)
+    assert one.send_produce(1) == ProduceRequest(1, 4, 0, 8)
+
+
+def test_version_1_adds_partitions_first_and_goes_on_counting() -> None:
+    one = in_transaction(TV1)
+    assert one.send_produce(0) is None
+    assert one.send_end_txn(True) is None
+    assert one.send_add_partitions(0) == AddPartitionsToTxnRequest(1, 3, 0)
+    one.receive_add_partitions(0, CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS))
+    assert one.send_produce(0) is None
+    one.receive_add_partitions(0, CoordinatorResponse(Errors.NONE))
+    assert one.send_produce(0) == ProduceRequest(1, 3, 0, 7)
+    assert one.send_end_txn(True) is not None
+    assert one.receive_end_txn(CoordinatorResponse(Errors.NONE))
+    assert one.begin_transaction(8)
+    one.receive_add_partitions(0, CoordinatorResponse(Errors.NONE))
+    assert one.send_produce(0) == ProduceRequest(1, 3, 1, 8)
+    assert in_transaction().send_add_partitions(0) is None
+
+
+def test_an_end_is_said_again_and_never_changed() -> None:
+    one = in_transaction()
+    one.send_produce(0)
+    assert one.send_end_txn(True) == one.send_end_txn(True)
+    assert one.send_end_txn(False) is None
+    assert not one.receive_end_txn(CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS))
+    assert one.state is ProducerState.COMMITTING_TRANSACTION
+    assert not one.receive_end_txn(CoordinatorResponse(Errors.INVALID_TXN_STATE))
+    assert one.state is ProducerState.FATAL_ERROR
+
+
+@pytest.mark.parametrize(
+    ("error", "again", "state"),
+    [
+        (Errors.NONE, False, ProducerState.IN_TRANSACTION),
+        (Errors.NOT_LEADER_OR_FOLLOWER, True, ProducerState.IN_TRANSACTION),
+        (Errors.CONCURRENT_TRANSACTIONS, True, ProducerState.IN_TRANSACTION),
+        (Errors.INVALID_PRODUCER_EPOCH, False, ProducerState.ABORTABLE_ERROR),
+        (Errors.TRANSACTION_ABORTABLE, False, ProducerState.ABORTABLE_ERROR),
+        (Errors.INVALID_PRODUCER_ID_MAPPING, False, ProducerState.FATAL_ERROR),
+    ],
+)
+def test_answers_to_a_batch(error: Errors, again: bool, state: ProducerState) -> None:
+    one = in_transaction()
+    one.send_produce(0)
+    assert one.receive_produce(error) is again
+    assert one.state is state
+
+
+def test_after_an_error_it_can_only_abort() -> None:
+    one = in_transaction()
+    one.send_produce(0)
+    one.give_up_produce()
+    assert one.send_produce(1) is None
+    assert one.send_end_txn(True) is None
+    assert one.send_end_txn(False) == EndTxnRequest(1, 3, False)
+    assert one.receive_end_txn(DONE)
+    assert (one.state, one.bump) == (ProducerState.READY, False)
+
+
+@pytest.mark.parametrize(("without", "state"), [((), "INITIALIZING"), (("BumpAfterDoubt",), "READY")])
+def test_version_1_asks_for_another_epoch_when_a_batch_is_in_doubt(without: tuple[str, ...], state: str) -> None:
+    one = in_transaction(rules_without({"EpochPerTransaction", *without}))
+    one.receive_add_partitions(0, CoordinatorResponse(Errors.NONE))
+    one.send_produce(0)
+    one.give_up_produce()
+    one.send_end_txn(False)
+    assert one.receive_end_txn(CoordinatorResponse(Errors.NONE))
+    assert one.state == state
+    if not without:
+        assert one.send_init_producer_id() == InitProducerIdRequest(1, 3)
