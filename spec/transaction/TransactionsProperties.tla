@@ -1,0 +1,160 @@
+----------------------- MODULE TransactionsProperties -----------------------
+(***************************************************************************)
+(* What transactions must never do: state properties (INVARIANT), step     *)
+(* properties (PROPERTY [][...]_vars), and what holds once faults have     *)
+(* stopped and everything has settled (Quiescent...), which stands in for  *)
+(* liveness on traces. TransactionsProperties.cfg is the audit's.          *)
+(***************************************************************************)
+EXTENDS Transactions
+
+-----------------------------------------------------------------------------
+(* Readers *)
+
+\* The decision on the record at place i of a partition: the first marker of its producer behind it.
+Decision(p, i) ==
+    LET markers == {j \in (i + 1)..Len(log[p]) : log[p][j].pid = log[p][i].pid /\ log[p][j].type = "marker"} IN
+    IF markers = {} THEN "none" ELSE log[p][MinOf(markers)].result
+
+Data(p) == {i \in 1..Len(log[p]) : log[p][i].type = "data"}
+TransactionAt(p, i) == IF log[p][i].type = "data" THEN log[p][i].transaction ELSE 0
+
+\* The places of the records that a read_committed reader of the whole partition gets.
+ReadCommitted(p) ==
+    {i \in Data(p) :
+        /\ i <= lastStableOffset[p]
+        /\ \A a \in 1..Len(abortedIndex[p]) :
+            LET aborted == abortedIndex[p][a] IN
+            ~(aborted.pid = log[p][i].pid /\ aborted.first < i /\ i <= aborted.last + 1)}
+
+-----------------------------------------------------------------------------
+(* States *)
+
+\* A transaction has one outcome, in all partitions and for all of its records.
+OneOutcome ==
+    \A p, q \in Partitions : \A i \in Data(p), j \in Data(q) :
+        TransactionAt(p, i) = TransactionAt(q, j) =>
+            Decision(p, i) = "none" \/ Decision(q, j) = "none" \/ Decision(p, i) = Decision(q, j)
+
+\* What a client was told is so.
+ToldIsSo ==
+    \A p \in Partitions : \A i \in Data(p) :
+        Decision(p, i) # "none" => told[TransactionAt(p, i)] \in {"none", Decision(p, i)}
+
+\* A reader of committed records gets those that are, and stay, committed: no undecided one, none whose marker may be lost, and
+\* no aborted one; and it gets all of them below the last stable offset.
+ReadsCommitted ==
+    \A p \in Partitions : \A i \in Data(p) :
+        i <= lastStableOffset[p] =>
+            /\ Decision(p, i) # "none"
+            /\ (i \in ReadCommitted(p)) = (Decision(p, i) = "COMMIT")
+            /\ \E j \in (i + 1)..highWatermark[p] :
+                j <= Len(log[p]) => log[p][j].type = "marker" /\ log[p][j].pid = log[p][i].pid
+
+\* A transaction that is open in a partition is one that the coordinator knows, in its epoch, and will end there.
+OpenIsKnown ==
+    \A p \in Partitions, pid \in Pids :
+        entry[p][pid].first >= 0 =>
+            /\ stored.state \in {"Ongoing"} \cup Prepared /\ stored.pid = pid /\ p \in stored.partitions
+            /\ stored.state = "Ongoing" => entry[p][pid].epoch = stored.epoch
+
+\* Per producer id and epoch the sequences of a partition begin with 0 and have no gap, and epochs ascend.
+SequencesContiguous ==
+    \A p \in Partitions : \A j \in Data(p) :
+        LET before == {i \in Data(p) : i < j /\ log[p][i].pid = log[p][j].pid} IN
+        IF before = {} THEN log[p][j].sequence = 0
+        ELSE LET i == MaxOf(before) IN
+             IF log[p][i].epoch = log[p][j].epoch
+             THEN log[p][i].type = "data" /\ log[p][j].type = "data" => log[p][j].sequence = log[p][i].sequence + 1
+             ELSE log[p][j].sequence = 0 /\ log[p][i].epoch < log[p][j].epoch
+
+\* Version 2: a producer epoch is of one transaction.
+OneTransactionPerEpoch ==
+    \A p, q \in Partitions : \A i \in Data(p), j \in Data(q) :
+        log[p][i].pid = log[q][j].pid /\ log[p][i].epoch = log[q][j].epoch => TransactionAt(p, i) = TransactionAt(q, j)
+
+\* The coordinator of a decided transaction sends its markers, or has begun to complete it.
+DecidedIsSent ==
+    \A b \in Brokers :
+        Acting(b) /\ metadata[b].state \in Prepared => sending[b] = epoch[b] \/ pending[b] \in Completed
+
+\* A transition is pending while its record is; a completion also while it is to be appended again.
+PendingIsWritten == \A b \in Brokers : pending[b] # "none" => IsWritten(b) \/ pending[b] \in Completed
+
+\* The parts of a partition fit together.
+PartitionWellFormed ==
+    \A p \in Partitions :
+        /\ highWatermark[p] <= Len(log[p]) /\ lastStableOffset[p] <= highWatermark[p]
+        /\ lastStableOffset[p] = StableEnd(log[p], entry[p], highWatermark[p])
+        /\ abortedIndex[p] = ReplayAborted(log[p])
+        /\ \A pid \in Pids :
+            LET r == Replay(log[p], pid) IN
+            /\ entry[p][pid].epoch = r.epoch /\ entry[p][pid].sequence = r.sequence
+            /\ entry[p][pid].coordinatorEpoch = r.coordinatorEpoch /\ entry[p][pid].first = r.first
+
+-----------------------------------------------------------------------------
+(* Steps *)
+
+\* The producer id and epoch of the transactional id only go on.
+ProducerEpochAdvancesStep ==
+    stored'.pid > stored.pid \/ (stored'.pid = stored.pid /\ stored'.epoch >= stored.epoch)
+ProducerEpochAdvances == [][ProducerEpochAdvancesStep]_vars
+
+\* A decision stands until it is complete, and is completed as it was made.
+DecisionStandsStep ==
+    stored.state \in Prepared => stored' = stored \/ stored'.state = CompleteOf(stored.state)
+DecisionStands == [][DecisionStandsStep]_vars
+
+\* A transaction is complete when none of its partitions has it open.
+CompleteFollowsMarkersStep ==
+    stored.state \in Prepared /\ stored'.state \in Completed =>
+        \A p \in stored.partitions : entry[p][stored.pid].first = -1
+CompleteFollowsMarkers == [][CompleteFollowsMarkersStep]_vars
+
+\* A marker ends the transaction whose decision it is: that of the coordinator in office, for a partition of the transaction.
+MarkerOfDecisionStep ==
+    \A p \in Partitions :
+        Len(log'[p]) > Len(log[p]) =>
+            LET record == log'[p][Len(log'[p])] IN
+            (record.type = "marker" /\ entry[p][record.pid].first >= 0) =>
+                /\ stored.state \in Prepared /\ stored.pid = record.pid /\ p \in stored.partitions
+                /\ (record.type = "marker" => ResultOf(stored.state) = record.result)
+MarkerOfDecision == [][MarkerOfDecisionStep]_vars
+
+\* Nothing of an epoch is written behind a later epoch of the same producer.
+NoAppendAfterFencingStep ==
+    \A p \in Partitions :
+        Len(log'[p]) > Len(log[p]) => log'[p][Len(log'[p])].epoch >= entry[p][log'[p][Len(log'[p])].pid].epoch
+NoAppendAfterFencing == [][NoAppendAfterFencingStep]_vars
+
+\* The coordinator epoch of a producer does not go back in a partition.
+CoordinatorEpochMonotoneStep ==
+    \A p \in Partitions :
+        Len(log'[p]) > Len(log[p]) =>
+            \A pid \in Pids : entry'[p][pid].coordinatorEpoch >= entry[p][pid].coordinatorEpoch
+CoordinatorEpochMonotone == [][CoordinatorEpochMonotoneStep]_vars
+
+\* The high watermark never goes back, and a log loses nothing below it; while the same broker leads, the last stable offset
+\* does not go back.
+StableStaysStep ==
+    \A p \in Partitions :
+        /\ highWatermark'[p] >= highWatermark[p] /\ Len(log'[p]) >= highWatermark[p]
+        /\ \A i \in 1..highWatermark[p] : i <= Len(log'[p]) => log'[p][i] = log[p][i]
+        /\ lastStableOffset'[p] >= lastStableOffset[p]
+StableStays == [][StableStaysStep]_vars
+
+-----------------------------------------------------------------------------
+(* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
+
+\* No transaction is open or undecided.
+QuiescentNothingOpen ==
+    /\ stored.state \notin {"Ongoing"} \cup Prepared
+    /\ \A p \in Partitions, pid \in Pids : entry[p][pid].first = -1
+
+\* All that was written is committed, and a reader gets to its end.
+QuiescentAllStable == \A p \in Partitions : lastStableOffset[p] = Len(log[p])
+
+\* Nobody waits.
+QuiescentNothingInFlight ==
+    /\ \A b \in Brokers : pending[b] = "none" /\ sending[b] = 0
+    /\ \A c \in Clients : rpc[c].type = "idle" /\ \A p \in Partitions : produce[c][p].type = "idle"
+=============================================================================
