@@ -185,7 +185,8 @@ Idle    == [type |-> "idle"]
 NoEntry == [epoch |-> -1, sequence |-> -1, coordinatorEpoch |-> -1, first |-> -1, guard |-> -1]
 
 \* The coordinator makes it when it first hears of the transactional id.
-FirstMetadata == [state |-> "Empty", pid |-> 1, previousPid |-> 0, nextPid |-> 0, epoch |-> -1, lastEpoch |-> -1, partitions |-> {}]
+FirstMetadata == [state |-> "Empty", pid |-> 1, previousPid |-> 0, nextPid |-> 0, epoch |-> -1, lastEpoch |-> -1,
+                  partitions |-> {}]
 
 NewClient == [state |-> "UNINITIALIZED", pid |-> 0, epoch |-> -1, transaction |-> 0, partitions |-> {},
               next |-> [p \in Partitions |-> 0], bump |-> FALSE]
@@ -225,8 +226,8 @@ EpochPerTransaction(m, r) == r.epoch = m.epoch
 \* KIP-98. Without it a process that was replaced goes on with the transaction of its successor.
 FenceRequestEpoch(m, r) == r.epoch = m.epoch
 
-\* KIP-360. Without it a client that does not know what became of a batch goes on in its epoch; the batch, late, falls into the next
-\* transaction (row 71). Version 2 needs it no more.
+\* KIP-360. Without it a client that does not know what became of a batch goes on in its epoch; the batch, late, falls into the
+\* next transaction (row 71). Version 2 needs it no more.
 BumpAfterDoubt(m) == m.bump
 
 \* KIP-98. Without it a new process begins while its predecessor's transaction is open, which nobody ends.
@@ -269,7 +270,8 @@ FenceOlderEpoch(e, r) == r.epoch >= e.epoch
 \* KAFKA-19446 (KIP-1228). Without it a marker that comes again ends the next transaction (row 76).
 MarkerOfItsTransaction(e, m) == m.epoch > e.epoch
 
-\* KAFKA-19999. Without it a marker whose reply was lost is refused when it comes again, and the transaction never completes (row 77).
+\* KAFKA-19999. Without it a marker whose reply was lost is refused when it comes again, and the transaction never completes
+\* (row 77).
 AcceptRepeatedMarker(e) == e.first = -1
 
 \* KIP-98. Without it the marker of a deposed coordinator ends a transaction that its successor has begun (row 82).
@@ -490,14 +492,17 @@ StableEnd(records, known, offset) ==
     IN  MinOf({offset} \cup open \cup undone)
 
 Verifying(r, guard) ==
-    [type |-> "verifying", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction, guard |-> guard]
+    [type |-> "verifying", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction,
+     guard |-> guard]
 Verified(r, guard) ==
-    [type |-> "verified", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction, guard |-> guard]
+    [type |-> "verified", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction,
+     guard |-> guard]
 Adding(r, guard, b) ==
     [type |-> "adding", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction, guard |-> guard,
      broker |-> b]
 Waiting(r, offset) ==
-    [type |-> "waiting", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction, offset |-> offset]
+    [type |-> "waiting", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction,
+     offset |-> offset]
 BatchReply(r, error) ==
     [type |-> "reply", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction, error |-> error]
 BatchRequest(r) ==
@@ -817,7 +822,7 @@ AppendEndTxn(b, c, late) ==
                    highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED told
 
-\* AnswerRpc   who: coordinator, or who was asked in its place   code: transaction/coordinator.py
+\* AnswerRpc   who: coordinator, or who was asked in its place   code: transaction/coordinator.py (answer_rpc)
 \* An error, or what was asked for is so already.
 AnswerRpc(b, c, late) ==
     LET r    == RpcOf(c, late)
@@ -842,7 +847,7 @@ Answered(c, p, late, slot) ==
     /\ produce' = IF late THEN produce ELSE [produce EXCEPT ![c][p] = slot]
     /\ lateProduce' = IF late THEN [lateProduce EXCEPT ![c][p] = Idle] ELSE lateProduce
 
-\* VerifyPartition   who: coordinator   code: transaction/coordinator.py
+\* VerifyPartition   who: coordinator   code: transaction/coordinator.py (verify_partition)
 \* The partition belongs to the producer's transaction.
 VerifyPartition(b, c, p, late) ==
     LET r == BatchOf(c, p, late) IN
@@ -855,7 +860,7 @@ VerifyPartition(b, c, p, late) ==
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED told
 
-\* AppendVerified   who: coordinator   code: transaction/coordinator.py
+\* AppendVerified   who: coordinator   code: transaction/coordinator.py (append_add_partitions)
 \* Version 2: the partition is added by who asks.
 AppendVerified(b, c, p, late) ==
     LET r == BatchOf(c, p, late) IN
@@ -869,7 +874,7 @@ AppendVerified(b, c, p, late) ==
                    highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED told
 
-\* RefuseVerification   who: coordinator, or who was asked in its place   code: transaction/coordinator.py
+\* RefuseVerification   who: coordinator, or who was asked in its place   code: transaction/coordinator.py (verify_partition)
 RefuseVerification(b, c, p, late) ==
     LET r       == BatchOf(c, p, late)
         verdict == VerificationVerdict(b, r, p) IN
@@ -928,13 +933,14 @@ CommitRecord(b) ==
 \* FailAppend   who: the log   code: transaction/coordinator.py
 \* Too few replicas are in sync: the record is not written. A completion will be appended again.
 FailAppend(b) ==
-    LET stays == \/ Has("KeepPendingOnRetry") /\ KeepPendingOnRetry(b)
-                 \/ pending[b] \notin Completed /\ ~(Has("ClearPendingOnFailure") /\ ClearPendingOnFailure(b)) IN
+    LET keeps  == Has("KeepPendingOnRetry") /\ KeepPendingOnRetry(b)
+        clears == Has("ClearPendingOnFailure") /\ ClearPendingOnFailure(b) IN
     \* enabled when
     /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b)
     \* effect
     /\ unreplicated' = [unreplicated EXCEPT ![b] = SubSeq(@, 1, Len(@) - 1)]
-    /\ pending' = [pending EXCEPT ![b] = IF stays THEN @ ELSE "none"]
+    /\ pending' = [pending EXCEPT ![b] = IF clears /\ ~keeps THEN "none"
+                                       ELSE IF keeps \/ pending[b] \notin Completed THEN @ ELSE "none"]
     /\ rpc' = RpcFailures(b, "COORDINATOR_NOT_AVAILABLE")
     /\ produce' = ProduceFailures(b, "COORDINATOR_NOT_AVAILABLE")
     /\ lateProduce' = LateFailures(b)
@@ -1087,7 +1093,7 @@ OldOffset(p, r) ==
     MaxOf({i \in 1..Len(log[p]) : IF log[p][i].type # "data" THEN FALSE
                                   ELSE log[p][i].pid = r.pid /\ log[p][i].epoch = r.epoch /\ log[p][i].sequence = r.sequence}) - 1
 
-\* AnswerDuplicate   who: partition leader   code: transaction/partition.py
+\* AnswerDuplicate   who: partition leader   code: transaction/partition.py (duplicate_of)
 AnswerDuplicate(c, p, late) ==
     LET r      == BatchOf(c, p, late)
         offset == OldOffset(p, r) IN
@@ -1100,7 +1106,7 @@ AnswerDuplicate(c, p, late) ==
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED told
 
-\* RejectBatch   who: partition leader   code: transaction/partition.py
+\* RejectBatch   who: partition leader   code: transaction/partition.py (append_error)
 RejectBatch(c, p, late) ==
     LET r == BatchOf(c, p, late) IN
     \* enabled when
@@ -1116,7 +1122,8 @@ RejectBatch(c, p, late) ==
 AppendMarker(b, p, late) ==
     LET m      == MarkerOf(b, p, late)
         e      == entry[p][m.pid]
-        record == [type |-> "marker", pid |-> m.pid, epoch |-> m.epoch, result |-> m.result, coordinatorEpoch |-> m.coordinatorEpoch]
+        record == [type |-> "marker", pid |-> m.pid, epoch |-> m.epoch, result |-> m.result,
+                   coordinatorEpoch |-> m.coordinatorEpoch]
         keeps  == V2 /\ e.guard = m.epoch IN
     \* enabled when
     /\ m.type = "marker"
@@ -1129,13 +1136,14 @@ AppendMarker(b, p, late) ==
     /\ produce' = IF keeps THEN produce ELSE WithoutGuards(produce, p, m.pid)
     /\ lateProduce' = IF keeps THEN lateProduce ELSE WithoutGuards(lateProduce, p, m.pid)
     /\ marker' = IF late THEN marker
-                 ELSE [marker EXCEPT ![b][p] = [type |-> "waiting", coordinatorEpoch |-> m.coordinatorEpoch, offset |-> Len(log[p])]]
+                 ELSE [marker EXCEPT ![b][p] = [type |-> "waiting", coordinatorEpoch |-> m.coordinatorEpoch,
+                                                offset |-> Len(log[p])]]
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    highWatermark>>
     /\ UNCHANGED told
 
-\* RejectMarker   who: partition leader   code: transaction/partition.py
+\* RejectMarker   who: partition leader   code: transaction/partition.py (marker_error)
 RejectMarker(b, p, late) ==
     LET m == MarkerOf(b, p, late) IN
     \* enabled when
@@ -1172,7 +1180,7 @@ AdvanceHighWatermark(p, offset) ==
                    lateProduce, lateMarker, log, entry, abortedIndex>>
     /\ UNCHANGED told
 
-\* ElectPartitionLeader   who: controller   code: transaction/partition.py
+\* ElectPartitionLeader   who: controller   code: transaction/partition.py (elect_partition_leader)
 \* Another broker leads the partition, with `keep` of its records; what it knows of producers it has from them. Verifications
 \* are forgotten; who waits is told that the old leader leads no more.
 ElectPartitionLeader(p, keep) ==
@@ -1192,7 +1200,8 @@ ElectPartitionLeader(p, keep) ==
                         IF q = p /\ lateProduce[c][q].type # "request" THEN Idle ELSE lateProduce[c][q]]]
     /\ marker' = [b \in Brokers |-> [q \in Partitions |->
                         IF q = p /\ marker[b][q].type = "waiting"
-                        THEN [type |-> "reply", coordinatorEpoch |-> marker[b][q].coordinatorEpoch, error |-> "NOT_LEADER_OR_FOLLOWER"]
+                        THEN [type |-> "reply", coordinatorEpoch |-> marker[b][q].coordinatorEpoch,
+                              error |-> "NOT_LEADER_OR_FOLLOWER"]
                         ELSE marker[b][q]]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    lateMarker, highWatermark>>

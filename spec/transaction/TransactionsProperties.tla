@@ -84,8 +84,6 @@ PendingIsWritten == \A b \in Brokers : pending[b] # "none" => IsWritten(b) \/ pe
 PartitionWellFormed ==
     \A p \in Partitions :
         /\ highWatermark[p] <= Len(log[p]) /\ lastStableOffset[p] <= highWatermark[p]
-        /\ lastStableOffset[p] = StableEnd(log[p], entry[p], highWatermark[p])
-        /\ abortedIndex[p] = ReplayAborted(log[p])
         /\ \A pid \in Pids :
             LET r == Replay(log[p], pid) IN
             /\ entry[p][pid].epoch = r.epoch /\ entry[p][pid].sequence = r.sequence
@@ -133,8 +131,7 @@ CoordinatorEpochMonotoneStep ==
             \A pid \in Pids : entry'[p][pid].coordinatorEpoch >= entry[p][pid].coordinatorEpoch
 CoordinatorEpochMonotone == [][CoordinatorEpochMonotoneStep]_vars
 
-\* The high watermark never goes back, and a log loses nothing below it; while the same broker leads, the last stable offset
-\* does not go back.
+\* The high watermark and the last stable offset never go back, and a log loses nothing below the high watermark.
 StableStaysStep ==
     \A p \in Partitions :
         /\ highWatermark'[p] >= highWatermark[p] /\ Len(log'[p]) >= highWatermark[p]

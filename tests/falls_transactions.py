@@ -1,0 +1,155 @@
+"""Transactions: per property a state or a step in which exactly that is wrong.
+
+The good state, of version 2: the first transaction of producer id 1 was aborted in p1, in epoch 0. The second, in
+epoch 1, is written to p1 and p2; its commit is decided, in epoch 2, and no marker is written yet.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from falls import Fall, Table, record, sequence
+
+
+def data(epoch: int, sequence: int, transaction: int) -> str:
+    """A record of producer id 1."""
+    return record(type='"data"', pid="1", epoch=str(epoch), sequence=str(sequence), transaction=str(transaction))
+
+
+def marker(epoch: int, result: str) -> str:
+    """A marker for producer id 1, of the first coordinator."""
+    return record(type='"marker"', pid="1", epoch=str(epoch), result=f'"{result}"', coordinatorEpoch="1")
+
+
+DECIDED = {
+    "state": '"PrepareCommit"',
+    "pid": "1",
+    "previousPid": "1",
+    "nextPid": "0",
+    "epoch": "2",
+    "lastEpoch": "1",
+    "partitions": "{p1, p2}",
+}
+ENTRY = {"epoch": "1", "sequence": "0", "coordinatorEpoch": "1", "first": "2", "guard": "-1"}
+ABORTED = record(pid="1", first="0", last="1")
+LOG = (data(0, 0, 1), marker(1, "ABORT"), data(1, 0, 2))
+
+GOOD = {
+    "stored": record(DECIDED),
+    "metadata[b1]": record(DECIDED),
+    "sending[b1]": "1",
+    "begun": "2",
+    "log[p1]": sequence(*LOG),
+    "log[p2]": sequence(data(1, 0, 2)),
+    "highWatermark[p1]": "3",
+    "highWatermark[p2]": "1",
+    "lastStableOffset[p1]": "2",
+    "lastStableOffset[p2]": "0",
+    "entry[p1][1]": record(ENTRY),
+    "entry[p2][1]": record(ENTRY, coordinatorEpoch="-1", first="0"),
+    "abortedIndex[p1]": sequence(ABORTED),
+    "told[1]": '"ABORT"',
+}
+BOTH_ABORTED = {
+    **GOOD,
+    "stored": record(DECIDED, partitions="{p1}"),
+    "log[p2]": sequence(data(0, 0, 1), marker(1, "ABORT")),
+    "highWatermark[p2]": "2",
+    "entry[p2][1]": record(ENTRY, sequence="-1", first="-1"),
+    "abortedIndex[p2]": sequence(ABORTED),
+    "told[1]": '"none"',
+}
+ONGOING = {**GOOD, "stored": record(DECIDED, state='"Ongoing"', epoch="1", lastEpoch="0")}
+MARKED = {**GOOD, "entry[p1][1].first": "-1", "entry[p2][1].first": "-1"}
+COMPLETE = {"stored.state": '"CompleteCommit"', "stored.partitions": "{}"}
+WRITTEN = {"log[p1]": sequence(*LOG, marker(2, "COMMIT"))}
+QUIET = {**MARKED, **COMPLETE, "sending[b1]": "0", "lastStableOffset[p1]": "3", "lastStableOffset[p2]": "1"}
+
+TABLE = Table(
+    "transactions",
+    Path("transaction/TransactionsProperties.tla"),
+    Path("transaction/TransactionsProperties.cfg"),
+    [
+        Fall(
+            "OneOutcome",
+            "the first transaction is aborted in p1 and committed in p2",
+            {"log[p2][2].result": '"COMMIT"', "abortedIndex[p2]": "<<>>"},
+            good=BOTH_ABORTED,
+        ),
+        Fall("ToldIsSo", "the client of the aborted one was told COMMIT", {"told[1]": '"COMMIT"'}, good=GOOD),
+        Fall("ReadsCommitted", "an undecided record is read", {"lastStableOffset[p1]": "3"}, good=GOOD),
+        Fall("ReadsCommitted", "an aborted record is read", {"abortedIndex[p1]": "<<>>"}, good=GOOD),
+        Fall("OpenIsKnown", "the transaction is not to end in p2", {"stored.partitions": "{p1}"}, good=GOOD),
+        Fall(
+            "OpenIsKnown",
+            "the open transaction is of an older epoch",
+            {"stored.epoch": "2"},
+            good=ONGOING,
+        ),
+        Fall(
+            "SequencesContiguous",
+            "an epoch begins with sequence 1",
+            {"log[p1][3].sequence": "1", "entry[p1][1].sequence": "1"},
+            good=GOOD,
+        ),
+        Fall("OneTransactionPerEpoch", "epoch 1 is of two transactions", {"log[p2][1].transaction": "3"}, good=GOOD),
+        Fall("DecidedIsSent", "nobody sends the markers", {"sending[b1]": "0"}, good=GOOD),
+        Fall("PendingIsWritten", "a transition without a record is pending", {"pending[b1]": '"Ongoing"'}, good=GOOD),
+        Fall("PartitionWellFormed", "what is not there is committed", {"highWatermark[p2]": "2"}, good=GOOD),
+        Fall("PartitionWellFormed", "another sequence is remembered", {"entry[p1][1].sequence": "1"}, good=GOOD),
+        Fall(
+            "ProducerEpochAdvances",
+            "the epoch goes back",
+            {"stored.epoch": "0"},
+            good=ONGOING,
+            step={"stored.epoch": "2", "stored.state": '"PrepareCommit"'},
+        ),
+        Fall(
+            "DecisionStands",
+            "the commit ends as an abort",
+            {"stored.state": '"CompleteAbort"'},
+            good=MARKED,
+            step=COMPLETE,
+        ),
+        Fall(
+            "CompleteFollowsMarkers",
+            "the transaction is open in p1",
+            good=MARKED,
+            step=COMPLETE,
+            before={"entry[p1][1].first": "2"},
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "a marker says otherwise",
+            {"log[p1][4].result": '"ABORT"'},
+            good=GOOD,
+            step=WRITTEN,
+        ),
+        Fall(
+            "NoAppendAfterFencing",
+            "a record of epoch 0 is written behind epoch 1",
+            {"log[p1][4].epoch": "0"},
+            good=GOOD,
+            step={"log[p1]": sequence(*LOG, data(1, 1, 2))},
+        ),
+        Fall(
+            "CoordinatorEpochMonotone",
+            "the coordinator epoch goes back",
+            {"entry[p1][1].coordinatorEpoch": "0"},
+            good=GOOD,
+            step=WRITTEN,
+        ),
+        Fall("StableStays", "a high watermark goes back", {"highWatermark[p2]": "0"}, good=GOOD, step={"issued": "2"}),
+        Fall("StableStays", "a committed record is lost", {"log[p1]": "<<>>"}, good=GOOD, step={"issued": "2"}),
+        Fall(
+            "StableStays",
+            "a reader has read what is not stable any more",
+            {"lastStableOffset[p1]": "1"},
+            good=GOOD,
+            step={"issued": "2"},
+        ),
+        Fall("QuiescentNothingOpen", "a transaction is open in p1", {"entry[p1][1].first": "2"}, good=QUIET),
+        Fall("QuiescentAllStable", "a reader does not get to the end", {"lastStableOffset[p2]": "0"}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "a transition is pending", {"pending[b1]": '"Ongoing"'}, good=QUIET),
+    ],
+)
