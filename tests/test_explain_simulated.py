@@ -62,6 +62,7 @@ EXPLAINED = [
     ),
     Explained("classic-group", "RequireKnownMemberId", "AddMember", "RequireKnownMemberId", {}, range(3), 40, 6),
     Explained("consumer-group", "AwaitRevocation", "HandleHeartbeat", "Write", {}, range(20), 50, 20),
+    Explained("offsets", "RefuseStaged", "FetchOffsets", "FetchOffsets", {}, range(3), 40, 8),
     Explained(
         "idempotence", "FirstSequenceIsZero", "AppendBatch", "AppendBatch", {"profile": "gaps"}, range(2, 5), 60, 6
     ),

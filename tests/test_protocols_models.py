@@ -56,6 +56,7 @@ SUITES = [
         ),
     ),
     Suite("classic-group", "group/ClassicGroupProperties"),
+    Suite("offsets", "group/OffsetsProperties"),
     Suite("idempotence", "idempotence/IdempotentProducerProperties"),
 ]
 each = pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)

@@ -71,6 +71,16 @@ def test_a_gap_asks_for_an_epoch_in_which_batches_count_from_zero() -> None:
     assert one.resend_batch(P) == ProduceRequest(7, 1, 0, 2)
 
 
+def test_batches_keep_their_order_in_a_new_epoch() -> None:
+    for rules, order in ((Rules(), [2, 3, 4]), (rules_without({"ResequenceInOrder"}), [2, 4, 3])):
+        one = producer(rules)
+        assert one.receive_ack(P, send(one)[0])
+        for request in send(one, 3):
+            one.receive_error(P, request, GAP)
+        assert one.bump_epoch()
+        assert sequences(one) == [(number, 1, sequence) for sequence, number in enumerate(order)]
+
+
 def test_what_is_in_doubt_holds_a_bump_back_until_it_expires() -> None:
     one = producer()
     assert one.receive_ack(P, send(one)[0])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from tidemark.group.offset_flaws import rules_without
-from tidemark.sim.offsets import MIXES, PROFILES, simulate
+from tidemark.sim.offsets import MIXES, PROFILES, OffsetsSimulator, simulate
+from tidemark.sim.offsets.run import OffsetsRun
 from tidemark.sim.offsets.scenario import STAGE
 from tidemark.sim.script import run_script
 
+from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("b1", "b2", "t1", "t2")
@@ -17,5 +19,12 @@ NODES = ("b1", "b2", "t1", "t2")
 ADAPTER = Adapter("the offsets", simulate, rules_without, frozenset({*PROFILES, *MIXES}), "offsets", "groups")
 
 simulator = ADAPTER.simulator
+
+
+class ReplayedRun(Replayed, OffsetsRun):
+    """A run whose words are given (again.py)."""
+
+
+resimulation = ADAPTER.resimulation(OffsetsSimulator, OffsetsRun, ReplayedRun)
 
 transcript = ADAPTER.transcript(partial(run_script, STAGE))

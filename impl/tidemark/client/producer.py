@@ -69,8 +69,10 @@ class PartitionSequences:
         before = sum(1 for one in self.in_flight if one.sequence < batch.sequence)
         self.in_flight.insert(before, batch)
 
-    def start_sequences_at_beginning(self, epoch: int) -> None:
-        """The batches in flight are numbered from 0, in a new epoch."""
+    def start_sequences_at_beginning(self, epoch: int, in_order: bool) -> None:
+        """The batches in flight are numbered from 0, in a new epoch; if not `in_order`, in that of a heap."""
+        if not in_order and len(self.in_flight) > 2:
+            self.in_flight[1:3] = self.in_flight[2:0:-1]
         for sequence, batch in enumerate(self.in_flight):
             batch.epoch = epoch
             batch.sequence = sequence
@@ -167,7 +169,8 @@ class IdempotentProducer:
         self.epoch += 1
         for sequences in self.partitions:
             if self._rules.drain_before_new_epoch(sequences.rewrite):
-                sequences.start_sequences_at_beginning(self.epoch)
+                in_order = self._rules.resequence_in_order(len(sequences.in_flight))
+                sequences.start_sequences_at_beginning(self.epoch, in_order)
         return True
 
     def _request(self, batch: ProducerBatch) -> ProduceRequest:

@@ -88,6 +88,13 @@ def drain_before_new_epoch(rewrite: bool) -> bool:
     return rewrite
 
 
+def resequence_in_order(in_flight: int) -> bool:
+    """KAFKA-8483: at a bump the batches in flight get their new sequences in the order of the old ones. Without it they
+    get them in the order of a heap whose least was taken away, the third before the second (row 65). Two are in order
+    in any heap."""
+    return in_flight > 2
+
+
 def restart_sequence_per_partition(partition_epoch: int, epoch: int) -> bool:
     """KAFKA-12152: a partition that follows its producer into a new epoch counts from 0. Without it one that was idle
     goes on counting (row 64)."""
@@ -129,6 +136,7 @@ class Rules:
     snapshot_keeps_window: Callable[[int], bool] = snapshot_keeps_window
     resequence_only_refused: Callable[[bool], bool] = resequence_only_refused
     drain_before_new_epoch: Callable[[bool], bool] = drain_before_new_epoch
+    resequence_in_order: Callable[[int], bool] = resequence_in_order
     restart_sequence_per_partition: Callable[[int, int], bool] = restart_sequence_per_partition
     expired_keeps_sequence: Callable[[int], bool] = expired_keeps_sequence
     drain_before_wrap: Callable[[int, int], bool] = drain_before_wrap

@@ -18,7 +18,8 @@ CONSTANTS
     Transactions, \* transactions that a producer may begin
     LastGeneration, \* the highest generation
     FirstBrokers, \* who may be the first coordinator
-    Families      \* what goes on: "faults", "fetch", "group", "plain", "transactions"
+    Families      \* what goes on: "faults", "fetch", "group", "plain", "transactions"; "uncompacted", "copies": only logs that
+                  \* were not compacted, only second transactions that a copy of the first one's marker may meet
 
 Bounds ==
     /\ office.epoch = 1 => office.broker \in FirstBrokers
@@ -38,6 +39,9 @@ Bounds ==
         /\ "transactions" \in Families \/ transaction[t].phase = "idle"
         /\ IF txnRpc[t].type = "request"
            THEN txnRpc[t].offset <= LastOffset /\ txnRpc[t].generation \in {-1, 1} ELSE TRUE
+    /\ "uncompacted" \in Families => Len(log) = end[office.broker]
+    /\ "copies" \in Families => \A t \in Producers :
+            transaction[t].epoch = 0 \/ transaction[t].phase = "ending" \/ lateMarker[t].type # "idle"
     /\ "fetch" \in Families \/ fetch.type = "idle"
     /\ "group" \in Families \/ \A b \in Brokers : Written(b).group.generation = 0
     /\ "plain" \in Families \/ \A b \in Brokers : \A i \in 1..Len(appended[b]) : appended[b][i].type # "commit"

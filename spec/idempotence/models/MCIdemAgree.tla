@@ -16,7 +16,7 @@ CONSTANTS
     FirstLeaders,  \* who may lead first
     Families       \* what goes on; other actions are taken, and what would follow them is left out
 
-ASSUME Families \subseteq {"elect", "forget", "doubt", "unresolved"}
+ASSUME Families \subseteq {"elect", "forget", "forget first", "doubt", "unresolved"}
 
 Pairs == Producers \X Partitions
 OnTheWay  == FoldSet(LAMBDA x, n : n + Len(wire[x[1]][x[2]]), 0, Pairs)
@@ -34,6 +34,8 @@ Bounds ==
             Cardinality({i \in 1..Len(log[p]) : log[p][i].pid = pid}) >= Window => Len(entry[p][pid].batches) >= Window
     /\ "forget" \in Families \/ \A p \in Partitions, pid \in Pids : entry[p][pid] = NoEntry =>
             \A i \in 1..Len(log[p]) : log[p][i].pid # pid
+    /\ "forget first" \in Families => \A c \in Producers, p \in Partitions, pid \in Pids :
+            sender[c][p].created > 1 => entry[p][pid].epoch # 0
     /\ "doubt" \in Families \/ \A x \in Pairs : \A i \in 1..Len(sender[x[1]][x[2]].batches) : ~sender[x[1]][x[2]].batches[i].doubt
     /\ "unresolved" \in Families \/ \A x \in Pairs : sender[x[1]][x[2]].unresolved = -1
 =============================================================================
