@@ -36,9 +36,9 @@ PER_EPOCH = 20
 class Brokers:
     """Brokers 0 and 1; broker 0 is the coordinator of an empty group. A token is whatever a test calls its request."""
 
-    def __init__(self, rules: Rules | None = None) -> None:
+    def __init__(self, rules: Rules | None = None, initial_rebalance_delay_ms: int = 3_000) -> None:
         ids = count(1)
-        config = GroupConfig(epoch_generations=PER_EPOCH)
+        config = GroupConfig(initial_rebalance_delay_ms, epoch_generations=PER_EPOCH)
         self.brokers = [GroupCoordinator(rules or Rules(), config, lambda: f"member-{next(ids):06d}") for _ in range(2)]
         self.log: list[Record] = []
         self.now = 0
@@ -71,13 +71,13 @@ class Brokers:
 
     def join(
         self, token: object, member_id: str = "", instance: str | None = None, names: str = "range",
-        owned: Partitions = (), at: int | None = None, topics: str = "t",
+        owned: Partitions = (), at: int | None = None, topics: str = "t", timeout_ms: int = 300_000,
     ) -> JoinVerdict:  # fmt: skip
         """A JoinGroup with these assignors; what became of it."""
         coordinator = self.at(at)
         metadata = Subscription(frozenset(topics.split()), owned)
         protocols = tuple(JoinGroupRequestProtocol(name, metadata) for name in names.split())
-        request = JoinGroupRequest(member_id, protocols, instance)
+        request = JoinGroupRequest(member_id, protocols, instance, rebalance_timeout_ms=timeout_ms)
         verdict = coordinator.join_verdict(request)
         self.take(coordinator.handle_join(verdict, request, token, self.now))
         return verdict

@@ -9,7 +9,7 @@ from tidemark.group.coordinator import JoinVerdict
 from tidemark.group.flaws import rules_without
 from tidemark.group.group import Awaiting, ClassicGroup
 from tidemark.group.messages import OffsetCommitResponse, SyncGroupResponse
-from tidemark.group.purgatory import Cause, Timer, TimerKind
+from tidemark.group.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Timer, TimerKind
 from tidemark.group.states import GroupState
 
 RANGE_FIRST, BOTH = "range cooperative-sticky", "cooperative-sticky range"
@@ -45,13 +45,13 @@ class TestFirstJoin:
         assert (follower.generation_id, follower.leader, follower.members) == (1, first, ())
 
     def test_the_initial_delay_is_never_longer_than_the_rebalance_time_out(self) -> None:
-        brokers = Brokers()
+        brokers = Brokers(initial_rebalance_delay_ms=70_001)
         brokers.member("a")
         ends = brokers.at(None).group.rebalance_timeout_ms
-        while True:
-            brokers.member(f"b{brokers.now}")
-            if brokers.expire(TimerKind.JOIN):
-                break
+        assert ends == 300_000
+        for number in range(5):
+            brokers.member(f"b{number}")
+            assert brokers.expire(TimerKind.JOIN) == (number == 4)
         assert brokers.now == ends
 
     def test_an_assignor_that_not_all_have_is_refused(self) -> None:
@@ -72,6 +72,14 @@ class TestFirstJoin:
             brokers.expire(TimerKind.JOIN)
         assert brokers.group.protocol == chosen
 
+    def test_most_votes_win_and_not_the_first_name(self) -> None:
+        brokers = Brokers()
+        for token, names in (("a", RANGE_FIRST), ("b", BOTH), ("c", RANGE_FIRST)):
+            brokers.member(token, names)
+        while brokers.group.state is GroupState.PREPARING_REBALANCE:
+            brokers.expire(TimerKind.JOIN)
+        assert brokers.joined("a").protocol_name == "range"
+
     def test_without_known_member_ids_a_lost_reply_leaves_a_phantom(self) -> None:
         brokers = Brokers(rules_without({"RequireKnownMemberId"}))
         assert brokers.join("lost") is JoinVerdict.ADD_MEMBER
@@ -91,6 +99,17 @@ class TestJoinPhase:
         brokers.join("c", pending)
         assert brokers.group.state.value == "CompletingRebalance"
         assert brokers.joined("c").generation_id == 2
+
+    def test_it_waits_as_long_as_the_slowest_member_asks_for_and_so_does_the_sync(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.join("a", first, timeout_ms=10_000)
+        coordinator = brokers.at(None)
+        assert coordinator.timers[JOIN_TIMER] == brokers.now + 300_000
+        brokers.now += 1_000
+        brokers.join("b", second, timeout_ms=400_000)
+        assert JOIN_TIMER not in coordinator.timers, "all have joined"
+        assert coordinator.timers[SYNC_TIMER] == brokers.now + 400_000
 
     def test_who_has_not_joined_in_time_is_dropped_and_another_leads(self) -> None:
         brokers = Brokers()
@@ -134,7 +153,9 @@ class TestJoinPhase:
         first, second = brokers.stable()
         brokers.join("a", first)
         new = brokers.member("c")
+        assert brokers.at(None).timers[Timer(TimerKind.SESSION, new)] == brokers.now + 300_000, "new members get longer"
         assert not brokers.expire(TimerKind.SESSION, first)
+        assert brokers.at(None).timers[Timer(TimerKind.SESSION, first)] > brokers.now, "its session goes on"
         assert brokers.expire(TimerKind.SESSION, new)
         assert brokers.joined("c").error is Errors.UNKNOWN_MEMBER_ID
         brokers.join("b", second)
@@ -152,7 +173,9 @@ class TestJoinPhase:
         first, second = brokers.stable()
         assert brokers.heartbeat(second, 1) is Errors.NONE
         brokers.join("a", first)
+        brokers.now += 10_000
         assert brokers.heartbeat(second, 1) is Errors.REBALANCE_IN_PROGRESS
+        assert brokers.at(None).timers[Timer(TimerKind.SESSION, second)] == brokers.now + 45_000, "it is alive"
         assert brokers.sync("b", second, 1) is Errors.REBALANCE_IN_PROGRESS
 
     def test_every_request_that_waits_for_a_member_is_answered(self) -> None:
@@ -376,6 +399,8 @@ class TestLeaving:
         brokers.join("a")
         assert brokers.leave("member-000001") is Errors.NONE
         assert brokers.leave("member-000001") is Errors.UNKNOWN_MEMBER_ID
+        assert brokers.group.state is GroupState.EMPTY, "nobody rebalances"
+        assert not brokers.at(None).timers
 
     def test_the_sync_of_a_member_that_is_removed_is_not_answered(self) -> None:
         brokers = Brokers()
