@@ -8,7 +8,9 @@ from tidemark.group.modern.coordinator import HeartbeatVerdict
 from tidemark.group.modern.flaws import rules_without
 from tidemark.group.modern.messages import ConsumerGroupHeartbeatRequest
 from tidemark.group.modern.states import MemberState
-from tidemark.group.purgatory import TimerKind
+from tidemark.group.purgatory import Timer, TimerKind
+
+OF_MEMBER = (TimerKind.SESSION, TimerKind.REBALANCE)
 
 
 class TestJoin:
@@ -66,6 +68,50 @@ class TestJoin:
         response = brokers.heartbeat("a", 1)
         assert response.member_epoch == 2
         assert [one.topic for one in response.assignment or ()] == ["t", "t", "u"]
+
+    def test_who_has_looked_in_vain_looks_again_after_another_interval(self) -> None:
+        brokers = ModernBrokers()
+        brokers.heartbeat("a", topics="t u")
+        brokers.now += 1_000
+        assert brokers.heartbeat("a", 1).member_epoch == 1
+        brokers.image["u"] = 1
+        brokers.now += 999
+        assert brokers.heartbeat("a", 1).member_epoch == 1
+        brokers.now += 1
+        assert brokers.heartbeat("a", 1).member_epoch == 2
+
+
+class TestTimers:
+    def test_a_revocation_must_be_acknowledged_in_time_however_often_the_member_heartbeats(self) -> None:
+        brokers = ModernBrokers()
+        kept, _ = brokers.revoking()
+        timers, session, revocation = brokers.at(None).timers, *(Timer(kind, "a") for kind in OF_MEMBER)
+        assert timers[revocation] == brokers.now + 300_000
+        brokers.now += 500
+        brokers.heartbeat("a", 1)
+        assert timers[revocation] == brokers.now + 299_500
+        assert timers[session] == brokers.now + 45_000
+        brokers.heartbeat("a", 1, owned=kept)
+        assert session in timers
+        assert revocation not in timers
+
+    def test_a_static_member_that_leaves_for_a_while_has_nothing_to_acknowledge(self) -> None:
+        brokers = ModernBrokers()
+        brokers.heartbeat("a", instance="i")
+        brokers.heartbeat("b")
+        brokers.heartbeat("a", 1, owned=BOTH, instance="i")
+        timers, session, revocation = brokers.at(None).timers, *(Timer(kind, "a") for kind in OF_MEMBER)
+        assert revocation in timers
+        brokers.leave("a", "i")
+        assert session in timers
+        assert revocation not in timers
+
+    def test_a_process_that_is_replaced_has_none(self) -> None:
+        brokers = ModernBrokers()
+        brokers.heartbeat("a", instance="i")
+        brokers.leave("a", "i")
+        brokers.heartbeat("b", instance="i")
+        assert set(brokers.at(None).timers) == {Timer(TimerKind.SESSION, "b")}
 
 
 class TestReconciliation:
