@@ -104,6 +104,11 @@ class Simulated:
         """What judges its traces, with the specification's `FlawActions`."""
         return judging(self.known)
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of its rules."""
+        return self.specification.module.rules
+
     @cached_property
     def schema(self) -> Schema:
         """The layout of its traces."""

@@ -456,6 +456,14 @@ class TestOffsets:
 
 
 class TestFailOver:
+    def test_sessions_begin_again_at_the_next_coordinator(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable(static=True)
+        brokers.now += 1_000
+        brokers.fail_over()
+        ends = brokers.now + 45_000
+        assert brokers.at(None).timers == {Timer(TimerKind.SESSION, one): ends for one in (first, second)}
+
     def test_the_next_coordinator_knows_what_was_committed(self) -> None:
         brokers = Brokers()
         first, second = brokers.stable()

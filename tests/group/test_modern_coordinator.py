@@ -95,6 +95,12 @@ class TestTimers:
         assert session in timers
         assert revocation not in timers
 
+    def test_a_revocation_that_is_over_cannot_expire(self) -> None:
+        brokers = ModernBrokers()
+        brokers.heartbeat("a")
+        assert brokers.at(None).expire(Timer(TimerKind.REBALANCE, "a")) is None
+        assert sorted(brokers.group.members) == ["a"]
+
     def test_a_static_member_that_leaves_for_a_while_has_nothing_to_acknowledge(self) -> None:
         brokers = ModernBrokers()
         brokers.heartbeat("a", instance="i")

@@ -112,3 +112,9 @@ def test_a_producer_is_forgotten_only_when_nothing_of_it_is_under_way() -> None:
     assert one.expire_producer(1, under_way=True) is False
     assert one.expire_producer(1, under_way=False) is True
     assert one.append_batch(batch(1)) == REFUSED
+
+
+def test_the_high_watermark_goes_up_only_and_never_past_the_log() -> None:
+    one = partition(0, 1)
+    assert [one.advance_high_watermark(offset) for offset in (3, 1, 1, 0, 2)] == [False, True, False, False, True]
+    assert one.high_watermark == 2
