@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import compress
+from operator import ne
+
 import crc32c
 
 from tidemark.cells import Cells
@@ -54,19 +57,19 @@ def finished(out: bytearray, records: int, quiescent: bool, capacity: bool) -> b
 
 
 def difference(old: Cells, new: Cells, place: int) -> Difference:
-    """Compare two tuples of cells, of which the first is number `place`."""
-    count, first, behind = 0, 0, 0
-    out = bytearray()
-    for index, (a, b) in enumerate(zip(old, new, strict=True), place):
-        if a != b:
-            if count:
-                out += VARINT[index - behind]
-            else:
-                first = index
-            out += ZIGZAG[b]
-            count += 1
-            behind = index + 1
-    return count, first, bytes(out), behind
+    """Compare two tuples of cells, of which the first is number `place`. Raises ValueError if one has more cells."""
+    if len(old) != len(new):
+        raise ValueError(f"{len(new)} cells cannot follow {len(old)}")
+    changed = [*compress(range(len(old)), map(ne, old, new))]
+    if not changed:
+        return 0, 0, b"", 0
+    first = changed[0]
+    out = ZIGZAG[new[first]]
+    behind = first + 1
+    for index in changed[1:]:
+        out += VARINT[index - behind] + ZIGZAG[new[index]]
+        behind = index + 1
+    return len(changed), place + first, out, place + behind
 
 
 class SequenceDifferences(dict[tuple[int, Cells, Cells], Difference]):

@@ -24,7 +24,8 @@ Key = Hashable
 
 
 class Leaf(dict[tuple[Any, Any], Difference]):
-    """Cells that are computed together: what leads from one key to another, each made once.
+    """Cells that are computed together: what leads from one key to another, each made once, and so are the cells of a
+    key, which is new first and then old.
 
     Places count from the leaf's first cell. `cells`: from a key to its cells; raises CapacityExceeded.
     """
@@ -32,12 +33,19 @@ class Leaf(dict[tuple[Any, Any], Difference]):
     def __init__(self, cells: Callable[[Any], Cells]) -> None:
         super().__init__()
         self.cells = cells
+        self._made: dict[Any, Cells] = {}
 
     def __missing__(self, keys: tuple[Any, Any]) -> Difference:
         if len(self) >= MOST_KNOWN:
             self.clear()
-        old, new = keys
-        found = self[keys] = difference(self.cells(old), self.cells(new), 0)
+            self._made.clear()
+        made = self._made
+        old, new = map(made.get, keys)
+        if old is None:
+            old = made[keys[0]] = self.cells(keys[0])
+        if new is None:
+            new = made[keys[1]] = self.cells(keys[1])
+        found = self[keys] = difference(old, new, 0)
         return found
 
     def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
