@@ -28,7 +28,7 @@ UNION = {
         ({"set": {"atom": ["x", "y"]}, "members": ["x", "y"]}, 3, (3,)),
         (PAIR, (4, False), (4, 0)),
         ({"function": PAIR, "domain": [1, 2]}, ((4, False), (5, True)), (4, 0, 5, 1)),
-        ({"sequence": SMALL, "capacity": 3}, (2, (4, 5, None)), (2, 4, 5, 0)),
+        ({"sequence": SMALL, "capacity": 3}, (4, 5), (2, 4, 5, 0)),
         (UNION, ("idle",), (1, 0, 0)),
         (UNION, ("asked", 3, "y"), (0, 3, 1)),
     ],
@@ -54,4 +54,4 @@ def test_wide_values_are_looked_at_part_by_part() -> None:
     assert isinstance(kind_of(PAIR), Leaf)
     sequence = {"sequence": {"function": SMALL, "domain": list(range(30))}, "capacity": 2}
     item = tuple(number % 6 for number in range(30))
-    assert kind_of(sequence).all_cells((1, (item, (0,) * 30))) == encoder(sequence)((1, (item, None)))
+    assert kind_of(sequence).all_cells((item,)) == encoder(sequence)((item,)) == (1, *item, *[0] * 30)

@@ -81,15 +81,12 @@ class Abstraction:
     """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
     fills it. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("_no_record", "_no_roster", "_nobody", "_nothing_waits", "_records", "numbers", "table")
+    __slots__ = ("_nobody", "_records", "numbers", "table")
 
     def __init__(self, table: Table, numbers: dict[MemberId, int]) -> None:
         self.table = table
         self.numbers = numbers
-        self._no_roster = self._blocks([None] * table.max_member)
         self._nobody = self._blocks([()] * table.max_member)
-        self._no_record: Key = (None, self._no_roster, None)
-        self._nothing_waits: Key = (0, ((None, self._no_record, None),) * table.max_appended)
         self._records: dict[int, tuple[GroupMetadataRecord, Key]] = {}
         """The keys of records that were seen; a record in it is kept, so that its id is no other's."""
 
@@ -174,13 +171,7 @@ class Abstraction:
 
     def appended(self, coordinator: GroupCoordinator) -> Key:
         """What waits to commit."""
-        waiting = coordinator.waiting
-        if not waiting:
-            return self._nothing_waits
-        room = self.table.max_appended - len(waiting)
-        if room < 0:
-            raise CapacityExceeded("records that wait to commit")
-        return len(waiting), (*[self._entry(one) for one in waiting], *self._nothing_waits[1][:room])
+        return tuple([self._entry(one) for one in coordinator.waiting])
 
     def _entry(self, waiting: Waiting) -> Key:
         first = waiting.batch[0]
@@ -189,7 +180,7 @@ class Abstraction:
             return ("group", waiting.cause), self.stored(first), (member, None)
         records = [record for record in waiting.batch if isinstance(record, OffsetCommitRecord)]
         offsets = self.table.offsets({record.partition: record.offset for record in records})
-        return ("offsets", None), self._no_record, (0, offsets)
+        return ("offsets", None), None, (0, offsets)
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
@@ -236,11 +227,11 @@ class Abstraction:
     def member_rpc(self, exchange: Exchange | None, coordinators: list[GroupCoordinator]) -> Key:
         """A JoinGroup or SyncGroup: what it is, the roster that it carries, the topics that it names."""
         if exchange is None:
-            return None, self._no_roster, 0
+            return None, None, 0
         request, response = exchange.request, exchange.response
         if isinstance(response, JoinGroupResponse):
             if response.error is not Errors.NONE:
-                return ("failed", self.number(response.member_id), response.error), self._no_roster, 0
+                return ("failed", self.number(response.member_id), response.error), None, 0
             leads = response.leader == response.member_id
             role = "leader skipping" if response.skip_assignment else "leader" if leads else "follower"
             generation, protocol = response.generation_id, response.protocol_name
@@ -253,20 +244,20 @@ class Abstraction:
             return joined, self._blocks(roster), 0
         if isinstance(response, SyncGroupResponse):
             if response.error is Errors.NONE:
-                return ("synced", self.table.mask(response.assignment)), self._no_roster, 0
+                return ("synced", self.table.mask(response.assignment)), None, 0
             member_id = request.member_id if isinstance(request, SyncGroupRequest) else UNKNOWN_MEMBER_ID
-            return ("failed", self.number(member_id), response.error), self._no_roster, 0
+            return ("failed", self.number(member_id), response.error), None, 0
         coordinator, token = coordinators[exchange.broker], exchange.token
         parked = coordinator.parked_joins.get(token)
         if parked is not None:
-            return ("joining", exchange.broker, self.number(parked)), self._no_roster, 0
+            return ("joining", exchange.broker, self.number(parked)), None, 0
         parked = coordinator.parked_syncs.get(token)
         if parked is not None:
-            return ("syncing", exchange.broker, self.number(parked)), self._no_roster, 0
+            return ("syncing", exchange.broker, self.number(parked)), None, 0
         key = self.request(exchange)
         if key[0] == "join":
-            return key[:-1], self._no_roster, key[-1]
-        return key, self._no_roster, 0
+            return key[:-1], None, key[-1]
+        return key, None, 0
 
     def heartbeat_rpc(self, exchange: Exchange | None) -> Key:
         """A heartbeat."""

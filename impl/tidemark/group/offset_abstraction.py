@@ -24,8 +24,8 @@ from tidemark.group.offset_coordinator import OffsetCoordinator
 from tidemark.group.offset_metadata import UNKNOWN_PRODUCER, OffsetAndMetadata, ProducerState
 from tidemark.group.offset_records import (
     NO_PRODUCER_ID,
+    EndTransactionMarker,
     LogRecord,
-    OffsetCommitValue,
     OffsetsGroup,
     OffsetTombstone,
     ProducerId,
@@ -91,57 +91,32 @@ class OffsetsTable:
 
 
 class OffsetsAbstraction:
-    """The keys."""
+    """The keys. Records are keys themselves."""
 
-    __slots__ = ("table",)
+    __slots__ = ("_nothing_staged", "_numbers", "table")
 
     def __init__(self, table: OffsetsTable) -> None:
         self.table = table
-
-    def group(self, group: OffsetsGroup) -> Key:
-        """The group."""
-        return group.generation, group.since_ms // TICK_MS, group.state, self.table.mask(group.subscribed)
-
-    def entries(self, records: Iterable[LogRecord]) -> Key:
-        """Records, in order."""
-        return tuple([self._entry(one) for one in records])
-
-    def _entry(self, one: LogRecord) -> Key:
-        record, position = one.record, one.position
-        if isinstance(record, OffsetCommitValue):
-            partition = self.table.partitions.index(record.partition)
-            time = record.commit_timestamp_ms // TICK_MS
-            if record.producer_id == NO_PRODUCER_ID:
-                return "commit", position, partition, record.offset, time
-            return "staged", position, partition, record.offset, time, record.producer_id, record.producer_epoch
-        if isinstance(record, OffsetTombstone):
-            return "tombstone", position, record.cause, self.table.mask(record.partitions), record.group
-        if isinstance(record, OffsetsGroup):
-            return "group", position, self.group(record)
-        return "marker", position, record.producer_id, record.producer_epoch, record.commit
+        self._numbers = range(len(table.producers))
+        self._nothing_staged: Key = (None,) * len(table.producers)
 
     def appended(self, coordinator: OffsetCoordinator) -> Key:
         """The records that wait to commit."""
-        return self.entries([one.entry for one in coordinator.waiting])
+        return tuple([one.entry for one in coordinator.waiting])
 
     def producers(self, producers: Mapping[ProducerId, ProducerState]) -> Key:
-        """What the partition keeps of each producer."""
-        known = [producers.get(number, UNKNOWN_PRODUCER) for number in range(len(self.table.producers))]
-        return tuple([(one.epoch, one.first_offset) for one in known])
+        """What the partition keeps of each producer, None if nothing."""
+        return tuple(map(producers.get, self._numbers))
 
     def offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Key:
         """Committed offsets, or those that one producer has staged."""
-        found = [offsets.get(partition) for partition in self.table.partitions]
-        return tuple(
-            [
-                (-1, -1, 0) if one is None else (one.offset, one.record_offset, one.commit_timestamp_ms // TICK_MS)
-                for one in found
-            ]
-        )
+        return tuple(map(offsets.get, self.table.partitions))
 
     def staged(self, pending: Mapping[ProducerId, Mapping[TopicPartition, OffsetAndMetadata]]) -> Key:
-        """Staged offsets."""
-        return tuple([self.offsets(pending.get(number, {})) for number in range(len(self.table.producers))])
+        """Staged offsets: per producer, None if there are none."""
+        if not pending:
+            return self._nothing_staged
+        return tuple([self.offsets(pending[number]) if number in pending else None for number in self._numbers])
 
     def found(self, offsets: Mapping[TopicPartition, int]) -> Cells:
         """The answer of a fetch."""
@@ -151,10 +126,11 @@ class OffsetsAbstraction:
 class OffsetsLayout:
     """From keys to cells."""
 
-    __slots__ = ("table",)
+    __slots__ = ("_record", "table")
 
     def __init__(self, table: OffsetsTable) -> None:
         self.table = table
+        self._record = (table.width("log") - 1) // table.most["Log"]
 
     def now(self, key: int) -> Cells:
         """The clock."""
@@ -172,52 +148,42 @@ class OffsetsLayout:
         """A position."""
         return (self.table.bounded("Position", key),)
 
-    def group(self, key: Key) -> Cells:
+    def group(self, key: OffsetsGroup) -> Cells:
         """The group."""
-        generation, since, state, subscribed = key
         return (
-            self.table.bounded("Generation", generation),
-            self.table.bounded("Time", since),
-            self.table.states[state.value],
-            subscribed,
+            self.table.bounded("Generation", key.generation),
+            self.table.bounded("Time", key.since_ms // TICK_MS),
+            self.table.states[key.state.value],
+            self.table.mask(key.subscribed),
         )
 
-    def log(self, key: Key) -> Cells:
-        """The log."""
-        return self._entries("Log", self.table.width("log"), key)
-
-    def appended(self, key: Key) -> Cells:
-        """What waits to commit."""
-        return self._entries("Appended", self.table.width("appended"), key)
-
-    def _entries(self, what: str, width: int, key: Key) -> Cells:
-        self.table.bounded(what, len(key))
-        each = (width - 1) // self.table.most[what]
-        cells = [len(key)]
-        for entry in key:
-            cells += self._entry(each, entry)
-        return tuple(cells + [0] * (width - len(cells)))
-
-    def _entry(self, width: int, key: Key) -> Cells:
-        table, tag = self.table, key[0]
-        make, position = table.entry.cells, table.bounded("Position", key[1])
-        if tag == "commit":
-            return make(width, tag, position=position, partition=key[2], offset=self._offset(key[3]), time=key[4])
-        if tag == "staged":
+    def record(self, key: LogRecord | None) -> Cells:
+        """A record of the log; None: there is none."""
+        if key is None:
+            return (0,) * self._record
+        table, width, make, record = self.table, self._record, self.table.entry.cells, key.record
+        position = table.bounded("Position", key.position)
+        if isinstance(record, OffsetTombstone):
+            cause, partitions = table.causes[record.cause.value], table.mask(record.partitions)
             return make(
-                width, tag, position=position, partition=key[2], offset=self._offset(key[3]), time=key[4],
-                producer=key[5], epoch=self._producer_epoch(key[6]),
-            )  # fmt: skip
-        if tag == "tombstone":
-            cause = table.causes[key[2].value]
-            return make(width, tag, position=position, cause=cause, partitions=key[3], group=int(key[4]))
-        if tag == "group":
-            return make(width, tag, position=position, value=self.group(key[2]))
-        epoch = self._producer_epoch(key[3])
-        return make(width, tag, position=position, producer=key[2], epoch=epoch, result=self._result(key[4]))
-
-    def _offset(self, offset: int) -> int:
-        return self.table.bounded("Offset", offset)
+                width, "tombstone", position=position, cause=cause, partitions=partitions, group=int(record.group)
+            )
+        if isinstance(record, OffsetsGroup):
+            return make(width, "group", position=position, value=self.group(record))
+        if isinstance(record, EndTransactionMarker):
+            epoch = self._producer_epoch(record.producer_epoch)
+            result = self._result(record.commit)
+            return make(width, "marker", position=position, producer=record.producer_id, epoch=epoch, result=result)
+        committed = {
+            "position": position,
+            "partition": table.partitions.index(record.partition),
+            "offset": table.bounded("Offset", record.offset),
+            "time": record.commit_timestamp_ms // TICK_MS,
+        }
+        if record.producer_id == NO_PRODUCER_ID:
+            return make(width, "commit", **committed)
+        epoch = self._producer_epoch(record.producer_epoch)
+        return make(width, "staged", **committed, producer=record.producer_id, epoch=epoch)
 
     def _producer_epoch(self, epoch: int) -> int:
         return self.table.bounded("ProducerEpoch", epoch)
@@ -225,13 +191,16 @@ class OffsetsLayout:
     def _result(self, commit: bool) -> int:
         return self.table.results["COMMIT" if commit else "ABORT"]
 
-    def nested(self, key: Key) -> Cells:
-        """Records of a function, one after another."""
-        return tuple([cell for one in key for cell in one])
+    def producers(self, key: Key) -> Cells:
+        """What the partition keeps of each producer."""
+        return tuple([cell for one in key for cell in one or UNKNOWN_PRODUCER])
 
-    def staged(self, key: Key) -> Cells:
-        """Staged offsets."""
-        return tuple([cell for of_producer in key for one in of_producer for cell in one])
+    def offsets(self, key: Key) -> Cells:
+        """Offsets, each with its position and time; None: there are none."""
+        cells: list[int] = []
+        for one in key or (None,) * len(self.table.partitions):
+            cells += (-1, -1, 0) if one is None else (one[0], one[1], one[2] // TICK_MS)
+        return tuple(cells)
 
     def transaction(self, key: Key) -> Cells:
         """A transaction."""
@@ -239,16 +208,36 @@ class OffsetsLayout:
         return added, self._producer_epoch(epoch), failed, self.table.phases[phase], self._result(commit)
 
     def slot(self, variable: str, key: Key) -> Cells:
-        """An exchange: None, or its tag and its fields by name, a result as whether it is COMMIT."""
+        """An exchange: None, or its tag and its fields: an error; a broker and a place; a broker and a request, with
+        what the group said of it."""
         table = self.table
         make, width = table.slots[variable].cells, table.width(variable)
+        if key is None:
+            return make(width, "idle")
+        tag = key[0]
+        if tag in ("answered", "written"):
+            return make(width, tag, error=table.errors[key[1]])
+        if tag in ("committing", "writing"):
+            return make(width, tag, broker=key[1], remaining=table.bounded("Appended", key[2]))
+        _, broker, request, *valid = key
+        if tag == "marker":
+            result = self._result(request.commit)
+            return make(width, tag, broker=broker, epoch=request.producer_epoch, result=result)
+        fields = {"valid": int(one) for one in valid}
+        return make(
+            width, tag, broker=broker, epoch=request.producer_epoch, generation=request.generation_id,
+            partition=table.partitions.index(request.partition), offset=request.offset, **fields,
+        )  # fmt: skip
+
+    def fetch(self, key: Key) -> Cells:
+        """The OffsetFetch: None, or its tag and its fields by name."""
+        table = self.table
+        make, width = table.slots["fetch"].cells, table.width("fetch")
         if key is None:
             return make(width, "idle")
         fields = dict(key[1:])
         if "error" in fields:
             fields["error"] = table.errors[fields["error"]]
-        if "result" in fields:
-            fields["result"] = self._result(fields["result"])
         if "remaining" in fields:
             table.bounded("Appended", fields["remaining"])
         return make(width, key[0], **fields)

@@ -7,6 +7,7 @@ plain OffsetFetch reads, and of what it has written, by which it decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from tidemark.group.offset_records import (
     NO_GROUP,
@@ -22,11 +23,9 @@ from tidemark.group.offset_records import (
 )
 from tidemark.group.offset_rules import OffsetRules
 from tidemark.group.partitions import TopicPartition
-from tidemark.structs import value
 
 
-@value
-class OffsetAndMetadata:
+class OffsetAndMetadata(NamedTuple):
     """An offset, the position of its record, and when (ms) it was committed."""
 
     offset: int
@@ -121,8 +120,7 @@ class OffsetMetadata:
                 self.offsets[partition] = committed
 
 
-@value
-class ProducerState:
+class ProducerState(NamedTuple):
     """What the partition keeps of a producer: its epoch, and the position of the first record of its open transaction,
     -1 if none is open (ProducerStateEntry)."""
 

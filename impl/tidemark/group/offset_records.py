@@ -1,12 +1,14 @@
 """What is written and said about a group's committed offsets: the records of __consumer_offsets, requests, replies.
 
 Values, as in messages.py; here are those of transactions, deletion and expiry, which the classic group does not need.
+Records and requests are tuples, because whoever watches a log compares them all the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from tidemark.errors import Errors
 from tidemark.group.messages import Token
@@ -21,6 +23,8 @@ NO_PRODUCER_ID = -1
 class OffsetsGroupState(StrEnum):
     """What the group is, as far as its offsets depend on it."""
 
+    __hash__ = str.__hash__  # Enum's own is slow
+
     NONE = "None"
     """There is no group."""
     SIMPLE = "Simple"
@@ -31,8 +35,7 @@ class OffsetsGroupState(StrEnum):
     """It has members."""
 
 
-@value
-class OffsetsGroup:
+class OffsetsGroup(NamedTuple):
     """The group: its generation, the partitions that members subscribe to, and since when (ms) it is as it is."""
 
     state: OffsetsGroupState = OffsetsGroupState.NONE
@@ -44,8 +47,7 @@ class OffsetsGroup:
 NO_GROUP, SIMPLE_GROUP = OffsetsGroup(), OffsetsGroup(OffsetsGroupState.SIMPLE)
 
 
-@value
-class OffsetCommitValue:
+class OffsetCommitValue(NamedTuple):
     """An offset of a partition; with a producer id it is staged until that transaction ends."""
 
     partition: TopicPartition
@@ -58,13 +60,14 @@ class OffsetCommitValue:
 class Cause(StrEnum):
     """Who removes offsets."""
 
+    __hash__ = str.__hash__  # Enum's own is slow
+
     EXPIRY = "expiry"
     DELETE = "delete"
     TOPIC = "topic"
 
 
-@value
-class OffsetTombstone:
+class OffsetTombstone(NamedTuple):
     """The offsets of these partitions go, and with `group` the group."""
 
     cause: Cause
@@ -72,8 +75,7 @@ class OffsetTombstone:
     group: bool = False
 
 
-@value
-class EndTransactionMarker:
+class EndTransactionMarker(NamedTuple):
     """The transaction of a producer has ended."""
 
     producer_id: ProducerId
@@ -84,16 +86,14 @@ class EndTransactionMarker:
 OffsetRecord = OffsetCommitValue | OffsetTombstone | OffsetsGroup | EndTransactionMarker
 
 
-@value
-class LogRecord:
+class LogRecord(NamedTuple):
     """A record at its position in the log."""
 
     position: int
     record: OffsetRecord
 
 
-@value
-class TxnOffsetCommitRequest:
+class TxnOffsetCommitRequest(NamedTuple):
     """A producer commits an offset of its consumer within its transaction. `generation_id`: -1 from clients before
     KIP-447."""
 
@@ -111,8 +111,7 @@ class TxnOffsetCommitResponse:
     error: Errors
 
 
-@value
-class WriteTxnMarkerRequest:
+class WriteTxnMarkerRequest(NamedTuple):
     """The transaction coordinator ends a producer's transaction. The epoch is the one after the transaction's."""
 
     producer_id: ProducerId

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tidemark.cells import CapacityExceeded
 from tidemark.client.producer import IdempotentProducer
 from tidemark.idempotence.layout import Key, Table
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
@@ -47,7 +46,7 @@ class Exchange(Protocol):
 
 
 class Abstraction:
-    """The abstraction function of one run. Raises CapacityExceeded for what the table cannot hold."""
+    """The abstraction function of one run."""
 
     __slots__ = ("_pids", "table")
 
@@ -57,7 +56,7 @@ class Abstraction:
 
     def log(self, partition: Partition) -> Key:
         """The batches of a log."""
-        return _padded(partition.log, self.table.max_log, "batches in a log")
+        return tuple(partition.log)
 
     def entry(self, partition: Partition) -> Key:
         """What the leader remembers, per producer id."""
@@ -70,17 +69,18 @@ class Abstraction:
     def sender(self, producer: IdempotentProducer, topic: int) -> Key:
         """The sequences of a partition."""
         one = producer.partitions[topic]
-        batches = [(batch.in_doubt, batch.epoch, batch.number, batch.sent, batch.sequence) for batch in one.in_flight]
-        rest = one.created, one.epoch, one.last_acked, one.next_sequence, one.rewrite, one.unresolved
-        return *_padded(batches, self.table.max_in_flight, "batches in flight"), rest
+        return (
+            tuple([(batch.in_doubt, batch.epoch, batch.number, batch.sent, batch.sequence) for batch in one.in_flight]),
+            (one.created, one.epoch, one.last_acked, one.next_sequence, one.rewrite, one.unresolved),
+        )
 
     def wire(self, exchanges: Sequence[Exchange]) -> Key:
         """What is on the way."""
-        return _padded([_item(one) for one in exchanges], self.table.max_wire, "requests on the way")
+        return tuple([_item(one) for one in exchanges])
 
     def late(self, requests: Sequence[tuple[int, ProduceRequest]]) -> Key:
         """What outlived its connection."""
-        return _padded(requests, self.table.max_late, "late requests")
+        return tuple(requests)
 
 
 def _item(exchange: Exchange) -> Key:
@@ -89,13 +89,3 @@ def _item(exchange: Exchange) -> Key:
     if exchange.parked is not None:
         return "waiting", exchange.broker, exchange.request, "", exchange.parked.offset
     return "request", exchange.broker, exchange.request, "", 0
-
-
-_NOTHING = [(None,) * count for count in range(64)]
-
-
-def _padded(items: Sequence[Key], capacity: int, what: str) -> Key:
-    """How many, and each; None behind them."""
-    if len(items) > capacity:
-        raise CapacityExceeded(what)
-    return len(items), (*items, *_NOTHING[capacity - len(items)])

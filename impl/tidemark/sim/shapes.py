@@ -2,7 +2,7 @@
 
 A key mirrors its type: a number or a bool; an atom's name (or number); a set's mask over the sorted names; a record's
 fields in the order of their names; a function's values in the order of its domain; of a union the tag, then that tag's
-fields by name; of a sequence its length and its items, filled up with None. None stands for cells that are 0.
+fields by name; of a sequence the tuple of its items. None stands for cells that are 0.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tidemark.cells import CapacityExceeded, Cells
-from tidemark.sim.units import Kind, Leaf, Parts
+from tidemark.sim.units import Items, Kind, Leaf, Parts
 
 WIDEST = 24
 """So many cells are looked at together; of what is wider the parts are looked at one by one."""
@@ -38,9 +38,7 @@ class _Shapes:
             if "function" in what:
                 return self._row([what["function"]] * len(what["domain"]))
             if "sequence" in what:
-                items = self._row([what["sequence"]] * what["capacity"])
-                length = {"int": [0, what["capacity"]]}
-                return Parts(width_of(what), [(0, self._leaf(length)), (1, items)])
+                return Items(width_of(what["sequence"]), what["capacity"], self.kind(what["sequence"]))
         return self._leaf(what)
 
     def _row(self, parts: list[Any]) -> Parts:
@@ -96,8 +94,7 @@ def _encoder(what: Any) -> Encoder:
     if "function" in what:
         return _row_encoder([encoder(what["function"])] * len(what["domain"]))
     if "sequence" in what:
-        items = _row_encoder([encoder(what["sequence"])] * int(what["capacity"]))
-        return lambda key: (key[0], *items(key[1]))
+        return _sequence_encoder(encoder(what["sequence"]), width_of(what["sequence"]), int(what["capacity"]))
     return _union_encoder(what)
 
 
@@ -112,6 +109,16 @@ def _number(low: int, high: int) -> Encoder:
 
 def _row_encoder(parts: list[Encoder]) -> Encoder:
     return lambda key: tuple([cell for part, one in zip(parts, key, strict=True) for cell in part(one)])
+
+
+def _sequence_encoder(item: Encoder, width: int, capacity: int) -> Encoder:
+    def encode(key: Any) -> Cells:
+        if len(key) > capacity:
+            raise CapacityExceeded(f"more than {capacity} in a sequence")
+        cells = [cell for one in key for cell in item(one)]
+        return (len(key), *cells, *[0] * (width * (capacity - len(key))))
+
+    return encode
 
 
 def _union_encoder(what: Any) -> Encoder:

@@ -61,18 +61,23 @@ class Leaf(dict[tuple[Any, Any], Difference]):
 
 class Parts:
     """A row of kinds, each with the place of its first cell in the whole, in ascending order; a key is the tuple of
-    theirs."""
+    theirs, or None: they all are."""
 
-    __slots__ = ("numbers", "parts", "width")
+    __slots__ = ("_nothing", "_numbers", "parts", "width")
 
     def __init__(self, width: int, parts: Sequence[tuple[int, Kind]]) -> None:
         self.width = width
         self.parts = tuple(parts)
-        self.numbers = range(len(self.parts))
+        self._numbers = range(len(self.parts))
+        self._nothing = (None,) * len(self.parts)
 
     def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
         """As a leaf's."""
-        for number in compress(self.numbers, map(ne, old, new)):
+        if old is None:
+            old = self._nothing
+        if new is None:
+            new = self._nothing
+        for number in compress(self._numbers, map(ne, old, new)):
             offset, kind = self.parts[number]
             if type(kind) is Leaf:  # most are, and a call less counts here
                 changed, first, ending, end = kind[old[number], new[number]]
@@ -85,13 +90,54 @@ class Parts:
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key; those of no part are 0."""
         cells = [0] * self.width
-        for (offset, kind), one in zip(self.parts, key, strict=True):
+        for (offset, kind), one in zip(self.parts, self._nothing if key is None else key, strict=True):
             part = kind.all_cells(one)
             cells[offset : offset + len(part)] = part
         return tuple(cells)
 
 
-Kind = Leaf | Parts
+class Items:
+    """A bounded sequence: its length, then items of one kind, `width` cells each. A key is a tuple of theirs; None is
+    no item, and it is the key of cells that are 0. Raises CapacityExceeded for more items than `capacity`."""
+
+    __slots__ = ("capacity", "item", "width")
+
+    def __init__(self, width: int, capacity: int, item: Kind) -> None:
+        self.width = width
+        self.capacity = capacity
+        self.item = item
+
+    def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
+        """As a leaf's."""
+        old, new = old or (), new or ()
+        before, after = len(old), len(new)
+        if before != after:
+            if after > self.capacity:
+                raise CapacityExceeded(f"more than {self.capacity} in a sequence")
+            found.append((1, place, ZIGZAG[after], place + 1))
+        width, item = self.width, self.item
+        place += 1
+        for number in compress(range(before), map(ne, old, new)):
+            item.differences(place + width * number, old[number], new[number], found)
+        for number in range(before, after):
+            item.differences(place + width * number, None, new[number], found)
+        for number in range(after, before):
+            item.differences(place + width * number, old[number], None, found)
+
+    def all_cells(self, key: Any) -> Cells:
+        """The cells of a key; those of no item are 0."""
+        items = key or ()
+        cells = [0] * (1 + self.width * self.capacity)
+        cells[0] = len(items)
+        for number, one in enumerate(items):
+            first = 1 + self.width * number
+            cells[first : first + self.width] = self.item.all_cells(one)
+        if len(items) > self.capacity:
+            raise CapacityExceeded(f"more than {self.capacity} in a sequence")
+        return tuple(cells)
+
+
+Kind = Leaf | Parts | Items
 
 
 class Unit(NamedTuple):
@@ -224,17 +270,22 @@ class UnitPlan:
 
 class UnitRecorder:
     """Writes one trace. `keys`: per variable what reads the key of each of its units. `records` counts what was
-    written, the initial state included; `changing` the steps that changed something."""
+    written, the initial state included."""
 
-    __slots__ = ("_kept", "_keys", "_out", "_plan", "changing", "records")
+    __slots__ = ("_idle", "_keys", "_kept", "_out", "_plan", "records")
 
     def __init__(self, plan: UnitPlan, keys: Mapping[str, Sequence[Callable[[], Any]]]) -> None:
         self.records = 0
-        self.changing = 0
+        self._idle = 0
         self._plan = plan
         self._keys = [key for variable in plan.numbers for key in keys[variable]]
         self._out = bytearray()
         self._kept: list[Any] = []
+
+    @property
+    def changing(self) -> int:
+        """How many steps changed something."""
+        return self.records - 1 - self._idle
 
     def begin(self) -> None:
         """The first record: the whole state as it is."""
@@ -243,44 +294,50 @@ class UnitRecorder:
         self.records = 1
 
     def did(self, *what: Any) -> None:
-        """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
+        """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded, and then the
+        trace must end as it was before."""
         plan = self._plan
-        self.step(plan.touched.get(what) or plan.touches(what), what)
+        self._write(plan.steps.get(what) or plan.step(what), plan.touched.get(what) or plan.touches(what))
 
-    def step(self, units: Sequence[int], what: tuple[Any, ...]) -> None:
-        """A handler has run: `what` is its action and the parameters' values, `units` what it may have changed, in
-        ascending order. Raises CapacityExceeded, and then the trace must end as it was before."""
-        out, kept, keys, plan = self._out, self._kept, self._keys, self._plan
+    def _write(self, step: bytes, units: Sequence[int]) -> None:
+        """Write a step with what it has changed of these units, in ascending order."""
+        kept, keys, of = self._kept, self._keys, self._plan.units
         found: list[Difference] = []
         for number in units:
             key = keys[number]()
             before = kept[number]
             if key != before:
-                first, kind = plan.units[number]
-                kind.differences(first, before, key, found)
+                first, kind = of[number]
+                if type(kind) is Leaf:
+                    changed, start, ending, end = kind[before, key]
+                    if changed:
+                        found.append((changed, first + start, ending, first + end))
+                else:
+                    kind.differences(first, before, key, found)
                 kept[number] = key
-        out += plan.steps.get(what) or plan.step(what)
         self.records += 1
-        if found:
-            self.changing += 1
-            count = behind = 0
-            delta = b""
-            for changed, start, ending, end in found:
-                delta += VARINT[start - behind] + ending
-                behind = end
-                count += changed
-            out += VARINT[count]
-            out += delta
-        else:
-            out.append(0)
+        if not found:
+            self._idle += 1
+            self._out += step + b"\0"
+            return
+        count, behind, ending, end = found[0]
+        delta = VARINT[behind] + ending
+        for changed, start, ending, behind in found[1:]:
+            delta += VARINT[start - end] + ending
+            end = behind
+            count += changed
+        self._out += step + VARINT[count] + delta
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action; nothing has changed yet."""
         self._out += self._plan.refusals.get(what) or self._plan.refusal(what)
         self.records += 1
+        self._idle += 1
 
     def end(self, quiescent: bool, capacity: bool) -> bytes:
-        """The end record; returns the whole stream."""
+        """The end record; returns the whole stream. What was recorded is let go: it knows the recorder, and of two that
+        know each other only the garbage collector can tell that nobody needs them."""
+        self._keys = []
         return finished(self._out, self.records, quiescent, capacity)
 
     def full_state(self) -> list[int]:

@@ -192,11 +192,8 @@ class Abstraction:
     def appended(self, coordinator: ModernCoordinator) -> Key:
         """What waits to commit. A batch is seen first in the step that appends it: the group is then as the batch made
         it."""
-        waiting, room = coordinator.waiting, self.table.max_appended
-        if len(waiting) > room:
-            raise CapacityExceeded("batches that wait to commit")
-        entries = [self._entry(written, coordinator.group) for written in waiting]
-        return len(entries), (*entries, *(None,) * (room - len(entries)))
+        group = coordinator.group
+        return tuple([self._entry(written, group) for written in coordinator.waiting])
 
     def _entry(self, written: Written, group: ConsumerGroup) -> Key:
         known = self._entries.get(id(written))

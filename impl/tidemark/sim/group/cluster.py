@@ -8,6 +8,7 @@ action of the specification, told to the recorder at the handler's end.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tidemark.client.consumer import Consumer, ConsumerConfig
 from tidemark.errors import BrokenInvariant, Errors
@@ -31,7 +32,7 @@ from tidemark.group.rebalance import GroupConfig
 from tidemark.group.rules import Rules
 from tidemark.sim.group.events import GroupEvents
 from tidemark.sim.group.network import Broker, Client, Exchange, OffsetsPartition
-from tidemark.sim.group.state import INSTANCE
+from tidemark.sim.group.state import INSTANCE, new_member_id
 
 ASSIGNORS = ((COOPERATIVE_STICKY,), (RANGE,), (COOPERATIVE_STICKY, RANGE))
 """What a consumer may be configured with: cooperative; eager; both, as in the first bounce of an upgrade."""
@@ -60,7 +61,8 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
     ) -> None:
         super().__init__(static, counts, OffsetsPartition(brokers, first))
         self.rules = rules
-        self.coordinators = [GroupCoordinator(rules, config, self._new_member_id) for _ in range(brokers)]
+        issue = partial(new_member_id, self.numbers)
+        self.coordinators = [GroupCoordinator(rules, config, issue) for _ in range(brokers)]
         self.coordinators[first].become_coordinator(1, (), 0)
 
     # --- a consumer's process ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from tidemark.group.abstraction import Abstraction
 from tidemark.group.layout import Layout, Table
 from tidemark.sim.group.cluster import GroupCluster
 from tidemark.sim.group.plan import NodePlan
-from tidemark.sim.units import Kind, Leaf, Parts, UnitRecorder
+from tidemark.sim.units import Items, Kind, Leaf, Parts, UnitRecorder
 
 _PROCESS = "consumer.c position.c memberRpc.c heartbeatRpc.c offsetRpc.c"
 _ANSWERS = "appended.b group.b"
@@ -93,13 +93,7 @@ def kinds(layout: Layout) -> dict[str, Kind]:
         "office": Leaf(tuple),
         "storedGroup": stored,
         "storedOffsets": position,
-        "appended": Parts(
-            table.width("appended"),
-            [
-                (0, Leaf(lambda key: (key,))),
-                (1, Parts(each * table.max_appended, [(each * one, entry) for one in range(table.max_appended)])),
-            ],
-        ),
+        "appended": Items(each, table.max_appended, entry),
         "epoch": Leaf(layout.epoch),
         "group": Parts(
             table.width("group"),
@@ -138,9 +132,11 @@ def _slots(table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> Parts:
 
 
 def _blocks(table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> Parts:
-    """The same, several member ids at once: all come and go together, and most are nobody's."""
+    """The same, several member ids at once: all come and go together, and most are nobody's. None: there is nothing,
+    not even of nobody."""
     width, count = len(nobody) * table.block, table.max_member // table.block
-    leaf = Leaf(lambda keys: tuple([cell for key in keys for cell in cells(key)]))
+    nothing = (None,) * table.block
+    leaf = Leaf(lambda keys: tuple([cell for key in keys or nothing for cell in cells(key)]))
     return Parts(width * count, [(width * number, leaf) for number in range(count)])
 
 
@@ -183,13 +179,12 @@ class GroupRecorder(UnitRecorder):
 
     def did(self, *what: Any) -> None:
         """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
-        plan = self._plan
+        plan, network = self._plan, self._network
         units = plan.touched.get(what) or plan.touches(what)
-        network = self._network
         if network.answered:
             answered, first = network.answered, self._first_member_rpc
             told = [first + client for client, one in enumerate(network.member) if one in answered]
             if told:
                 units = tuple(sorted({*units, *told}))
             answered.clear()
-        self.step(units, what)
+        self._write(plan.steps.get(what) or plan.step(what), units)

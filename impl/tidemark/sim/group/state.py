@@ -36,6 +36,14 @@ class Recorder(Protocol):
         """A rule refused an action."""
 
 
+def new_member_id(numbers: dict[MemberId, int]) -> MemberId:
+    """A member id more. Ids sort as they were issued; `numbers` has the rank of each."""
+    number = len(numbers) + 1
+    member_id = f"member-{number:06d}"
+    numbers[member_id] = number
+    return member_id
+
+
 @dataclass(slots=True)
 class Commits:
     """What consumers were told of their commits: `acked`: how many were acknowledged; `safe`: per partition the offset
@@ -172,13 +180,6 @@ class GroupState(Generic[Coordinator, Process, Log]):
         self.network = Network(len(static))
         self.log = log
         self.commits = Commits()
-
-    def _new_member_id(self) -> MemberId:
-        """Ids sort as they were issued."""
-        number = len(self.numbers) + 1
-        member_id = f"member-{number:06d}"
-        self.numbers[member_id] = number
-        return member_id
 
     def settle(self, broker: Broker, outcome: Outcome) -> None:
         """What a handler came to: its batch is appended, its replies go out."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tidemark.cells import Cells
 from tidemark.idempotence.abstraction import Abstraction
 from tidemark.idempotence.layout import Layout, Table
 from tidemark.sim.idempotence.state import ProducerState
-from tidemark.sim.units import Kind, Leaf, Parts, UnitPlan, UnitRecorder
+from tidemark.sim.units import Items, Kind, Leaf, Parts, UnitPlan, UnitRecorder
 
 TOUCHES = {
     "GetProducerId": "issued producer.c",
@@ -40,36 +39,23 @@ NETWORK = ("Disconnect", "DropLate")
 """These actions happen nowhere."""
 
 
-def _sequence(each: int, capacity: int, cells: Callable[[Any], Cells]) -> Parts:
-    """A bounded sequence: its length, then its elements one by one."""
-    leaf = Leaf(cells)
-    elements = Parts(each * capacity, [(each * place, leaf) for place in range(capacity)])
-    return Parts(1 + each * capacity, [(0, Leaf(lambda key: (key,))), (1, elements)])
-
-
 def kinds(layout: Layout) -> dict[str, Kind]:
     """Of what kind the units of each variable are."""
     table = layout.table
-    flight = layout.BATCH * table.max_in_flight
-    batch, number = Leaf(layout.sender_batch), Leaf(lambda key: (key,))
+    number = Leaf(lambda key: (key,))
     entry, width = Leaf(layout.entry), 2 + 2 * table.window
+    flight = Items(layout.BATCH, table.max_in_flight, Leaf(layout.sender_batch))
+    tail = 1 + layout.BATCH * table.max_in_flight
     return {
         "leader": number,
-        "log": _sequence(layout.RECORD, table.max_log, layout.record),
+        "log": Items(layout.RECORD, table.max_log, Leaf(layout.record)),
         "highWatermark": number,
         "entry": Parts(width * table.max_pid, [(width * place, entry) for place in range(table.max_pid)]),
         "issued": Leaf(layout.issued),
         "producer": Leaf(layout.producer),
-        "sender": Parts(
-            1 + flight + 6,
-            [
-                (0, number),
-                (1, Parts(flight, [(layout.BATCH * place, batch) for place in range(table.max_in_flight)])),
-                (1 + flight, Leaf(layout.sender_tail)),
-            ],
-        ),
-        "wire": _sequence(layout.ITEM, table.max_wire, layout.wire_item),
-        "late": _sequence(layout.REQUEST, table.max_late, layout.late_request),
+        "sender": Parts(tail + 6, [(0, flight), (tail, Leaf(layout.sender_tail))]),
+        "wire": Items(layout.ITEM, table.max_wire, Leaf(layout.wire_item)),
+        "late": Items(layout.REQUEST, table.max_late, Leaf(layout.late_request)),
     }
 
 

@@ -26,7 +26,7 @@ from tidemark.group.partitions import MemberId
 from tidemark.group.purgatory import Timer, TimerKind
 from tidemark.sim.group.events import GroupEvents
 from tidemark.sim.group.network import Broker, Client, OffsetsPartition
-from tidemark.sim.group.state import INSTANCE
+from tidemark.sim.group.state import INSTANCE, new_member_id
 
 HANDLES = {
     HeartbeatVerdict.REJECT: "RejectHeartbeat",
@@ -94,7 +94,7 @@ class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartiti
         if self.consumers[client] is not None:
             return False
         config = ModernConsumerConfig(INSTANCE if self.static[client] else None)
-        self.consumers[client] = ModernConsumer(config, self._new_member_id(), self.counts, self.rules)
+        self.consumers[client] = ModernConsumer(config, new_member_id(self.numbers), self.counts, self.rules)
         self.recorder.did("StartConsumer", client)
         return True
 

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from tidemark.group.offset_abstraction import TICK_MS, OffsetsAbstraction, OffsetsLayout, OffsetsTable
+from tidemark.group.offset_records import StableOffsetFetchResponse
 from tidemark.sim.offsets.cluster import Commit, Marker, OffsetsCluster
-from tidemark.sim.units import Leaf, UnitPlan, UnitRecorder
+from tidemark.sim.units import Items, Kind, Leaf, Parts, UnitPlan, UnitRecorder
 
 _MEMORY = "end.b producers.b group.b offsets.b staged.b"
 
@@ -54,21 +55,26 @@ class OffsetsPlan(UnitPlan):
 
     def __init__(self, header: Mapping[str, Any], table: OffsetsTable) -> None:
         layout = OffsetsLayout(table)
-        cells: dict[str, Callable[[Any], Any]] = {
-            "now": layout.now,
-            "office": layout.office,
-            "log": layout.log,
-            "appended": layout.appended,
-            "end": layout.end,
-            "producers": layout.nested,
-            "epoch": layout.epoch,
-            "group": layout.group,
-            "offsets": layout.nested,
-            "staged": layout.staged,
-            "transaction": layout.transaction,
-            **{name: partial(layout.slot, name) for name in table.slots},
+        record, offsets = Leaf(layout.record), Leaf(layout.offsets)
+        widths = {"log": (table.width("log") - 1) // table.most["Log"], "offsets": table.width("offsets")}
+        of: dict[str, Kind] = {
+            "now": Leaf(layout.now),
+            "office": Leaf(layout.office),
+            "log": Items(widths["log"], table.most["Log"], record),
+            "appended": Items(widths["log"], table.most["Appended"], record),
+            "end": Leaf(layout.end),
+            "producers": Leaf(layout.producers),
+            "epoch": Leaf(layout.epoch),
+            "group": Leaf(layout.group),
+            "offsets": offsets,
+            "staged": Parts(
+                table.width("staged"),
+                [(widths["offsets"] * producer, offsets) for producer in range(len(table.producers))],
+            ),
+            "transaction": Leaf(layout.transaction),
+            **{name: Leaf(partial(layout.slot, name)) for name in table.slots},
+            "fetch": Leaf(layout.fetch),
         }
-        of = {variable: Leaf(cells[variable]) for variable in cells}
         parties = {"b": table.brokers, "t": table.producers}
         super().__init__(header, "the offsets", of, TOUCHES, parties, "bt", lambda action: action in NOWHERE)
 
@@ -86,7 +92,7 @@ class OffsetsRecorder(UnitRecorder):
             "end": lambda b: coordinators[b].end,
             "producers": lambda b: see.producers(coordinators[b].producers),
             "epoch": lambda b: coordinators[b].epoch,
-            "group": lambda b: see.group(coordinators[b].committed.group),
+            "group": lambda b: coordinators[b].committed.group,
             "offsets": lambda b: see.offsets(coordinators[b].committed.offsets),
             "staged": lambda b: see.staged(coordinators[b].committed.pending),
         }
@@ -100,7 +106,7 @@ class OffsetsRecorder(UnitRecorder):
         keys: dict[str, list[Callable[[], Any]]] = {
             "now": [lambda: cluster.now // TICK_MS],
             "office": [lambda: (log.leader, log.epoch)],
-            "log": [lambda: see.entries(log.records)],
+            "log": [lambda: tuple(log.records)],
             "fetch": [slots.fetch],
             **{name: [partial(key, b) for b in range(len(table.brokers))] for name, key in of_brokers.items()},
             **{name: [partial(key, t) for t in range(len(table.producers))] for name, key in of_producers.items()},
@@ -109,11 +115,15 @@ class OffsetsRecorder(UnitRecorder):
 
 
 class _Slots:
-    """The keys of transactions and exchanges: a tag and fields by name."""
+    """The keys of transactions and exchanges."""
+
+    __slots__ = ("_cluster", "_see", "_told", "_told_key")
 
     def __init__(self, cluster: OffsetsCluster, see: OffsetsAbstraction) -> None:
         self._cluster = cluster
         self._see = see
+        self._told: object = None
+        self._told_key: Any = None
 
     def transaction(self, producer: int) -> Any:
         """A transaction."""
@@ -125,42 +135,30 @@ class _Slots:
         if exchange is None:
             return None
         if exchange.response is not None:
-            return "answered", ("error", exchange.response.error)
+            return "answered", exchange.response.error
         if exchange.arrived:
-            return self._pending("committing", exchange)
-        request = exchange.request
-        fields = (
-            ("broker", exchange.broker),
-            ("epoch", request.producer_epoch),
-            ("generation", request.generation_id),
-            ("partition", self._see.table.partitions.index(request.partition)),
-            ("offset", request.offset),
-        )
-        return ("request", *fields) if exchange.valid is None else ("verified", *fields, ("valid", int(exchange.valid)))
+            return "committing", exchange.broker, self._place(exchange)
+        if exchange.valid is None:
+            return "request", exchange.broker, exchange.request
+        return "verified", exchange.broker, exchange.request, exchange.valid
 
     def marker(self, exchange: Marker | None) -> Any:
         """A marker."""
         if exchange is None:
             return None
         if exchange.response is not None:
-            return "written", ("error", exchange.response.error)
+            return "written", exchange.response.error
         if exchange.arrived:
-            return self._pending("writing", exchange)
-        request = exchange.request
-        return (
-            "marker",
-            ("broker", exchange.broker),
-            ("epoch", request.producer_epoch),
-            ("result", request.commit),
-        )
+            return "writing", exchange.broker, self._place(exchange)
+        return "marker", exchange.broker, exchange.request
 
-    def _pending(self, tag: str, exchange: Commit | Marker) -> Any:
+    def _place(self, exchange: Commit | Marker) -> int:
+        """For how many records an exchange waits."""
         waiting = self._cluster.coordinators[exchange.broker].waiting
-        place = next(place for place, one in enumerate(waiting, 1) if one.token == exchange.token)
-        return tag, ("broker", exchange.broker), ("remaining", place)
+        return next(place for place, one in enumerate(waiting, 1) if one.token == exchange.token)
 
     def fetch(self) -> Any:
-        """The OffsetFetch."""
+        """The OffsetFetch. The last answer stands for long: its key is made once."""
         cluster, see = self._cluster, self._see
         if cluster.fetching is not None:
             coordinator = cluster.coordinators[cluster.fetching]
@@ -173,14 +171,18 @@ class _Slots:
                     ("offsets", see.found(response.offsets)),
                     ("unstable", see.table.mask(response.unstable)),
                 )
-        if cluster.fetched is None:
-            return None
-        broker, stable, response = cluster.fetched
+        fetched = cluster.fetched
+        if fetched is not self._told:
+            self._told = fetched
+            self._told_key = None if fetched is None else self._fetched(*fetched)
+        return self._told_key
+
+    def _fetched(self, broker: int, stable: bool, response: StableOffsetFetchResponse) -> Any:
         return (
             "fetched",
             ("broker", broker),
             ("error", response.error),
             ("stable", int(stable)),
-            ("offsets", see.found(response.offsets)),
-            ("unstable", see.table.mask(response.unstable)),
+            ("offsets", self._see.found(response.offsets)),
+            ("unstable", self._see.table.mask(response.unstable)),
         )
