@@ -12,6 +12,7 @@ from tidemark.group.offset_coordinator import OffsetCoordinator
 from tidemark.group.offset_flaws import rules_without
 from tidemark.group.offset_metadata import OffsetMetadata
 from tidemark.group.offset_records import (
+    NO_PRODUCER_ID,
     Cause,
     EndTransactionMarker,
     LogRecord,
@@ -138,9 +139,9 @@ class TestFetch:
 
 partitions = st.sampled_from([P, Q])
 records: st.SearchStrategy[OffsetRecord] = st.one_of(
-    st.builds(OffsetCommitValue, partitions, st.integers(0, 9), st.just(0)),
+    st.builds(OffsetCommitValue, partitions, st.integers(0, 9), st.just(0), st.just(NO_PRODUCER_ID), st.just(-1)),
     st.builds(OffsetCommitValue, partitions, st.integers(0, 9), st.just(0), st.integers(0, 1), st.just(0)),
-    st.builds(OffsetTombstone, st.just(Cause.DELETE), st.sampled_from([(P,), (Q,), (P, Q)])),
+    st.builds(OffsetTombstone, st.just(Cause.DELETE), st.sampled_from([(P,), (Q,), (P, Q)]), st.just(False)),
     st.builds(EndTransactionMarker, st.integers(0, 1), st.just(1), st.booleans()),
 )
 

@@ -69,6 +69,10 @@ class Exchange(Protocol):
         """What the broker's reply names."""
 
     @property
+    def arrived(self) -> bool:
+        """Whether the broker has it."""
+
+    @property
     def request(self) -> Request:
         """The request."""
 
@@ -81,12 +85,14 @@ class Abstraction:
     """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
     fills it. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("_nobody", "_records", "numbers", "table")
+    __slots__ = ("_idle", "_no_roster", "_nobody", "_records", "numbers", "table")
 
     def __init__(self, table: Table, numbers: dict[MemberId, int]) -> None:
         self.table = table
         self.numbers = numbers
-        self._nobody = self._blocks([()] * table.max_member)
+        self._nobody: Key = self._blocks([()] * table.max_member)
+        self._no_roster: Key = (*(None,) * len(self._nobody), 0)
+        self._idle: Key = (None, *self._no_roster)
         self._records: dict[int, tuple[GroupMetadataRecord, Key]] = {}
         """The keys of records that were seen; a record in it is kept, so that its id is no other's."""
 
@@ -105,7 +111,7 @@ class Abstraction:
         leader, pending, pending_sync = group.leader, group.pending, group.pending_sync
         return (
             (group.generation, group.initial, numbers[leader] if leader else 0),
-            tuple(slots),
+            *slots,
             (
                 self._numbers(pending) if pending else 0,
                 self._numbers(pending_sync) if pending_sync else 0,
@@ -147,14 +153,14 @@ class Abstraction:
     def stored(self, record: GroupMetadataRecord | None) -> Key:
         """A group record; None: there is none."""
         if record is None:
-            return (0, 0), self._nobody, (None,)
+            return (0, 0), *self._nobody, (None,)
         known = self._records.get(id(record))
         if known is not None:
             return known[1]
         slots: list[Key] = [()] * self.table.max_member
         for member in record.members:
             slots[self._slot(member.member_id)] = self._stored_member(member)
-        key = (record.generation, self.number(record.leader)), self._blocks(slots), (record.protocol,)
+        key = (record.generation, self.number(record.leader)), *self._blocks(slots), (record.protocol,)
         self._records[id(record)] = record, key
         return key
 
@@ -227,37 +233,38 @@ class Abstraction:
     def member_rpc(self, exchange: Exchange | None, coordinators: list[GroupCoordinator]) -> Key:
         """A JoinGroup or SyncGroup: what it is, the roster that it carries, the topics that it names."""
         if exchange is None:
-            return None, None, 0
+            return self._idle
         request, response = exchange.request, exchange.response
         if isinstance(response, JoinGroupResponse):
             if response.error is not Errors.NONE:
-                return ("failed", self.number(response.member_id), response.error), None, 0
+                return ("failed", self.number(response.member_id), response.error), *self._no_roster
             leads = response.leader == response.member_id
             role = "leader skipping" if response.skip_assignment else "leader" if leads else "follower"
             generation, protocol = response.generation_id, response.protocol_name
             joined = "joined", exchange.broker, self.number(response.member_id), generation, protocol, role
             if not response.members:
-                return joined, self._nobody, 0
+                return joined, *self._nobody, 0
             roster: list[Key] = [()] * self.table.max_member
             for one in response.members:
                 roster[self._slot(one.member_id)] = self._metadata(one.metadata)
-            return joined, self._blocks(roster), 0
+            return joined, *self._blocks(roster), 0
         if isinstance(response, SyncGroupResponse):
             if response.error is Errors.NONE:
-                return ("synced", self.table.mask(response.assignment)), None, 0
+                return ("synced", self.table.mask(response.assignment)), *self._no_roster
             member_id = request.member_id if isinstance(request, SyncGroupRequest) else UNKNOWN_MEMBER_ID
-            return ("failed", self.number(member_id), response.error), None, 0
-        coordinator, token = coordinators[exchange.broker], exchange.token
-        parked = coordinator.parked_joins.get(token)
-        if parked is not None:
-            return ("joining", exchange.broker, self.number(parked)), None, 0
-        parked = coordinator.parked_syncs.get(token)
-        if parked is not None:
-            return ("syncing", exchange.broker, self.number(parked)), None, 0
+            return ("failed", self.number(member_id), response.error), *self._no_roster
+        if exchange.arrived:
+            coordinator, token = coordinators[exchange.broker], exchange.token
+            parked = coordinator.parked_joins.get(token)
+            if parked is not None:
+                return ("joining", exchange.broker, self.number(parked)), *self._no_roster
+            parked = coordinator.parked_syncs.get(token)
+            if parked is not None:
+                return ("syncing", exchange.broker, self.number(parked)), *self._no_roster
         key = self.request(exchange)
         if key[0] == "join":
-            return key[:-1], None, key[-1]
-        return key, None, 0
+            return key[:-1], *self._no_roster[:-1], key[-1]
+        return key, *self._no_roster
 
     def heartbeat_rpc(self, exchange: Exchange | None) -> Key:
         """A heartbeat."""

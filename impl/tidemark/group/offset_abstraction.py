@@ -219,14 +219,14 @@ class OffsetsLayout:
             return make(width, tag, error=table.errors[key[1]])
         if tag in ("committing", "writing"):
             return make(width, tag, broker=key[1], remaining=table.bounded("Appended", key[2]))
-        _, broker, request, *valid = key
+        broker, request = key[1:3]
+        epoch = request.producer_epoch
         if tag == "marker":
-            result = self._result(request.commit)
-            return make(width, tag, broker=broker, epoch=request.producer_epoch, result=result)
-        fields = {"valid": int(one) for one in valid}
+            return make(width, tag, broker=broker, epoch=epoch, result=self._result(request.commit))
+        partition, rest = table.partitions.index(request.partition), {"valid": int(key[3])} if len(key) > 3 else {}
         return make(
-            width, tag, broker=broker, epoch=request.producer_epoch, generation=request.generation_id,
-            partition=table.partitions.index(request.partition), offset=request.offset, **fields,
+            width, tag, broker=broker, epoch=epoch, generation=request.generation_id, partition=partition,
+            offset=request.offset, **rest,
         )  # fmt: skip
 
     def fetch(self, key: Key) -> Cells:

@@ -48,11 +48,9 @@ class Leaf(dict[tuple[Any, Any], Difference]):
         found = self[keys] = difference(old, new, 0)
         return found
 
-    def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
-        """Add what leads from one key to another, of a leaf whose first cell is number `place`, if any cell differs."""
-        changed, first, ending, end = self[old, new]
-        if changed:
-            found.append((changed, place + first, ending, place + end))
+    def difference(self, old: Any, new: Any) -> Difference:
+        """What leads from one key to another; places count from the first cell."""
+        return self[old, new]
 
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key."""
@@ -71,21 +69,28 @@ class Parts:
         self._numbers = range(len(self.parts))
         self._nothing = (None,) * len(self.parts)
 
-    def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
+    def difference(self, old: Any, new: Any) -> Difference:
         """As a leaf's."""
         if old is None:
             old = self._nothing
         if new is None:
             new = self._nothing
+        parts = self.parts
+        delta = b""
+        count = behind = begin = 0
         for number in compress(self._numbers, map(ne, old, new)):
-            offset, kind = self.parts[number]
-            if type(kind) is Leaf:  # most are, and a call less counts here
-                changed, first, ending, end = kind[old[number], new[number]]
-                if changed:
-                    offset += place
-                    found.append((changed, offset + first, ending, offset + end))
-            else:
-                kind.differences(place + offset, old[number], new[number], found)
+            place, kind = parts[number]
+            before, after = old[number], new[number]
+            # most kinds are leaves, and a call less counts here
+            changed, first, ending, end = kind[before, after] if type(kind) is Leaf else kind.difference(before, after)
+            if changed:
+                if count:
+                    delta += VARINT[place + first - behind] + ending
+                else:
+                    delta, begin = ending, place + first
+                count += changed
+                behind = place + end
+        return count, begin, delta, behind
 
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key; those of no part are 0."""
@@ -96,48 +101,41 @@ class Parts:
         return tuple(cells)
 
 
-class Items:
+class Items(Parts):
     """A bounded sequence: its length, then items of one kind, `width` cells each. A key is a tuple of theirs; None is
     no item, and it is the key of cells that are 0. Raises CapacityExceeded for more items than `capacity`."""
 
-    __slots__ = ("capacity", "item", "width")
+    __slots__ = ("capacity",)
 
     def __init__(self, width: int, capacity: int, item: Kind) -> None:
-        self.width = width
+        super().__init__(1 + width * capacity, [(1 + width * number, item) for number in range(capacity)])
         self.capacity = capacity
-        self.item = item
 
-    def differences(self, place: int, old: Any, new: Any, found: list[Difference]) -> None:
+    def difference(self, old: Any, new: Any) -> Difference:
         """As a leaf's."""
-        old, new = old or (), new or ()
-        before, after = len(old), len(new)
-        if before != after:
+        before, after = len(old or ()), len(new or ())
+        if before == after:
+            return super().difference(old, new)
+        if before < after:
             if after > self.capacity:
                 raise CapacityExceeded(f"more than {self.capacity} in a sequence")
-            found.append((1, place, ZIGZAG[after], place + 1))
-        width, item = self.width, self.item
-        place += 1
-        for number in compress(range(before), map(ne, old, new)):
-            item.differences(place + width * number, old[number], new[number], found)
-        for number in range(before, after):
-            item.differences(place + width * number, None, new[number], found)
-        for number in range(after, before):
-            item.differences(place + width * number, old[number], None, found)
+            old = (*(old or ()), *self._nothing[before:after])
+        else:
+            new = (*(new or ()), *self._nothing[after:before])
+        count, first, ending, end = super().difference(old, new)
+        if not count:
+            return 1, 0, ZIGZAG[after], 1
+        return count + 1, 0, ZIGZAG[after] + VARINT[first - 1] + ending, end
 
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key; those of no item are 0."""
         items = key or ()
-        cells = [0] * (1 + self.width * self.capacity)
-        cells[0] = len(items)
-        for number, one in enumerate(items):
-            first = 1 + self.width * number
-            cells[first : first + self.width] = self.item.all_cells(one)
         if len(items) > self.capacity:
             raise CapacityExceeded(f"more than {self.capacity} in a sequence")
-        return tuple(cells)
+        return (len(items), *super().all_cells((*items, *self._nothing[len(items) :]))[1:])
 
 
-Kind = Leaf | Parts | Items
+Kind = Leaf | Parts
 
 
 class Unit(NamedTuple):
@@ -272,7 +270,7 @@ class UnitRecorder:
     """Writes one trace. `keys`: per variable what reads the key of each of its units. `records` counts what was
     written, the initial state included."""
 
-    __slots__ = ("_idle", "_keys", "_kept", "_out", "_plan", "records")
+    __slots__ = ("_idle", "_kept", "_keys", "_out", "_plan", "records")
 
     def __init__(self, plan: UnitPlan, keys: Mapping[str, Sequence[Callable[[], Any]]]) -> None:
         self.records = 0
@@ -302,31 +300,23 @@ class UnitRecorder:
     def _write(self, step: bytes, units: Sequence[int]) -> None:
         """Write a step with what it has changed of these units, in ascending order."""
         kept, keys, of = self._kept, self._keys, self._plan.units
-        found: list[Difference] = []
+        delta = b""
+        count = behind = 0
         for number in units:
             key = keys[number]()
             before = kept[number]
             if key != before:
-                first, kind = of[number]
-                if type(kind) is Leaf:
-                    changed, start, ending, end = kind[before, key]
-                    if changed:
-                        found.append((changed, first + start, ending, first + end))
-                else:
-                    kind.differences(first, before, key, found)
+                place, kind = of[number]
+                changed, first, ending, end = kind[before, key] if type(kind) is Leaf else kind.difference(before, key)
+                if changed:
+                    delta += VARINT[place + first - behind] + ending
+                    count += changed
+                    behind = place + end
                 kept[number] = key
-        self.records += 1
-        if not found:
-            self._idle += 1
-            self._out += step + b"\0"
-            return
-        count, behind, ending, end = found[0]
-        delta = VARINT[behind] + ending
-        for changed, start, ending, behind in found[1:]:
-            delta += VARINT[start - end] + ending
-            end = behind
-            count += changed
         self._out += step + VARINT[count] + delta
+        self.records += 1
+        if not count:
+            self._idle += 1
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action; nothing has changed yet."""

@@ -75,7 +75,7 @@ def kinds(layout: Layout) -> dict[str, Kind]:
         table.width("storedGroup"),
         [
             (0, Leaf(layout.stored_head)),
-            (2, _blocks(table, layout.stored_member, table.no_stored)),
+            *_blocks(2, table, layout.stored_member, table.no_stored),
             (table.width("storedGroup") - 1, Leaf(layout.stored_tail)),
         ],
     )
@@ -99,7 +99,7 @@ def kinds(layout: Layout) -> dict[str, Kind]:
             table.width("group"),
             [
                 (0, Leaf(layout.group_head)),
-                (3, _slots(table, layout.member, table.no_member)),
+                *_slots(3, table, layout.member, table.no_member),
                 (3 + table.max_member * len(table.no_member), Leaf(layout.group_tail)),
             ],
         ),
@@ -115,7 +115,7 @@ def kinds(layout: Layout) -> dict[str, Kind]:
             table.width("memberRpc"),
             [
                 (0, Leaf(layout.member_rpc)),
-                (table.roster, _blocks(table, layout.metadata, table.no_metadata)),
+                *_blocks(table.roster, table, layout.metadata, table.no_metadata),
                 (table.width("memberRpc") - 1, Leaf(lambda key: (key,))),
             ],
         ),
@@ -125,19 +125,18 @@ def kinds(layout: Layout) -> dict[str, Kind]:
     }
 
 
-def _slots(table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> Parts:
-    """What there is of every member id, one by one."""
-    width, count, leaf = len(nobody), table.max_member, Leaf(cells)
-    return Parts(width * count, [(width * number, leaf) for number in range(count)])
+def _slots(first: int, table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> list[tuple[int, Kind]]:
+    """What there is of every member id, one by one, from cell `first` on."""
+    leaf = Leaf(cells)
+    return [(first + len(nobody) * number, leaf) for number in range(table.max_member)]
 
 
-def _blocks(table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> Parts:
+def _blocks(first: int, table: Table, cells: Callable[[Any], Cells], nobody: Cells) -> list[tuple[int, Kind]]:
     """The same, several member ids at once: all come and go together, and most are nobody's. None: there is nothing,
     not even of nobody."""
-    width, count = len(nobody) * table.block, table.max_member // table.block
     nothing = (None,) * table.block
     leaf = Leaf(lambda keys: tuple([cell for key in keys or nothing for cell in cells(key)]))
-    return Parts(width * count, [(width * number, leaf) for number in range(count)])
+    return [(first + len(nobody) * number, leaf) for number in range(0, table.max_member, table.block)]
 
 
 class GroupPlan(NodePlan):
