@@ -103,7 +103,10 @@ class IdempotentProducer:
 
     def must_bump(self) -> bool:
         """Whether some partition waits for the next epoch."""
-        return any(one.rewrite for one in self.partitions)
+        for one in self.partitions:  # asked at every turn: a loop is quicker than any()
+            if one.rewrite:
+                return True
+        return False
 
     def may_bump(self) -> bool:
         """Whether nothing that would get a new sequence is in doubt."""

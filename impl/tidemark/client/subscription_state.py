@@ -59,23 +59,22 @@ class TopicPartitionState:
 class SubscriptionState:
     """The topics that a consumer subscribes to and the partitions that it owns, sorted."""
 
+    __slots__ = ("_assigned", "_reset_strategy", "assignment_id", "owned", "topics")
+
     def __init__(
         self, topics: Iterable[str], reset_strategy: OffsetResetStrategy = OffsetResetStrategy.EARLIEST
     ) -> None:
         self.topics = frozenset(topics)
         self.assignment_id = 0
         """Counts the assignments, so that an answer can be told to belong to an earlier one."""
+        self.owned: tuple[TopicPartition, ...] = ()
+        """The partitions that are owned."""
         self._reset_strategy = reset_strategy
         self._assigned: dict[TopicPartition, TopicPartitionState] = {}
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Other topics; what is owned changes at the next rebalance only."""
         self.topics = frozenset(topics)
-
-    @property
-    def owned(self) -> tuple[TopicPartition, ...]:
-        """The partitions that are owned."""
-        return tuple(self._assigned)
 
     def matches(self, partitions: Iterable[TopicPartition]) -> bool:
         """Whether all `partitions` are of subscribed topics: not always, if the subscription changed since the join."""
@@ -84,7 +83,8 @@ class SubscriptionState:
     def assign_from_subscribed(self, partitions: Iterable[TopicPartition]) -> None:
         """Own exactly `partitions`: those owned before go on as they were, the others have no position yet."""
         before = self._assigned
-        self._assigned = {one: before.get(one) or TopicPartitionState() for one in sorted(set(partitions))}
+        self.owned = tuple(sorted(set(partitions)))
+        self._assigned = {one: before.get(one) or TopicPartitionState() for one in self.owned}
         self.assignment_id += 1
 
     def initializing(self) -> tuple[TopicPartition, ...]:
@@ -172,7 +172,7 @@ class SubscriptionState:
         self._state(partition).paused = paused
 
     def _in(self, fetch_state: FetchState) -> tuple[TopicPartition, ...]:
-        return tuple(one for one, state in self._assigned.items() if state.fetch_state is fetch_state)
+        return tuple([one for one, state in self._assigned.items() if state.fetch_state is fetch_state])
 
     def _state(self, partition: TopicPartition) -> TopicPartitionState:
         state = self._assigned.get(partition)

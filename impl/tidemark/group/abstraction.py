@@ -217,12 +217,9 @@ class Abstraction:
             ),
         )
 
-    def position(self, consumer: Consumer | None) -> Cells:
+    def position(self, consumer: Consumer | None) -> Key:
         """The positions of what it owns."""
-        if consumer is None:
-            return (-1,) * len(self.table.topics)
-        position = consumer.subscriptions.position
-        return tuple([position(partition) for partition in self.table.partitions])
+        return self.table.positions(None if consumer is None else consumer.subscriptions)
 
     def partitions(self, counts: Mapping[str, int]) -> int:
         """The topics that have a partition."""

@@ -5,10 +5,11 @@ Cells come as the layout of ARCHITECTURE.md wants them: fields in name order, se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tidemark.cells import CapacityExceeded, Cells
+from tidemark.client.subscription_state import SubscriptionState
 from tidemark.group.partitions import NO_GENERATION, TopicPartition
 
 Key = Any
@@ -20,6 +21,18 @@ MODES = {
     ("cooperative-sticky", "range"): "upgrading",
 }
 """A consumer's assignors -> what the specification calls it."""
+
+
+class _Masks(dict[Any, int]):
+    """Bit masks of what is asked for again and again, each made once."""
+
+    def __init__(self, make: Callable[[Any], int]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, what: Any) -> int:
+        found = self[what] = self._make(what)
+        return found
 
 
 class HeaderTable:
@@ -44,7 +57,15 @@ class HeaderTable:
         self.max_offset: int = constants["MaxOffset"]
         self.max_appended: int = constants["MaxAppended"]
         self.cells = sum(variable["cells"] for variable in self.variables.values())
-        self.masks: dict[Iterable[Any], int] = {}
+        self.nothing: Cells = (-1,) * len(self.topics)
+        self.mask: Callable[[Iterable[TopicPartition]], int] = _Masks(
+            lambda partitions: sum(1 << self.topics.index(one.topic) for one in partitions)
+        ).__getitem__
+        """Partitions as a bit mask over the sorted topics."""
+        self.topic_mask: Callable[[frozenset[str]], int] = _Masks(
+            lambda topics: sum(1 << self.topics.index(topic) for topic in topics)
+        ).__getitem__
+        """The partitions of topics, likewise."""
 
     def offset(self, variable: str) -> int:
         """The first cell of a variable."""
@@ -57,26 +78,20 @@ class HeaderTable:
         split = len(domain) if tuple(domain) in (self.brokers, self.clients) else 1
         return int(entry["cells"]) // split
 
-    def mask(self, partitions: Iterable[TopicPartition]) -> int:
-        """Partitions as a bit mask over the sorted topics."""
-        found = self.masks.get(partitions)
-        if found is None:
-            found = self.masks[partitions] = sum(1 << self.topics.index(one.topic) for one in partitions)
-        return found
-
-    def topic_mask(self, topics: frozenset[str]) -> int:
-        """The partitions of topics."""
-        found = self.masks.get(topics)
-        if found is None:
-            found = self.masks[topics] = sum(1 << self.topics.index(topic) for topic in topics)
-        return found
-
     def offsets(self, offsets: Mapping[TopicPartition, int]) -> Cells:
         """Offsets by topic, -1 none. Raises CapacityExceeded."""
+        if not offsets:
+            return self.nothing
         cells = tuple([offsets.get(partition, -1) for partition in self.partitions])
         if max(cells) > self.max_offset:
             raise CapacityExceeded("an offset")
         return cells
+
+    def positions(self, subscriptions: SubscriptionState | None) -> Cells:
+        """A consumer's positions by topic, -1 where it has none; None: no process runs."""
+        if subscriptions is None or not subscriptions.owned:
+            return self.nothing
+        return tuple([subscriptions.position(partition) for partition in self.partitions])
 
     def _type(self, variable: str) -> Any:
         if variable not in self.variables:

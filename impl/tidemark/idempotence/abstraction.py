@@ -76,16 +76,8 @@ class Abstraction:
 
     def wire(self, exchanges: Sequence[Exchange]) -> Key:
         """What is on the way."""
-        return tuple([_item(one) for one in exchanges])
+        return tuple([(one.broker, one.request, one.response or one.parked) for one in exchanges])
 
     def late(self, requests: Sequence[tuple[int, ProduceRequest]]) -> Key:
         """What outlived its connection."""
         return tuple(requests)
-
-
-def _item(exchange: Exchange) -> Key:
-    if exchange.response is not None:
-        return "reply", exchange.broker, exchange.request, exchange.response.error.value, exchange.response.offset
-    if exchange.parked is not None:
-        return "waiting", exchange.broker, exchange.request, "", exchange.parked.offset
-    return "request", exchange.broker, exchange.request, "", 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.group.layout import Union, atoms
+from tidemark.idempotence.partition import Parked
 
 Key = Any
 """Numbers, and tuples of them; None where there is nothing."""
@@ -127,13 +128,13 @@ class Layout:
         if key is None:
             return (0,) * self.ITEM
         make = self.table.item.cells
-        tag, broker, (pid, epoch, sequence, number), error, offset = key
+        broker, (pid, epoch, sequence, number), state = key
         fields = {"broker": broker, "epoch": self._epoch(epoch), "number": self._number(number), "sequence": sequence}
-        if tag == "request":
-            return make(self.ITEM, tag, **fields, pid=pid)
-        if tag == "waiting":
-            return make(self.ITEM, tag, **fields, offset=offset)
-        return make(self.ITEM, tag, **fields, offset=offset, error=self.table.errors[error])
+        if state is None:
+            return make(self.ITEM, "request", **fields, pid=pid)
+        if isinstance(state, Parked):
+            return make(self.ITEM, "waiting", **fields, offset=state.offset)
+        return make(self.ITEM, "reply", **fields, offset=state.offset, error=self.table.errors[state.error])
 
     def late_request(self, key: Key) -> Cells:
         """A request that outlived its connection."""

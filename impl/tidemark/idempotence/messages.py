@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tidemark.errors import Errors
-from tidemark.structs import value
 
 ProducerId = int
 """From 1; 0 is none."""
@@ -26,8 +25,7 @@ class ProduceRequest(NamedTuple):
     payload: int
 
 
-@value
-class ProduceResponse:
+class ProduceResponse(NamedTuple):
     """The answer: the batch's offset, or an error."""
 
     error: Errors

@@ -6,17 +6,17 @@ said.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse, ProducerId
 from tidemark.idempotence.rules import Rules
 from tidemark.log.producer_state import ProducerStateManager
-from tidemark.structs import value
 
 Broker = int
 
 
-@value
-class Parked:
+class Parked(NamedTuple):
     """The batch is in the log at `offset`; the answer waits until it is committed."""
 
     offset: int

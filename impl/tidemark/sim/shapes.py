@@ -1,6 +1,6 @@
 """Cells of any value, by a trace header's types: for recorders that bring keys and no layout of their own.
 
-A key mirrors its type: a number or a bool; an atom's name (or number); a set's mask over the sorted names; a record's
+A key mirrors its type: a number or a bool; an atom's name, as it is or as an Enum's value, or number; a set's mask over the sorted names; a record's
 fields in the order of their names; a function's values in the order of its domain; of a union the tag, then that tag's
 fields by name; of a sequence the tuple of its items. None stands for cells that are 0.
 """
@@ -88,7 +88,7 @@ def _encoder(what: Any) -> Encoder:
         return _number(*what["int"])
     if "atom" in what:
         names: dict[Any, int] = {name: number for number, name in enumerate(what["atom"])}
-        return lambda key: (key if isinstance(key, int) else names[key],)
+        return lambda key: (key if isinstance(key, int) else names[getattr(key, "value", key)],)
     if "record" in what:
         return _row_encoder([encoder(what["record"][name]) for name in sorted(what["record"])])
     if "function" in what:

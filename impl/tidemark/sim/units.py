@@ -190,9 +190,9 @@ class UnitPlan:
             self.numbers[variable] = {place: len(units) + number for number, place in enumerate(places)}
             units += [Unit(first + width * number, of[variable]) for number in range(len(places))]
         self.units = tuple(units)
-        self.touched: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self._protocol = protocol
-        self.steps: dict[tuple[Any, ...], bytes] = {}
+        self.known: dict[tuple[Any, ...], tuple[bytes, tuple[int, ...]]] = {}
+        """Per action with its parameters the bytes of a step, and the units that it may change."""
         self.refusals: dict[tuple[Any, ...], bytes] = {}
         self._beginnings: dict[tuple[Any, ...], bytes] = {}
         self._actions = {action["name"]: (number, action["params"]) for number, action in enumerate(header["actions"])}
@@ -220,8 +220,13 @@ class UnitPlan:
                 for place, number in self.numbers[variable].items()
                 if all(one is None or one == here for one, here in zip(wanted, place, strict=True))
             }
-        touched = self.touched[what] = tuple(sorted(found))
-        return touched
+        return tuple(sorted(found))
+
+    def learn(self, what: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
+        """What `known` has of an action that was not seen before. Raises as `step` and `touches` do."""
+        units = self.touches(what)
+        found = self.known[what] = self.step(what), units
+        return found
 
     def beginning(self, keys: tuple[Any, ...]) -> bytes:
         """The first record of a trace, by the keys of all units."""
@@ -240,8 +245,7 @@ class UnitPlan:
     def step(self, what: tuple[Any, ...]) -> bytes:
         """The bytes of a step, without its delta. Raises CapacityExceeded for a parameter outside its domain, and
         ValueError for an action that the header has not."""
-        found = self.steps[what] = self._encode(STEP, what)
-        return found
+        return self._encode(STEP, what)
 
     def refusal(self, what: tuple[Any, ...]) -> bytes:
         """The bytes of a blocked attempt, its empty delta included. Raises as `step` does."""
@@ -294,8 +298,8 @@ class UnitRecorder:
     def did(self, *what: Any) -> None:
         """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded, and then the
         trace must end as it was before."""
-        plan = self._plan
-        self._write(plan.steps.get(what) or plan.step(what), plan.touched.get(what) or plan.touches(what))
+        step, units = self._plan.known.get(what) or self._plan.learn(what)
+        self._write(step, units)
 
     def _write(self, step: bytes, units: Sequence[int]) -> None:
         """Write a step with what it has changed of these units, in ascending order."""

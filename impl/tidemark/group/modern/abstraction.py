@@ -94,8 +94,8 @@ class Abstraction:
         self.table = table
         self.numbers = numbers
         self._nothing = (-1,) * len(table.topics)
-        self._nobody: Key = (self._nothing, 0, False, -1, self._nothing, NOTHING_YET.state.value, False, 0)
-        self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING.value, 0, 0, 0, False)
+        self._nobody: Key = (self._nothing, 0, False, -1, self._nothing, NOTHING_YET.state, False, 0)
+        self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING, 0, 0, 0, False)
         self._members: dict[tuple[int, int], tuple[MemberMetadata, CurrentAssignment, Key]] = {}
         """The keys of members that were seen, by what they said and how far they were; both are kept, so that their
         ids are no others'."""
@@ -148,7 +148,7 @@ class Abstraction:
             True,
             current.previous_member_epoch,
             self._epochs(current.pending_revocation),
-            current.state.value,
+            current.state,
             said.instance_id is not None,
             self.table.topic_mask(said.topics),
         )
@@ -238,7 +238,7 @@ class Abstraction:
             resolved is not None,
             table.mask(resolved or ()),
             True,
-            membership.state.value,
+            membership.state,
             table.topic_mask(consumer.subscriptions.topics),
             table.mask(membership.target),
             table.topic_mask(consumer.told_topics),
@@ -247,9 +247,7 @@ class Abstraction:
 
     def position(self, consumer: ModernConsumer | None) -> Key:
         """The positions of what it owns."""
-        if consumer is None:
-            return self._nothing
-        return tuple([consumer.subscriptions.position(partition) for partition in self.table.partitions])
+        return self.table.positions(None if consumer is None else consumer.subscriptions)
 
     def partitions(self, counts: Mapping[str, int]) -> int:
         """The topics that have a partition."""

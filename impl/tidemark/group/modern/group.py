@@ -7,7 +7,7 @@ gets a partition that has one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from tidemark.group.modern.messages import (
     JOIN_GROUP_MEMBER_EPOCH,
@@ -115,7 +115,9 @@ class ConsumerGroup:
         member = self.members.get(member_id)
         if metadata is not None:
             self.members[member_id] = (
-                ConsumerGroupMember(member_id, metadata) if member is None else replace(member, metadata=metadata)
+                ConsumerGroupMember(member_id, metadata)
+                if member is None
+                else ConsumerGroupMember(member_id, metadata, member.current)
             )
             if metadata.instance_id is not None:
                 self.static_members[metadata.instance_id] = member_id
@@ -130,7 +132,7 @@ class ConsumerGroup:
             if current is GONE:
                 return
             old = ConsumerGroupMember(member_id, UNHEARD)
-        self.members[member_id] = replace(old, current=current)
+        self.members[member_id] = ConsumerGroupMember(member_id, old.metadata, current)
         self._update_partition_epochs(old.current, current)
 
     def _update_partition_epochs(self, old: CurrentAssignment, new: CurrentAssignment) -> None:

@@ -51,9 +51,10 @@ class Heartbeats:
 
     def replaced(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember | None:
         """Whom a static consumer that joins takes the place of."""
+        if request.instance_id is None or request.member_epoch != JOIN_GROUP_MEMBER_EPOCH:
+            return None
         instance = self._group.instance_member(request.instance_id)
-        joins = request.member_epoch == JOIN_GROUP_MEMBER_EPOCH
-        return instance if joins and instance is not None and instance.member_id != request.member_id else None
+        return instance if instance is not None and instance.member_id != request.member_id else None
 
     def found(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember:
         """The member as the heartbeat finds it: new, a successor that takes over what its instance holds, or known. A
@@ -77,12 +78,14 @@ class Heartbeats:
     def _heard(self, found: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember:
         """The member with what the request says of it."""
         before = found.metadata
+        if request.rebalance_timeout_ms == NOT_SAID and request.subscribed_topic_names is None:
+            return found
         timeout_ms = (
             before.rebalance_timeout_ms if request.rebalance_timeout_ms == NOT_SAID else (request.rebalance_timeout_ms)
         )
         topics = before.topics if request.subscribed_topic_names is None else request.subscribed_topic_names
         metadata = MemberMetadata(before.instance_id, topics, timeout_ms)
-        return found if metadata == before else replace(found, metadata=metadata)
+        return found if metadata == before else ConsumerGroupMember(found.member_id, metadata, found.current)
 
     # --- does the group have to be assigned anew? ---------------------------------------------------------------
 

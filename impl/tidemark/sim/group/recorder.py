@@ -178,12 +178,12 @@ class GroupRecorder(UnitRecorder):
 
     def did(self, *what: Any) -> None:
         """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
-        plan, network = self._plan, self._network
-        units = plan.touched.get(what) or plan.touches(what)
+        network = self._network
+        step, units = self._plan.known.get(what) or self._plan.learn(what)
         if network.answered:
             answered, first = network.answered, self._first_member_rpc
             told = [first + client for client, one in enumerate(network.member) if one in answered]
             if told:
                 units = tuple(sorted({*units, *told}))
             answered.clear()
-        self._write(plan.steps.get(what) or plan.step(what), units)
+        self._write(step, units)

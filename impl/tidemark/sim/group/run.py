@@ -71,12 +71,11 @@ class GroupRun(AnyRun[GroupCluster]):
     def member(self, word: int) -> bool:
         """Some consumer's joining moves on."""
         cluster = self.cluster
-        first = word % self._clients
-        for step in range(self._clients):
-            client = (first + step) % self._clients
-            consumer, exchange = cluster.consumers[client], cluster.network.member[client]
-            if consumer is None:
+        consumers, exchanges = cluster.consumers, cluster.network.member
+        for client in self._orders[word % self._clients]:
+            if consumers[client] is None:
                 continue
+            exchange = exchanges[client]
             if exchange is None:
                 if cluster.send_join(client, self._broker_for(client, word >> 8)):
                     return True
@@ -93,10 +92,12 @@ class GroupRun(AnyRun[GroupCluster]):
     def heartbeat(self, word: int) -> bool:
         """Some heartbeat moves on."""
         cluster = self.cluster
-        for step in range(self._clients):
-            client = (word + step) % self._clients
-            exchange = cluster.network.heartbeat[client]
+        consumers, exchanges = cluster.consumers, cluster.network.heartbeat
+        for client in self._orders[word % self._clients]:
+            exchange = exchanges[client]
             if exchange is None:
+                if consumers[client] is None:
+                    continue
                 if cluster.send_heartbeat(client, self._broker_for(client, word >> 8)):
                     return True
             elif exchange.response is not None:
@@ -107,11 +108,11 @@ class GroupRun(AnyRun[GroupCluster]):
 
     def revoked(self, word: int) -> bool:
         """A rebalance listener returns."""
-        return any(self.cluster.finish_revocation((word + step) % self._clients) for step in range(self._clients))
+        return any(map(self.cluster.finish_revocation, self._orders[word % self._clients]))
 
     def notice(self, word: int) -> bool:
         """A leader looks at the partitions."""
-        return any(self.cluster.notice_partitions((word + step) % self._clients) for step in range(self._clients))
+        return any(map(self.cluster.notice_partitions, self._orders[word % self._clients]))
 
     def start(self, word: int) -> bool:
         """A process starts, if there is room for its member id."""

@@ -15,6 +15,12 @@ from tidemark.sim.running import RunBase, SimulatorBase
 from tidemark.sim.shared import Mix
 
 Cluster = TypeVar("Cluster", bound=GroupEvents[Any, Any, Any])
+Item = TypeVar("Item")
+
+
+def rotations(items: Sequence[Item]) -> list[list[Item]]:
+    """The items, beginning with the first, with the second, and so on."""
+    return [[*items[first:], *items[:first]] for first in range(len(items))]
 
 
 class AnySimulator(SimulatorBase):
@@ -23,6 +29,16 @@ class AnySimulator(SimulatorBase):
     def __init__(self, table: HeaderTable, mix: Mix[GroupProfile], steps: int) -> None:
         super().__init__(mix, steps)
         self._general_table = table
+        clients, topics = range(len(table.clients)), table.topics
+        self.static: Sequence[bool] = [client in table.static for client in table.clients]
+        self.subsets = [
+            frozenset(topic for place, topic in enumerate(topics) if mask >> place & 1)
+            for mask in range(1 << len(topics))
+        ]
+        self.orders = rotations(clients)
+        """The consumers, beginning with each of them."""
+        self.readings = rotations([(client, *one) for client in clients for one in enumerate(table.partitions)])
+        """Each consumer with each partition, beginning with each of these."""
 
     @property
     def general_table(self) -> HeaderTable:
@@ -46,13 +62,11 @@ class AnyRun(RunBase, Generic[Cluster]):
         self._clients = len(table.clients)
         self._brokers = len(table.brokers)
         self._counts = {topic: there >> place & 1 for place, topic in enumerate(topics)}
-        self._static: Sequence[bool] = [client in table.static for client in table.clients]
+        self._static = simulator.static
         self._topics = topics
-        self._subsets = [
-            frozenset(topic for place, topic in enumerate(topics) if mask >> place & 1)
-            for mask in range(1 << len(topics))
-        ]
-        self._partitions = table.partitions
+        self._subsets = simulator.subsets
+        self._orders = simulator.orders
+        self._readings = simulator.readings
         self._offset_limit = table.max_offset - 2
         self._appended_limit = table.max_appended - 1
         self._epoch_limit = table.max_epoch - 1
@@ -90,10 +104,12 @@ class AnyRun(RunBase, Generic[Cluster]):
     def offset(self, word: int) -> bool:
         """Some OffsetCommit or OffsetFetch moves on."""
         cluster = self.cluster
-        for step in range(self._clients):
-            client = (word + step) % self._clients
-            exchange = cluster.network.offset[client]
+        consumers, exchanges = cluster.consumers, cluster.network.offset
+        for client in self._orders[word % self._clients]:
+            exchange = exchanges[client]
             if exchange is None:
+                if consumers[client] is None:
+                    continue
                 broker = self._broker_for(client, word >> 8)
                 if cluster.send_offset_fetch(client, broker) or cluster.send_commit(client, broker):
                     return True
@@ -105,15 +121,12 @@ class AnyRun(RunBase, Generic[Cluster]):
 
     def poll(self, word: int) -> bool:
         """An application reads."""
-        cluster, partitions, limit = self.cluster, self._partitions, self._offset_limit
-        count, consumers = len(partitions), cluster.consumers
-        everything = self._clients * count
-        for step in range(word, word + everything):
-            client, number = divmod(step % everything, count)
+        cluster, limit = self.cluster, self._offset_limit
+        consumers, readings = cluster.consumers, self._readings
+        for client, number, partition in readings[word % len(readings)]:
             consumer = consumers[client]
-            if consumer is None:
+            if consumer is None or not consumer.subscriptions.owned:
                 continue
-            partition = partitions[number]
             if 0 <= consumer.subscriptions.position(partition) < limit and cluster.poll(client, number, partition):
                 return True
         return False

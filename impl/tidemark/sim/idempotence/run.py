@@ -131,7 +131,10 @@ class ProducerRun(RunBase):
         if not self.cluster.connections[client][topic].wire:
             return False
         handle = self.cluster.handle
-        return any(handle(broker, client, topic) for broker in self._orders[word % self._brokers])
+        for broker in self._orders[word % self._brokers]:
+            if handle(broker, client, topic):
+                return True
+        return False
 
     def fail(self, word: int) -> bool:
         """A broker has too few replicas in sync."""
@@ -144,7 +147,10 @@ class ProducerRun(RunBase):
         if not self.cluster.connections[client][topic].wire:
             return False
         receive = self.cluster.receive
-        return any(receive(broker, client, topic) for broker in self._orders[word % self._brokers])
+        for broker in self._orders[word % self._brokers]:
+            if receive(broker, client, topic):
+                return True
+        return False
 
     def commit(self, word: int) -> bool:
         """The replicas have some more."""

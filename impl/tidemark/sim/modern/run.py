@@ -75,10 +75,12 @@ class ModernRun(AnyRun[ModernCluster]):
     def heartbeat(self, word: int) -> bool:
         """Some consumer's heartbeat moves on."""
         cluster = self.cluster
-        for step in range(self._clients):
-            client = (word + step) % self._clients
-            exchange = cluster.network.heartbeat[client]
+        consumers, exchanges = cluster.consumers, cluster.network.heartbeat
+        for client in self._orders[word % self._clients]:
+            exchange = exchanges[client]
             if exchange is None:
+                if consumers[client] is None:
+                    continue
                 if cluster.send_heartbeat(client, self._broker_for(client, word >> 8)):
                     return True
             elif exchange.response is not None:
@@ -90,8 +92,7 @@ class ModernRun(AnyRun[ModernCluster]):
     def reconcile(self, word: int) -> bool:
         """A rebalance listener begins, or returns."""
         cluster = self.cluster
-        for step in range(self._clients):
-            client = (word + step) % self._clients
+        for client in self._orders[word % self._clients]:
             if cluster.finish_reconciliation(client) or cluster.reconcile(client):
                 return True
         return False
@@ -118,8 +119,7 @@ class ModernRun(AnyRun[ModernCluster]):
     def repeat(self, word: int) -> bool:
         """A request will arrive twice."""
         cluster = self.cluster
-        for step in range(self._clients):
-            client = (word + step) % self._clients
+        for client in self._orders[word % self._clients]:
             if cluster.repeat_heartbeat(client) if word & 0x100 else cluster.repeat_commit_request(client):
                 return True
         return False
