@@ -103,10 +103,7 @@ class IdempotentProducer:
 
     def must_bump(self) -> bool:
         """Whether some partition waits for the next epoch."""
-        for one in self.partitions:  # asked at every turn: a loop is quicker than any()
-            if one.rewrite:
-                return True
-        return False
+        return any(one.rewrite for one in self.partitions)
 
     def may_bump(self) -> bool:
         """Whether nothing that would get a new sequence is in doubt."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from tidemark.cells import CapacityExceeded, Cells
+from tidemark.cells import CapacityExceeded
 from tidemark.client.consumer import Consumer
 from tidemark.client.membership import MemberState
 from tidemark.errors import Errors

@@ -1,8 +1,8 @@
 """Cells of any value, by a trace header's types: for recorders that bring keys and no layout of their own.
 
-A key mirrors its type: a number or a bool; an atom's name, as it is or as an Enum's value, or number; a set's mask over the sorted names; a record's
-fields in the order of their names; a function's values in the order of its domain; of a union the tag, then that tag's
-fields by name; of a sequence the tuple of its items. None stands for cells that are 0.
+A key mirrors its type: a number or a bool; an atom's name (or an Enum of that value, or its number); a set's mask over
+the sorted names; a record's fields in the order of their names; a function's values in the order of its domain; of a
+union the tag, then that tag's fields by name; of a sequence the tuple of its items. None stands for cells that are 0.
 """
 
 from __future__ import annotations

@@ -131,10 +131,7 @@ class ProducerRun(RunBase):
         if not self.cluster.connections[client][topic].wire:
             return False
         handle = self.cluster.handle
-        for broker in self._orders[word % self._brokers]:
-            if handle(broker, client, topic):
-                return True
-        return False
+        return any(handle(broker, client, topic) for broker in self._orders[word % self._brokers])
 
     def fail(self, word: int) -> bool:
         """A broker has too few replicas in sync."""
@@ -147,10 +144,7 @@ class ProducerRun(RunBase):
         if not self.cluster.connections[client][topic].wire:
             return False
         receive = self.cluster.receive
-        for broker in self._orders[word % self._brokers]:
-            if receive(broker, client, topic):
-                return True
-        return False
+        return any(receive(broker, client, topic) for broker in self._orders[word % self._brokers])
 
     def commit(self, word: int) -> bool:
         """The replicas have some more."""
