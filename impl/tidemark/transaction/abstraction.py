@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tidemark.cells import CapacityExceeded
 from tidemark.client.transactional_producer import TransactionalProducer
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest
@@ -152,7 +151,7 @@ class Abstraction:
 
     def unreplicated(self, records: Sequence[TransactionLogValue]) -> Key:
         """The records of a broker that are not committed."""
-        return _padded([self.metadata(one) for one in records], self.table.max_unreplicated, "uncommitted records")
+        return tuple([self.metadata(one) for one in records])
 
     # --- processes --------------------------------------------------------------------------------------------------
 
@@ -218,7 +217,7 @@ class Abstraction:
 
     def log(self, partition: TransactionalPartition) -> Key:
         """A partition's log."""
-        return _padded([_entry(one) for one in partition.log], self.table.max_log, "records in a log")
+        return tuple([_entry(one) for one in partition.log])
 
     def producers(self, partition: TransactionalPartition) -> Key:
         """What a leader knows of producers, by producer id."""
@@ -238,8 +237,7 @@ class Abstraction:
 
     def aborted(self, partition: TransactionalPartition) -> Key:
         """The aborted transactions of a partition."""
-        index = [(one.first_offset, one.last_offset, one.producer_id) for one in partition.transactions.aborted]
-        return _padded(index, self.table.max_log, "aborted transactions")
+        return tuple([(one.first_offset, one.last_offset, one.producer_id) for one in partition.transactions.aborted])
 
 
 def _mask(partitions: Iterable[int]) -> int:
@@ -263,13 +261,3 @@ def _entry(one: LogEntry) -> Key:
     if isinstance(one, ProduceRequest):
         return "data", one.producer_epoch, one.producer_id, one.sequence, one.payload
     return "marker", one.coordinator_epoch, one.producer_epoch, one.producer_id, _result(one.committed)
-
-
-_NOTHING = [(None,) * count for count in range(64)]
-
-
-def _padded(items: Sequence[Key], capacity: int, what: str) -> Key:
-    """How many, and each; None behind them."""
-    if len(items) > capacity:
-        raise CapacityExceeded(what)
-    return len(items), (*items, *_NOTHING[capacity - len(items)])
