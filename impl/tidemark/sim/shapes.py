@@ -92,7 +92,12 @@ def _encoder(what: Any) -> Encoder:
     if "record" in what:
         return _row_encoder([encoder(what["record"][name]) for name in sorted(what["record"])])
     if "function" in what:
-        return _row_encoder([encoder(what["function"])] * len(what["domain"]))
+        one = what["function"]
+        if one == "boolean" or "set" in one:
+            return tuple
+        if "int" in one:
+            return _numbers(*one["int"])
+        return _row_encoder([encoder(one)] * len(what["domain"]))
     if "sequence" in what:
         return _sequence_encoder(encoder(what["sequence"]), width_of(what["sequence"]), int(what["capacity"]))
     return _union_encoder(what)
@@ -103,6 +108,18 @@ def _number(low: int, high: int) -> Encoder:
         if not low <= key <= high:
             raise CapacityExceeded(f"{key} is not in {low}..{high}")
         return (key,)
+
+    return encode
+
+
+def _numbers(low: int, high: int) -> Encoder:
+    one = _number(low, high)
+
+    def encode(key: Any) -> Cells:
+        if min(key) < low or max(key) > high:
+            for number in key:
+                one(number)
+        return tuple(key)
 
     return encode
 

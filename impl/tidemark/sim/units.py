@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, Difference, difference, finished
 
-MOST_KNOWN = 100_000
-"""So many differences of a leaf are kept before they are forgotten."""
+MOST_KNOWN = 20_000
+"""So many differences of a leaf are kept before they are forgotten; more are slower to find than to make."""
 
 Key = Hashable
 """What cells depend on."""
@@ -48,10 +48,6 @@ class Leaf(dict[tuple[Any, Any], Difference]):
         found = self[keys] = difference(old, new, 0)
         return found
 
-    def difference(self, old: Any, new: Any) -> Difference:
-        """What leads from one key to another; places count from the first cell."""
-        return self[old, new]
-
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key."""
         return self.cells(key)
@@ -59,7 +55,7 @@ class Leaf(dict[tuple[Any, Any], Difference]):
 
 class Parts:
     """A row of kinds, each with the place of its first cell in the whole, in ascending order; a key is the tuple of
-    theirs, or None: they all are."""
+    theirs, or None: they all are. `parts[old, new]` is what leads from one key to another, as a leaf's."""
 
     __slots__ = ("_nothing", "_numbers", "parts", "width")
 
@@ -69,8 +65,8 @@ class Parts:
         self._numbers = range(len(self.parts))
         self._nothing = (None,) * len(self.parts)
 
-    def difference(self, old: Any, new: Any) -> Difference:
-        """As a leaf's."""
+    def __getitem__(self, keys: tuple[Any, Any]) -> Difference:
+        old, new = keys
         if old is None:
             old = self._nothing
         if new is None:
@@ -80,9 +76,7 @@ class Parts:
         count = behind = begin = 0
         for number in compress(self._numbers, map(ne, old, new)):
             place, kind = parts[number]
-            before, after = old[number], new[number]
-            # most kinds are leaves, and a call less counts here
-            changed, first, ending, end = kind[before, after] if type(kind) is Leaf else kind.difference(before, after)
+            changed, first, ending, end = kind[old[number], new[number]]
             if changed:
                 if count:
                     delta += VARINT[place + first - behind] + ending
@@ -111,18 +105,18 @@ class Items(Parts):
         super().__init__(1 + width * capacity, [(1 + width * number, item) for number in range(capacity)])
         self.capacity = capacity
 
-    def difference(self, old: Any, new: Any) -> Difference:
-        """As a leaf's."""
-        before, after = len(old or ()), len(new or ())
+    def __getitem__(self, keys: tuple[Any, Any]) -> Difference:
+        old, new = keys[0] or (), keys[1] or ()
+        before, after = len(old), len(new)
         if before == after:
-            return super().difference(old, new)
+            return Parts.__getitem__(self, (old, new))
         if before < after:
             if after > self.capacity:
                 raise CapacityExceeded(f"more than {self.capacity} in a sequence")
-            old = (*(old or ()), *self._nothing[before:after])
+            old += self._nothing[before:after]
         else:
-            new = (*(new or ()), *self._nothing[after:before])
-        count, first, ending, end = super().difference(old, new)
+            new += self._nothing[after:before]
+        count, first, ending, end = Parts.__getitem__(self, (old, new))
         if not count:
             return 1, 0, ZIGZAG[after], 1
         return count + 1, 0, ZIGZAG[after] + VARINT[first - 1] + ending, end
@@ -311,7 +305,7 @@ class UnitRecorder:
             before = kept[number]
             if key != before:
                 place, kind = of[number]
-                changed, first, ending, end = kind[before, key] if type(kind) is Leaf else kind.difference(before, key)
+                changed, first, ending, end = kind[before, key]
                 if changed:
                     delta += VARINT[place + first - behind] + ending
                     count += changed
