@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import io
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tidemark_conformance import paths
-from tidemark_conformance.check import clean, kept, matrix, protocols, session, shipping, zoo
+from tidemark_conformance.check import clean, kept, matrix, prepare, protocols, session, shipping, zoo
 from tidemark_conformance.check.generate import Generated
 from tidemark_conformance.check.matrix import Killed
 from tidemark_conformance.check.protocols import Composition, Protocol
@@ -240,6 +241,56 @@ def test_a_flag_or_a_row_that_survives_is_never_cached(tree: Path, monkeypatch: 
         made.asked.clear()
         verify()
         assert made.asked == EVERYTHING
+
+
+def test_checks_are_compiled_ahead_only_where_something_is_judged(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def compiling(needed: bool) -> contextlib.AbstractContextManager[None]:
+        asked.append(needed)
+        return contextlib.nullcontext()
+
+    Made(monkeypatch)
+    monkeypatch.setattr(prepare, "compiling", compiling)
+    arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False, no_cache=False)
+    command._compiling(arguments)
+    verify()
+    command._compiling(arguments)
+    replace("spec/zoo.toml", "count = 9", "count = 10")(tree)
+    command._compiling(arguments)
+    verify()
+    command._compiling(arguments)
+    command._compiling(argparse.Namespace(**{**vars(arguments), "no_cache": True}))
+    assert asked == [True, False, True, False, True]
+
+
+def test_compiling_ends_with_the_block(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its process has ended when the block has: by itself, or killed where the block failed."""
+    started: list[subprocess.Popen[bytes]] = []
+    real = subprocess.Popen
+
+    def popen(_command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        script = (
+            f"import time; time.sleep({0.2 if not started else 600}); open({str(tmp_path / 'done')!r}, 'a').close()"
+        )
+        started.append(real([sys.executable, "-c", script], **options))
+        return started[-1]
+
+    monkeypatch.setattr(prepare.subprocess, "Popen", popen)
+    with prepare.compiling(False):
+        pass
+    assert not started
+    with prepare.compiling(True):
+        pass
+    assert started[0].returncode == 0
+    assert (tmp_path / "done").is_file()
+    with pytest.raises(KeyError), prepare.compiling(True):
+        raise KeyError
+    assert started[1].returncode == -9
+
+
+def test_every_protocol_and_part_is_compiled_ahead(tree: Path) -> None:
+    assert [protocol.name for protocol in prepare.judged()] == ["pair", "pair"]
 
 
 def test_a_verdict_of_tlc_depends_on_the_code_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:

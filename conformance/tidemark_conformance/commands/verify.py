@@ -68,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
         with writable(args.json):
             args.json.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    lines, models = model_lines(args, console)
+    with _compiling(args):
+        lines, models = model_lines(args, console)
     lines += trace_lines(args, console, models)
     seconds = time.monotonic() - started
     console.print()
@@ -78,6 +79,24 @@ def run(args: argparse.Namespace) -> int:
     if args.record:
         document.write(found, str(PACKAGE.parent.parent / closing.RECORD))
     return 0 if all(line.ok for line in lines) else 1
+
+
+def _compiling(args: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """Compile the protocols' checks beside a block, unless every verdict on their traces is known."""
+    from tidemark_conformance.check import kept, prepare, protocols
+
+    known = protocols.protocols()
+    keys = [kept.of_run(one, _traces(args, one), STEPS, ORACLE, args.master) for one in known.values()]
+    keys += kept.of_rows(zoo.rows(), known, args.master).values()
+    for one in protocols.compositions().values():
+        keys.append(kept.of_composition(one, min(COMPOSED, args.traces), STEPS, ORACLE // 4, args.master))
+    return prepare.compiling(args.no_cache or any(kept.recall(key) is None for key in keys))
+
+
+def _traces(args: argparse.Namespace, protocol: Protocol) -> int:
+    """How many unflawed traces of a protocol are made."""
+    most: int = args.traces
+    return min(most, protocol.traces or most)
 
 
 def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closing.Line], list[verify.Outcome]]:
@@ -139,7 +158,7 @@ def _clean_line(
     from tidemark_conformance.check import clean, kept
 
     started = time.monotonic()
-    traces = min(args.traces, protocol.traces or args.traces)
+    traces = _traces(args, protocol)
     found, cached = kept.once(
         kept.of_run(protocol, traces, STEPS, ORACLE, args.master),
         lambda: clean.clean_run(spark(), protocol, traces, STEPS, ORACLE, progress, args.no_cache),
