@@ -1016,7 +1016,7 @@ ReceiveMarkerReply(b, p) ==
     LET reply  == marker[b][p]
         own    == Serving(b) /\ reply.coordinatorEpoch = epoch[b]
         fenced == reply.error \in {"INVALID_PRODUCER_EPOCH", "TRANSACTION_COORDINATOR_FENCED"}
-        ends   == IF own THEN fenced ELSE Has("CancelOwnEntry") => CancelOwnEntry(b, reply) IN
+        ends   == (~own \/ fenced) /\ (Has("CancelOwnEntry") => CancelOwnEntry(b, reply)) IN
     \* enabled when
     /\ reply.type = "reply"
     \* effect
