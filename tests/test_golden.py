@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tidemark_conformance.check import zoo
@@ -55,6 +56,36 @@ def test_a_property_that_stands_is_named() -> None:
     text, complaint = golden.rewritten(replace(row, property="LogMatching"), old)
     assert text == old
     assert complaint == "LogMatching does not fall without the rule; what falls: AckedOnLeader"
+
+
+@pytest.mark.parametrize(
+    ("which", "amiss", "said"),
+    [
+        ("", {}, ""),
+        ("refused", {"damage": "cut"}, "its trace cannot be judged: cut"),
+        ("clean", {"damage": "cut"}, "its trace cannot be judged: cut"),
+        ("refused", {"refused": None}, "every step of the flawed run is one of the right specification"),
+        ("conforming", {"refused": (2, "Append b1")}, "step 2, Append b1 is no step without the rule either"),
+        ("conforming", {"fallen": {}}, "AckedOnLeader does not fall without the rule; what falls: nothing"),
+        ("clean", {"refused": (2, "Append b1")}, "with all rules in force step 2, Append b1 is not a step"),
+        (
+            "clean",
+            {"fallen": {"StrongIsr": (4, "Crash b1"), "LogMatching": (2, "Append b1")}},
+            "with all rules in force LogMatching falls: step 2, Append b1",
+        ),
+    ],
+)
+def test_whatever_is_amiss_is_named(which: str, amiss: dict[str, Any], said: str) -> None:
+    row, _ = scenario("acks-1")
+    whole = golden.Verdict("", None, {}, 4)
+    verdicts = {
+        "refused": replace(whole, refused=(3, "CompleteProduce b1")),
+        "conforming": replace(whole, fallen={"AckedOnLeader": (4, "Crash b1")}),
+        "clean": whole,
+    }
+    if which:
+        verdicts[which] = replace(verdicts[which], **amiss)
+    assert golden._complaint(row, **verdicts) == said
 
 
 def test_an_expectation_that_does_not_hold_is_named() -> None:
