@@ -83,6 +83,11 @@ def test_verdicts_coverage_cache_and_what_makes_it_stale(folder: Path, capsys: p
     code, document = check(folder)
     assert (code, document["models"][0]["cached"]) == (1, True)
     assert document["models"][0]["problems"] == ["210 distinct states, expected 209"]
+    write(folder, {**HOLDS, "depth": 14}, {**FALLS, "depth": 2})
+    code, document = check(folder)
+    assert (code, [model["cached"] for model in document["models"]]) == (1, [True, True])
+    problems = [model["problems"] for model in document["models"]]
+    assert problems == [["depth 15, expected 14"], ["depth 3, expected 2"]]
 
     # A comment in the module is another module.
     write(folder, HOLDS, FALLS)

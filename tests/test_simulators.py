@@ -24,7 +24,7 @@ from tidemark_conformance.check.clean import flaw_actions
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
-from tidemark_conformance.tla.kernels.stream import Record, records
+from tidemark_conformance.tla.kernels.stream import End, Record, records
 
 each = pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
 
@@ -67,6 +67,36 @@ def test_what_is_healed_comes_to_rest_and_loses_nothing(one: Simulated) -> None:
     assert one.healed < healed < one.rests
 
 
+@each
+def test_what_does_not_come_to_rest_is_said_so(one: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulator believes its healing, whatever it says."""
+    if hasattr(one.run, "heal"):
+        monkeypatch.setattr(one.run, "heal", lambda _: False)
+    else:
+        monkeypatch.setattr(f"{one.run.__module__}.heal", lambda *_: False)
+    results = [one.package.simulate(seed, table=one.header) for seed in range(20)]
+    assert any(result.healed for result in results)
+    assert not any(result.converged for result in results)
+
+
+@each
+def test_a_trace_that_is_cut_at_a_capacity_is_not_at_rest(one: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: Any) -> bool:
+        raise CapacityExceeded("the log")
+
+    if hasattr(one.run, "heal"):
+        monkeypatch.setattr(one.run, "heal", exhausted)
+    else:
+        monkeypatch.setattr(f"{one.run.__module__}.heal", exhausted)
+    cut = [result for result in (one.package.simulate(seed, table=one.header) for seed in range(20)) if result.capacity]
+    assert cut
+    for result in cut:
+        assert not (result.healed or result.converged or result.lost)
+        *_, end = records(result.stream, one.cells, one.parameters)
+        assert isinstance(end, End)
+        assert (end.capacity, end.quiescent) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("one", "lost"),
     [pytest.param(one, lost, id=f"{one.protocol}-{min(lost.without)}") for one in SIMULATED for lost in one.lost],
@@ -87,6 +117,24 @@ def test_every_action_is_taken(one: Simulated) -> None:
             if isinstance(record, Record) and record.action >= 0 and record.kind == 0:
                 taken[names[record.action]] += 1
     assert sorted(set(names) - set(taken)) == sorted(flaw_actions(one.specification))
+
+
+@each
+def test_every_step_happens_at_a_node_that_takes_part(one: Simulated) -> None:
+    """At one that the action's parameters name; at one that none names (the controller); or nowhere. All are seen."""
+    nodes, actions = one.header["nodes"], one.header["actions"]
+    domains = [[domain for domain in action["params"].values() if isinstance(domain[0], str)] for action in actions]
+    apart = set(nodes) - {name for of_action in domains for domain in of_action for name in domain}
+    seen: set[str] = set()
+    simulator = one.make(one.header)
+    for seed in range(60):
+        for record in records(simulator.run(seed).stream, one.cells, one.parameters):
+            if isinstance(record, Record) and record.action >= 0 and record.node:
+                node = nodes[record.node - 1]
+                params = zip(actions[record.action]["params"].values(), record.params, strict=True)
+                assert node in apart or node in [domain[place] for domain, place in params], actions[record.action]
+                seen.add(node)
+    assert seen == set(nodes)
 
 
 @each
