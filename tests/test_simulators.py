@@ -91,7 +91,7 @@ def test_a_trace_that_is_cut_at_a_capacity_is_not_at_rest(one: Simulated, monkey
     cut = [result for result in (one.package.simulate(seed, table=one.header) for seed in range(20)) if result.capacity]
     assert cut
     for result in cut:
-        assert not (result.healed or result.converged or result.lost)
+        assert (result.healed, result.converged, result.lost) == (False, False, 0)
         *_, end = records(result.stream, one.cells, one.parameters)
         assert isinstance(end, End)
         assert (end.capacity, end.quiescent) == (True, False)
@@ -105,6 +105,24 @@ def test_a_client_notices_what_is_lost_without_a_rule(one: Simulated, lost: Lost
     rules = one.adapter.rules_without(lost.without)
     runs = (one.package.simulate(n, table=one.header, profile=lost.profile, rules=rules) for n in range(lost.seeds))
     assert any(result.lost for result in runs)
+
+
+@pytest.mark.parametrize("one", [one for one in SIMULATED if not one.lost], ids=lambda one: one.protocol)
+def test_a_client_compares_what_it_was_told_with_what_it_finds(one: Simulated) -> None:
+    """Where no rule's absence alone loses what was acknowledged: the groups' commits."""
+    simulator = one.make(one.header)
+    told = 0
+    for seed in range(40):
+        run = one.run(simulator, seed)
+        if not run.run().healed:
+            continue
+        safe, since = run.cluster.commits.safe, run.cluster.commits.since
+        for partition, offset in list(safe.items()):
+            safe[partition] = 1_000
+            assert run.lost() == (offset not in since.get(partition, ())), seed
+            safe[partition] = offset
+            told += 1
+    assert told > 20
 
 
 @each
