@@ -36,4 +36,40 @@ Bounds ==
     /\ "decide" \in Follow \/ \A b \in Brokers : LogEnd(b).state \in Undecided
     /\ "produce" \in Follow \/ \A x \in Clients \X Partitions : produce[x[1]][x[2]].type = "idle"
     /\ "wait" \in Follow \/ \A p \in Partitions : highWatermark[p] = Len(log[p]) \/ Way <= 1
+-----------------------------------------------------------------------------
+(* The next transaction is open, and a copy of the last one's marker is still to come. *)
+
+OfOne(x) == [b \in Brokers |-> x]
+ToOne(x) == [b \in Brokers |-> [p \in Partitions |-> x]]
+
+OpenMetadata == [state |-> "Ongoing", pid |-> 1, previousPid |-> 1, nextPid |-> 0, epoch |-> 1, lastEpoch |-> 0,
+                 partitions |-> Partitions]
+RepeatedInit ==
+    /\ office \in [broker : Brokers, epoch : {1}]
+    /\ stored = OpenMetadata
+    /\ unreplicated = OfOne(<<>>)
+    /\ epoch = OfOne(1)
+    /\ metadata = OfOne(OpenMetadata)
+    /\ pending = OfOne("none")
+    /\ sending = OfOne(0)
+    /\ issued = 1
+    /\ begun = 2
+    /\ client = [c \in Clients |-> [state |-> "IN_TRANSACTION", pid |-> 1, epoch |-> 1, transaction |-> 2,
+                                   partitions |-> Partitions, next |-> [p \in Partitions |-> 1], bump |-> FALSE]]
+    /\ rpc = [c \in Clients |-> Idle]
+    /\ lateRpc = [c \in Clients |-> Idle]
+    /\ produce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+    /\ lateProduce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+    /\ marker = ToOne(Idle)
+    /\ lateMarker = ToOne([type |-> "marker", pid |-> 1, epoch |-> 1, result |-> "COMMIT", coordinatorEpoch |-> 1])
+    /\ log = [p \in Partitions |->
+                <<[type |-> "data", pid |-> 1, epoch |-> 0, sequence |-> 0, transaction |-> 1],
+                  [type |-> "marker", pid |-> 1, epoch |-> 1, result |-> "COMMIT", coordinatorEpoch |-> 1],
+                  [type |-> "data", pid |-> 1, epoch |-> 1, sequence |-> 0, transaction |-> 2]>>]
+    /\ highWatermark = [p \in Partitions |-> 3]
+    /\ lastStableOffset = [p \in Partitions |-> 2]
+    /\ entry = [p \in Partitions |-> [pid \in Pids |->
+                IF pid = 1 THEN [epoch |-> 1, sequence |-> 0, coordinatorEpoch |-> 1, first |-> 2, guard |-> -1] ELSE NoEntry]]
+    /\ abortedIndex = [p \in Partitions |-> <<>>]
+    /\ told = [k \in Transactions |-> IF k = 1 THEN "COMMIT" ELSE "none"]
 =============================================================================
