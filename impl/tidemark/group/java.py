@@ -7,6 +7,7 @@ sorts before U+E000 to U+FFFF, unlike in Python, which sees code points.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 INT_MIN = -(2**31)
 
@@ -25,6 +26,7 @@ def hash_code(text: str) -> int:
     return result - 2**32 if result >= 2**31 else result
 
 
+@lru_cache(maxsize=4096)
 def string_order(text: str) -> bytes:
     """A sort key that sorts strings as String.compareTo does."""
     return _utf16(text)

@@ -48,11 +48,12 @@ class Exchange(Protocol):
 class Abstraction:
     """The abstraction function of one run."""
 
-    __slots__ = ("_pids", "table")
+    __slots__ = ("_nothing", "_pids", "table")
 
     def __init__(self, table: Table) -> None:
         self.table = table
         self._pids = range(1, table.max_pid + 1)
+        self._nothing = (None,) * table.max_in_flight
 
     def log(self, partition: Partition) -> Key:
         """The batches of a log."""
@@ -67,10 +68,13 @@ class Abstraction:
         return producer.epoch, producer.producer_id
 
     def sender(self, producer: IdempotentProducer, topic: int) -> Key:
-        """The sequences of a partition."""
+        """The sequences of a partition: how many batches are in flight, each of them or None, and the rest."""
         one = producer.partitions[topic]
+        in_flight = one.in_flight
         return (
-            tuple([(batch.in_doubt, batch.epoch, batch.number, batch.sent, batch.sequence) for batch in one.in_flight]),
+            len(in_flight),
+            *[(batch.in_doubt, batch.epoch, batch.number, batch.sent, batch.sequence) for batch in in_flight],
+            *self._nothing[len(in_flight) :],
             (one.created, one.epoch, one.last_acked, one.next_sequence, one.rewrite, one.unresolved),
         )
 

@@ -109,6 +109,12 @@ class Layout:
         epoch, pid = key
         return self._epoch(epoch), pid
 
+    def in_flight(self, key: Key) -> Cells:
+        """How many batches are in flight."""
+        if key > self.table.max_in_flight:
+            raise CapacityExceeded("batches in flight")
+        return (key,)
+
     def sender_batch(self, key: Key) -> Cells:
         """A batch in flight."""
         if key is None:

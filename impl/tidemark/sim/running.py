@@ -7,6 +7,7 @@ One seed decides all. Every step draws one random word and slices it: what to tr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import repeat
 from random import Random
 from typing import Any, ClassVar, Protocol
 
@@ -109,10 +110,9 @@ class RunBase:
     def _chaos(self, steps: int) -> None:
         events, bits, recorder, cluster = self._shared.events(self), self._bits, self.recorder, self.cluster
         tick_ms = self.TICK_MS
-        for _ in range(40 * steps):
+        for word in map(bits, repeat(WORD, 40 * steps)):
             if recorder.records > steps:
                 break
-            word = bits(WORD)
             if tick_ms:
                 cluster.now += tick_ms * (1 + (word >> 40 & 7))
             events[word & 255](self, word >> 8)

@@ -8,7 +8,7 @@ whose members all subscribe to the same topics this order makes no difference to
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from math import lcm
 
 from tidemark.errors import BrokenInvariant
 from tidemark.group.assignors.balance import balance
@@ -44,8 +44,12 @@ def assign_uniform(
         if one.partition < counts.get(one.topic, 0) and member in subscribers.get(one.topic, ())
     }
 
-    def fullest_first(topic: str) -> tuple[Fraction, int]:
-        return (-Fraction(counts[topic], len(subscribers[topic])), len(subscribers[topic]))
+    scale = lcm(*map(len, subscribers.values()))
+
+    def fullest_first(topic: str) -> tuple[int, int]:
+        """Partitions per subscriber, brought to one denominator."""
+        members = len(subscribers[topic])
+        return (-counts[topic] * (scale // members), members)
 
     topics = {member: subscription.topics for member, subscription in subscriptions.items()}
     order = sorted(subscribers, key=fullest_first)

@@ -62,6 +62,8 @@ class ModernGroupConfig:
 class HeartbeatVerdict(Enum):
     """What becomes of a ConsumerGroupHeartbeat; the values are the handlers' names."""
 
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
+
     REJECT = "reject_heartbeat"
     HEARTBEAT = "handle_heartbeat"
     ASSIGN = "assign_on_heartbeat"

@@ -7,7 +7,6 @@ the group's epoch and target assignment if they have to change, and one step of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tidemark.errors import BrokenInvariant
 from tidemark.group.assignors import SERVER
@@ -72,7 +71,7 @@ class Heartbeats:
                 member_id, MemberMetadata(request.instance_id, frozenset(), request.rebalance_timeout_ms)
             )
         if known.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
-            return replace(known, current=_fresh(known.current))
+            return ConsumerGroupMember(known.member_id, known.metadata, _fresh(known.current))
         return known
 
     def _heard(self, found: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember:
@@ -179,7 +178,7 @@ class Heartbeats:
 
 def _fresh(current: CurrentAssignment) -> CurrentAssignment:
     """What a static member takes over from itself or from its predecessor: it is in no epoch yet."""
-    return replace(current, member_epoch=JOIN_GROUP_MEMBER_EPOCH, previous_member_epoch=JOIN_GROUP_MEMBER_EPOCH)
+    return current._replace(member_epoch=JOIN_GROUP_MEMBER_EPOCH, previous_member_epoch=JOIN_GROUP_MEMBER_EPOCH)
 
 
 def subscribed(members: Members, image: Mapping[str, int]) -> dict[str, int]:
@@ -216,7 +215,7 @@ def left(member: ConsumerGroupMember) -> CurrentMemberAssignmentRecord:
     if member.instance_id is None:
         raise BrokenInvariant(f"{member.member_id} is no static member and cannot leave for a while")
     kept = dict.fromkeys(member.current.assigned, 0)
-    current = replace(
-        member.current, member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH, assigned=kept, pending_revocation=NO_EPOCHS
+    current = member.current._replace(
+        member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH, assigned=kept, pending_revocation=NO_EPOCHS
     )
     return CurrentMemberAssignmentRecord(member.member_id, current)

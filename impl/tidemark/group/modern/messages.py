@@ -8,6 +8,7 @@ epoch.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from tidemark.errors import Errors
 from tidemark.group.modern.states import MemberState
@@ -62,8 +63,7 @@ class ConsumerGroupHeartbeatResponse:
 # Records. The topic is compacted: the last record of a key counts, and one without a value removes the key.
 
 
-@value
-class MemberMetadata:
+class MemberMetadata(NamedTuple):
     """What a member has said of itself; the time is in milliseconds."""
 
     instance_id: str | None
@@ -108,8 +108,7 @@ class TargetAssignmentMemberRecord:
     partitions: Partitions | None
 
 
-@value
-class CurrentAssignment:
+class CurrentAssignment(NamedTuple):
     """How far a member has come towards its target: its epochs, what it may read, what it was told to give up."""
 
     member_epoch: int

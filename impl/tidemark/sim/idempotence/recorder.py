@@ -44,8 +44,8 @@ def kinds(layout: Layout) -> dict[str, Kind]:
     table = layout.table
     number = Leaf(lambda key: (key,))
     entry, width = Leaf(layout.entry), 2 + 2 * table.window
-    flight = Items(layout.BATCH, table.max_in_flight, Leaf(layout.sender_batch))
-    tail = 1 + layout.BATCH * table.max_in_flight
+    batch, tail = Leaf(layout.sender_batch), 1 + layout.BATCH * table.max_in_flight
+    batches = [(1 + layout.BATCH * place, batch) for place in range(table.max_in_flight)]
     return {
         "leader": number,
         "log": Items(layout.RECORD, table.max_log, Leaf(layout.record)),
@@ -53,7 +53,7 @@ def kinds(layout: Layout) -> dict[str, Kind]:
         "entry": Parts(width * table.max_pid, [(width * place, entry) for place in range(table.max_pid)]),
         "issued": Leaf(layout.issued),
         "producer": Leaf(layout.producer),
-        "sender": Parts(tail + 6, [(0, flight), (tail, Leaf(layout.sender_tail))]),
+        "sender": Parts(tail + 6, [(0, Leaf(layout.in_flight)), *batches, (tail, Leaf(layout.sender_tail))]),
         "wire": Items(layout.ITEM, table.max_wire, Leaf(layout.wire_item)),
         "late": Items(layout.REQUEST, table.max_late, Leaf(layout.late_request)),
     }
