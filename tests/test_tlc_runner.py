@@ -11,7 +11,7 @@ import pytest
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.values import Fn, ModelValue
-from tidemark_conformance.tlc import messages, modules, runner, toolchain
+from tidemark_conformance.tlc import classes, messages, modules, runner, toolchain
 
 LIGHTS = r"""---- MODULE Lights ----
 EXTENDS Naturals
@@ -230,3 +230,25 @@ def test_rooms_are_private_and_removed() -> None:
     with pytest.raises(RuntimeError), toolchain.room() as three:
         raise RuntimeError
     assert not three.exists()
+
+
+def test_an_archive_of_classes_is_made_once_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With it, without it, and with one that is damaged beyond use: TLC says the same."""
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
+    jar = toolchain.find_jar()
+    archive = toolchain.class_archive(jar)
+    sample = {"given": {"Sample": classes.SAMPLE}}
+    plain = runner.run(Path("Sample.tla"), classes.CONFIG, runner.Options(brief=True), **sample)  # type: ignore[arg-type]
+    assert (plain.verdict, plain.property, plain.depth) == ("violates", "Low", 4)
+    assert not any("SharedArchiveFile" in word for word in toolchain.java_command(tmp_path, "Main", jar=jar))
+    assert classes.make(jar)
+    written = archive.stat().st_mtime_ns
+    assert classes.make(jar)
+    assert archive.stat().st_mtime_ns == written
+    assert f"-XX:SharedArchiveFile={archive}" in toolchain.java_command(tmp_path, "Main", jar=jar)
+    shared = runner.run(Path("Sample.tla"), classes.CONFIG, runner.Options(brief=True), **sample)  # type: ignore[arg-type]
+    assert shared.trace == plain.trace
+    archive.chmod(0o600)
+    archive.write_bytes(b"no archive")
+    damaged = runner.run(Path("Sample.tla"), classes.CONFIG, runner.Options(brief=True), **sample)  # type: ignore[arg-type]
+    assert damaged.trace == plain.trace

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 SEEDS_PER_TASK = 250
 """Traces simulated and judged together."""
+PARTS = 16
+"""Spark's tasks at least (if there is as much to do): each unpickles all specifications, some tenths of a second, and
+has the tasks of rows that stand together, so that a row's judges are made once. More would balance no better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +104,12 @@ def kill(
         judge_for(with_rules_off(specification, frozenset()))  # compile once, here; the workers find it in the cache
     packages = [name for row in rows for name in protocols[row.protocol].packages()]
     work = partition_work(session, kill_partition, Job(tasks, specifications), packages)
-    frame = session.range(0, len(tasks), 1, len(tasks)).mapInArrow(work, "found binary")
+    parts = min(len(tasks), max(PARTS, 2 * session.sparkContext.defaultParallelism))
+    frame = session.range(0, len(tasks), 1, parts).mapInArrow(work, "found binary")
     with readable_errors("the kill matrix"):
         collected = run_with_progress(session, frame.collect, progress or Silent())
-    parts = [pickle.loads(row.found) for row in collected]
-    return [merge(row, [part for part in parts if part.row.id == row.id]) for row in rows]
+    found = [pickle.loads(row.found) for row in collected]
+    return [merge(row, [one for one in found if one.row.id == row.id]) for row in rows]
 
 
 def kill_partition(job: Job) -> Partition:

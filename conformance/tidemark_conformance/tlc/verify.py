@@ -21,11 +21,13 @@ from typing import Any
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg as cfg_files
-from tidemark_conformance.tlc import config, modules, probes, runner, toolchain
+from tidemark_conformance.tlc import classes, config, modules, probes, runner, toolchain
 from tidemark_conformance.tlc.manifest import Manifest, Model
 from tidemark_conformance.tlc.values import parse_state, to_tla
 
 CACHE_FORMAT = 2
+MANY = 20
+"""So many runs are worth an archive of TLC's classes."""
 BRIEF_STATES, BRIEF_LIVENESS = 40_000, 5_000
 """A model with fewer distinct states is done before the optimising compiler of the JVM would pay off. Measured: that is
 about even at 15 s of CPU."""
@@ -136,6 +138,8 @@ def verify(
             tell("done", job.model, known)
         else:
             waiting.append(job)
+    if len(waiting) >= MANY:
+        classes.make(toolchain.find_jar(jar))
     waiting.sort(key=lambda job: -(job.model.distinct or 0))
     _run_all(waiting, slots, outcomes, tell)
     return [outcomes[job.model.name] for job in jobs]
