@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -249,3 +250,8 @@ def test_the_manifest_of_the_tree_is_sound() -> None:
     for model in found.models:
         if model.covers:
             assert probes.rules_of(model.module)
+
+
+def test_a_group_of_which_no_action_is_known_is_not_covered() -> None:
+    nothing: Any = SimpleNamespace(taken={}, sides={}, model=SimpleNamespace(tier="check"))
+    assert verify._unreached([nothing], {}) == ["TLC reported no action"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 from tidemark_conformance.check.matrix import Killed
-from tidemark_conformance.check.zoo import Row, Simulation
+from tidemark_conformance.check.zoo import Row, Simulation, rows
 from tidemark_conformance.commands.verify import rarity
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.matrix import Matrix, render
 
 
@@ -46,3 +49,13 @@ def test_a_row_that_survives() -> None:
         "7 LOST-1 is not as expected: its model MCLost is not in the manifest; no trace shows it"
     ]
     assert _shown(_row("MCLost", "", ""), 4) == ["7 LOST-1 is not as expected: its model MCLost is not in the manifest"]
+
+
+def test_two_rows_of_one_id_are_refused(tmp_path: Path) -> None:
+    row = '[[row]]\nid = "LOST-1"\nnumber = {}\nrules = ["KeepIt"]\nproperty = "Kept"\n'
+    file = tmp_path / "zoo.toml"
+    file.write_text(row.format(1) + row.format(2))
+    with pytest.raises(Unusable, match="has two rows LOST-1; give each an id of its own"):
+        rows(file)
+    file.write_text(row.format(2) + row.format(1).replace("LOST-1", "LOST-2"))
+    assert [one.number for one in rows(file)] == [1, 2]
