@@ -125,7 +125,40 @@ def test_sets_numbers_and_truth_values_are_said_by_name(group: dict[str, Any]) -
     assert "instead" not in shown.transcript
 
 
-def test_time_goes_on_without_events(group: dict[str, Any]) -> None:
+WAITS = """
+begin partitions={p1}
+StartConsumer c1
+SendHeartbeat c1 b1
+AssignOnHeartbeat b1 c1
+CommitEntry b1
+ReceiveHeartbeat c1
+AddPartition p2
+wait MILLISECONDS
+SendHeartbeat c1 b1
+HandleHeartbeat b1 c1
+"""
+
+
+def test_time_goes_by_where_a_text_says_so() -> None:
+    """A coordinator of KIP-848 looks for new partitions every few seconds."""
+    soon, late = (
+        run_script(STAGES["consumer-group"], header_of("consumer-group"), WAITS.replace("MILLISECONDS", milliseconds))
+        for milliseconds in ("0", "10000")
+    )
+    assert "instead" not in soon.transcript
+    assert "HandleHeartbeat b1 c1   (instead: AssignOnHeartbeat b1 c1)" in late.transcript
+
+
+def test_a_wait_says_how_long_and_needs_a_clock(group: dict[str, Any]) -> None:
     with pytest.raises(ScenarioError, match="line 1: 'wait' lacks something"):
         run_script(STAGE, group, "wait")
-    assert run_script(STAGE, group, "wait 5000\nStartConsumer c1 eager").impossible == 0
+    with pytest.raises(ScenarioError, match="line 1: there is no action wait"):
+        run_script(STAGES["offsets"], header_of("offsets"), "wait 1000")
+
+
+def test_a_rule_that_refuses_is_told_from_what_cannot_be() -> None:
+    header = header_of("idempotence")
+    text = "GetProducerId c1\nSendBatch c1 p1 b1\nAppendBatch b1 c1 p1\nExpireProducer p1 pid=1\nBumpEpoch c1"
+    shown = run_script(STAGES["idempotence"], header, text).transcript
+    assert "ExpireProducer p1 pid=1   (a rule says no)" in shown
+    assert "BumpEpoch c1   (not possible)" in shown

@@ -174,12 +174,13 @@ class Stage:
     `begin(header, rules, options)`: a cluster before its first event; `rules` None: all in force. It raises KeyError
     for an option or a name that there is not. `events`: action -> what makes it happen: it gets the cluster and those
     parameters that it names, and says whether something happened. Strings are given by their place in the sorted
-    domain, sets as frozensets. `event_ms`: so long each event takes (0: the cluster has no clock of its own).
+    domain, sets as frozensets. `clock`: the cluster has one, `now` in milliseconds, which is no variable of the
+    specification.
     """
 
     begin: Callable[[Mapping[str, Any], Any, Mapping[str, str]], Performance]
     events: Mapping[str, Callable[..., bool]]
-    event_ms: int = 0
+    clock: bool = False
 
 
 class ActionScript(Script):
@@ -208,7 +209,7 @@ class ActionScript(Script):
             if self.shown:
                 raise ScenarioError(f"line {number}: how it begins is said before the first event")
             self._begin(dict(word.split("=", 1) for word in words if "=" in word))
-        elif verb == "wait" and self._stage.event_ms:
+        elif verb == "wait" and self._stage.clock:
             self.cluster.now += int(words[0])
         elif verb in self._stage.events:
             self._act(number, said, verb, words)
@@ -220,8 +221,6 @@ class ActionScript(Script):
         given = self._given(number, said, action, words)
         asked = list(inspect.signature(happens).parameters)[1:]
         heard.happened, heard.refused = None, False
-        if self._stage.event_ms:
-            self.cluster.now += self._stage.event_ms
         happens(self.cluster, **{formal: given[formal] for formal in asked})
         note = self._note(said, action, given)
         if note and not self.right:

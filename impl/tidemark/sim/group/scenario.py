@@ -87,7 +87,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
 """What makes each action happen."""
 
 
-STAGE = Stage(begin, EVENTS, staging.EVENT_MS)
+STAGE = Stage(begin, EVENTS, clock=True)
 
 
 def _consumer(consumer: Consumer | None, numbers: Numbers) -> str:

@@ -15,9 +15,6 @@ from tidemark.group.partitions import TopicPartition
 from tidemark.group.purgatory import Timer, TimerKind
 from tidemark.sim.group.network import Broker
 
-EVENT_MS = 100
-"""So long every event takes."""
-
 Group = Any
 """A cluster of a group of either kind: GroupEvents, with what each of them adds."""
 
