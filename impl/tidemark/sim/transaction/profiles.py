@@ -66,12 +66,20 @@ LATE = TransactionProfile(
 )
 """Batches and markers arrive late, or twice."""
 
-RESENT = TransactionProfile(
-    "resent",
-    {**CALM, "client": 80, "disconnect": 22, "late_rpc": 3},
+STRAGGLERS = TransactionProfile(
+    "stragglers",
+    {**CALM, "client": 80, "resend_end": 40, "give_up": 5, "disconnect": 3, "late_rpc": 3, "late_batch": 3},
     rivals=1,
 )
-"""Requests to coordinators are sent again, and the first ones arrive late."""
+"""What processes have given up on arrives when they are in their next transaction."""
+
+LOST = TransactionProfile(
+    "lost",
+    {**CALM, "client": 80, "marker": 90, "log": 24, "elect": 12, "resign": 8, "time_out": 6},
+    stale=4,
+    rivals=1,
+)
+"""The coordinators' log is slow, and a new coordinator often lacks what the last one has appended."""
 
 TAKEOVERS = TransactionProfile(
     "takeovers",
@@ -92,12 +100,13 @@ PROFILES = {
         CHAOS,
         FAIL_OVERS,
         LATE,
-        RESENT,
+        STRAGGLERS,
+        LOST,
         TAKEOVERS,
         DEPOSED,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
 }
 
-MIXES = {"mixed": ("chaos", "late", "fail-overs", "takeovers", "deposed", "resent")}
+MIXES = {"mixed": ("chaos", "late", "fail-overs", "takeovers", "deposed", "stragglers", "chaos", "lost")}
 """Profiles that take others in turns, seed by seed."""

@@ -14,6 +14,7 @@ from tidemark.sim.transaction.profiles import MIXES, PROFILES, TransactionProfil
 from tidemark.sim.transaction.reader import lost
 from tidemark.sim.transaction.recorder import TransactionPlan, TransactionRecorder
 from tidemark.transaction.abstraction import Abstraction, Table
+from tidemark.transaction.messages import EndTxnRequest
 from tidemark.transaction.rules import Rules
 
 ROOM = 3
@@ -102,7 +103,7 @@ class TransactionRun(RunBase):
         """A process does the next thing that its application wants."""
         client, table = self._client(word), self.table
         cluster, broker = self.cluster, self._coordinator_for(word >> 8)
-        producer, topic = cluster.clients[client], self._topic(word >> 24)
+        producer, topic = cluster.clients[client], (word >> 24) % self._topics
         state = producer.state
         if state is ProducerState.UNINITIALIZED:
             rival = client != self._busy and not word >> 24 & 255 < self.profile.rivals
@@ -194,6 +195,13 @@ class TransactionRun(RunBase):
     def disconnect(self, word: int) -> bool:
         """A request to a coordinator, or the reply, is lost."""
         return self.cluster.disconnect_rpc(self._client(word), bool(word >> 8 & 3))
+
+    def resend_end(self, word: int) -> bool:
+        """A process waits no more for the answer to its EndTxn, which may still arrive, and will send it again."""
+        client = self._client(word)
+        exchange = self.cluster.rpc[client]
+        ends = exchange is not None and exchange.under_way and isinstance(exchange.request, EndTxnRequest)
+        return ends and self.cluster.disconnect_rpc(client, True)
 
     def give_up(self, word: int) -> bool:
         """A batch's time is over."""
