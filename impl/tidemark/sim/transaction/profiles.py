@@ -10,7 +10,8 @@ class TransactionProfile:
     """`weights`: kind of event -> weight. Chances are of 256.
 
     `heals`: how many of 256 traces are healed at their end; `stale`: how often another broker is taken for the
-    coordinator; `rivals`: how often the process that has nothing to do takes the transactional id over.
+    coordinator; `rivals`: how often the process that has nothing to do takes the transactional id over; `ends`: how
+    often a process that may go on in its transaction ends it; `commits`: how many of 64 that it ends it commits.
     """
 
     name: str
@@ -18,6 +19,8 @@ class TransactionProfile:
     heals: int = 128
     stale: int = 12
     rivals: int = 4
+    ends: int = 64
+    commits: int = 48
 
 
 CALM = {"client": 60, "rpc": 60, "batch": 70, "log": 60, "marker": 60, "replicate": 50}
@@ -68,16 +71,29 @@ LATE = TransactionProfile(
 
 STRAGGLERS = TransactionProfile(
     "stragglers",
-    {**CALM, "client": 80, "resend_end": 40, "give_up": 5, "disconnect": 3, "late_rpc": 3, "late_batch": 3},
+    {**CALM, "client": 90, "give_up": 6, "straggle": 90, "late_batch": 1},
+    stale=0,
     rivals=1,
+    ends=28,
+    commits=32,
 )
-"""What processes have given up on arrives when they are in their next transaction."""
+RESENT = TransactionProfile(
+    "resent",
+    {**CALM, "client": 90, "resend_end": 90, "straggle": 120},
+    heals=48,
+    stale=0,
+    rivals=0,
+    ends=24,
+    commits=32,
+)
+"""What processes have given up on arrives when they are in their next transaction: batches, and requests to end it."""
 
 LOST = TransactionProfile(
     "lost",
-    {**CALM, "client": 80, "marker": 90, "log": 24, "elect": 12, "resign": 8, "time_out": 6},
-    stale=4,
-    rivals=1,
+    {**CALM, "client": 90, "marker": 110, "log": 20, "elect": 14, "resign": 10, "time_out": 12},
+    stale=0,
+    rivals=0,
+    ends=24,
 )
 """The coordinators' log is slow, and a new coordinator often lacks what the last one has appended."""
 
@@ -101,6 +117,7 @@ PROFILES = {
         FAIL_OVERS,
         LATE,
         STRAGGLERS,
+        RESENT,
         LOST,
         TAKEOVERS,
         DEPOSED,
@@ -108,5 +125,5 @@ PROFILES = {
     )
 }
 
-MIXES = {"mixed": ("chaos", "late", "fail-overs", "takeovers", "deposed", "stragglers", "chaos", "lost")}
+MIXES = {"mixed": ("chaos", "late", "fail-overs", "takeovers", "deposed", "stragglers", "chaos", "lost", "resent")}
 """Profiles that take others in turns, seed by seed."""

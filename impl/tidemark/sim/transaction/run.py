@@ -103,7 +103,7 @@ class TransactionRun(RunBase):
         """A process does the next thing that its application wants."""
         client, table = self._client(word), self.table
         cluster, broker = self.cluster, self._coordinator_for(word >> 8)
-        producer, topic = cluster.clients[client], (word >> 24) % self._topics
+        producer, topic = cluster.clients[client], (word >> 32) % self._topics
         state = producer.state
         if state is ProducerState.UNINITIALIZED:
             rival = client != self._busy and not word >> 24 & 255 < self.profile.rivals
@@ -113,9 +113,9 @@ class TransactionRun(RunBase):
         if state is ProducerState.READY:
             return cluster.begun < table.max_transaction - ROOM and cluster.begin_transaction(client)
         if state is ProducerState.IN_TRANSACTION:
-            ends = not word >> 32 & 3 or not self._has_room(topic)
+            ends = word >> 24 & 255 < self.profile.ends or not self._has_room(topic)
             if ends and producer.partitions:
-                return cluster.send_end_txn(client, broker, bool(word >> 34 & 3))
+                return cluster.send_end_txn(client, broker, word >> 33 & 63 < self.profile.commits)
             room = producer.sequences[topic] < table.max_sequence - ROOM and self._has_room(topic)
             if not room:
                 return False
@@ -227,6 +227,19 @@ class TransactionRun(RunBase):
         if not word >> 16 & 7:
             return cluster.drop_late_marker(broker, topic)
         return self._may_mark(topic) and cluster.handle_marker(broker, topic, True)
+
+    def straggle(self, word: int) -> bool:
+        """What a process has given up on arrives when it is in another transaction: a request to the coordinator when
+        something is written, a batch before that."""
+        client, topic, cluster = self._client(word), self._topic(word >> 8), self.cluster
+        producer = cluster.clients[client]
+        if producer.state is not ProducerState.IN_TRANSACTION or topic not in producer.partitions:
+            return False
+        if cluster.partitions[topic].transactions.is_open(producer.producer_id):
+            return cluster.handle_rpc(client, True)
+        return cluster.handle_produce(client, topic, True) or cluster.verify_partition(
+            cluster.log.leader, client, topic, True
+        )
 
     def lose(self, word: int) -> bool:
         """A marker, or the reply, is lost."""
