@@ -31,6 +31,9 @@ import tidemark.sim.offsets.recorder
 import tidemark.sim.offsets.run
 import tidemark.sim.recorder
 import tidemark.sim.run
+import tidemark.sim.transaction
+import tidemark.sim.transaction.recorder
+import tidemark.sim.transaction.run
 from tidemark_conformance.check import protocols
 from tidemark_conformance.check.clean import judging
 from tidemark_conformance.tla.kernels.stream import End, Record, records
@@ -202,6 +205,23 @@ SIMULATED = [
         touches=sim.idempotence.recorder.TOUCHES,
         deltas=12,
         taken=150,
+        judged=12,
+    ),
+    Simulated(
+        "transactions",
+        sim.transaction,
+        sim.transaction.run.TransactionSimulator,
+        sim.transaction.run.TransactionRun,
+        sim.transaction.recorder.TransactionRecorder,
+        "CompleteAfterMarkers",
+        "chaos",
+        [
+            Lost(frozenset({"FenceRequestEpoch"}), "fail-overs", 60),  # told to be committed, and aborted
+            Lost(frozenset({"CompleteAfterMarkers"}), "late", 120),  # told to be aborted, and read
+        ],
+        touches=sim.transaction.recorder.TOUCHES,
+        deltas=12,
+        taken=600,
         judged=12,
     ),
 ]

@@ -66,6 +66,9 @@ EXPLAINED = [
     Explained(
         "idempotence", "FirstSequenceIsZero", "AppendBatch", "AppendBatch", {"profile": "gaps"}, range(2, 5), 60, 6
     ),
+    Explained(
+        "transactions", "CompleteAfterMarkers", "CompleteTransaction", "CompleteAfterMarkers", {}, range(12), 60, 30
+    ),
 ]
 each = pytest.mark.parametrize("one", EXPLAINED, ids=lambda one: one.protocol)
 

@@ -62,6 +62,7 @@ TOUCHES = {
 """What each action's handler may change: a variable, or its part of the broker `b`, the client `c`, the partition `p`,
 or two of them; `*` is every one. A test compares with looking at everything."""
 
+VARIABLES = {one.partition(".")[0] for touches in TOUCHES.values() for one in touches.split()}
 PARTITION = {
     "StartVerification",
     "AppendBatch",
@@ -82,6 +83,8 @@ class TransactionPlan(UnitPlan):
     """What the recorders of a trace header share. Raises ValueError for a header that is not Transactions'."""
 
     def __init__(self, header: Mapping[str, Any], table: Table) -> None:
+        if set(header["variables"]) != VARIABLES:
+            raise ValueError("the header has other variables than transactions")
         parties = {"b": table.brokers, "c": table.clients, "p": table.partitions}
         names = list(map(list, parties.values()))
         of = {}

@@ -210,12 +210,12 @@ class TransactionRun(RunBase):
     def late_rpc(self, word: int) -> bool:
         """A late request to a coordinator arrives, or never will."""
         cluster, client = self.cluster, word % self._clients
-        return cluster.handle_rpc(client, True) if word >> 8 & 7 else cluster.drop_late_rpc(client)
+        return cluster.handle_rpc(client, True) if word >> 8 & 3 else cluster.drop_late_rpc(client)
 
     def late_batch(self, word: int) -> bool:
         """A late batch goes on, or never will."""
         cluster, client, topic = self.cluster, word % self._clients, self._topic(word >> 8)
-        if not word >> 16 & 15:
+        if not word >> 16 & 7:
             return cluster.drop_late_produce(client, topic)
         return cluster.handle_produce(client, topic, True) or cluster.verify_partition(
             self._coordinator_for(word >> 20), client, topic, True
@@ -223,8 +223,8 @@ class TransactionRun(RunBase):
 
     def late_marker(self, word: int) -> bool:
         """A late marker arrives, or never will."""
-        cluster, broker, topic = self.cluster, word % self._brokers, self._topic(word >> 8)
-        if not word >> 16 & 7:
+        cluster, broker, topic = self.cluster, self._broker(word), self._topic(word >> 8)
+        if not word >> 16 & 1:
             return cluster.drop_late_marker(broker, topic)
         return self._may_mark(topic) and cluster.handle_marker(broker, topic, True)
 
