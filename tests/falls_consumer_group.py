@@ -170,6 +170,13 @@ TABLE = Table(
             before={"heartbeatRpc[c1].memberEpoch": "1"},
         ),
         Fall(
+            "AnswersTell",
+            "c1 is to give p1 up, and is told nothing",
+            {"heartbeatRpc[c1].gives": "FALSE"},
+            good={**GOOD, "heartbeatRpc[c1]": HEARTBEAT, "consumer[c1].target": "{}"},
+            step={"heartbeatRpc[c1]": ANSWERED, "heartbeatRpc[c1].gives": "TRUE"},
+        ),
+        Fall(
             "JoiningIsNotFenced",
             "who joins is fenced",
             {"heartbeatRpc[c1].error": '"FENCED_MEMBER_EPOCH"'},

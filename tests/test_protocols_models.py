@@ -55,6 +55,7 @@ SUITES = [
     ),
     Suite("classic-group", "group/ClassicGroupProperties"),
     Suite("offsets", "group/OffsetsProperties"),
+    Suite("consumer-group", "group/ConsumerGroup848Properties"),
     Suite("idempotence", "idempotence/IdempotentProducerProperties"),
 ]
 each = pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)

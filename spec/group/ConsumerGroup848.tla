@@ -238,6 +238,10 @@ CommitOfHeldPartition(member, p) == p \in Holds(member)
 \* next coordinator has never heard of.
 ReplyAfterCommit(batches) == batches > 0
 
+\* This project's; Kafka 4.x gives an assignment only in the reply to the heartbeat that changes it (or that asks for all). Without
+\* it a late heartbeat takes the news: its reply is nobody's, and the consumer is never told.
+GiveUntilReported(request, after) == ~(request.reports /\ request.owned = PartitionsOf(after.assigned))
+
 \* The consumer's: it reports as owned what it owns until the rebalance listener is done. Without it a revocation is acknowledged
 \* while the consumer still reads.
 ReportUntilRevoked(c) == consumer[c].reconciling
@@ -253,10 +257,11 @@ AbandonReconciliation(c) == consumer[c].reconciling
 Rules == {"AwaitRevocation", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
           "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "ReplaceReleasedInstance", "RejoinOfOwnInstance",
           "FenceInstanceId", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "ReplyAfterCommit",
-          "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
+          "GiveUntilReported", "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: what it ships without.
-KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition", "ReportWhatIsTaken"}
+KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition", "GiveUntilReported",
+                   "ReportWhatIsTaken"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ConsumerGroup, CurrentAssignmentBuilder): groups to groups *)
@@ -309,23 +314,25 @@ Replayed(g, entry) == ReplayGroup(<<entry>>, g)
 MemberOrAbsent(g, m) == IF m = 0 THEN NoMember ELSE g.members[m]
 
 \* The epochs of partitions after a batch on the group g: those of what its members held are removed, then those of what is held
-\* now are added.
+\* now are added, if a record of the member is in it. (A member that subscribes anew has two records, of which the first says again
+\* what it holds.)
 EpochsAfter(epochs, g, entry) ==
     LET old == MemberOrAbsent(g, entry.member)
         out == MemberOrAbsent(g, entry.removed)
         new == entry.value
+        wrote == new # old
         lost(p) == IF Has("RemoveEpochsFirst") /\ RemoveEpochsFirst(old, p) THEN FALSE
                    ELSE p \in PartitionsOf(old.revoking) \cap PartitionsOf(new.assigned)
-        removed(p) == \/ p \in Holds(old) /\ epochs[p] = old.memberEpoch
+        removed(p) == \/ wrote /\ p \in Holds(old) /\ (epochs[p] = old.memberEpoch \/ new.subscription # old.subscription)
                       \/ p \in Holds(out) /\ epochs[p] = out.memberEpoch
-    IN  [p \in Partitions |-> IF entry.member # 0 /\ p \in Holds(new) THEN (IF lost(p) THEN -1 ELSE new.memberEpoch)
+    IN  [p \in Partitions |-> IF wrote /\ p \in Holds(new) THEN (IF lost(p) THEN -1 ELSE new.memberEpoch)
                               ELSE IF removed(p) THEN -1 ELSE epochs[p]]
 
-\* The epochs of partitions in a group that was loaded.
+\* The epochs of partitions in a group that was loaded, member by member.
 EpochsOf(g) ==
     [p \in Partitions |->
         LET holders == {m \in Present(g) : p \in Holds(g.members[m])}
-        IN  IF holders = {} THEN -1 ELSE g.members[Lowest(holders)].memberEpoch]
+        IN  IF holders = {} THEN -1 ELSE g.members[Highest(holders)].memberEpoch]
 
 ReplayOffsets(entries, stored) ==
     [p \in Partitions |->
@@ -658,9 +665,12 @@ MembersWith(g, c, request) ==
     [m \in MemberIds |-> IF m = Sender(g, c, request) THEN Heard(g, c, request)
                          ELSE IF m = Replaced(g, c, request) THEN NoMember ELSE g.members[m]]
 
-\* The answer, once all that b has appended is committed. The assignment is in it if it is new, or was asked for.
+\* The answer, once all that b has appended is committed. The assignment is in it if it is new, or was asked for, or if the
+\* consumer does not say that this is what it owns.
 Answer(batches, b, request, before, after) ==
-    LET gives == request.full \/ request.memberEpoch = 0 \/ PartitionsOf(after.assigned) # PartitionsOf(before.assigned)
+    LET gives == \/ request.full \/ request.memberEpoch = 0
+                 \/ PartitionsOf(after.assigned) # PartitionsOf(before.assigned)
+                 \/ Has("GiveUntilReported") /\ GiveUntilReported(request, after)
         assignment == IF gives THEN PartitionsOf(after.assigned) ELSE {}
     IN  IF Has("ReplyAfterCommit") /\ ReplyAfterCommit(batches)
         THEN [type |-> "waiting", broker |-> b, remaining |-> batches, memberEpoch |-> after.memberEpoch, gives |-> gives,

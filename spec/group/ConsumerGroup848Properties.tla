@@ -129,6 +129,17 @@ AcceptedIsCurrentStep ==
         heartbeatRpc[c].type = "heartbeat" /\ taken => CurrentAt(heartbeatRpc[c].broker, c, heartbeatRpc[c])
 AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
 
+\* Who is answered knows what it is assigned: it is told now, has been told before, or says that it owns just that.
+AnswersTellStep ==
+    \A c \in Clients :
+        LET request == heartbeatRpc[c]
+            reply   == heartbeatRpc'[c]
+            taken   == reply.type = "waiting" \/ (reply.type = "answered" /\ reply.error = "NONE") IN
+        request.type = "heartbeat" /\ taken =>
+            LET assigned == PartitionsOf(group'[request.broker].members[request.member].assigned) IN
+            reply.gives \/ consumer[c].target = assigned \/ (request.reports /\ request.owned = assigned)
+AnswersTell == [][AnswersTellStep]_vars
+
 \* Who joins is never fenced for its epoch, nor told that its own instance is taken.
 JoiningIsNotFencedStep ==
     \A c \in Clients :

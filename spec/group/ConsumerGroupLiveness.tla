@@ -11,10 +11,11 @@
 EXTENDS ConsumerGroup848Properties
 
 CONSTANTS
-    MaxFaults,     \* crashes, lost requests and fail-overs, all together
+    MaxFaults,     \* crashes, lost or doubled requests and fail-overs, all together
     Faults,        \* which kinds of them
     Hurried,       \* does the network hurry? (Then nothing happens while a message is under way, but its delivery or loss.)
-    Unfair         \* kinds of helpful steps that are not fair: what then goes wrong shows that the fairness is needed
+    Unfair         \* kinds of helpful steps that are not fair, or "end": faults do not end; what then goes wrong shows that it
+                   \* is needed
 
 VARIABLES
     faults,        \* how many there were
@@ -47,6 +48,7 @@ Tells(c) ==
     IF ~me.running THEN FALSE
     ELSE IF me.memberEpoch = 0 \/ me.unreported \/ me.full THEN TRUE
     ELSE IF HeartbeatError(b, c, request) # "NONE" \/ Coordinator.groupEpoch > Coordinator.assignmentEpoch THEN TRUE
+    ELSE IF me.target # PartitionsOf(member.assigned) THEN TRUE
     ELSE Reconciled(b, member, Coordinator.target[me.member], Coordinator.assignmentEpoch, request) # member
 
 Heartbeats == \E c \in Clients : Tells(c) /\ SendHeartbeat(c, office.broker)
@@ -83,8 +85,16 @@ Possible(kinds) ==
 Fault ==
     \/ \E c \in Clients : "crash" \in Faults /\ CrashConsumer(c)
     \/ \E c \in Clients : "lose" \in Faults /\ LoseHeartbeat(c)
+    \/ \E c \in Clients : "repeat" \in Faults /\ RepeatHeartbeat(c)
     \/ \E b \in Brokers : "fail-over" \in Faults /\ \E keep \in 0..MaxAppended : BecomeCoordinator(b, keep)
     \/ \E c \in started : "restart" \in Faults /\ StartConsumer(c)
+
+\* A late request arrives, or never does.
+LateRequests ==
+    \/ \E b \in Brokers, c \in Clients : RejectHeartbeat(b, c, TRUE)
+    \/ \E b \in Brokers, c \in Clients : HandleHeartbeat(b, c, TRUE)
+    \/ \E b \in Brokers, c \in Clients, given \in [Partitions -> MemberOrNone] : AssignOnHeartbeat(b, c, TRUE, given)
+    \/ \E c \in Clients : LoseStray(c)
 
 Start(c) == c \notin started /\ StartConsumer(c) /\ started' = started \cup {c}
 
@@ -93,7 +103,8 @@ LiveNext ==
     \/ Steps(Kinds \ Unfair) /\ tick' = ~tick /\ UNCHANGED <<faults, started>>
     \/ Steps(Unfair) /\ UNCHANGED <<faults, started, tick>>
     \/ Quiet /\ (\E c \in Clients : Start(c)) /\ UNCHANGED <<faults, tick>>
-    \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1 /\ UNCHANGED <<started, tick>>
+    \/ Quiet /\ LateRequests /\ UNCHANGED <<faults, started, tick>>
+    \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ UNCHANGED <<started, tick>>
 
 \* Weak fairness of the steps that are fair.
 Fairness == []<>~Possible(Kinds \ Unfair) \/ ([]<>tick /\ []<>~tick)
@@ -111,6 +122,10 @@ ReconcilingEnds ==
     \A m \in MemberIds :
         (m \in Present(Coordinator) /\ Coordinator.members[m].state # "STABLE")
             ~> (m \notin Present(Coordinator) \/ Coordinator.members[m].state = "STABLE")
+
+\* Whoever joins becomes a member, or ends.
+Joins(c) == consumer[c].running /\ consumer[c].state = "JOINING"
+JoiningEnds == \A c \in Clients : Joins(c) ~> ~Joins(c)
 
 \* Members that no process holds go.
 DeadGo == \A m \in MemberIds : (m \in Present(Coordinator) /\ ~Alive(m)) ~> (m \notin Present(Coordinator) \/ Alive(m))

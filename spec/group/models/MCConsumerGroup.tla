@@ -87,6 +87,7 @@ Tells(c, b) ==
     ELSE IF me.reconciling /\ ~Has("ReportUntilRevoked") THEN TRUE
     ELSE IF HeartbeatError(b, c, request) # "NONE" THEN TRUE
     ELSE IF g.groupEpoch > g.assignmentEpoch \/ g.metadata # Subscribed(g.members) THEN TRUE
+    ELSE IF me.target # PartitionsOf(member.assigned) THEN TRUE
     ELSE Reconciled(b, member, g.target[me.member], g.assignmentEpoch, request) # member
 
 Send ==

@@ -228,6 +228,7 @@ class ModernCoordinator:
             request.full
             or request.member_epoch == JOIN_GROUP_MEMBER_EPOCH
             or after.current.assigned.keys() != before.current.assigned.keys()
+            or self._rules.give_until_reported(request.topic_partitions, after.current.assigned.keys())
         )
         assignment: Partitions | None = tuple(sorted(after.current.assigned)) if told else None
         response = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, after.member_epoch, assignment)

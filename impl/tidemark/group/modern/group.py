@@ -121,6 +121,8 @@ class ConsumerGroup:
             )
             if metadata.instance_id is not None:
                 self.static_members[metadata.instance_id] = member_id
+            if member is not None:
+                self._update_partition_epochs(member.current, member.current)  # as for any record of a member
         elif member is not None:
             del self.members[member_id]
             if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:

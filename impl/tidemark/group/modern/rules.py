@@ -112,6 +112,13 @@ def reply_after_commit(batches: int) -> bool:
     return batches > 0
 
 
+def give_until_reported(owned: Owned | None, assigned: Collection[TopicPartition]) -> bool:
+    """This project's; Kafka 4.x gives an assignment only in the reply to the heartbeat that changes it, or that asks
+    for all: a reply has the member's assignment (`assigned`) until the member reports to own just that. Without it a
+    late heartbeat takes the news: its reply is nobody's, and the consumer is never told (row 116)."""
+    return owned is None or set(owned) != set(assigned)
+
+
 @dataclass(slots=True)
 class Rules:
     """The rules in force, one callable each."""
@@ -131,6 +138,7 @@ class Rules:
     commit_from_assignment_epoch: Callable[[int, int], bool] = commit_from_assignment_epoch
     commit_of_held_partition: Callable[[int], bool] = commit_of_held_partition
     reply_after_commit: Callable[[int], bool] = reply_after_commit
+    give_until_reported: Callable[[Owned | None, Collection[TopicPartition]], bool] = give_until_reported
     report_until_revoked: Callable[[bool], bool] = report_until_revoked
     report_what_is_taken: Callable[[Owned, Owned], bool] = report_what_is_taken
     abandon_reconciliation: Callable[[bool], bool] = abandon_reconciliation

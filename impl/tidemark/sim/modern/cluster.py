@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import itemgetter
 
 from tidemark.client.modern_consumer import ModernConsumer, ModernConsumerConfig
 from tidemark.errors import BrokenInvariant
@@ -46,8 +47,8 @@ class ModernPartition(OffsetsPartition):
         self.records: dict[tuple[type, MemberId], ConsumerGroupRecord] = {}
 
     def read(self) -> Iterable[Record]:
-        """What the committed log amounts to."""
-        return chain(self.records.values(), super().read())
+        """What the committed log amounts to, member by member."""
+        return chain((self.records[key] for key in sorted(self.records, key=itemgetter(1))), super().read())
 
     def _keep(self, batch: Batch) -> None:
         super()._keep(batch)

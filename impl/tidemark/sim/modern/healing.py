@@ -1,7 +1,4 @@
-"""Healing: faults stop, every consumer connects anew, and the group is run fairly until it has come to rest.
-
-Connecting anew is a help: a consumer whose news went to a late request of its own, for whose reply nobody waited, does
-not hear of it by itself (DIVERGENCES.md).
+"""Healing: faults stop, and the group is run fairly until it has come to rest. One thing is helped: `_is_misheard`.
 
 At rest means: the coordinator in office has a group of exactly the consumers that run, assigned and stable; all that
 was appended has committed, and every consumer owns what it was assigned.
@@ -9,6 +6,7 @@ was appended has committed, and every consumer owns what it was assigned.
 
 from __future__ import annotations
 
+from tidemark.client.modern_consumer import ModernConsumer
 from tidemark.client.modern_membership import MemberState as ConsumerState
 from tidemark.group.modern.heartbeat import subscribed
 from tidemark.group.modern.states import MemberState
@@ -20,24 +18,14 @@ from tidemark.sim.modern.cluster import ModernCluster
 def heal(cluster: ModernCluster) -> bool:
     """Heal; returns whether the group came to rest. One consumer runs at least."""
     resign_all(cluster)
-    _connect_anew(cluster)
     return run_fairly(cluster, lambda: cluster.start_consumer(0), _drive, _expire, at_rest)
-
-
-def _connect_anew(cluster: ModernCluster) -> None:
-    """What is late arrives; after that every consumer gives up the heartbeat that is under way, and so says all."""
-    for client in range(len(cluster.consumers)):
-        cluster.deliver_stray(client)
-        while cluster.commit_entry():
-            pass
-    for client in range(len(cluster.consumers)):
-        cluster.send_heartbeat(client, cluster.log.leader)
-        cluster.lose_heartbeat(client)
 
 
 def _drive(cluster: ModernCluster, client: int, commits: bool) -> None:
     """One consumer does what it can; it reads and commits if `commits`."""
     leader = cluster.log.leader
+    while cluster.commit_entry():
+        pass
     cluster.deliver_stray(client)
     consumer = cluster.consumers[client]
     if consumer is None:
@@ -48,10 +36,28 @@ def _drive(cluster: ModernCluster, client: int, commits: bool) -> None:
     cluster.finish_reconciliation(client)
     if cluster.reconcile(client):
         cluster.finish_reconciliation(client)
+    if _is_misheard(cluster, client) and cluster.send_heartbeat(client, leader):
+        cluster.lose_heartbeat(client)
     if _has_news(cluster, client) and cluster.send_heartbeat(client, leader):
         cluster.deliver_heartbeat(client)
         cluster.receive_heartbeat(client)
     move_offsets(cluster, client, lambda: commits and consumer.membership.state is ConsumerState.STABLE)
+
+
+def _is_misheard(cluster: ModernCluster, client: int) -> bool:
+    """Whether a late heartbeat has taken back what the consumer has said since that it subscribes to. It does not hear
+    of that (DIVERGENCES.md), and is helped: it connects anew, and says all."""
+    consumer = cluster.consumers[client]
+    if consumer is None:
+        return False
+    member = cluster.coordinators[cluster.log.leader].group.members.get(consumer.membership.member_id)
+    topics = consumer.subscriptions.topics
+    return (
+        not consumer.say_all
+        and consumer.told_topics == topics
+        and member is not None
+        and member.metadata.topics != topics
+    )
 
 
 def _has_news(cluster: ModernCluster, client: int) -> bool:
@@ -68,18 +74,37 @@ def _has_news(cluster: ModernCluster, client: int) -> bool:
         or consumer.told_topics != consumer.subscriptions.topics
         or member is None
         or member.current.state is not MemberState.STABLE
+        or set(membership.target) != set(member.current.assigned)
         or not membership.member_epoch == member.member_epoch == group.group_epoch == group.assignment_epoch
         or subscribed(group.members, cluster.counts) != group.metadata
     )
 
 
 def _expire(cluster: ModernCluster) -> None:
-    """Sessions of whoever is gone run out."""
+    """Sessions of whoever is gone run out; so does the time to give something up of who has nothing to say about it: a
+    late heartbeat was given a partition, another was told to give it up, and the consumer has heard of neither."""
     broker = cluster.log.leader
-    alive = {consumer.membership.member_id for consumer in cluster.consumers if consumer is not None}
+    alive = {consumer.membership.member_id: consumer for consumer in cluster.consumers if consumer is not None}
     for timer in sorted(cluster.coordinators[broker].timers):
-        if timer.kind is TimerKind.SESSION and timer.member_id not in alive:
+        consumer = alive.get(timer.member_id)
+        if timer.kind is TimerKind.SESSION:
+            ends = consumer is None
+        else:
+            ends = consumer is not None and _is_content(cluster, consumer)
+        if ends:
             cluster.expire(broker, timer)
+
+
+def _is_content(cluster: ModernCluster, consumer: ModernConsumer) -> bool:
+    """Whether a consumer has what it was told to have, and has said so."""
+    membership = consumer.membership
+    member = cluster.coordinators[cluster.log.leader].group.members.get(membership.member_id)
+    return (
+        membership.state is ConsumerState.STABLE
+        and not (consumer.say_all or membership.unreported or membership.reconciling)
+        and member is not None
+        and set(membership.target) == set(member.current.assigned)
+    )
 
 
 def at_rest(cluster: ModernCluster) -> bool:

@@ -1,0 +1,56 @@
+--------------------- MODULE MCConsumerGroupAgreeStory ---------------------
+(***************************************************************************)
+(* Schedules out of the full graph of KIP-848, for `tidemark agree`, where *)
+(* states are needed that a small graph does not reach. Moves: a partition *)
+(* goes from one consumer to another, and perhaps back. Narrowing: one     *)
+(* consumer subscribes to less, and then to the rest; meanwhile a          *)
+(* partition is added, or a commit is late.                                *)
+(***************************************************************************)
+EXTENDS MCConsumerGroupAgree
+
+CONSTANTS
+    First, Second,  \* the consumers, in the order in which they start
+    Kept            \* the partition that is given up last
+
+Coordinating == group[office.broker]
+
+\* The listener is called, and records commit, before anybody says anything.
+Hurry ==
+    /\ \A c \in Clients :
+        consumer[c].running /\ consumer[c].state = "RECONCILING" /\ ~consumer[c].reconciling => InSlots = 0
+    /\ appended[office.broker] # <<>> => InSlots = 0
+
+\* The second comes when the first has everything, and gets it; nobody crashes. A heartbeat is sent only if it tells something; one
+\* of the first that says nothing may be doubled.
+Moves ==
+    /\ Bounds /\ Hurry
+    /\ issued > 0 => consumer[First].running
+    /\ issued > 1 => consumer[Second].running
+    /\ consumer[Second].running => issued = 2 /\ Coordinating.groupEpoch > 0
+    /\ Coordinating.groupEpoch = 1 /\ consumer[Second].running =>
+        consumer[First].owned = Partitions /\ ~consumer[First].unreported /\ heartbeatRpc[First].type = "idle"
+    /\ Coordinating.assignmentEpoch = 2 => Coordinating.target[2] = Partitions
+    /\ \A c \in Clients : heartbeatRpc[c].type = "heartbeat" =>
+        \/ heartbeatRpc[c].memberEpoch = 0 \/ heartbeatRpc[c].reports
+        \/ LET member == Coordinating.members[consumer[c].member] IN
+           member.state # "STABLE" \/ member.memberEpoch < Coordinating.groupEpoch
+    /\ Cardinality({c \in Clients : consumer[c].full /\ consumer[c].memberEpoch > 0}) <= 1
+    /\ stray[Second].type = "idle"
+    /\ stray[First].type # "idle" => stray[First].type = "heartbeat" /\ stray[First].memberEpoch = 1 /\ ~stray[First].reports
+
+\* It begins with all partitions, has to give up some, and then the last one before it gets the others back. A doubled commit is of
+\* the first epoch.
+Narrowing ==
+    LET e       == Coordinating.groupEpoch
+        Plan(n) == IF n <= 1 THEN Partitions ELSE IF n = 2 THEN {Kept} ELSE Partitions \ {Kept} IN
+    /\ Bounds /\ Hurry
+    /\ Kept \in partitions
+    /\ issued > 0 => consumer[First].running
+    /\ consumer[First].running => consumer[First].subscription \in {Plan(e), Plan(e + 1)}
+    /\ e > 0 => Present(Coordinating) # {}
+    /\ consumer[First].memberEpoch > 0 => ~consumer[First].full
+    /\ heartbeatRpc[First].type = "heartbeat" =>
+        heartbeatRpc[First].memberEpoch = 0 \/ heartbeatRpc[First].tells \/ heartbeatRpc[First].reports
+    /\ offsetRpc[First].type # "idle" => e = 1
+    /\ stray[First].type # "idle" => stray[First].type = "commit" /\ stray[First].memberEpoch = 1
+=============================================================================
