@@ -1,0 +1,78 @@
+"""Every rule decides something: without it the implementation takes a step that the right specification refuses, and
+all its steps are those of the specification without the rule.
+
+The kill matrix asks this of the zoo's rows and their properties; here it is asked of every rule of every protocol, with
+as few traces as it takes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from simulated import SIMULATED, Simulated
+from tidemark_conformance.check import zoo
+from tidemark_conformance.tla.kernels.runtime import compile_kernels
+
+AT_ONCE, MOST = 50, 400
+"""Traces that are judged together, and of one profile at most."""
+
+UNSHOWN = {
+    ("consumer-group", "CommitOfHeldPartition"): "with every other rule in force a member commits in its epoch what it "
+    "holds; it does not without ReportWhatIsTaken (spec/protocols.toml, MCConsumerGroupCommitOfHeldPartition)",
+    ("offsets", "MarkerOfItsTransaction"): "a copy of a marker has to arrive in the next transaction of its producer: "
+    "rarer than this; make check asks that both sides of the rule are seen",
+    (
+        "transactions",
+        "FenceOnTimeOut",
+    ): "version 2 takes another epoch at every end of a transaction; it counts without "
+    "EpochPerTransaction (MCTxnRow69)",
+    (
+        "transactions",
+        "BumpAfterDoubt",
+    ): "version 2 never bumps by InitProducerId; it counts without EpochPerTransaction (MCTxnRow71)",
+    ("transactions", "VerificationGuard"): "in version 2 the batch is stale before its guard is looked at; it counts "
+    "without EpochPerTransaction (MCTxnRow73)",
+}
+"""Rules whose absence so few traces do not show, each with its reason; they are asked for twice AT_ONCE traces."""
+
+
+def plans(one: Simulated, rule: str) -> Iterator[dict[str, Any]]:
+    """How to simulate, the likeliest first: as the rule's row of the zoo does, else every profile."""
+    for row in zoo.rows():
+        if row.protocol == one.protocol and row.rules == (rule,):
+            plan = row.simulation
+            for first in range(plan.first_seed, plan.first_seed + min(plan.count, MOST), AT_ONCE):
+                yield {"first": first, "steps": plan.steps, **plan.options}
+    for first in range(0, 2 * AT_ONCE if (one.protocol, rule) in UNSHOWN else MOST, AT_ONCE):
+        for profile in one.package.PROFILES:
+            yield {"first": first, "profile": profile}
+
+
+def not_steps(one: Simulated, without: frozenset[str], streams: list[bytes]) -> int:
+    """How many traces have a step that is none of the specification without some rules."""
+    constants = {**one.specification.constants, "Without": without}
+    kernels = compile_kernels(dataclasses.replace(one.specification, constants=constants))
+    offsets = np.cumsum([0, *map(len, streams)]).astype(np.int64)
+    return int((kernels.check(np.frombuffer(b"".join(streams), np.uint8), offsets).first[:, 0] >= 0).sum())
+
+
+@pytest.mark.parametrize(
+    ("one", "rule"),
+    [pytest.param(one, rule, id=f"{one.protocol}-{rule}") for one in SIMULATED for rule in one.rules],
+)
+def test_without_it_a_step_is_refused_and_all_conform(one: Simulated, rule: str) -> None:
+    rules, removed = one.adapter.rules_without({rule}), frozenset({rule})
+    shown = False
+    for plan in plans(one, rule):
+        first = plan.pop("first")
+        seeds = range(first, first + AT_ONCE)
+        streams = [one.package.simulate(seed, table=one.header, rules=rules, **plan).stream for seed in seeds]
+        assert not_steps(one, removed, streams) == 0, plan
+        shown = not_steps(one, frozenset(), streams) > 0
+        if shown:
+            break
+    assert shown != ((one.protocol, rule) in UNSHOWN)
