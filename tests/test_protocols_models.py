@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
+from tidemark_conformance.check.protocols import protocols
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.python import compile_python
@@ -18,11 +19,12 @@ from tidemark_conformance.tlc import manifest, modules
 @dataclass(frozen=True)
 class Suite:
     """The models of a specification: `name` is what they cover in the manifest, `root` their properties without suffix,
-    `untried` the rules that no model goes without."""
+    `untried` the rules that no model goes without, `agrees` whether agree compares its graphs."""
 
     name: str
     root: str
     untried: frozenset[str] = frozenset()
+    agrees: bool = True
 
     @property
     def properties(self) -> Path:
@@ -57,11 +59,21 @@ SUITES = [
     Suite("offsets", "group/OffsetsProperties"),
     Suite("consumer-group", "group/ConsumerGroup848Properties"),
     Suite("idempotence", "idempotence/IdempotentProducerProperties"),
+    Suite("transactions", "transaction/TransactionsProperties", agrees=False),
 ]
 each = pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+each_compared = pytest.mark.parametrize(
+    "suite", [suite for suite in SUITES if suite.agrees], ids=lambda suite: suite.name
+)
 
 
-@each
+def test_every_protocol_has_a_suite() -> None:
+    """One whose graphs agree does not compare says so, and has none."""
+    assert {suite.name: suite.properties for suite in SUITES} == {name: one.spec for name, one in protocols().items()}
+    assert not [model.name for suite in SUITES if not suite.agrees for model in suite.models if model.agree]
+
+
+@each_compared
 def test_what_covers_a_specification_is_what_agree_compares(suite: Suite) -> None:
     """Coverage asks for every action and both sides of every rule, so the graphs that agree compares have them."""
     covering = {model.name for model in suite.models if model.covers == suite.name}
@@ -73,7 +85,7 @@ def test_what_covers_a_specification_is_what_agree_compares(suite: Suite) -> Non
     assert all(model.expected == "violates" for model in fallen)
 
 
-@each
+@each_compared
 def test_only_flaw_actions_are_excused_from_coverage(suite: Suite) -> None:
     specification = load(suite.properties, suite.properties.with_suffix(".cfg"), also=("FlawActions",))
     flaws = compile_python(specification).constant(specification.module.definitions["FlawActions"].body)
@@ -81,7 +93,7 @@ def test_only_flaw_actions_are_excused_from_coverage(suite: Suite) -> None:
     assert set(excused) == {f"action {action}" for action in flaws}
 
 
-@each
+@each_compared
 def test_agree_compares_every_property_that_the_audit_checks(suite: Suite) -> None:
     for model in suite.models:
         if model.agree:
