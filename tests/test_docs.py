@@ -10,7 +10,7 @@ import pytest
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import verify
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.report import closing, generated
+from tidemark_conformance.report import closing, generated, picture
 
 ROOT = Path(__file__).parent.parent
 FILES = [file for file in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")) if generated.blocks(file)]
@@ -55,3 +55,12 @@ def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(Unusable, match=r"is no table of make check .* make it anew by `tidemark verify --record`"):
         closing.recorded(file)
+
+
+@pytest.mark.parametrize(("added", "code"), [("", 0), ("another line\n", 1)])
+def test_what_is_out_of_date_fails_the_check_and_stays(added: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (ROOT / "README.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(generated, "rewrite", lambda text, *_: text + added)
+    monkeypatch.setattr(picture, "wanted", lambda _: ())
+    assert main(["docs", "--check"]) == code
+    assert (ROOT / "README.md").read_text(encoding="utf-8") == before
