@@ -358,6 +358,15 @@ def test_plain_progress_is_told_now_and_then_and_only_on_change(
     assert capsys.readouterr().err == "simulating x: 2 of 9 tasks\nsimulating x: 3 of 9 tasks\n"
 
 
+def test_an_action_that_needs_a_rule_out_of_force_is_not_taken(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clean, "flaw_actions", lambda _: frozenset({"TMDecide"}))
+    found = cleaned(specification, sound())
+    assert found.complaints == ("TMDecide is taken, though it needs a rule out of force",)
+    assert not found.ok
+
+
 def test_excuses_must_be_true_and_known(specification: Specification) -> None:
     stale = dataclasses.replace(SHOWN, unreached={**SHOWN.unreached, "action TMDecide": "lazy"})
     (complaint,) = cleaned(specification, sound(), protocol=stale).complaints
