@@ -24,6 +24,7 @@ COMMIT = entry("commit", 0, partition="p1", offset="3", time="0")
 STAGED = entry("staged", 1, producer="t1", epoch="0", partition="p2", offset="4", time="0")
 LATER = entry("commit", 2, partition="p1", offset="6", time="0")
 ABORT = entry("marker", 2, producer="t1", epoch="1", result='"ABORT"')
+COMMIT_MARKER = entry("marker", 2, producer="t1", epoch="1", result='"COMMIT"')
 NONE = record(offset="-1", position="-1", time="0")
 
 
@@ -51,12 +52,14 @@ QUIET = {
     "end[b1]": "1",
 }
 ENDING = {**GOOD, "transaction[t1].phase": '"ending"', "transaction[t1].epoch": "1"}
+COMMITTING = {**ENDING, "transaction[t1].result": '"COMMIT"'}
 MARKED = {
     "log": sequence(COMMIT, STAGED, ABORT),
     "end[b1]": "3",
     "staged[b1][t1][p2]": NONE,
     "producers[b1][t1]": record(epoch="1", first="-1"),
 }
+COUNTED = {**MARKED, "log": sequence(COMMIT, STAGED, COMMIT_MARKER), "offsets[b1][p2]": committed(4, 1)}
 COMMITTED = {"log": sequence(COMMIT, STAGED, LATER), "end[b1]": "3", "offsets[b1][p1]": committed(6, 2)}
 REMOVED = {"log": sequence(COMMIT, STAGED, tombstone(2, "topic", "{p1}")), "end[b1]": "3", "offsets[b1][p1]": NONE}
 EXPIRED = {"appended[b1]": sequence(tombstone(2, "expiry", "{p1}"))}
@@ -118,6 +121,20 @@ TABLE = Table(
             {"log[3].partition": "p2"},
             good=GOOD,
             step=COMMITTED,
+        ),
+        Fall(
+            "ChangedByAccepted",
+            "the marker lets another offset count than was staged",
+            {"offsets[b1][p2].offset": "5"},
+            good=COMMITTING,
+            step=COUNTED,
+        ),
+        Fall(
+            "MaterialisedOnCommit",
+            "the transaction commits and its offset does not count",
+            {"offsets[b1][p2]": NONE},
+            good=COMMITTING,
+            step=COUNTED,
         ),
         Fall(
             "LaterCounts",

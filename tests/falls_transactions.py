@@ -60,10 +60,20 @@ BOTH_ABORTED = {
     "told[1]": '"none"',
 }
 ONGOING = {**GOOD, "stored": record(DECIDED, state='"Ongoing"', epoch="1", lastEpoch="0")}
-MARKED = {**GOOD, "entry[p1][1].first": "-1", "entry[p2][1].first": "-1"}
+MARKED = {
+    **GOOD,
+    "log[p1]": sequence(*LOG, marker(2, "COMMIT")),
+    "log[p2]": sequence(data(1, 0, 2), marker(2, "COMMIT")),
+    "highWatermark[p1]": "4",
+    "highWatermark[p2]": "2",
+    "lastStableOffset[p1]": "4",
+    "lastStableOffset[p2]": "2",
+    "entry[p1][1]": record(ENTRY, epoch="2", sequence="-1", first="-1"),
+    "entry[p2][1]": record(ENTRY, epoch="2", sequence="-1", first="-1"),
+}
 COMPLETE = {"stored.state": '"CompleteCommit"', "stored.partitions": "{}"}
 WRITTEN = {"log[p1]": sequence(*LOG, marker(2, "COMMIT"))}
-QUIET = {**MARKED, **COMPLETE, "sending[b1]": "0", "lastStableOffset[p1]": "3", "lastStableOffset[p2]": "1"}
+QUIET = {**MARKED, **COMPLETE, "sending[b1]": "0"}
 
 TABLE = Table(
     "transactions",
@@ -117,6 +127,13 @@ TABLE = Table(
             good=MARKED,
             step=COMPLETE,
             before={"entry[p1][1].first": "2"},
+        ),
+        Fall(
+            "CompleteFollowsMarkers",
+            "the marker in p2 may be lost",
+            good=MARKED,
+            step=COMPLETE,
+            before={"highWatermark[p2]": "1"},
         ),
         Fall(
             "MarkerOfDecision",

@@ -65,7 +65,7 @@ DecidedByItsMarkerStep ==
 DecidedByItsMarker == [][DecidedByItsMarkerStep]_vars
 
 \* A committed offset changes only by a record that counts from this step on: a commit, a marker that lets a staged one count,
-\* a tombstone.
+\* a tombstone. What a marker lets count is what its producer has staged. (A new coordinator may load both at once.)
 ChangedByAcceptedStep ==
     \A p \in Partitions :
         LET before == offsets[B][p]
@@ -74,10 +74,26 @@ ChangedByAcceptedStep ==
             \E i \in 1..Len(log') :
                 /\ Fresh(log'[i])
                 /\ CASE log'[i].type = "commit"    -> log'[i].partition = p /\ log'[i].position = after.position
-                     [] log'[i].type = "marker"    -> log'[i].result = "COMMIT" /\ after.offset >= 0
+                     [] log'[i].type = "marker"    ->
+                            /\ log'[i].result = "COMMIT" /\ after.offset >= 0
+                            /\ office' = office => after = staged[B][log'[i].producer][p]
                      [] log'[i].type = "tombstone" -> p \in log'[i].partitions /\ after.offset < 0
                      [] OTHER                      -> FALSE
 ChangedByAccepted == [][ChangedByAcceptedStep]_vars
+
+\* When a transaction commits, what it has staged counts, unless something later does. That nothing of it counts when it aborts
+\* is ChangedByAccepted.
+MaterialisedOnCommitStep ==
+    office' = office =>
+        \A i \in 1..Len(log') :
+            Fresh(log'[i]) =>
+                (IF log'[i].type = "marker"
+                 THEN log'[i].result = "COMMIT" =>
+                        \A p \in Partitions :
+                            LET mine == staged[B][log'[i].producer][p] IN
+                            mine.offset >= 0 => offsets'[B][p].position >= mine.position
+                 ELSE TRUE)
+MaterialisedOnCommit == [][MaterialisedOnCommitStep]_vars
 
 \* What is committed later counts.
 LaterCountsStep ==

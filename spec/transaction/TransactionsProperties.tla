@@ -18,6 +18,11 @@ Decision(p, i) ==
 Data(p) == {i \in 1..Len(log[p]) : log[p][i].type = "data"}
 TransactionAt(p, i) == IF log[p][i].type = "data" THEN log[p][i].transaction ELSE 0
 
+\* The marker that decides the record at place i is replicated.
+DecidedForGood(p, i) ==
+    \E j \in (i + 1)..highWatermark[p] :
+        j <= Len(log[p]) => log[p][j].type = "marker" /\ log[p][j].pid = log[p][i].pid
+
 \* The places of the records that a read_committed reader of the whole partition gets.
 ReadCommitted(p) ==
     {i \in Data(p) :
@@ -47,8 +52,7 @@ ReadsCommitted ==
         i <= lastStableOffset[p] =>
             /\ Decision(p, i) # "none"
             /\ (i \in ReadCommitted(p)) = (Decision(p, i) = "COMMIT")
-            /\ \E j \in (i + 1)..highWatermark[p] :
-                j <= Len(log[p]) => log[p][j].type = "marker" /\ log[p][j].pid = log[p][i].pid
+            /\ DecidedForGood(p, i)
 
 \* A transaction that is open in a partition is one that the coordinator knows, in its epoch, and will end there.
 OpenIsKnown ==
@@ -102,10 +106,12 @@ DecisionStandsStep ==
     stored.state \in Prepared => stored' = stored \/ stored'.state = CompleteOf(stored.state)
 DecisionStands == [][DecisionStandsStep]_vars
 
-\* A transaction is complete when none of its partitions has it open.
+\* A transaction is complete when none of its partitions has it open, and no marker of it may be lost.
 CompleteFollowsMarkersStep ==
     stored.state \in Prepared /\ stored'.state \in Completed =>
-        \A p \in stored.partitions : entry[p][stored.pid].first = -1
+        \A p \in stored.partitions :
+            /\ entry[p][stored.pid].first = -1
+            /\ \A i \in Data(p) : log[p][i].pid = stored.pid => DecidedForGood(p, i)
 CompleteFollowsMarkers == [][CompleteFollowsMarkersStep]_vars
 
 \* A marker ends the transaction whose decision it is: that of the coordinator in office, for a partition of the transaction.
@@ -118,7 +124,9 @@ MarkerOfDecisionStep ==
                 /\ (record.type = "marker" => ResultOf(stored.state) = record.result)
 MarkerOfDecision == [][MarkerOfDecisionStep]_vars
 
-\* Nothing of an epoch is written behind a later epoch of the same producer.
+\* Nothing of an epoch is written behind a later epoch of the same producer. This is said of each partition by itself: one that has
+\* neither batch nor marker of the later epoch yet may go on taking batches of the older, which are the open transaction's; that
+\* they end with it is OpenIsKnown, OneOutcome and ToldIsSo.
 NoAppendAfterFencingStep ==
     \A p \in Partitions :
         Len(log'[p]) > Len(log[p]) => log'[p][Len(log'[p])].epoch >= entry[p][log'[p][Len(log'[p])].pid].epoch

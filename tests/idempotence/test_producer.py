@@ -98,6 +98,23 @@ def test_what_is_in_doubt_holds_a_bump_back_until_it_expires() -> None:
     assert sequences(one) == [(3, 1, 0)]
 
 
+def test_an_error_behind_the_append_leaves_a_batch_in_doubt() -> None:
+    for error, doubted in (
+        (Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, True),
+        (Errors.REQUEST_TIMED_OUT, True),
+        (Errors.NOT_LEADER_OR_FOLLOWER, True),
+        (Errors.NOT_ENOUGH_REPLICAS, False),
+    ):
+        one = producer()
+        assert one.receive_ack(P, send(one)[0])
+        second = send(one)[0]
+        one.receive_error(P, second, ProduceResponse(error))
+        assert one.resend_batch(P) == second
+        one.receive_error(P, second, GAP)
+        assert one.must_bump()
+        assert one.bump_epoch() is not doubted
+
+
 def test_kafka_gives_a_new_sequence_to_what_is_in_doubt() -> None:
     one = producer(rules_without({"ResequenceOnlyRefused"}))
     assert one.receive_ack(P, send(one)[0])

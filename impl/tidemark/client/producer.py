@@ -17,6 +17,9 @@ from tidemark.structs import value
 Topic = int
 """A partition, by number."""
 
+APPENDED = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, Errors.REQUEST_TIMED_OUT)
+"""Errors of a batch that may have been appended."""
+
 
 @value
 class ProducerConfig:
@@ -192,8 +195,8 @@ class IdempotentProducer:
         return True
 
     def receive_error(self, topic: Topic, request: ProduceRequest, response: ProduceResponse) -> None:
-        """A batch was refused, or its leader was deposed: it is retried. A gap that no retry closes asks for the next
-        epoch; so does a fenced epoch, which the batch does not survive."""
+        """A batch was refused, or is in the log and may be lost: it is retried. A gap that no retry closes asks for the
+        next epoch; so does a fenced epoch, which the batch does not survive."""
         sequences = self.partitions[topic]
         batch = sequences.batch(request.payload)
         if batch is None:
@@ -204,7 +207,7 @@ class IdempotentProducer:
             sequences.rewrite = True
         elif response.error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER:
             sequences.rewrite = sequences.rewrite or self._is_gap(sequences, batch, request)
-        elif response.error is Errors.NOT_LEADER_OR_FOLLOWER:
+        elif response.error in APPENDED:
             batch.in_doubt = True
 
     @staticmethod
