@@ -107,6 +107,7 @@ COMMIT = record({"type": '"commit"', **REQUEST, "offsets": "(p1 :> 1 @@ p2 :> -1
 COMMITTING = record({"type": '"committing"', **REQUEST, "remaining": "1"})
 SYNC = record({"type": '"sync"', **REQUEST, "assignments": first_of(MEMBERS, "{}")})
 SYNCING = record({"type": '"syncing"', "broker": "b1", "member": "1"})
+IDLE = record({"type": '"idle"'})
 JOINING = record({"type": '"joining"', "broker": "b1", "member": "3"})
 UNKNOWN = record({"type": '"failed"', "member": "0", "error": '"UNKNOWN_MEMBER_ID"'})
 
@@ -144,6 +145,18 @@ TABLE = Table(
             "StableIsPersisted",
             "the log has the generation before",
             {"storedGroup.generation": "0"},
+            appended__b1=sequence(WAITS),
+        ),
+        wrong_state(
+            "StableIsPersisted",
+            "the log has assigned nothing to c1",
+            {"storedGroup.members[1].assignment": "{}"},
+            appended__b1=sequence(WAITS),
+        ),
+        wrong_state(
+            "StableIsPersisted",
+            "the log has assigned less to the instance",
+            {"storedGroup.members[2].assignment": "{p2}"},
             appended__b1=sequence(WAITS),
         ),
         wrong_state("LiveIsReplay", "an offset is served that the log has not", {"offsets[b1][p1]": "1"}),
@@ -196,11 +209,25 @@ TABLE = Table(
             before={"offsetRpc[c1].member": "3"},
         ),
         Fall(
+            "AcceptedIsCurrent",
+            "a late SyncGroup of generation 0 is taken for one of generation 1",
+            good={**GOOD, "stray[c1]": SYNC, "group[b1].pendingSync": "{1}"},
+            step={"stray[c1]": IDLE, "group[b1].pendingSync": "{}"},
+            before={"stray[c1].generation": "0"},
+        ),
+        Fall(
             "CommitOfOwner",
             "c1 commits what s1 reads",
             good={**GOOD, "offsetRpc[c1]": COMMIT},
-            step={"offsetRpc[c1]": COMMITTING},
+            step={"offsetRpc[c1]": COMMITTING, "appended[b1]": sequence(OFFSETS)},
             before={"offsetRpc[c1].offsets[p2]": "1"},
+        ),
+        Fall(
+            "CommitOfOwner",
+            "a late commit of c1 is of what s1 reads",
+            good={**GOOD, "stray[c1]": COMMIT},
+            step={"stray[c1]": IDLE, "appended[b1]": sequence(OFFSETS)},
+            before={"stray[c1].offsets[p2]": "1"},
         ),
         Fall(
             "LegalStateEdges",
@@ -220,8 +247,15 @@ TABLE = Table(
             "AssignmentNamesMembers",
             "the leader gives p1 to a member that is gone",
             good={**GOOD, "group[b1].state": '"CompletingRebalance"', "memberRpc[c1]": SYNC},
-            step={"memberRpc[c1]": SYNCING},
+            step={"memberRpc[c1]": SYNCING, "appended[b1]": sequence(WAITS)},
             before={"memberRpc[c1].assignments[3]": "{p1}"},
+        ),
+        Fall(
+            "AssignmentNamesMembers",
+            "a late SyncGroup of the leader gives p1 to a member that is gone",
+            good={**GOOD, "group[b1].state": '"CompletingRebalance"', "stray[c1]": SYNC},
+            step={"stray[c1]": IDLE, "appended[b1]": sequence(WAITS)},
+            before={"stray[c1].assignments[3]": "{p1}"},
         ),
         Fall(
             "CommittedByAccepted",

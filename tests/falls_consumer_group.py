@@ -170,6 +170,13 @@ TABLE = Table(
             before={"heartbeatRpc[c1].memberEpoch": "1"},
         ),
         Fall(
+            "AcceptedIsCurrent",
+            "a late heartbeat of the previous epoch that does not say what is owned",
+            good={**GOOD, "stray[c1]": HEARTBEAT},
+            step={"stray[c1]": record({"type": '"idle"'}), "appended[b1]": sequence(WRITES_M1)},
+            before={"stray[c1].memberEpoch": "1"},
+        ),
+        Fall(
             "AnswersTell",
             "c1 is to give p1 up, and is told nothing",
             {"heartbeatRpc[c1].gives": "FALSE"},

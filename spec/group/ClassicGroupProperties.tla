@@ -36,9 +36,13 @@ OneAssigneePerGeneration ==
 \* A generation names one membership.
 GenerationNamesMembership == reissued = {}
 
-\* Stable: the assignment of this generation is on the log.
+\* Stable: the assignment of this generation is on the log. (A static member's may be there as that of the member it replaced.)
 StableIsPersisted ==
-    Coordinator.state = "Stable" => storedGroup.generation = Coordinator.generation
+    Coordinator.state = "Stable" =>
+        /\ storedGroup.generation = Coordinator.generation
+        /\ \A m \in Present(Coordinator) : \E n \in MemberIds :
+            /\ n = m \/ (Coordinator.members[m].static /\ storedGroup.members[n].static)
+            /\ storedGroup.members[n].assignment = Coordinator.members[m].assignment
 
 GroupRecordWaits(b) == \E i \in 1..Len(appended[b]) : appended[b][i].type = "group"
 
@@ -99,7 +103,8 @@ GenerationMonotoneStep ==
     /\ \A b \in Brokers : epoch'[b] = epoch[b] => group'[b].generation >= group[b].generation
 GenerationMonotone == [][GenerationMonotoneStep]_vars
 
-\* The coordinator accepts a commit, a SyncGroup or a heartbeat only of a current member in the current generation.
+\* The coordinator accepts a commit, a SyncGroup or a heartbeat only of a current member in the current generation. (A late
+\* request that is refused changes nothing at the coordinator.)
 CurrentAt(b, c, request) ==
     /\ request.member \in Present(group[b]) /\ request.generation = group[b].generation
     /\ c \in Static => request.member = InstanceMember(group[b])
@@ -110,17 +115,20 @@ AcceptedIsCurrentStep ==
             CurrentAt(memberRpc[c].broker, c, memberRpc[c])
         /\ heartbeatRpc[c].type = "heartbeat" /\ heartbeatRpc'[c].type = "answered" /\ heartbeatRpc'[c].error = "NONE" =>
             CurrentAt(heartbeatRpc[c].broker, c, heartbeatRpc[c])
-        /\ stray[c].type = "commit" /\ stray'[c].type = "idle" /\ appended' # appended =>
+        /\ stray[c].type \in {"commit", "sync"} /\ stray'[c].type = "idle" /\ (appended' # appended \/ group' # group) =>
             CurrentAt(stray[c].broker, c, stray[c])
 AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
 
 \* No commit is accepted for a partition that another consumer actively owns.
 CommitOfOwnerStep ==
     \A c \in Clients :
-        offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing" =>
-            (offsetRpc[c].broker = office.broker =>
-                \A p \in Partitions : offsetRpc[c].offsets[p] >= 0 =>
-                    ~\E d \in Clients \ {c} : ActivelyOwns(d, p))
+        LET b       == office.broker
+            late    == stray[c].type = "commit" /\ stray'[c].type = "idle"
+            prompt  == offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing"
+            request == IF late THEN stray[c] ELSE offsetRpc[c] IN
+        late \/ prompt =>
+            (request.broker = b /\ Len(appended'[b]) > Len(appended[b]) =>
+                \A p \in Partitions : request.offsets[p] >= 0 => ~\E d \in Clients \ {c} : ActivelyOwns(d, p))
 CommitOfOwner == [][CommitOfOwnerStep]_vars
 
 \* Kafka's edges between states.
@@ -150,9 +158,12 @@ AssignmentFollowsRevocation == [][AssignmentFollowsRevocationStep]_vars
 \* A leader's assignment that is accepted is for members of its group.
 AssignmentNamesMembersStep ==
     \A c \in Clients :
-        memberRpc[c].type = "sync" /\ memberRpc'[c].type = "syncing" =>
-            (memberRpc[c].member = group[memberRpc[c].broker].leader =>
-                \A m \in MemberIds : memberRpc[c].assignments[m] # {} => m \in Present(group[memberRpc[c].broker]))
+        LET late    == stray[c].type = "sync" /\ stray'[c].type = "idle"
+            prompt  == memberRpc[c].type = "sync" /\ memberRpc'[c].type \in {"syncing", "synced"}
+            request == IF late THEN stray[c] ELSE memberRpc[c] IN
+        late \/ prompt =>
+            (Len(appended'[request.broker]) > Len(appended[request.broker]) =>
+                \A m \in MemberIds : request.assignments[m] # {} => m \in Present(group[request.broker]))
 AssignmentNamesMembers == [][AssignmentNamesMembersStep]_vars
 
 \* The committed offsets change only by a commit that the coordinator accepted: the oldest of its records, or one that its

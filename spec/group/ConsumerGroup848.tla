@@ -190,7 +190,7 @@ Has(rule) == rule \notin Without
 \* still reads it.
 AwaitRevocation(request, revoked) == request.reports /\ request.owned \cap revoked = {}
 
-\* KIP-848. Without it a member gets a partition that another one holds.
+\* KIP-848; that what the member itself is revoking is no other's: KAFKA-19449. Without it a member gets what another one holds.
 AssignReleased(b, member, p) == partitionEpoch[b][p] = -1 \/ p \in PartitionsOf(member.revoking)
 
 \* KAFKA-16147. Without it the epochs of what a member was revoking are removed after those of its new assignment are added: a

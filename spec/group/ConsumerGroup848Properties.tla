@@ -114,7 +114,7 @@ EpochsMonotoneStep ==
 EpochsMonotone == [][EpochsMonotoneStep]_vars
 
 \* A heartbeat that is taken comes from a member, in its epoch or one that the member may be in still, or from one that joins;
-\* a static one from who is mapped to its instance.
+\* a static one from who is mapped to its instance. (A late one that is refused changes nothing at the coordinator.)
 CurrentAt(b, c, request) ==
     LET member == group[b].members[request.member] IN
     \/ request.memberEpoch = 0
@@ -126,7 +126,9 @@ CurrentAt(b, c, request) ==
 AcceptedIsCurrentStep ==
     \A c \in Clients :
         LET taken == heartbeatRpc'[c].type = "waiting" \/ (heartbeatRpc'[c].type = "answered" /\ heartbeatRpc'[c].error = "NONE") IN
-        heartbeatRpc[c].type = "heartbeat" /\ taken => CurrentAt(heartbeatRpc[c].broker, c, heartbeatRpc[c])
+        /\ heartbeatRpc[c].type = "heartbeat" /\ taken => CurrentAt(heartbeatRpc[c].broker, c, heartbeatRpc[c])
+        /\ stray[c].type = "heartbeat" /\ stray'[c].type = "idle" /\ (appended' # appended \/ group' # group) =>
+            CurrentAt(stray[c].broker, c, stray[c])
 AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
 
 \* Who is answered knows what it is assigned: it is told now, has been told before, or says that it owns just that.

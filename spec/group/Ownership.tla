@@ -2,14 +2,15 @@
 (***************************************************************************)
 (* What a consumer group promises, and nothing of how: a partition has at  *)
 (* most one owner at a time, an owner gives it up before another gets it,  *)
-(* and committed offsets move only by commits that were accepted, which    *)
-(* are commits of somebody whose partitions nobody else owns.              *)
+(* and committed offsets move only by commits that somebody asked for and  *)
+(* that were accepted, in that order, each while nobody else owned its     *)
+(* partitions.                                                             *)
 (*                                                                         *)
 (* The groups' specifications refine this one (models: OwnershipRefined).  *)
 (* An owner is a consumer that the coordinator does not fence: whoever is  *)
 (* fenced may believe what it likes, its commits are refused.              *)
 (***************************************************************************)
-EXTENDS Integers, FiniteSets
+EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
     Consumers,
@@ -18,42 +19,60 @@ CONSTANTS
 
 VARIABLES
     owners,       \* per partition: who owns it
-    accepted,     \* the commits that were accepted and do not count yet: per partition an offset, or -1
+    asked,        \* the commits that are asked for: by whom, a request or its late copy, and per partition an offset, or -1
+    accepted,     \* the commits that were accepted and do not count yet, oldest first: per partition an offset, or -1
     committed     \* per partition: the committed offset, or -1
 
-vars == <<owners, accepted, committed>>
+vars == <<owners, asked, accepted, committed>>
+
+Commit == [Topics -> Offsets]
 
 TypeOK ==
     /\ owners \in [Topics -> SUBSET Consumers]
-    /\ accepted \in SUBSET [Topics -> Offsets]
-    /\ committed \in [Topics -> Offsets]
+    /\ asked \in SUBSET [by : Consumers, late : BOOLEAN, offsets : Commit]
+    /\ accepted \in Seq(Commit)
+    /\ committed \in Commit
 
 Init ==
     /\ owners = [p \in Topics |-> {}]
-    /\ accepted = {}
+    /\ asked = {}
+    /\ accepted = <<>>
     /\ committed = [p \in Topics |-> -1]
 
 \* A partition is given up, or one that nobody owns is taken. (Several may move in one step.)
-Move ==
-    /\ \A p \in Topics :
+OwnersMove ==
+    \A p \in Topics :
         \/ owners'[p] \subseteq owners[p]
         \/ owners[p] = {} /\ Cardinality(owners'[p]) = 1
+
+\* Ownership moves; commits are asked for, copied, refused and lost.
+Move ==
+    /\ OwnersMove
     /\ UNCHANGED <<accepted, committed>>
 
-\* c's commit is accepted: nobody else owns what it commits.
+\* One commit is accepted, all of it or for some of its partitions: nobody but who asks owns what is accepted.
 Accept ==
-    /\ \E c \in Consumers :
-        \A commit \in accepted' \ accepted : \A p \in Topics : commit[p] # -1 => owners[p] \subseteq {c}
-    /\ accepted \subseteq accepted'
+    /\ \E request \in asked :
+        /\ asked' = asked \ {request}
+        /\ Len(accepted') = Len(accepted) + 1 /\ SubSeq(accepted', 1, Len(accepted)) = accepted
+        /\ \A p \in Topics :
+            LET offset == accepted'[Len(accepted')][p] IN
+            offset # -1 => offset = request.offsets[p] /\ owners[p] \subseteq {request.by}
     /\ UNCHANGED <<owners, committed>>
 
-\* Accepted commits count, or are lost with the coordinator (whose successor may fence others).
+\* What is committed after the first n of the accepted commits: the last one of each partition.
+After(n) ==
+    [p \in Topics |->
+        LET those == {i \in 1..n : accepted[i][p] # -1} IN
+        IF those = {} THEN committed[p] ELSE accepted[CHOOSE i \in those : \A j \in those : j <= i][p]]
+
+\* The oldest accepted commits count; the others wait, or are lost with the coordinator (whose successor may fence others).
 Count ==
-    /\ \A p \in Topics : committed'[p] # committed[p] => committed'[p] \in {commit[p] : commit \in accepted}
-    /\ accepted' \subseteq accepted
-    /\ \A p \in Topics :
-        \/ owners'[p] \subseteq owners[p]
-        \/ owners[p] = {} /\ Cardinality(owners'[p]) = 1
+    /\ \E n \in 0..Len(accepted) :
+        /\ committed' = After(n)
+        /\ accepted' \in {SubSeq(accepted, n + 1, Len(accepted)), <<>>}
+    /\ UNCHANGED asked
+    /\ OwnersMove
 
 Next == Move \/ Accept \/ Count
 

@@ -65,10 +65,14 @@ NoHistory == <<office, storedGroup, storedOffsets, appended, epoch, group, offse
 Abstract == INSTANCE Ownership WITH
     Consumers <- Clients, Topics <- Partitions, Offsets <- OffsetOrNone,
     owners    <- [p \in Partitions |-> {c \in Clients : ActivelyOwns(c, p)}],
-    accepted  <- LET waiting == appended[office.broker]
-                 IN  {waiting[i].offsets : i \in {j \in 1..Len(waiting) : waiting[j].type = "offsets"}},
+    asked     <- {[by |-> c, late |-> FALSE, offsets |-> offsetRpc[c].offsets] : c \in {x \in Clients : offsetRpc[x].type = "commit"}}
+            \cup {[by |-> c, late |-> TRUE, offsets |-> stray[c].offsets] : c \in {x \in Clients : stray[x].type = "commit"}},
+    accepted  <- LET waiting == SelectSeq(appended[office.broker], LAMBDA entry : entry.type = "offsets")
+                 IN  [i \in 1..Len(waiting) |-> waiting[i].offsets],
     committed <- storedOffsets
 OwnershipRefined == Abstract!Spec
+\* Its steps alone, which TLC can name when they fall.
+OwnershipSteps == [][Abstract!Next]_(Abstract!vars)
 
 -----------------------------------------------------------------------------
 (* Next, by families *)
