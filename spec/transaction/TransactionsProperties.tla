@@ -71,9 +71,9 @@ SequencesContiguous ==
              THEN log[p][i].type = "data" /\ log[p][j].type = "data" => log[p][j].sequence = log[p][i].sequence + 1
              ELSE log[p][j].sequence = 0 /\ log[p][i].epoch < log[p][j].epoch
 
-\* Version 2: a producer epoch is of one transaction.
+\* Version 2: a producer epoch is of one transaction. (In version 1 it may be of many.)
 OneTransactionPerEpoch ==
-    \A p, q \in Partitions : \A i \in Data(p), j \in Data(q) :
+    V2 => \A p, q \in Partitions : \A i \in Data(p), j \in Data(q) :
         log[p][i].pid = log[q][j].pid /\ log[p][i].epoch = log[q][j].epoch => TransactionAt(p, i) = TransactionAt(q, j)
 
 \* The coordinator of a decided transaction sends its markers, or has begun to complete it.
