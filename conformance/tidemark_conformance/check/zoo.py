@@ -10,6 +10,8 @@ model = "MCRow01"                     # in spec/manifest.json; absent with a rea
 harm = "LOSS"
 summary = "one sentence"
 excused = "why TLC does not reach it" # only where it does not
+  [row.superfluous]                   # only where the model falls with one of several rules put back: which, and why
+  TruncateByEpoch = "why it is in the row all the same"
   [row.traces]                        # how the simulator shows it
   profile = "chaos"                   # nemesis and workload
   first_seed = 0
@@ -49,7 +51,8 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the zoo; `excused`: why TLC does not reach it (empty: it must)."""
+    """A row of the zoo; `excused`: why TLC does not reach it (empty: it must); `superfluous`: a rule of several with
+    which in force the model falls, too -> why the row removes it all the same."""
 
     id: str
     number: int
@@ -61,6 +64,7 @@ class Row:
     summary: str
     excused: str
     simulation: Simulation
+    superfluous: dict[str, str] = field(default_factory=dict)
 
 
 def rows(path: Path | None = None) -> list[Row]:
@@ -113,6 +117,7 @@ def _row(table: Any, path: Path) -> Row:
             summary=str(table.get("summary", "")),
             excused=str(table.get("excused", "")),
             simulation=simulation,
+            superfluous={str(rule): str(why) for rule, why in table.get("superfluous", {}).items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise Unusable(

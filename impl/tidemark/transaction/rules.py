@@ -116,8 +116,8 @@ def accept_repeated_marker(is_open: bool) -> bool:
 
 
 def fence_older_coordinator(coordinator_epoch: int, known_epoch: int) -> bool:
-    """KIP-98: a partition takes no marker of an older coordinator. Without it one that was deposed ends what its
-    successor has begun (row 82)."""
+    """KIP-98: a partition takes no marker of an older coordinator. Without it the marker of one that was
+    deposed is written behind its successor's (row 82)."""
     return coordinator_epoch >= known_epoch
 
 
