@@ -34,8 +34,11 @@ UNSHOWN = {
         "transactions",
         "BumpAfterDoubt",
     ): "version 2 never bumps by InitProducerId; it counts without EpochPerTransaction (MCTxnRow71)",
-    ("transactions", "VerificationGuard"): "in version 2 the batch is stale before its guard is looked at, but for copies "
-    "of markers two or more epochs old, which are rare (MCTxnGuard); it counts without EpochPerTransaction (MCTxnRow73)",
+    (
+        "transactions",
+        "VerificationGuard",
+    ): "in version 2 the batch is stale before its guard is looked at, but for copies of markers two or more epochs "
+    "old, which are rare (MCTxnGuard); it counts without EpochPerTransaction (MCTxnRow73)",
 }
 """Rules whose absence so few traces do not show, each with its reason; they are asked for twice AT_ONCE traces."""
 
