@@ -274,7 +274,7 @@ MarkerOfItsTransaction(e, m) == m.epoch > e.epoch
 \* (row 77).
 AcceptRepeatedMarker(e) == e.first = -1
 
-\* KIP-98. Without it the marker of a deposed coordinator ends a transaction that its successor has begun (row 82).
+\* KIP-98. Without it the marker of a deposed coordinator is written behind its successor's (row 82).
 FenceOlderCoordinator(e, m) == m.coordinatorEpoch >= e.coordinatorEpoch
 
 \* KIP-98. Without it a reader gets what is decided by a marker that may be lost (row 98).
