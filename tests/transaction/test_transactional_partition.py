@@ -6,7 +6,8 @@ import pytest
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.log.ongoing_transactions import AbortedTxn
-from tidemark.sim.transaction.reader import read_committed
+from tidemark.sim.transaction.reader import lost, read_committed
+from tidemark.sim.transaction.state import Acknowledged
 from tidemark.transaction.flaws import rules_without
 from tidemark.transaction.messages import EndTransactionMarker, WriteTxnMarkersRequest
 from tidemark.transaction.partition import TransactionalPartition
@@ -159,3 +160,34 @@ class TestReading:
         assert one.transactions.coordinator_epochs == again.transactions.coordinator_epochs
         assert one.transactions.guards == {}
         assert one.last_stable_offset() == 2
+
+
+class TestLost:
+    """What the simulator's reader finds amiss: one case for each of the four ways, which no other way sees."""
+
+    def test_what_is_told_and_read_alike_is_not_lost(self) -> None:
+        """A transaction that committed, one that was aborted, and one that is open, of which nobody was told."""
+        entries = (batch(0), marker(1), batch(1, transaction=2), marker(2, committed=False), batch(2, transaction=3))
+        sides = [partition(*entries), partition(*entries)]
+        acked = [Acknowledged(side, one) for side in (0, 1) for one in entries if isinstance(one, ProduceRequest)]
+        assert lost(sides, {1: True, 2: False}, acked) == 0
+
+    def test_what_was_acknowledged_and_committed_is_missing(self) -> None:
+        sides = [partition(batch(0), marker(1)), partition()]
+        assert lost(sides, {1: True}, [Acknowledged(0, batch(0)), Acknowledged(1, batch(0))]) == 1
+
+    def test_a_batch_is_read_twice(self) -> None:
+        one = partition(batch(0))
+        one.append_batch(batch(0))
+        one.append_marker(marker(1))
+        one.advance_high_watermark(3)
+        assert lost([one], {1: True}, [Acknowledged(0, batch(0))]) == 1
+
+    def test_what_was_told_to_be_aborted_is_read(self) -> None:
+        one = partition(batch(0), batch(0, 1), marker(1))
+        assert lost([one], {1: False}, [Acknowledged(0, batch(0)), Acknowledged(0, batch(0, 1))]) == 1
+
+    def test_a_transaction_is_read_in_one_partition_and_aborted_in_the_other(self) -> None:
+        """Its process died before it was told anything."""
+        sides = [partition(batch(0), marker(1)), partition(batch(0), marker(1, committed=False))]
+        assert lost(sides, {}, [Acknowledged(0, batch(0)), Acknowledged(1, batch(0))]) == 1
