@@ -39,7 +39,7 @@ lint: setup ## ruff and mypy
 golden: setup ## rewrite traces/golden; explain the diff in the commit
 	@$(BIN)/tidemark golden
 
-docs: setup ## rewrite the generated parts of README.md and docs/
+docs: setup ## rewrite the generated parts of README.md, ARCHITECTURE.md, DIVERGENCES.md and docs/
 	@$(BIN)/tidemark docs
 
 bench: setup ## rates and ratios, in one run

@@ -206,7 +206,10 @@ def test_the_table_says_which_rules_are_off(
     assert "not-a-step  TMRestart" in shown
     assert re.search(r"^KeepDecision +removed *$", shown, re.MULTILINE)
     assert re.search(r"steps in [\d.]+ s \([^;)]+; [\d.]+ s with start-up\)", shown)
-    assert shown.endswith(f"\n`tidemark explain {two_phase.good} --without KeepDecision` says why\n")
+    trace = re.search(r"^not-a-step +TMRestart +\d+ +(\S+)", shown, re.MULTILINE)
+    assert trace is not None
+    command = f"tidemark explain {two_phase.good} --trace {trace[1]} --without KeepDecision"
+    assert shown.endswith(f"\n`{command}` says why\n")
 
 
 @pytest.mark.parametrize(

@@ -57,3 +57,29 @@ def test_verify_writes_its_documents_into_a_folder(file: Path, capsys: Capture) 
     """Said before anything is run."""
     _refused(["verify", "--json", str(file)], file, capsys)
     _refused(["verify", "--json", str(file / "x")], file / "x", capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["zoo", "KIP-10"], "the zoo has no row KIP-10: did you mean KIP-101? (zoo.toml lists them all, 1 to "),
+        (["zoo", "999"], "the zoo has no row 999: zoo.toml lists them all, 1 to "),
+        (["check", "TwoPhas"], "manifest.json has no model TwoPhas: did you mean TwoPhase? ("),
+        (["check", "Qqqqqqqqq"], "manifest.json has no model Qqqqqqqqq: manifest.json lists them all"),
+        (["agree", "--model", "TwoPhas"], "manifest.json has no model TwoPhas: did you mean TwoPhase? ("),
+        (["agree", "--model", "MCTxnMai"], "manifest.json has no model MCTxnMai: "),
+        ([*SIMULATE, "x", "--flaw", "35"], "one of classic-group: `tidemark simulate classic-group --flaw 35`"),
+        ([*SIMULATE, "x", "--flaw", "KIP-394"], "row 35 (KIP-394) is one of classic-group: "),
+        ([*SIMULATE, "x", "--flaw", "999"], "the zoo has no row 999: zoo.toml lists them all"),
+        (["simulate", "nothing", "--traces", "1", "-o", "x"], "classic-group, composed, consumer-group"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_a_name_that_is_not_there(arguments: list[str], said: str, capsys: Capture) -> None:
+    """One short sentence, whatever there is to choose from."""
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert len(error) < 300
+    assert "MCTxnMain" not in error  # `agree` marks no such model

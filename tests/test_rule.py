@@ -45,9 +45,11 @@ def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("CommitOnlyIfPrepared", "did you mean CommitOnlyIfAllPrepared?\n"),
-        ("prepared_waits", "did you mean PreparedWaits?\n"),
-        ("FenceOlder", "did you mean FenceOlderFetch or FenceOlderEpoch?\n"),
+        ("CommitOnlyIfPrepared", "did you mean CommitOnlyIfAllPrepared? (`tidemark rule` lists them all)\n"),
+        ("prepared_waits", "did you mean PreparedWaits? ("),
+        ("FenceOlder", "did you mean FenceOlderFetch or FenceOlderEpoch? ("),
+        ("42", "row 42 (KIP-429) of zoo.toml removes WithholdUntilRevoked: `tidemark rule WithholdUntilRevoked`\n"),
+        ("KIP-429", "row 42 (KIP-429) of zoo.toml removes WithholdUntilRevoked: `tidemark rule W"),
         ("Qqqqqqqqq", "`tidemark rule` lists them all"),
     ],
 )
@@ -56,6 +58,14 @@ def test_an_unknown_rule_is_one_sentence(name: str, hint: str, capsys: pytest.Ca
     error = capsys.readouterr().err
     assert hint in error
     assert error.count("\n") == 1
+
+
+def test_the_list_has_the_rows_of_each_specification_alone() -> None:
+    """A row of transactions removes a rule of this name, and so is none of offsets' rule."""
+    found = [one.rows for one in cards.listed() if one.name == "VerifyTransaction"]
+    own = [card.rows for card in cards.of_rule("VerifyTransaction")]
+    assert sorted(found) == sorted(tuple(row.id for row in rows) for rows in own)
+    assert sorted(map(bool, found)) == [False, True]
 
 
 def test_a_rule_of_two_specifications_has_two_cards_that_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from simulated import (
     noting,
 )
 from tidemark.cells import CapacityExceeded
+from tidemark.sim.transaction.recorder import PARTITION
 from tidemark_conformance.check import protocols
 from tidemark_conformance.check.clean import flaw_actions
 from tidemark_conformance.explain.explaining import Explainer
@@ -154,6 +155,44 @@ def test_every_step_happens_at_a_node_that_takes_part(one: Simulated) -> None:
                 assert node in apart or node in [domain[place] for domain, place in params], actions[record.action]
                 seen.add(node)
     assert seen == set(nodes)
+
+
+def varints(data: bytes) -> list[int]:
+    """The numbers that the bytes of a step hold."""
+    found, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            found.append(value)
+            value = shift = 0
+    return found
+
+
+NOWHERE = ("Repeat", "Lose", "DropLate", "Disconnect")
+"""Actions of the network begin so, in every specification."""
+
+
+@each
+def test_every_action_of_a_node_has_its_node(one: Simulated) -> None:
+    """Only those of the network have none though their first parameter is one. Those that no run takes are asked, too.
+    Replication's plan is of another kind; a partition of transactions is no node."""
+    plan = one.make(one.header).plan
+    if one.touches is None:
+        return
+    apart = PARTITION if one.protocol == "transactions" else set()
+    nodes, owned = one.header["nodes"], 0
+    for action in one.header["actions"]:
+        name, domains = action["name"], list(action["params"].values())
+        if not domains or not set(map(str, domains[0])) <= set(nodes):
+            continue
+        if not all(isinstance(domain[0], str | int) for domain in domains):
+            continue
+        first = [0 if isinstance(domain[0], str) else domain[0] for domain in domains]
+        node = varints(plan.step((name, *first)))[1]
+        assert bool(node) != (name.startswith(NOWHERE) or name in apart), name
+        owned += bool(node)
+    assert owned > 5
 
 
 @each

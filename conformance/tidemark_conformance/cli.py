@@ -23,7 +23,7 @@ COMMANDS = {
     "rule": "one safety rule side by side: specification, Python, zoo row, counterexample, flagged step",
     "verify": "all that `make check` does: models, simulation, audit, kill matrix; one table",
     "golden": "run the golden scenarios and rewrite traces/golden",
-    "docs": "rewrite the generated parts of README.md and docs/",
+    "docs": "rewrite the generated parts of README.md, ARCHITECTURE.md, DIVERGENCES.md and docs/",
     "bench": "rates and ratios of audit and simulator, in one run",
     "schema": "print the trace header that an emitter for a specification needs",
     "convert": "convert traces between NDJSON and Parquet without loss",
@@ -44,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = parser.parse_args(arguments[:1]).command
     module = importlib.import_module(f"tidemark_conformance.commands.{name}")
     sub = argparse.ArgumentParser(prog=f"tidemark {name}", description=COMMANDS[name])
-    module.add_arguments(sub)
     try:
+        module.add_arguments(sub)
         with _terminable():
             return int(module.run(sub.parse_args(arguments[1:])))
     except Unusable as problem:

@@ -52,9 +52,9 @@ def audit(
     whole: another specification, duplicate ids, no traces, an unreadable part, an unknown action, and so on.
     """
     options = options or Options()
-    started = time.monotonic()
-    opened = source if isinstance(source, Input) else open_input(session, source)
     judge = judge_for(specification, options.oracle, options.snapshot)
+    started = time.monotonic()  # compiling, once per text and set of rules, is no part of the audit's rate
+    opened = source if isinstance(source, Input) else open_input(session, source)
     opened.header.require(judge.schema.header, opened.files[0])
     job = Job(specification, judge.schema.header, opened.header.nodes, options.snapshot, options.oracle)
     tally = _run(session, opened, job, judge, progress or Silent())

@@ -62,7 +62,10 @@ class Judge:
         self.specification = specification
         self.schema = schema
         self.kernels: Kernels = compile_kernels(
-            specification, starting=lambda: say(f"compiling the checks of {specification.module.name} (once per text)")
+            specification,
+            starting=lambda: say(
+                f"compiling the checks of {specification.module.name} (once per text and set of rules)"
+            ),
         )
         self._wanted = wanted
         self._snapshot = snapshot

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import importlib
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -193,10 +193,10 @@ def compositions() -> dict[str, Composition]:
         raise _no_table(problem) from problem
 
 
-def protocol(name: str) -> Protocol:
-    """The registered protocol `name`; Unusable if there is none."""
+def protocol(name: str, others: Iterable[str] = ()) -> Protocol:
+    """The registered protocol `name`; Unusable if there is none. `others`: names that its caller takes, too."""
     known = protocols()
     if name not in known:
-        names = ", ".join(sorted(known)) or "none"
+        names = ", ".join(sorted({*known, *others})) or "none"
         raise Unusable(f"no protocol is called {name} (known: {names}); register it in {spec_root() / REGISTRY}")
     return known[name]

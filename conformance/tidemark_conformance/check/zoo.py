@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tidemark_conformance.closest import instead
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 
@@ -90,7 +91,9 @@ def select(names: Iterable[str], path: Path | None = None) -> list[Row]:
     for name in names:
         matching = [row for row in known if name in (row.id, str(row.number))]
         if not matching:
-            raise Unusable(f"the zoo has no row {name}; choose from {', '.join(row.id for row in known)}")
+            ids = [] if name.isdecimal() else [row.id for row in known]
+            where = f"{ZOO} lists them all" + (f", {known[0].number} to {known[-1].number}" if known else "")
+            raise Unusable(f"the zoo has no row {name}: {instead(name, ids, where)}")
         chosen += matching
     return chosen or known
 

@@ -99,7 +99,7 @@ def _subjects(arguments: argparse.Namespace) -> list[_Subject]:
     found = manifest.load()
     flagged = [model for model in found.models if model.agree]
     if arguments.model:
-        flagged = found.select(arguments.model)
+        flagged = found.select(arguments.model, meant=lambda model: model.agree)
     if not flagged:
         raise Unusable(f"{found.path} flags no model with 'agree': flag a small one")
     return [_Subject(model.name, model.module, model.cfg, model.heap_mib) for model in flagged]

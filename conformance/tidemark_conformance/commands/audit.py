@@ -52,13 +52,14 @@ def run(args: argparse.Namespace) -> int:
     if args.json != "-":
         render(result, console, time.monotonic() - started)
         if result.failed:
-            console.print(f"`{explaining(args)}` says why", soft_wrap=True, markup=False)
+            trace = result.failures[0].examples[0][0]
+            console.print(f"`{explaining(args, trace)}` says why", soft_wrap=True, markup=False)
     return result.exit_code
 
 
-def explaining(args: argparse.Namespace) -> str:
-    """The command that explains what this audit flags, by the same specification and rules."""
-    words = ["tidemark", "explain", args.paths[0] if len(args.paths) == 1 else "PATH"]
+def explaining(args: argparse.Namespace, trace: str) -> str:
+    """The command that explains a trace that this audit flags, by the same specification and rules."""
+    words = ["tidemark", "explain", args.paths[0] if len(args.paths) == 1 else "PATH", "--trace", trace]
     for option in ("spec", "config", "baseline", "without"):
         value = getattr(args, option)
         words += [f"--{option}", str(value)] if value is not None else []

@@ -135,13 +135,13 @@ def _verify(models: list[Model], arguments: argparse.Namespace) -> list[verify.O
     def go(listener: verify.Listener) -> list[verify.Outcome]:
         return verify.verify(models, use_cache=not arguments.no_cache, jar=arguments.jar, listener=listener)
 
-    return with_progress(go)
+    return with_progress(go, len(models))
 
 
-def with_progress(go: Callable[[verify.Listener], list[verify.Outcome]]) -> list[verify.Outcome]:
-    """Calls `go(listener)` with a listener that shows what runs and what is done."""
+def with_progress(go: Callable[[verify.Listener], list[verify.Outcome]], total: int) -> list[verify.Outcome]:
+    """Calls `go(listener)` with a listener that shows what runs and what is done, of so many models in `total`."""
     if not sys.stderr.isatty():
-        return go(_plain)
+        return go(_plain(total))
     shown = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -165,8 +165,18 @@ def with_progress(go: Callable[[verify.Listener], list[verify.Outcome]]) -> list
         return go(live)
 
 
-def _plain(kind: str, model: Model, what: Any) -> None:
-    if kind == "started":
-        print(f"{model.name}: started", file=sys.stderr, flush=True)
-    elif kind == "done" and not what.cached:
-        print(f"{model.name}: {verdict_text(what)} ({what.result.seconds:.1f} s)", file=sys.stderr, flush=True)
+def _plain(total: int) -> verify.Listener:
+    """A line where a model starts, and one where it is done, with how many are (those of the cache count, too)."""
+    done = 0
+
+    def tell(kind: str, model: Model, what: Any) -> None:
+        nonlocal done
+        if kind == "started":
+            print(f"{model.name}: started", file=sys.stderr, flush=True)
+        elif kind == "done":
+            done += 1
+            if not what.cached:
+                line = f"{model.name} ({done:,} of {total:,}): {verdict_text(what)} ({what.result.seconds:.1f} s)"
+                print(line, file=sys.stderr, flush=True)
+
+    return tell

@@ -17,8 +17,9 @@ from typing import Any
 
 from rich.console import Console
 
+from tidemark_conformance.check import zoo
 from tidemark_conformance.check.generate import BAD, GOOD, SOME, Generated, Output, generate, generate_together
-from tidemark_conformance.check.protocols import Composition, Protocol, compositions, protocol
+from tidemark_conformance.check.protocols import Composition, Protocol, compositions, protocol, protocols
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.report.progress import Progress, progress
@@ -29,16 +30,22 @@ ON_SPARK = 20_000
 """From this many traces on Spark's workers simulate (fewer are done before it has started)."""
 
 
+PROFILE = "how the faults come: chaos, calm, ... (the simulator's default); an unknown name is answered with all"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark simulate`."""
-    parser.add_argument("protocol", metavar="PROTOCOL", help="a protocol or composition of spec/protocols.toml")
+    names = ", ".join([*protocols(), *compositions()])
+    parser.add_argument(
+        "protocol", metavar="PROTOCOL", help=f"a protocol or composition of spec/protocols.toml: {names}"
+    )
     parser.add_argument("--traces", type=int, required=True, metavar="N", help="how many traces, one per seed")
     parser.add_argument("--steps", type=int, default=50, metavar="S", help="recorded steps per trace, about (50)")
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="the first seed (0)")
     flawed = parser.add_mutually_exclusive_group()
     flawed.add_argument("--flaw", metavar="ROW", help="a row of spec/zoo.toml, by id or number: without its rules")
     flawed.add_argument("--without", metavar="RULE[,RULE]", help="without these rules")
-    parser.add_argument("--profile", metavar="NAME", help="how the faults come (the simulator's default)")
+    parser.add_argument("--profile", metavar="NAME", help=PROFILE)
     parser.add_argument("--brokers", "--size", dest="size", type=int, metavar="N", help="another size of the protocol")
     parser.add_argument("--format", choices=("parquet", "ndjson"), default="parquet", help="of the traces (parquet)")
     parser.add_argument("--master", help="simulate on Spark, at this master")
@@ -51,14 +58,16 @@ def run(args: argparse.Namespace) -> int:
     """Simulate; 0, or 1 when the simulator's own client found what must not happen in a run with all rules."""
     if args.traces < 1 or args.steps < 1 or args.seed < 0:
         raise Unusable("--traces and --steps must be at least 1, and --seed at least 0; give such numbers")
-    together = compositions().get(args.protocol)
+    composed = compositions()
+    together = composed.get(args.protocol)
     if together is not None:
         return _run_together(args, together)
-    known = protocol(args.protocol)
+    known = protocol(args.protocol, composed)
     if args.size is not None:
         known = known.sized(args.size)
     specification = load(known.spec, known.config)
     with_rules_off(specification, frozenset(_without(args)))
+    _require_own(args.flaw, known)
     schema = schema_of(specification)
     started = time.monotonic()
     with progress(f"simulation of {known.name}") as bar:
@@ -67,6 +76,15 @@ def run(args: argparse.Namespace) -> int:
         else:
             made = _as_ndjson(args, known, schema, bar)
     return _report(args, made, time.monotonic() - started, args.output)
+
+
+def _require_own(flaw: str | None, known: Protocol) -> None:
+    """Raises Unusable for a row of the zoo that is another protocol's; what is no row is the simulator's to judge."""
+    rows = [row for row in zoo.rows() if flaw in (row.id, str(row.number))]
+    if rows and known.name not in [row.protocol for row in rows]:
+        row = rows[0]
+        command = f"tidemark simulate {row.protocol} --flaw {flaw}"
+        raise Unusable(f"row {row.number} ({row.id}) is one of {row.protocol}: `{command}`")
 
 
 def _without(args: argparse.Namespace) -> list[str]:

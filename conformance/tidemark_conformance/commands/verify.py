@@ -50,7 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--deep", action="store_true", help="the models of tier deep, too, and the rarity of rare flaws"
     )
-    parser.add_argument("--traces", type=int, default=TRACES, metavar="N", help=f"unflawed traces (default {TRACES:,})")
+    parser.add_argument(
+        "--traces",
+        type=int,
+        default=TRACES,
+        metavar="N",
+        help=f"unflawed traces, at most, of each protocol ({TRACES:,}; spec/protocols.toml may want fewer)",
+    )
     parser.add_argument("--no-cache", action="store_true", help="run everything, whatever is known")
     parser.add_argument("--master", help="Spark's master (default: local[2])")
     parser.add_argument(
@@ -105,7 +111,7 @@ def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closin
     manifest = manifests.load()
     chosen = manifest.select(deep=args.deep)
     outcomes = check.with_progress(
-        lambda listener: verify.verify(chosen, use_cache=not args.no_cache, listener=listener)
+        lambda listener: verify.verify(chosen, use_cache=not args.no_cache, listener=listener), len(chosen)
     )
     missing = verify.uncovered(manifest, outcomes)
     seconds = time.monotonic() - started

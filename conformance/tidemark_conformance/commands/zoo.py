@@ -52,6 +52,6 @@ def models_of(rows: list[zoo.Row], jar: str | None = None) -> dict[str, verify.O
     """TLC's outcome of each row's model, by the row's id (verdicts come from the cache where nothing changed)."""
     manifest = manifests.load()
     chosen = manifest.select({row.model: None for row in rows if row.model}) if any(row.model for row in rows) else []
-    outcomes = with_progress(lambda listener: verify.verify(chosen, jar=jar, listener=listener))
+    outcomes = with_progress(lambda listener: verify.verify(chosen, jar=jar, listener=listener), len(chosen))
     found = {outcome.model.name: outcome for outcome in outcomes}
     return {row.id: found.get(row.model) for row in rows}

@@ -8,7 +8,6 @@ scenarios in `traces/golden/`.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import pkgutil
@@ -23,6 +22,7 @@ from typing import Any
 
 from tidemark_conformance.check import protocols, zoo
 from tidemark_conformance.check.protocols import REGISTRY
+from tidemark_conformance.closest import instead
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored
@@ -42,8 +42,6 @@ from tidemark_conformance.tlc.runner import Step
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
 
-NEARLY = 0.1
-"""A name that comes so close to another as the closest does, but for this share, is suggested, too."""
 SIMULATED = 500
 """Where a row has no golden scenario, at most so many of its simulated traces are looked at."""
 
@@ -162,7 +160,7 @@ def listed() -> list[Listed]:
     found = []
     for home in homes():
         for rule in sorted(home.specification.module.rules, key=lambda rule: _order(home, rule)):
-            removing = tuple(row.id for row in rows if rule in row.rules)
+            removing = tuple(row.id for row in rows if rule in row.rules and _is_of(row, home))
             sentence = _sentence(_definition(home, rule))
             found.append(Listed(rule, home.protocol, str(_place(home, rule)), sentence, removing))
     return found
@@ -174,28 +172,19 @@ def _order(home: Home, rule: str) -> tuple[str, int]:
 
 
 def find(name: str) -> list[Home]:
-    """The specifications that have the rule; Unusable, with the names that come close, if none has."""
+    """The specifications that have the rule; Unusable, with the names that come close, if none has. A row of the zoo is
+    told by its rules."""
     known = homes()
     found = [home for home in known if name in home.specification.module.rules]
     if found:
         return found
+    row = next((row for row in zoo.rows() if name in (row.id, str(row.number))), None)
+    if row is not None and row.rules:
+        commands = " or ".join(f"`tidemark rule {rule}`" for rule in row.rules)
+        raise Unusable(f"row {row.number} ({row.id}) of {zoo.ZOO} removes {', '.join(row.rules)}: {commands}")
     names = [rule for home in known for rule in home.specification.module.rules]
-    close = _closest(name, names)
-    hint = f"did you mean {' or '.join(close)}?" if close else "`tidemark rule` lists them all"
+    hint = instead(name, names, "`tidemark rule` lists them all", snake)
     raise Unusable(f"no specification in {spec_root()} has a rule {name}: {hint}")
-
-
-def _closest(name: str, names: Iterable[str]) -> list[str]:
-    """Those that are as close as the closest, or nearly; written in another way, a name is its own."""
-    folded = {one.lower(): one for one in names} | {snake(one): one for one in names}
-    wanted = name.lower()
-    if wanted in folded:
-        return [folded[wanted]]
-    close = difflib.get_close_matches(wanted, folded, 4, 0.5)
-    alike = [difflib.SequenceMatcher(None, wanted, one).ratio() for one in close]
-    return list(
-        dict.fromkeys(folded[one] for one, ratio in zip(close, alike, strict=True) if ratio > alike[0] - NEARLY)
-    )
 
 
 def of_rule(name: str) -> list[Card]:

@@ -30,12 +30,13 @@ r"""`spec/manifest.json`: the models, and what TLC must find in each.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tidemark_conformance import paths
+from tidemark_conformance.closest import instead
 from tidemark_conformance.errors import Unusable
 
 SCHEMA = "tidemark.manifest/1"
@@ -75,13 +76,18 @@ class Manifest:
     models: tuple[Model, ...]
     unreached: Mapping[str, Mapping[str, str]]
 
-    def select(self, names: Iterable[str] = (), deep: bool = False) -> list[Model]:
-        """The named models (of any tier), or all of tier "check" (with `deep`: all); Unusable for an unknown name."""
+    def select(
+        self, names: Iterable[str] = (), deep: bool = False, meant: Callable[[Model], bool] = lambda _: True
+    ) -> list[Model]:
+        """The named models (of any tier), or all of tier "check" (with `deep`: all). Unusable for an unknown name, with
+        those that come close to it among the `meant` models."""
         wanted = list(dict.fromkeys(names))
         known = {model.name: model for model in self.models}
         for name in wanted:
             if name not in known:
-                raise Unusable(f"{self.path.name} has no model {name}: choose from {', '.join(known)}")
+                suggested = [model.name for model in self.models if meant(model)]
+                hint = instead(name, suggested, f"{self.path.name} lists them all")
+                raise Unusable(f"{self.path.name} has no model {name}: {hint}")
         if wanted:
             return [known[name] for name in wanted]
         return [model for model in self.models if deep or model.tier == "check"]

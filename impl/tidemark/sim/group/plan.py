@@ -8,8 +8,8 @@ from typing import Any
 from tidemark.group.layout import HeaderTable
 from tidemark.sim.units import Kind, UnitPlan
 
-NETWORK = ("Repeat", "Lose", "Add")
-"""Actions that begin so happen nowhere."""
+NETWORK = ("Repeat", "Lose")
+"""Actions that begin so happen nowhere; so does one of a partition (`AddPartition`), whose parameter is no node."""
 
 
 class NodePlan(UnitPlan):

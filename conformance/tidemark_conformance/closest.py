@@ -1,0 +1,35 @@
+"""What to say of a name that is not known: those that come close to it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+
+NEARLY = 0.1
+"""A name that comes so close to another as the closest does, but for this share, is suggested, too."""
+FEW = 8
+"""So many names at most are all told, where none comes close."""
+
+
+def closest(name: str, names: Iterable[str], other: Callable[[str], str] = str.lower) -> list[str]:
+    """Those that are as close as the closest, or nearly; written in another way (`other`), a name is its own."""
+    known = list(names)
+    folded = {one.lower(): one for one in known} | {other(one): one for one in known}
+    wanted = name.lower()
+    if wanted in folded:
+        return [folded[wanted]]
+    close = difflib.get_close_matches(wanted, folded, 4, 0.5)
+    alike = [difflib.SequenceMatcher(None, wanted, one).ratio() for one in close]
+    return list(
+        dict.fromkeys(folded[one] for one, ratio in zip(close, alike, strict=True) if ratio > alike[0] - NEARLY)
+    )
+
+
+def instead(name: str, names: Iterable[str], where: str, other: Callable[[str], str] = str.lower) -> str:
+    """The end of a sentence that refuses `name`: what may be meant, else all names if they are few, else `where` they
+    are."""
+    known = list(names)
+    close = closest(name, known, other)
+    if close:
+        return f"did you mean {' or '.join(close)}? ({where})"
+    return f"choose from {', '.join(known)}" if 0 < len(known) <= FEW else where
