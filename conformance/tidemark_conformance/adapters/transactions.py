@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from tidemark.sim.script import run_script
 from tidemark.sim.transaction import MIXES, PROFILES, simulate
 from tidemark.sim.transaction.run import TransactionRun, TransactionSimulator
+from tidemark.sim.transaction.scenario import STAGE
 from tidemark.transaction.flaws import rules_without
 
 from tidemark_conformance.adapters.again import Replayed
@@ -24,3 +28,5 @@ class ReplayedRun(Replayed, TransactionRun):
 
 
 resimulation = ADAPTER.resimulation(TransactionSimulator, TransactionRun, ReplayedRun)
+
+transcript = ADAPTER.transcript(partial(run_script, STAGE))
