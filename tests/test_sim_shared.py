@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from tidemark.sim.shared import Mix, Prepared
+from tidemark.sim.shared import Mix, Prepared, Profile
 
 
 def test_equal_arguments_are_prepared_for_once_and_the_oldest_are_forgotten() -> None:
@@ -26,10 +26,6 @@ def test_equal_arguments_are_prepared_for_once_and_the_oldest_are_forgotten() ->
 
 
 def test_a_mix_takes_its_profiles_in_turns_and_refuses_unknown_names() -> None:
-    class Profile:
-        def __init__(self, name: str, weights: dict[str, int]) -> None:
-            self.name, self.weights = name, weights
-
     calm, storm = Profile("calm", {"fetch": 3, "crash": 1}), Profile("storm", {"crash": 1})
     mix = Mix("both", {"calm": calm, "storm": storm}, {"both": ("calm", "storm")})
 

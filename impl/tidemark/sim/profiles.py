@@ -6,27 +6,22 @@ comes is passed over, so weights are chances of being tried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from tidemark.sim.shared import Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """`weights`: kind of event -> weight. Chances are of 256.
+class ReplicationProfile(Profile):
+    """`skewed`: how many runs start with clocks apart; `reply_lost`: how often a client does not hear its
+    acknowledgement; `slow`: how many disks are slow at the start; `prelude`: a scenario that comes before the chaos;
+    `acks`: what produces ask for, in equal shares."""
 
-    `heals`: how many of 256 traces are healed at their end (the others stop in the midst of it); `skewed`: how many
-    start
-    with clocks apart; `reply_lost`: how often a client does not hear its acknowledgement; `slow`: how many disks are
-    slow at the start.
-    """
-
-    name: str
-    weights: dict[str, int]
-    heals: int = 128
     skewed: int = 32
     reply_lost: int = 24
     slow: int = 16
     prelude: str = ""
-    acks: tuple[str, ...] = field(default=("all", "all", "all", "all", "all", "1", "all", "0"))
+    acks: tuple[str, ...] = ("all", "all", "all", "all", "all", "1", "all", "0")
 
 
 CALM = {
@@ -40,7 +35,7 @@ CALM = {
     "checkpoint": 4,
 }
 
-CHAOS = Profile(
+CHAOS = ReplicationProfile(
     "chaos",
     {
         **CALM,
@@ -60,7 +55,7 @@ CHAOS = Profile(
     },
 )
 
-ELECTIONS = Profile(
+ELECTIONS = ReplicationProfile(
     "elections",
     {
         "fetch": 100,
@@ -87,7 +82,7 @@ ELECTIONS = Profile(
 )
 """Leaders change often, and some brokers hear of it late."""
 
-RESTARTS = Profile(
+RESTARTS = ReplicationProfile(
     "restarts",
     {
         "fetch": 100,
@@ -110,7 +105,7 @@ RESTARTS = Profile(
 )
 """Machines fail and come back, and the controller is slow to decide proposals."""
 
-SLOW_CONTROLLER = Profile(
+SLOW_CONTROLLER = ReplicationProfile(
     "slow-controller",
     {
         "fetch": 96,
@@ -130,7 +125,7 @@ SLOW_CONTROLLER = Profile(
 )
 """The controller decides proposals late, while machines fail and come back quickly."""
 
-LATE_READS = Profile(
+LATE_READS = ReplicationProfile(
     "late-reads",
     {
         "fetch": 110,
@@ -152,7 +147,7 @@ LATE_READS = Profile(
 """Slow disks under frequent elections: the bytes of a response are read after the log was truncated and written
 again."""
 
-STALE_BYTES = Profile(
+STALE_BYTES = ReplicationProfile(
     "stale-bytes",
     LATE_READS.weights,
     heals=64,
@@ -188,7 +183,7 @@ PROFILES = {
         SLOW_CONTROLLER,
         LATE_READS,
         STALE_BYTES,
-        Profile("calm", CALM, heals=256, skewed=0, reply_lost=0),
+        ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )
 }
 

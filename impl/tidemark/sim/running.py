@@ -6,7 +6,8 @@ One seed decides all. Every step draws one random word and slices it: what to tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from itertools import repeat
 from random import Random
 from typing import Any, ClassVar, Protocol
@@ -14,22 +15,6 @@ from typing import Any, ClassVar, Protocol
 from tidemark.cells import CapacityExceeded
 from tidemark.sim.shared import WORD, Mix, SimResult
 from tidemark.sim.units import UnitRecorder
-
-
-class Profile(Protocol):
-    """A profile, as far as every run has it."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def weights(self) -> Mapping[str, int]:
-        """Kind of event -> its share."""
-
-    @property
-    def heals(self) -> int:
-        """In so many of 256 runs faults stop in the end."""
 
 
 class Events(Protocol):
@@ -40,9 +25,10 @@ class Events(Protocol):
 
 
 class SimulatorBase:
-    """Everything that runs of one kind share. `steps`: how many a trace should have."""
+    """Everything that runs of one kind share. `kind`: the class of a run; `steps`: how many a trace should have."""
 
-    def __init__(self, mix: Mix[Any], steps: int) -> None:
+    def __init__(self, kind: Callable[[Any, int], RunBase], mix: Mix[Any], steps: int) -> None:
+        self._kind = kind
         self.for_seed = mix.for_seed
         self.steps = steps
         self._events: dict[tuple[type, str], list[Callable[[Any, int], bool]]] = {}
@@ -54,8 +40,12 @@ class SimulatorBase:
             self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
         return self._events[kind]
 
+    def run(self, seed: int) -> SimResult:
+        """The trace of a seed."""
+        return self._kind(self, seed).run()
 
-class RunBase:
+
+class RunBase(ABC):
     """The state of one run. `first_word` decides how it begins, and whether it is healed.
 
     `TICK_MS`: the unit in which the cluster's clock goes on between events (0: it has none); `RESERVED`: one step in so
@@ -77,17 +67,17 @@ class RunBase:
         self.first_word = first = self._bits(WORD)
         self._heals = first >> 24 & 255 < self.profile.heals
 
+    @abstractmethod
     def heal(self) -> bool:
         """Faults stop; whether everything came to rest."""
-        raise NotImplementedError
 
+    @abstractmethod
     def acked(self) -> int:
         """How much clients were told to be safe."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lost(self) -> int:
         """How much of it they do not find again, once all is healed."""
-        raise NotImplementedError
 
     def run(self) -> SimResult:
         """Chaos, then perhaps healing."""

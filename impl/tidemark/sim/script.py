@@ -24,6 +24,7 @@ changes nothing and is shown as such, and so is another action that happens in i
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -54,7 +55,7 @@ def spoken(text: str) -> tuple[tuple[int, str], ...]:
     return tuple([(number, said) for number, said in lines if said])
 
 
-class Script:
+class Script(ABC):
     """One run of a text. `right`: all rules are in force, so that `expect right:` is checked and plain `expect` is
     not."""
 
@@ -106,21 +107,21 @@ class Script:
 
     # --- what a protocol brings -------------------------------------------------------------------------------------
 
+    @abstractmethod
     def event(self, number: int, said: str, verb: str, words: list[str]) -> None:
         """A line that is no expectation. Raises ScenarioError, and KeyError or IndexError for what is not there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def holds(self, said: str) -> bool:
         """Whether an expectation holds. Raises KeyError or IndexError for what is not there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def titles(self) -> Sequence[str]:
         """The titles of the columns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self) -> bytes:
         """The trace ends."""
-        raise NotImplementedError
 
 
 class AnyRecorder(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
@@ -31,19 +31,20 @@ class SimResult:
     capacity: bool
 
 
-class Weighted(Protocol):
-    """A profile, as far as every protocol's has it: a name, and how often each kind of event is tried."""
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A nemesis's schedule. It is data: a run's class says what each kind of event does.
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
+    `weights`: kind of event -> how often it is tried, beside the others; `heals`: in so many of 256 runs faults stop in
+    the end, and all comes to rest (the others stop in the midst of it). All chances of profiles are of 256.
+    """
 
-    @property
-    def weights(self) -> Mapping[str, int]:
-        """Kind of event -> its share."""
+    name: str
+    weights: Mapping[str, int]
+    heals: int = 128
 
 
-P = TypeVar("P", bound=Weighted)
+P = TypeVar("P", bound=Profile)
 
 
 class Mix(Generic[P]):

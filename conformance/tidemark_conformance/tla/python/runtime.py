@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -71,7 +72,7 @@ def ordered(values: SetLike) -> Iterable[Value]:
 # Sets by description
 
 
-class Described:
+class Described(ABC):
     """A set that knows its members without listing them; it iterates over them in canonical order."""
 
     __slots__: tuple[str, ...] = ()
@@ -80,8 +81,9 @@ class Described:
         parts = ", ".join(f"{getattr(self, name)!r}" for name in self.__slots__)
         return f"{type(self).__name__}({parts})"
 
+    @abstractmethod
     def __contains__(self, value: Value) -> bool:
-        raise NotImplementedError
+        """Whether a value belongs to it."""
 
     def __iter__(self) -> Iterator[Value]:
         raise EvaluationError("an infinite set is enumerated")

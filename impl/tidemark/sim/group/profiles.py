@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidemark.sim.shared import Profile
+
 
 @dataclass(frozen=True, slots=True)
-class GroupProfile:
-    """`weights`: kind of event -> weight. Chances are of 256.
+class GroupProfile(Profile):
+    """`modes`: which assignors the consumers of a run may have, one choice per run (numbers of cluster.ASSIGNORS);
+    `stale`: how often a consumer looks its coordinator up and hears of another broker than the one in office."""
 
-    `heals`: how many of 256 traces are healed at their end; `modes`: which assignors the consumers of a trace may have,
-    one choice per trace (numbers of cluster.ASSIGNORS); `stale`: how often a consumer looks its coordinator up and
-    hears of another broker than the one in office.
-    """
-
-    name: str
-    weights: dict[str, int]
-    heals: int = 128
     modes: tuple[tuple[int, ...], ...] = ((0,), (0,), (1,), (1,), (0, 2), (2, 1), (2,), (0, 1))
     stale: int = 16
 

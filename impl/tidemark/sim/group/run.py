@@ -18,7 +18,7 @@ from tidemark.sim.group.network import Broker
 from tidemark.sim.group.profiles import MIXES, PROFILES
 from tidemark.sim.group.recorder import GroupPlan, GroupRecorder
 from tidemark.sim.group.running import AnyRun, AnySimulator
-from tidemark.sim.shared import Mix, SimResult
+from tidemark.sim.shared import Mix
 
 ROOM = 5
 """So many member ids are kept for the healing: one for every consumer, and one that is lost."""
@@ -34,14 +34,10 @@ class GroupSimulator(AnySimulator):
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
         self.table = Table(header)
-        super().__init__(self.table, Mix(profile, PROFILES, MIXES), steps)
+        super().__init__(self.table, GroupRun, Mix(profile, PROFILES, MIXES), steps)
         self.plan = GroupPlan(header, self.table)
         self.rules = rules if rules is not None else Rules()
         self.config = GroupConfig(epoch_generations=self.table.epoch_generations)
-
-    def run(self, seed: int) -> SimResult:
-        """The trace of a seed."""
-        return GroupRun(self, seed).run()
 
 
 class GroupRun(AnyRun[GroupCluster]):

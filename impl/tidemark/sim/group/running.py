@@ -4,7 +4,7 @@ membership (sim/running.py has what runs of everything share).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from tidemark.group.layout import HeaderTable
@@ -26,8 +26,10 @@ def rotations(items: Sequence[Item]) -> list[list[Item]]:
 class AnySimulator(SimulatorBase):
     """Everything that runs of one kind share, whatever the group."""
 
-    def __init__(self, table: HeaderTable, mix: Mix[GroupProfile], steps: int) -> None:
-        super().__init__(mix, steps)
+    def __init__(
+        self, table: HeaderTable, kind: Callable[[Any, int], RunBase], mix: Mix[GroupProfile], steps: int
+    ) -> None:
+        super().__init__(kind, mix, steps)
         self._general_table = table
         clients, topics = range(len(table.clients)), table.topics
         self.static: Sequence[bool] = [client in table.static for client in table.clients]

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidemark.sim.shared import Profile
 
-@dataclass(frozen=True)
-class ProducerProfile:
-    """`weights`: kind of event -> weight. Chances are of 256.
 
-    `heals`: how many of 256 traces are healed at their end; `stale`: how often a producer sends to another broker than
-    the one that leads.
-    """
+@dataclass(frozen=True, slots=True)
+class ProducerProfile(Profile):
+    """`stale`: how often a producer sends to another broker than the one that leads."""
 
-    name: str
-    weights: dict[str, int]
-    heals: int = 128
     stale: int = 24
 
 

@@ -14,7 +14,7 @@ from tidemark.sim.idempotence.healing import heal
 from tidemark.sim.idempotence.profiles import MIXES, PROFILES, ProducerProfile
 from tidemark.sim.idempotence.recorder import ProducerPlan, ProducerRecorder
 from tidemark.sim.running import RunBase, SimulatorBase
-from tidemark.sim.shared import Mix, SimResult
+from tidemark.sim.shared import Mix
 
 ROOM = 3
 """So many batches of a log and of a process, producer epochs and ids are kept for the healing."""
@@ -29,15 +29,11 @@ class ProducerSimulator(SimulatorBase):
     def __init__(
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
-        super().__init__(Mix(profile, PROFILES, MIXES), steps)
+        super().__init__(ProducerRun, Mix(profile, PROFILES, MIXES), steps)
         self.table = table = Table(header)
         self.plan = ProducerPlan(header, table)
         self.rules = rules if rules is not None else Rules()
         self.config = ProducerConfig(table.max_in_flight, table.window, table.max_sequence)
-
-    def run(self, seed: int) -> SimResult:
-        """The trace of a seed."""
-        return ProducerRun(self, seed).run()
 
 
 class ProducerRun(RunBase):

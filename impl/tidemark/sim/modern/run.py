@@ -15,7 +15,7 @@ from tidemark.sim.modern.cluster import ModernCluster
 from tidemark.sim.modern.healing import heal
 from tidemark.sim.modern.profiles import MIXES, PROFILES
 from tidemark.sim.modern.recorder import ModernPlan, ModernRecorder, ModernTable
-from tidemark.sim.shared import Mix, SimResult
+from tidemark.sim.shared import Mix
 
 ROOM = 2
 """So many member ids are kept for the healing."""
@@ -35,13 +35,9 @@ class ModernSimulator(AnySimulator):
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
         self.table = ModernTable(header)
-        super().__init__(self.table, Mix(profile, PROFILES, MIXES), steps)
+        super().__init__(self.table, ModernRun, Mix(profile, PROFILES, MIXES), steps)
         self.plan = ModernPlan(header, self.table)
         self.rules = rules if rules is not None else Rules()
-
-    def run(self, seed: int) -> SimResult:
-        """The trace of a seed."""
-        return ModernRun(self, seed).run()
 
 
 class ModernRun(AnyRun[ModernCluster]):

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetsProfile:
-    """`weights`: kind of event -> weight; `heals`: how many of 256 traces are healed at their end."""
-
-    name: str
-    weights: dict[str, int]
-    heals: int = 128
-
+from tidemark.sim.shared import Profile
 
 CALM = {
     "commit_offset": 14,
@@ -26,13 +16,13 @@ CALM = {
     "compact": 6,
 }
 
-CHAOS = OffsetsProfile(
+CHAOS = Profile(
     "chaos",
     {**CALM, "delete": 4, "delete_group": 1, "drop_topic": 1, "give_up": 6, "late": 10, "repeat": 5, "lose": 3,
      "elect": 4, "resign": 5},
 )  # fmt: skip
 
-TRANSACTIONS = OffsetsProfile(
+TRANSACTIONS = Profile(
     "transactions",
     {
         "commit_offset": 6, "commit_entry": 36, "producer": 80, "marker": 36, "rebalance": 4, "fetch": 6, "compact": 4,
@@ -41,7 +31,7 @@ TRANSACTIONS = OffsetsProfile(
 )  # fmt: skip
 """Transactions one after another, and requests and markers that come late."""
 
-EXPIRY = OffsetsProfile(
+EXPIRY = Profile(
     "expiry",
     {
         "commit_offset": 16, "commit_entry": 40, "producer": 24, "marker": 10, "rebalance": 10, "tick": 30,
@@ -50,14 +40,14 @@ EXPIRY = OffsetsProfile(
 )  # fmt: skip
 """Time passes: offsets and groups expire."""
 
-FAIL_OVERS = OffsetsProfile(
+FAIL_OVERS = Profile(
     "fail-overs",
     {**CALM, "commit_entry": 20, "elect": 16, "resign": 10, "late": 4, "give_up": 2, "fetch": 14, "delete": 3},
     heals=96,
 )
 """The partition's leader changes often, and much waits to commit."""
 
-SIMPLE = OffsetsProfile(
+SIMPLE = Profile(
     "simple",
     {
         "commit_entry": 40, "producer": 70, "marker": 32, "expire": 16, "tick": 6, "fetch": 8, "compact": 4, "elect": 2,
@@ -68,7 +58,7 @@ SIMPLE = OffsetsProfile(
 
 PROFILES = {
     profile.name: profile
-    for profile in (CHAOS, TRANSACTIONS, EXPIRY, FAIL_OVERS, SIMPLE, OffsetsProfile("calm", CALM, heals=256))
+    for profile in (CHAOS, TRANSACTIONS, EXPIRY, FAIL_OVERS, SIMPLE, Profile("calm", CALM, heals=256))
 }
 
 MIXES = {"mixed": ("chaos", "transactions", "expiry", "fail-overs")}

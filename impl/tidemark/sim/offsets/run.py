@@ -13,7 +13,7 @@ from tidemark.sim.offsets.network import Broker
 from tidemark.sim.offsets.profiles import MIXES, PROFILES
 from tidemark.sim.offsets.recorder import OffsetsPlan, OffsetsRecorder
 from tidemark.sim.running import RunBase, SimulatorBase
-from tidemark.sim.shared import Mix, SimResult
+from tidemark.sim.shared import Mix
 
 SPARE_RECORDS = 12
 """So many positions are kept for the markers and commits of the healing."""
@@ -30,14 +30,10 @@ class OffsetsSimulator(SimulatorBase):
     def __init__(
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: OffsetRules | None = None
     ) -> None:
-        super().__init__(Mix(profile, PROFILES, MIXES), steps)
+        super().__init__(OffsetsRun, Mix(profile, PROFILES, MIXES), steps)
         self.table = OffsetsTable(header)
         self.plan = OffsetsPlan(header, self.table)
         self.rules = rules if rules is not None else OffsetRules()
-
-    def run(self, seed: int) -> SimResult:
-        """The trace of a seed."""
-        return OffsetsRun(self, seed).run()
 
 
 class OffsetsRun(RunBase):

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidemark.sim.shared import Profile
 
-@dataclass(frozen=True)
-class TransactionProfile:
-    """`weights`: kind of event -> weight. Chances are of 256.
 
-    `heals`: how many of 256 traces are healed at their end; `stale`: how often another broker is taken for the
-    coordinator; `rivals`: how often the process that has nothing to do takes the transactional id over; `ends`: how
-    often a process that may go on in its transaction ends it; `commits`: how many of 64 that it ends it commits.
-    """
+@dataclass(frozen=True, slots=True)
+class TransactionProfile(Profile):
+    """`stale`: how often another broker is taken for the coordinator; `rivals`: how often the process that has nothing
+    to do takes the transactional id over; `ends`: how often a process that may go on in its transaction ends it;
+    `commits`: how many of 64 that it ends it commits."""
 
-    name: str
-    weights: dict[str, int]
-    heals: int = 128
     stale: int = 12
     rivals: int = 4
     ends: int = 64

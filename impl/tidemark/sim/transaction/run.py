@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.sim.running import RunBase, SimulatorBase
-from tidemark.sim.shared import Mix, SimResult
+from tidemark.sim.shared import Mix
 from tidemark.sim.transaction.cluster import TransactionCluster
 from tidemark.sim.transaction.healing import heal
 from tidemark.sim.transaction.profiles import MIXES, PROFILES, TransactionProfile
@@ -32,14 +32,10 @@ class TransactionSimulator(SimulatorBase):
     def __init__(
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
-        super().__init__(Mix(profile, PROFILES, MIXES), steps)
+        super().__init__(TransactionRun, Mix(profile, PROFILES, MIXES), steps)
         self.table = table = Table(header)
         self.plan = TransactionPlan(header, table)
         self.rules = rules if rules is not None else Rules()
-
-    def run(self, seed: int) -> SimResult:
-        """The trace of a seed."""
-        return TransactionRun(self, seed).run()
 
 
 class TransactionRun(RunBase):
