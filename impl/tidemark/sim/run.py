@@ -6,11 +6,8 @@ every try.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
 from typing import Any
 
-from tidemark.cells import CapacityExceeded
 from tidemark.log.storage import Payload
 from tidemark.replication.abstraction import Table
 from tidemark.replication.broker import STARTING
@@ -20,17 +17,15 @@ from tidemark.replication.rules import Rules
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import Plan
 from tidemark.sim.healing import beyond_repair, heal
-from tidemark.sim.profiles import MIXES, PROFILES
+from tidemark.sim.profiles import MIXES, PROFILES, ReplicationProfile
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Recorder
+from tidemark.sim.running import RunBase, SimulatorBase
 from tidemark.sim.scenario import Scenario
-from tidemark.sim.shared import WORD, Mix, SimResult
-
-Event = Callable[["Run", int], bool]
-"""A kind of event: a method of `Run`. It gets the word without the kind, and says whether something happened."""
+from tidemark.sim.shared import Mix
 
 
-class Simulator:
+class Simulator(SimulatorBase):
     """Everything that runs of one kind share: the table of a trace header, a profile, rules. Call `run(seed)`.
 
     `circle`: all brokers, beginning with each.
@@ -39,43 +34,34 @@ class Simulator:
     def __init__(
         self, header: dict[str, Any], *, steps: int = 50, profile: str = "chaos", rules: Rules | None = None
     ) -> None:
-        mix = Mix(profile, PROFILES, MIXES)
-        self.for_seed = mix.for_seed
+        super().__init__(Run, Mix(profile, PROFILES, MIXES), steps)
         self.table = Table(header)
         self.plan = Plan(header, self.table)
-        self.steps = steps
         self.rules = rules if rules is not None else Rules()
         self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
         brokers = tuple(range(self.table.count))
         self.circle = [brokers[first:] + brokers[:first] for first in brokers]
-        self.events: dict[str, list[Event]] = {
-            name: [getattr(Run, kind) for kind in kinds] for name, kinds in mix.kinds.items()
-        }
-
-    def run(self, seed: int) -> SimResult:
-        """The trace of a seed."""
-        return Run(self, seed).run()
 
 
-class Run:
+class Run(RunBase):
     """The state of one run: the cluster, the client's next payload, the limits that keep a trace within its
-    capacities. `TICK_MS`: the unit in which the clock goes on between events."""
+    capacities. Events are methods: each gets the word without its kind, and says whether something happened."""
 
     TICK_MS = 1
+    HEALS_FROM = 8
+
+    cluster: Cluster
+    recorder: Recorder
+    profile: ReplicationProfile
 
     def __init__(self, simulator: Simulator, seed: int) -> None:
+        super().__init__(simulator, seed)
         self.simulator = simulator
-        self.seed = seed
-        self.profile, self.kinds = simulator.for_seed(seed)
-        table = simulator.table
-        random = Random(seed)
-        self._bits = random.getrandbits
-        first = self._bits(WORD)
+        table, first = simulator.table, self.first_word
         leader = 1 if self.profile.prelude else first % table.count
         self.cluster = cluster = Cluster(table.count, leader, simulator.config, simulator.rules)
         self.recorder = Recorder(simulator.plan, cluster)
         cluster.recorder = self.recorder
-        self._heals = first >> 8 & 255 < self.profile.heals
         self._next_payload: Payload = 1
         self._count = table.count
         self._hosts = cluster.hosts
@@ -93,47 +79,29 @@ class Run:
         self._metadata_limit = table.max_metadata - 2 * table.count - 2
         self._incarnation_limit = table.max_broker_epoch - 1
 
-    def run(self) -> SimResult:
-        """Chaos, then perhaps healing."""
-        recorder = self.recorder
-        recorder.begin()
+    def begin(self) -> None:
+        """The initial state; then what the profile has happen before the chaos."""
+        super().begin()
         if self.profile.prelude:
             simulator = self.simulator
-            Scenario(simulator.plan, simulator.rules, False, (self.cluster, recorder)).drive(self.profile.prelude)
-        capacity = converged = False
-        lost: list[Payload] = []
-        try:
-            self._chaos(self.simulator.steps - (self.simulator.steps // 3 if self._heals else 0))
-            if self._heals:
-                self._log_limit, self._value_limit = self.simulator.table.max_log, self.simulator.table.max_value
-                converged = heal(self.cluster, self._produce)
-                lost = [] if beyond_repair(self.cluster) else lost_payloads(self.cluster)
-        except CapacityExceeded:
-            capacity = True
-        quiescent = self._heals and not capacity and not beyond_repair(self.cluster)
-        stream = recorder.end(quiescent, capacity)
-        return SimResult(
-            self.seed,
-            stream,
-            recorder.records - 1,
-            recorder.changing,
-            len(self.cluster.answers.acked),
-            len(lost),
-            quiescent,
-            converged,
-            capacity,
-        )
+            Scenario(simulator.plan, simulator.rules, False, (self.cluster, self.recorder)).drive(self.profile.prelude)
 
-    def _chaos(self, steps: int) -> None:
-        events = self.simulator.events[self.profile.name]
-        bits, recorder, cluster = self._bits, self.recorder, self.cluster
-        if recorder.records > steps:
-            return
-        for _ in range(40 * steps):
-            word = bits(WORD)
-            cluster.now += self.TICK_MS * (1 + (word >> 40 & 7))
-            if events[word & 255](self, word >> 8) and recorder.records > steps:
-                return
+    def heal(self) -> bool:
+        """Brokers come back, partitions end; whether every replica is in the ISR and has the same log."""
+        self._log_limit, self._value_limit = self.simulator.table.max_log, self.simulator.table.max_value
+        return heal(self.cluster, self._produce)
+
+    def can_be_healed(self) -> bool:
+        """Not where no replica that may lead has come back whole."""
+        return not beyond_repair(self.cluster)
+
+    def acked(self) -> int:
+        """Payloads acknowledged with acks=all."""
+        return len(self.cluster.answers.acked)
+
+    def lost(self) -> int:
+        """How many of them a client that reads the partition back does not find at their offsets."""
+        return len(lost_payloads(self.cluster))
 
     # --- events ---------------------------------------------------------------------------------------------------
 

@@ -13,8 +13,7 @@ from random import Random
 from typing import Any, ClassVar, Protocol
 
 from tidemark.cells import CapacityExceeded
-from tidemark.sim.shared import WORD, Mix, SimResult
-from tidemark.sim.units import UnitRecorder
+from tidemark.sim.shared import WORD, Mix, SimResult, TraceRecorder
 
 
 class Events(Protocol):
@@ -49,14 +48,15 @@ class RunBase(ABC):
     """The state of one run. `first_word` decides how it begins, and whether it is healed.
 
     `TICK_MS`: the unit in which the cluster's clock goes on between events (0: it has none); `RESERVED`: one step in so
-    many is kept for the healing.
+    many is kept for the healing; `HEALS_FROM`: the first of the eight bits of `first_word` that decide about healing.
     """
 
     TICK_MS: ClassVar[int] = 0
     RESERVED: ClassVar[int] = 3
+    HEALS_FROM: ClassVar[int] = 24
 
     cluster: Any
-    recorder: UnitRecorder
+    recorder: TraceRecorder
     profile: Any
 
     def __init__(self, simulator: SimulatorBase, seed: int) -> None:
@@ -65,7 +65,7 @@ class RunBase(ABC):
         self.profile, self.kinds = simulator.for_seed(seed)
         self._bits = Random(seed).getrandbits
         self.first_word = first = self._bits(WORD)
-        self._heals = first >> 24 & 255 < self.profile.heals
+        self._heals = first >> self.HEALS_FROM & 255 < self.profile.heals
 
     @abstractmethod
     def heal(self) -> bool:
@@ -79,20 +79,28 @@ class RunBase(ABC):
     def lost(self) -> int:
         """How much of it they do not find again, once all is healed."""
 
+    def begin(self) -> None:
+        """What comes before the chaos: the initial state."""
+        self.recorder.begin()
+
+    def can_be_healed(self) -> bool:
+        """Whether healing, once it is over, has made good what faults did."""
+        return True
+
     def run(self) -> SimResult:
         """Chaos, then perhaps healing."""
         recorder, steps = self.recorder, self._shared.steps
-        recorder.begin()
-        capacity = converged = False
+        self.begin()
+        healed = converged = capacity = False
         lost = 0
         try:
             self._chaos(steps - (steps // self.RESERVED if self._heals else 0))
             if self._heals:
                 converged = self.heal()
-                lost = self.lost()
+                healed = self.can_be_healed()
+                lost = self.lost() if healed else 0
         except CapacityExceeded:
-            capacity = True
-        healed = self._heals and not capacity
+            healed, capacity = False, True
         stream = recorder.end(healed, capacity)
         records, changing = recorder.records - 1, recorder.changing
         return SimResult(self.seed, stream, records, changing, self.acked(), lost, healed, converged, capacity)

@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
+from tidemark.sim.shared import TraceRecorder
+
 Cells = dict[str, str]
 """What a transcript shows beside an event: by the column's title."""
 
@@ -124,20 +126,14 @@ class Script(ABC):
         """The trace ends."""
 
 
-class AnyRecorder(Protocol):
-    """What a cluster tells of its events, and what ends its trace."""
-
-    def begin(self) -> None:
-        """The initial state."""
+class AnyRecorder(TraceRecorder, Protocol):
+    """A recorder, as a cluster tells it of its events."""
 
     def did(self, *what: Any) -> None:
         """A handler has run."""
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action."""
-
-    def end(self, quiescent: bool, capacity: bool) -> bytes:
-        """The whole stream."""
 
 
 class Listening:

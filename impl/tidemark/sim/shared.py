@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
@@ -29,6 +29,23 @@ class SimResult:
     healed: bool
     converged: bool
     capacity: bool
+
+
+class TraceRecorder(Protocol):
+    """What writes one trace. `records`: how many it has written, the initial state included; `changing`: how many of
+    the others changed something."""
+
+    records: int
+
+    @property
+    def changing(self) -> int:
+        """See above."""
+
+    def begin(self) -> None:
+        """The initial state."""
+
+    def end(self, quiescent: bool, capacity: bool) -> bytes:
+        """The whole stream."""
 
 
 @dataclass(frozen=True, slots=True)
