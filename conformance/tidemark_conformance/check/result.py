@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidemark_conformance.check.anomalies import anomalies
+
 HOLDS, VIOLATION, UNDECIDED = 0, 1, 3
 
 
@@ -26,6 +28,10 @@ class Failure:
     def signature(self) -> str:
         """One line that identifies the way of failing."""
         return f"not a step of {self.name}" if self.kind == "not-a-step" else f"{self.kind} {self.name}"
+
+    def anomalies(self, specification: str) -> tuple[str, ...]:
+        """What a history checker may call it; none of a step that is none, which is seen before any harm."""
+        return () if self.kind == "not-a-step" else anomalies(specification, [self.name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,7 @@ class AuditResult:
                     "signature": failure.signature,
                     "kind": failure.kind,
                     "name": failure.name,
+                    "anomalies": list(failure.anomalies(self.spec)),
                     "traces": failure.traces,
                     "first": {"trace": failure.examples[0][0], "step": failure.examples[0][1]},
                     "examples": [{"trace": trace, "step": step} for trace, step in failure.examples],

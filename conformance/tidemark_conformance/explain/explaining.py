@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations, product
 
+from tidemark_conformance.check.anomalies import anomalies
 from tidemark_conformance.explain.judge import (
     ACTION_PROPERTY,
     INVARIANT,
@@ -99,7 +100,8 @@ class Explainer:
         if kind != ACTION_PROPERTY:
             scope = Scope(self.evaluator, judgement.states[number], judgement.states[number])
         reason, cells = why(named.body, scope, Env(), self.source)
-        return Finding(kind, name, number, str(named.loc), reason), cells
+        names = anomalies(self.module.name, [name])
+        return Finding(kind, name, number, str(named.loc), reason, anomalies=names), cells
 
     def named(self, kind: str) -> Iterable[Named]:
         specification = self.specification

@@ -61,7 +61,8 @@ class Finding:
     """The first failure of one check: `kind` is "not-a-step", "invariant", "action-property" or "quiescence".
 
     `name` is the property's, or the action's that the step claims to be (empty for a stutter); `step` the record where
-    it fails first; `said`: the failure in a few words where kind and name do not say it.
+    it fails first; `said`: the failure in a few words where kind and name do not say it; `anomalies`: what a history
+    checker may call it.
     """
 
     kind: str
@@ -70,6 +71,7 @@ class Finding:
     place: str
     reason: Reason
     said: str = ""
+    anomalies: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:

@@ -10,6 +10,8 @@ from tidemark_conformance.check.result import AuditResult
 
 EXAMPLE = "e.g. trace"
 """The column of one trace of many, the first by its id; `tidemark explain` takes the first of the file."""
+CHECKERS = "in a client's history"
+"""The column of the names that history checkers have for what falls (spec/anomalies.toml)."""
 REMOVED = "removed"
 """What stands in place of the counts of a rule that is not in force."""
 
@@ -75,9 +77,13 @@ def _failures(result: AuditResult) -> Table:
     table.add_column("traces", justify="right")
     table.add_column(EXAMPLE)
     table.add_column("step", justify="right")
-    for failure in result.failures:
+    named = [", ".join(failure.anomalies(result.spec)) for failure in result.failures]
+    if any(named):
+        table.add_column(CHECKERS)
+    for failure, names in zip(result.failures, named, strict=True):
         trace, step = failure.examples[0]
-        table.add_row(failure.kind, Text(failure.name, style="red"), f"{failure.traces:,}", Text(trace), str(step))
+        name, example = Text(failure.name, style="red"), Text(trace)
+        table.add_row(failure.kind, name, f"{failure.traces:,}", example, str(step), *([names] if any(named) else []))
     return table
 
 

@@ -62,6 +62,9 @@ def summary(explanation: Explanation) -> Iterator[str]:
         if explanation.later:
             later = "; ".join(f"{finding.headline} (step {finding.step})" for finding in explanation.later)
             yield f"Later it fails as well: {later}."
+        named = dict.fromkeys(name for finding in explanation.findings for name in finding.anomalies)
+        if named:
+            yield f"A client's history may show: {', '.join(named)}."
 
 
 def verdict_sentences(explanation: Explanation) -> Iterator[str]:

@@ -20,6 +20,7 @@ from tidemark.group.modern import states as modern_states
 from tidemark.group.transitions import E, S, Transition
 
 from tidemark_conformance.check import zoo
+from tidemark_conformance.check.anomalies import glossary
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import PACKAGE
 from tidemark_conformance.report import closing
@@ -101,6 +102,27 @@ def rows() -> str:
     )
 
 
+def anomalies() -> str:
+    """What history checkers call what falls: the names, and the properties without which each may show."""
+    known = glossary()
+    told: dict[str, list[str]] = {name: [] for name in known.names}
+    for specification, properties in known.properties.items():
+        for name in known.names:
+            fallen = ", ".join(f"`{one}`" for one, names in properties.items() if name in names)
+            told[name] += [f"{specification}: {fallen}"] if fallen else []
+    return table(
+        ("in a client's history", "meaning", "may show once one of these has fallen"),
+        (
+            (
+                f"`{one.name}`",
+                f"{one.meaning}; none if {one.unless}" if one.unless else one.meaning,
+                "<br>".join(told[one.name]) or f"allowed: {one.allowed}",
+            )
+            for one in known.names.values()
+        ),
+    )
+
+
 def make_check() -> str:
     """The closing table of the last recorded run of `make check`."""
     return closing.recorded(PACKAGE.parent.parent / closing.RECORD)
@@ -130,6 +152,7 @@ def _machine(transitions: Mapping[tuple[S, E], Transition[S]]) -> str:
 
 
 CHEAP: dict[str, Generator] = {
+    "anomalies": anomalies,
     "consumer-states": consumer_states,
     "group-states": group_states,
     "make-check": make_check,

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidemark_conformance.check import zoo
+from tidemark_conformance.check.anomalies import anomalies
 from tidemark_conformance.explain.card import Card, Counterexample, Flagged, Listed, PythonRule
 from tidemark_conformance.explain.source import Line
 from tidemark_conformance.report.diagram import change_text
@@ -49,7 +50,7 @@ def render(card: Card, console: Console) -> None:
     for flaw in card.flaws:
         _python(console, "Python, flawed", flaw)
     for row in card.rows:
-        _row(console, row)
+        _row(console, row, anomalies(card.home.specification.module.name, [row.property]))
     for found in card.counterexamples:
         _counterexample(console, found)
     for flagged in card.flagged:
@@ -82,13 +83,15 @@ def _python(console: Console, title: str, rule: PythonRule) -> None:
         console.print(Text(f"    {line}".rstrip()), no_wrap=True, crop=False, overflow="ignore")
 
 
-def _row(console: Console, row: zoo.Row) -> None:
+def _row(console: Console, row: zoo.Row, names: Sequence[str]) -> None:
     _title(console, f"zoo row {row.number}, {row.id}")
     if row.summary:
         hanging(console, "  ", Text(row.summary))
     without = ", ".join(row.rules)
     falls = f"Without {without} the property {row.property} falls"
     hanging(console, "  ", Text(f"{falls}{f' in {row.model}' if row.model else ''}."))
+    if names:
+        hanging(console, "  ", Text(f"A client's history may show: {', '.join(names)}."))
     if row.excused:
         hanging(console, "  ", Text(f"Excused: {row.excused}"))
 
