@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.group.purgatory import JOIN_TIMER
-from tidemark.sim.composed import PROFILES, ComposedResult, ComposedSimulator, simulate
-from tidemark.sim.composed import run as composed
-from tidemark.sim.composed.cluster import ComposedCluster, LostRecordsReturnedError
+from tidemark.sim.composed import PROFILES, ComposedResult, ComposedSimulator, group_cluster, group_run, simulate
+from tidemark.sim.composed.group_cluster import ComposedCluster
+from tidemark.sim.composed.replicated_log import LostRecordsReturnedError, ReplicatedLog
 from tidemark.sim.group.network import Broker
 from tidemark.sim.group.recorder import GroupRecorder
 from tidemark_conformance.check.protocols import Composition, Protocol
@@ -63,7 +63,7 @@ def verdicts(judges: dict[str, Kernels], runs: list[ComposedResult]) -> dict[str
     """Per part what each run's trace fails in; nothing if it passes. A trace that is cut at a capacity is a failure."""
     found: dict[str, list[set[str]]] = {}
     for name, kernels in judges.items():
-        streams = [(one.replication if name == "replication" else one.group).stream for one in runs]
+        streams = [one.parts[name].stream for one in runs]
         ends = np.cumsum([0, *map(len, streams)], dtype=np.int64)
         result = kernels.check(np.frombuffer(b"".join(streams), dtype=np.uint8), ends)
         found[name] = [
@@ -87,10 +87,11 @@ def test_both_traces_of_a_run_conform(
     made = simulator(headers, profile)
     runs = [made.run(seed) for seed in range(150)]
     assert verdicts(judges, runs) == {name: [set()] * len(runs) for name in PARTS}
-    assert all(one.group.converged and one.replication.converged for one in runs if one.group.healed)
-    assert all(one.group.acked for one in runs if one.group.healed)
-    assert not any(one.group.lost or one.replication.lost for one in runs)
-    assert sum(one.group.healed for one in runs) > len(runs) // 2
+    assert all(part.converged for one in runs for part in one.parts.values() if part.healed)
+    groups = [one.parts["classic-group"] for one in runs]
+    assert all(one.acked for one in groups if one.healed)
+    assert not any(part.lost for one in runs for part in one.parts.values())
+    assert sum(one.healed for one in groups) > len(runs) // 2
 
 
 def test_a_run_goes_through_what_it_is_for(headers: dict[str, dict[str, Any]]) -> None:
@@ -111,8 +112,8 @@ def test_the_groups_deltas_are_all_that_changed(
     made = simulator(headers)
     parameters = [len(action["params"]) for action in headers["classic-group"]["actions"]]
     for seed in range(40):
-        run = composed.ComposedRun(made, seed)
-        stream = run.run().group.stream
+        run = group_run.ComposedRun(made, seed)
+        stream = run.run().parts["classic-group"].stream
         assert type(run.group.recorder) is GroupRecorder
         assert_deltas_are_all_that_changed(stream, states, parameters, f"seed {seed}")
 
@@ -135,19 +136,23 @@ def test_headers_of_other_brokers_are_refused(headers: dict[str, dict[str, Any]]
 # --- compositions that are wrong --------------------------------------------------------------------------------------
 
 
-class LoadsTooMuch(ComposedCluster):
-    """Serves at once what it has loaded up to its log's end, although that may be lost again (as Kafka does)."""
+class LoadsTooMuch(ReplicatedLog[Any]):
+    """Whoever leads serves at once what it has loaded up to its log's end, although that may be lost again (as Kafka
+    does)."""
 
     __slots__ = ()
 
     def may_load(self, broker: Broker) -> bool:
-        process = self.replicated.hosts[broker].up
-        return (
-            process is not None
-            and process.partition.is_leader
-            and not self.coordinators[broker].serving
-            and process.partition.leader_epoch > self.office_epoch
-        )
+        return self.leads_anew(broker)
+
+
+class TellsNobody(ReplicatedLog[Any]):
+    """Nobody hears that its broker follows."""
+
+    __slots__ = ()
+
+    def observe(self) -> None:
+        """Nobody is told anything."""
 
 
 class HearsOfAnyHighWatermark(ComposedCluster):
@@ -156,11 +161,8 @@ class HearsOfAnyHighWatermark(ComposedCluster):
 
     __slots__ = ()
 
-    def observe(self) -> None:
-        """Nobody is told anything."""
-
     def commit_entry(self) -> bool:
-        pending, process = self.pending[B1], self.replicated.hosts[B1].up
+        pending, process = self.replica.pending[B1], self.replica.replicated.hosts[B1].up
         if self.acting(B1) or process is None or not pending or process.log.high_watermark <= pending[0][1]:
             return super().commit_entry()
         pending.popleft()
@@ -181,11 +183,12 @@ class Stage:
 
     def __init__(self, headers: dict[str, dict[str, Any]]) -> None:
         made = simulator(headers, "calm")
-        leads = (seed for seed in range(20) if composed.ComposedRun(made, seed).cluster.log.leader == B1)
-        self.run = composed.ComposedRun(made, next(leads))
+        leads = (seed for seed in range(20) if group_run.ComposedRun(made, seed).cluster.log.leader == B1)
+        self.run = group_run.ComposedRun(made, next(leads))
         self.cluster = self.run.cluster
-        self.cluster.room = self.cluster.payloads = 9
-        self.partition = self.cluster.replicated
+        self.replica = self.cluster.replica
+        self.replica.room = self.replica.payloads = 9
+        self.partition = self.replica.replicated
         self.run.partition.recorder.begin()
         self.run.group.recorder.begin()
         cluster = self.cluster
@@ -195,7 +198,7 @@ class Stage:
         assert cluster.expire(B1, JOIN_TIMER)
         assert cluster.receive_member(S1)
         assert cluster.deliver_member(S1)
-        assert [len(pending) for pending in cluster.pending] == [1, 0, 0]
+        assert [len(pending) for pending in self.replica.pending] == [1, 0, 0]
 
     def fetch(self, follower: Broker) -> None:
         """A follower fetches once."""
@@ -205,14 +208,14 @@ class Stage:
         assert self.partition.send_fetch(follower)
         assert self.partition.receive_fetch(connection, 3)
         assert self.partition.receive_response(connection)
-        self.cluster.observe()
+        self.replica.observe()
 
     def elect(self, broker: Broker, *others: Broker) -> None:
         """A broker is elected; it and the others hear of it."""
         assert self.partition.elect_leader(broker)
         for one in (broker, *others):
             assert self.partition.apply_metadata(one)
-        self.cluster.observe()
+        self.replica.observe()
 
     def ends(self, judges: dict[str, Kernels]) -> dict[str, set[str]]:
         """What the traces so far fail in, by part."""
@@ -236,14 +239,14 @@ def test_a_coordinator_serves_when_all_that_it_has_loaded_is_committed(
     assert not stage.cluster.load(B2)
     stage.elect(B3)
     assert stage.cluster.load(B3)
-    assert (stage.cluster.kept, stage.cluster.dropped) == (0, 1)
+    assert (stage.replica.kept, stage.replica.dropped) == (0, 1)
     assert stage.ends(judges) == {"replication": set(), "classic-group": set()}
 
 
 def test_serving_what_may_be_lost_again_is_seen(
     headers: dict[str, dict[str, Any]], judges: dict[str, Kernels], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(composed, "ComposedCluster", LoadsTooMuch)
+    monkeypatch.setattr(group_cluster, "ReplicatedLog", LoadsTooMuch)
     stage = Stage(headers)
     stage.fetch(B2)
     stage.elect(B2)
@@ -275,7 +278,8 @@ def test_a_followers_high_watermark_acknowledges_nothing(
     headers: dict[str, dict[str, Any]], judges: dict[str, Kernels], monkeypatch: pytest.MonkeyPatch, wrong: bool
 ) -> None:
     if wrong:
-        monkeypatch.setattr(composed, "ComposedCluster", HearsOfAnyHighWatermark)
+        monkeypatch.setattr(group_run, "ComposedCluster", HearsOfAnyHighWatermark)
+        monkeypatch.setattr(group_cluster, "ReplicatedLog", TellsNobody)
     stage = Stage(headers)
     cluster = stage.cluster
     for follower in (B2, B3) * 3:

@@ -14,8 +14,9 @@ name.
     "rule KeepDecision blocked" = "why"
     [together]                                     # a composition: runs that several specifications judge
     simulator = "package.module:factory"
-    [together.parts]                               # protocols of this table, each with the cfg by which it judges
-    twophase = "twophase/TwoPhaseFive.cfg"
+    [together.parts]                               # protocols of this table, each with the cfg by which it judges;
+    twophase = "twophase/TwoPhaseFive.cfg"         # a part that is not called as its protocol says which it is
+    other = { protocol = "twophase", config = "twophase/TwoPhase.cfg" }
 
 `factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints
 it), the number of steps that a trace should have, and the name of a flaw or None; `simulate(seed)` returns an object
@@ -94,8 +95,8 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """Runs that several protocols' specifications judge, each its own trace. `parts`: the protocols, with the cfg by
-    which their traces are judged here."""
+    """Runs that several specifications judge, each its own trace. `parts`: by name, the protocols, with the cfg by
+    which their traces are judged here; several may be of one protocol."""
 
     name: str
     simulator: str
@@ -184,13 +185,19 @@ def compositions() -> dict[str, Composition]:
             name: Composition(
                 name,
                 entry["simulator"],
-                {part: replace(known[part], config=spec_root() / config) for part, config in entry["parts"].items()},
+                {part: _part(known, part, how) for part, how in entry["parts"].items()},
             )
             for name, entry in _table().items()
             if "parts" in entry
         }
     except (KeyError, TypeError, AttributeError) as problem:
         raise _no_table(problem) from problem
+
+
+def _part(known: Mapping[str, Protocol], part: str, how: str | Mapping[str, str]) -> Protocol:
+    """A composition's part: a cfg where it is called as its protocol, else the protocol and the cfg."""
+    named, config = (part, how) if isinstance(how, str) else (how["protocol"], how["config"])
+    return replace(known[named], config=spec_root() / config)
 
 
 def protocol(name: str, others: Iterable[str] = ()) -> Protocol:

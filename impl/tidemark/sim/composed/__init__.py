@@ -1,16 +1,28 @@
-"""The simulator of a group over a replicated log: two traces of one run, each in the terms of its own specification."""
+"""Simulators of protocols over really replicated logs: one run is a trace of the protocol and one of every log, each in
+the terms of its own specification. `simulate` is of a group, `simulate_transactions` of transactions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tidemark.sim.composed.run import MIXES, PROFILES, ComposedResult, ComposedSimulator
+from tidemark.sim.composed.group_run import MIXES, PROFILES, ComposedSimulator
+from tidemark.sim.composed.running import ComposedResult
+from tidemark.sim.composed.transaction_run import ReplicatedTransactionsSimulator
 from tidemark.sim.shared import Prepared
 
-__all__ = ["MIXES", "PROFILES", "ComposedResult", "ComposedSimulator", "simulate"]
+__all__ = [
+    "MIXES",
+    "PROFILES",
+    "ComposedResult",
+    "ComposedSimulator",
+    "ReplicatedTransactionsSimulator",
+    "simulate",
+    "simulate_transactions",
+]
 
 
-_simulators = Prepared(ComposedSimulator)
+_groups = Prepared(ComposedSimulator)
+_transactions = Prepared(ReplicatedTransactionsSimulator)
 
 
 def simulate(
@@ -21,4 +33,15 @@ def simulate(
 
     Raises ValueError for headers of other specifications or brokers, or a profile that there is not.
     """
-    return _simulators(replication, group, steps=steps, profile=profile).run(seed)
+    return _groups(replication, group, steps=steps, profile=profile).run(seed)
+
+
+def simulate_transactions(
+    seed: int, *, replication: dict[str, Any], transactions: dict[str, Any], steps: int = 50, profile: str = "mixed"
+) -> ComposedResult:
+    """The traces of a seed: of transactions, of the partition of __transaction_state ("transaction-state"), and of
+    every data partition by its name. `replication`: the header of the latter; everything else as of `simulate`.
+
+    Raises as `simulate` does.
+    """
+    return _transactions(replication, transactions, steps=steps, profile=profile).run(seed)

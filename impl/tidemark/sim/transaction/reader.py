@@ -3,11 +3,12 @@ applications were told."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop
 
-from tidemark.idempotence.messages import ProduceRequest
+from tidemark.idempotence.messages import ProduceRequest, ProducerId
 from tidemark.sim.transaction.state import Acknowledged
+from tidemark.transaction.messages import LogEntry
 from tidemark.transaction.partition import TransactionalPartition
 
 
@@ -31,17 +32,42 @@ def read_committed(partition: TransactionalPartition) -> list[ProduceRequest]:
 
 
 def lost(partitions: Sequence[TransactionalPartition], told: Mapping[int, bool], acked: Sequence[Acknowledged]) -> int:
-    """How much of what applications were told is not so: batches of committed transactions that a reader does not get,
-    those that it gets twice, batches of aborted transactions that it gets, and transactions of which it gets a part."""
-    seen = [read_committed(one) for one in partitions]
+    """How much of what applications were told is not so, by what a consumer gets from the partitions' leaders."""
+    return amiss([read_committed(one) for one in partitions], [one.log for one in partitions], told, acked)
+
+
+def amiss(
+    seen: Sequence[Sequence[ProduceRequest]],
+    logs: Sequence[Iterable[LogEntry]],
+    told: Mapping[int, bool],
+    acked: Sequence[Acknowledged],
+) -> int:
+    """The same, by what a consumer has `seen` of each partition: batches of committed transactions that it does not
+    get, those that it gets twice, batches of aborted transactions that it gets, and transactions of which it gets a
+    part of what is in the `logs`."""
     missing = sum(told.get(one.request.payload, False) and one.request not in seen[one.partition] for one in acked)
     twice = sum(len(one) - len(set(one)) for one in seen)
     shown = {batch.payload for one in seen for batch in one}
     undone = sum(transaction in shown for transaction, committed in told.items() if not committed)
     hidden = {
         batch.payload
-        for partition, got in zip(partitions, seen, strict=True)
-        for batch in partition.log
+        for log, got in zip(logs, seen, strict=True)
+        for batch in log
         if isinstance(batch, ProduceRequest) and batch not in got
     }
     return missing + twice + undone + len(shown & hidden)
+
+
+def by_markers(log: Iterable[LogEntry]) -> list[ProduceRequest]:
+    """The batches of committed transactions, by their markers alone: without an index, a last stable offset, or
+    anything else that a leader makes of its log."""
+    undecided: dict[ProducerId, list[ProduceRequest]] = {}
+    found: list[ProduceRequest] = []
+    for one in log:
+        if isinstance(one, ProduceRequest):
+            undecided.setdefault(one.producer_id, []).append(one)
+        else:
+            batches = undecided.pop(one.producer_id, [])
+            if one.committed:
+                found += batches
+    return found

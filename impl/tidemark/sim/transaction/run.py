@@ -10,6 +10,7 @@ from tidemark.sim.running import RunBase, SimulatorBase
 from tidemark.sim.shared import Mix
 from tidemark.sim.transaction.cluster import TransactionCluster
 from tidemark.sim.transaction.healing import heal
+from tidemark.sim.transaction.network import Broker
 from tidemark.sim.transaction.profiles import MIXES, PROFILES, TransactionProfile
 from tidemark.sim.transaction.reader import lost
 from tidemark.sim.transaction.recorder import TransactionPlan, TransactionRecorder
@@ -46,15 +47,20 @@ class TransactionRun(RunBase):
 
     def __init__(self, simulator: TransactionSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
+        self.simulator = simulator
         self.table = table = simulator.table
         first = self.first_word
         self._clients, self._topics, self._brokers = len(table.clients), len(table.partitions), len(table.brokers)
-        self.cluster = TransactionCluster(
-            self._clients, self._brokers, self._topics, first % self._brokers, table.max_epoch, simulator.rules
-        )
+        self.cluster = self._make_cluster(first % self._brokers)
         self.recorder = TransactionRecorder(simulator.plan, self.cluster, Abstraction(table))
         self.cluster.recorder = self.recorder
         self._busy = (first >> 32) % self._clients
+
+    def _make_cluster(self, first: Broker) -> TransactionCluster:
+        """The cluster of this run; `first` is the first coordinator."""
+        return TransactionCluster(
+            self._clients, self._brokers, self._topics, first, self.table.max_epoch, self.simulator.rules
+        )
 
     def heal(self) -> bool:
         """Faults stop; whether everything came to rest."""

@@ -1,0 +1,189 @@
+"""One simulated run of transactions over replicated logs: chaos in the partition of __transaction_state, in the data
+partitions and in transactions, then perhaps healing of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidemark.sim.composed.running import ComposedResult, ComposedRunBase, PartitionRun, chosen
+from tidemark.sim.composed.transaction_cluster import ReplicatedTransactions
+from tidemark.sim.run import Simulator
+from tidemark.sim.transaction.healing import heal
+from tidemark.sim.transaction.network import Broker
+from tidemark.sim.transaction.profiles import CALM
+from tidemark.sim.transaction.run import ROOM, TransactionRun, TransactionSimulator
+
+PROFILES = {
+    "calm": ("calm", "calm"),
+    "chaos": ("chaos", "chaos"),
+    "elections": ("elections", "fail-overs"),
+    "restarts": ("restarts", "chaos"),
+    "late": ("elections", "late"),
+    "takeovers": ("chaos", "takeovers"),
+    "time-outs": ("elections", "lost"),
+}
+"""Name -> the profile of replication, and that of transactions."""
+
+MIXES = {"mixed": ("chaos", "elections", "late", "restarts", "takeovers", "elections", "time-outs")}
+"""Names of several profiles under one: they take turns, seed by seed."""
+
+STATE = "transaction-state"
+"""The part that is the partition of __transaction_state; the data partitions are parts by their own names."""
+RESERVE = 11
+DATA_RESERVE = 7
+"""Records that the coordinators' log, and a data partition, must still have room for when healing begins."""
+MACHINE = frozenset({"pause", "resume", "slow_disk"})
+"""Events of a machine, which befall all the replicas that it has; so does a crash."""
+
+
+class ReplicatedTransactionsSimulator:
+    """Everything that runs of one kind share. Call `run(seed)`. `replication`: the header of the partitions' traces,
+    `transactions`: that of the others, with the same brokers.
+
+    Raises ValueError for headers of other specifications or of other brokers, or a profile that there is not.
+    """
+
+    def __init__(
+        self,
+        replication: Mapping[str, Any],
+        transactions: Mapping[str, Any],
+        *,
+        steps: int = 50,
+        profile: str = "mixed",
+    ) -> None:
+        self.steps = steps
+        self.simulators = [
+            (
+                Simulator(dict(replication), steps=steps, profile=ours),
+                TransactionSimulator(transactions, steps=steps, profile=theirs),
+            )
+            for ours, theirs in chosen(profile, PROFILES, MIXES)
+        ]
+        first = self.simulators[0]
+        if first[0].table.brokers != first[1].table.brokers:
+            raise ValueError("the two headers have other brokers")
+
+    def run(self, seed: int) -> ComposedResult:
+        """The traces of a seed."""
+        return ReplicatedTransactionsRun(self, seed).run()
+
+
+class OverReplication(TransactionRun):
+    """A run of transactions whose coordinators and partitions are those of replication's runs: `state`, `data`."""
+
+    cluster: ReplicatedTransactions
+
+    def __init__(
+        self, simulator: TransactionSimulator, seed: int, state: PartitionRun, data: Sequence[PartitionRun]
+    ) -> None:
+        self.state, self.data = state, data
+        super().__init__(simulator, seed)
+
+    def _make_cluster(self, first: Broker) -> ReplicatedTransactions:
+        state = self.state.cluster
+        leader = state.control.partition.leader
+        return ReplicatedTransactions(
+            state,
+            [one.cluster for one in self.data],
+            self._clients,
+            first if leader is None else leader,
+            self.table.max_epoch,
+            self.simulator.rules,
+        )
+
+    def _coordinator_for(self, word: int) -> Broker:
+        """Whom somebody takes for the coordinator: now and then the partition's leader, which may not serve yet."""
+        leader = self.state.cluster.control.partition.leader
+        return super()._coordinator_for(word) if leader is None or word >> 16 & 3 else leader
+
+    # --- what replication decides -----------------------------------------------------------------------------------
+
+    def elect(self, word: int) -> bool:
+        """Whoever leads the coordinators' log loads."""
+        return self.cluster.log.epoch <= self.table.max_coordinator_epoch - ROOM and self.cluster.load_transactions()
+
+    def log(self, word: int) -> bool:
+        """The coordinator in office hears of its high watermark, or another loads."""
+        return self.cluster.commit_record() or self.elect(word)
+
+    def fail(self, word: int) -> bool:
+        """A record is refused when the ISR is too small for it, not by chance."""
+        return False
+
+    def depose(self, word: int) -> bool:
+        """Another broker leads a data partition when replication says so."""
+        return False
+
+
+class ReplicatedTransactionsRun(ComposedRunBase):
+    """The state of one run: the runs of the logs and of transactions, and what is left to do."""
+
+    ABOVE = "transactions"
+    CALM = frozenset({*CALM, "elect", "resign"})
+    LONGEST = 1.6, 3.2
+
+    def __init__(self, simulator: ReplicatedTransactionsSimulator, seed: int) -> None:
+        super().__init__("composed transactions", seed, simulator.steps)
+        ours, theirs = simulator.simulators[seed % len(simulator.simulators)]
+        names = theirs.table.partitions
+        state = PartitionRun(ours, 3 * seed, RESERVE)
+        data = [PartitionRun(ours, 3 * seed + 1 + place, DATA_RESERVE) for place in range(len(names))]
+        self.partitions = {STATE: state, **dict(zip(names, data, strict=True))}
+        self._runs = [state, *data]
+        self.above = self.transactions = OverReplication(theirs, seed, state, data)
+        self.cluster = cluster = self.transactions.cluster
+        self.logs = [cluster.state, *cluster.data]
+        for run, log in zip(self._runs, self.logs, strict=True):
+            run.limit(log)
+
+    def replicate(self, part: int, run: PartitionRun, kind: str, word: int) -> bool:
+        """An event of replication; what befalls a machine befalls it in all partitions."""
+        if kind == "crash":
+            self._crash(word)
+        elif kind in MACHINE:
+            for one in self._runs:
+                getattr(one, kind)(word)
+        else:
+            return super().replicate(part, run, kind, word)
+        return False
+
+    def _crash(self, word: int) -> None:
+        """A machine fails: of every replica that it has it keeps some of what was not flushed."""
+        broker = word % self.cluster.state.replicated.count
+        if all(one.may_crash(broker) for one in self._runs if one.runs(broker)):
+            for part, one in enumerate(self._runs):
+                if one.crash(word):
+                    self.observe(part)
+
+    def heal_above(self) -> bool:
+        """Transactions heal."""
+        return heal(self.cluster)
+
+    def load(self, broker: Broker) -> bool:
+        """A broker that leads the coordinators' log loads it, and serves."""
+        return self.cluster.load(broker)
+
+    def resign(self, broker: Broker) -> bool:
+        """A deposed coordinator has heard of it."""
+        return self.cluster.resign(broker)
+
+    def lost(self) -> int:
+        """How much of what applications were told is not so."""
+        return self.cluster.lost()
+
+    def observe(self, part: int) -> None:
+        """Coordinators forget; who loads, and when, is an event of its own. Whoever leads a data partition does so at
+        once."""
+        if part:
+            self.cluster.observe_partition(part - 1)
+        else:
+            self.cluster.state.observe()
+
+    def hears(self, part: int) -> None:
+        """Who serves from a log hears of its high watermark."""
+        if part:
+            self.cluster.advance_high_watermark(part - 1, 0)
+        else:
+            self.cluster.commit_record()
