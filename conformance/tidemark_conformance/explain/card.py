@@ -434,13 +434,17 @@ def flagged(row: zoo.Row) -> Flagged:
     return Flagged(row.id, source, first.step, named, first.headline, "", first.reason)
 
 
-def golden_run(row: zoo.Row, known: protocols.Protocol, header: Header) -> Stored:
-    """The run of a row's golden scenario without the row's rules. Raises Unusable if there is none, or it fails."""
+def golden_run(
+    row: zoo.Row, known: protocols.Protocol, header: Header, without: tuple[str, ...] | None = None
+) -> Stored:
+    """The run of a row's golden scenario without some rules (None: without the row's). Raises Unusable if there is
+    none, or it fails."""
     file = golden_root() / f"{row.id}.txt"
     if not known.transcript or not file.is_file():
         raise Unusable(f"row {row.id} has no golden scenario {file.name}; write one")
     text = file.read_text(encoding="utf-8")
-    return Stored(row.id, known.function(known.transcript)(header.to_json(), text, row.rules)[0], file, header)
+    removed = row.rules if without is None else without
+    return Stored(row.id, known.function(known.transcript)(header.to_json(), text, removed)[0], file, header)
 
 
 def _simulated(row: zoo.Row, known: protocols.Protocol, header: Header) -> Iterator[Stored]:

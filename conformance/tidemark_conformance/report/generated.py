@@ -23,7 +23,7 @@ from tidemark_conformance.check import zoo
 from tidemark_conformance.check.anomalies import glossary
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import PACKAGE
-from tidemark_conformance.report import closing
+from tidemark_conformance.report import closing, stories
 from tidemark_conformance.tlc import manifest as manifests
 
 _BLOCK = re.compile(
@@ -159,5 +159,6 @@ CHEAP: dict[str, Generator] = {
     "member-states": member_states,
     "models": models,
     "zoo-rows": rows,
+    **stories.blocks(),
 }
-"""Generators that need no run; a test holds their blocks to what they say."""
+"""Generators that need neither Spark nor TLC; a test holds their blocks to what they say."""

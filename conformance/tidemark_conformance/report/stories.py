@@ -1,0 +1,107 @@
+"""What documents show of a zoo row: its golden run without the rules, explained; and where the run with all rules parts
+from it.
+
+A Markdown file asks for them by the blocks `explain-<row id>` and `refused-<row id>` (generated.py).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from rich.console import Console
+from rich.text import Text
+
+from tidemark_conformance.check import zoo
+from tidemark_conformance.check.protocols import protocol
+from tidemark_conformance.check.specifications import with_rules_off
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.card import golden_run
+from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.judge import Judgement
+from tidemark_conformance.explain.load import decoded
+from tidemark_conformance.explain.run import Run
+from tidemark_conformance.explain.scope import Scope
+from tidemark_conformance.explain.why import why
+from tidemark_conformance.report.explanation import reason_lines, render
+from tidemark_conformance.report.paragraphs import hanging
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.tla.walk import enabling
+from tidemark_conformance.trace.schema import schema_of
+
+TOLD = ("KIP-890-a", "KIP-890-b", "KAFKA-17754")
+"""The rows that documents tell; each is of something that arrives too late."""
+WIDTH = 120
+LATE = True
+"""The value of the parameter that says so."""
+
+
+def blocks() -> dict[str, Callable[[], str]]:
+    """The generators of the blocks, by name."""
+    made: dict[str, Callable[[], str]] = {}
+    for row in TOLD:
+        made[f"explain-{row}"] = partial(explained, row)
+        made[f"refused-{row}"] = partial(refused, row)
+    return made
+
+
+def _judged(row: zoo.Row, without: tuple[str, ...]) -> tuple[Explainer, Run, Judgement]:
+    """The golden run of a row without some rules, judged by the specification without them."""
+    known = protocol(row.protocol)
+    specification = with_rules_off(load(known.spec, known.config), frozenset(without))
+    schema = schema_of(specification)
+    run = decoded(golden_run(row, known, schema.with_nodes(known.nodes()), without), schema)
+    explainer = Explainer(specification)
+    return explainer, run, explainer.judge(run)
+
+
+def _fenced(tell: Callable[[Console], None]) -> str:
+    """What is told in a terminal, as a block of Markdown."""
+    said = io.StringIO()
+    tell(Console(file=said, width=WIDTH, highlight=False, soft_wrap=False))
+    return f"```\n{said.getvalue().rstrip()}\n```\n"
+
+
+def explained(row_id: str) -> str:
+    """What `tidemark explain` says of the row's golden run without the row's rules; the picture stands for its drawing.
+
+    Raises Unusable if the row's property does not fall there.
+    """
+    row = zoo.select([row_id])[0]
+    explainer, run, judgement = _judged(row, row.rules)
+    found = explainer.explain(run, judgement)
+    if row.property not in {one.name for one in found.findings}:
+        raise Unusable(f"{row.property} does not fall in the golden scenario of row {row.id}; run make golden")
+    return _fenced(partial(render, replace(found, source=f"traces/golden/{row.id}.txt", diagram=None)))
+
+
+def refused(row_id: str) -> str:
+    """What becomes of the row's latecomer with all rules in force: the step that it is, and why it is not the one that
+    it is without them.
+
+    Raises Unusable where nothing comes late, or the two runs do the same with it.
+    """
+    row = zoo.select([row_id])[0]
+    _, flawed, _ = _judged(row, row.rules)
+    explainer, right, judgement = _judged(row, ())
+    then = [event for event in flawed.events if LATE in event.params and event.action.startswith("Append")]
+    now = [event for event in right.events if then and event.params == then[-1].params]
+    if not now or now[-1].label == then[-1].label:
+        raise Unusable(f"nothing is refused in the golden scenario of row {row.id}; choose another row")
+    step, instead = now[-1], then[-1]
+    before = judgement.states[step.number - 1]
+    action = explainer.specification.action(instead.action)
+    scope = Scope(explainer.evaluator, before, before)
+    reason, _ = why(enabling(action), scope, explainer.parameters(action, instead), explainer.source)
+
+    def tell(console: Console) -> None:
+        hanging(
+            console, "", Text(f"with all rules in force, step {step.number} of {len(right.events) - 1}: {step.label}")
+        )
+        console.print()
+        console.print(f"why it is not {instead.label}")
+        reason_lines(reason, console, "  ")
+
+    return _fenced(tell)
