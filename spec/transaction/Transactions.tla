@@ -236,6 +236,20 @@ FenceOpenTransaction(m) == m.state = "Ongoing"
 \* KAFKA-6119. Without it a producer whose transaction has timed out goes on in the same epoch, and commits what is left (row 69).
 FenceOnTimeOut(fenced) == fenced
 
+\* KAFKA-20090. Without it a transaction that its producer did not end is aborted in the last epoch of the producer id, and no other
+\* id follows. The producer asks for the abort, is told that epoch, and goes on in it: nothing is left to end that with (row 78).
+RotateOnFence(m) == Exhausted(m.epoch)
+
+\* KAFKA-18660. Without it a producer whose epochs are used up is told the last one instead of the next producer id (row 79).
+TellNextId(record) == record.nextPid # 0
+
+\* KAFKA-18660. Without it a producer that was told the next producer id, and begins before the last transaction is complete, is
+\* told that its id is none (row 79).
+AwaitNextId(m, r) == r.pid = m.nextPid
+
+\* KIP-588. Without it a producer whose transaction has timed out, and that nobody has replaced, ends (row 92).
+AbortOnInvalidEpoch(reply) == reply.error = "INVALID_PRODUCER_EPOCH"
+
 \* KIP-98. Without it a transaction is complete, and the next begins, before all of its markers are written.
 CompleteAfterMarkers(m) == m.partitions = {}
 
@@ -281,8 +295,7 @@ FenceOlderCoordinator(e, m) == m.coordinatorEpoch >= e.coordinatorEpoch
 AwaitMarker(i, offset) == i > offset
 
 Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
-          "CompleteAfterMarkers",
-          "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad", "ActOnCommitted", "CancelOwnEntry",
+          "RotateOnFence", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad", "ActOnCommitted", "CancelOwnEntry",
           "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch",
           "MarkerOfItsTransaction", "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker"}
 
@@ -322,6 +335,7 @@ AddVerdict(b, r, p) ==
     LET m == metadata[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
+    ELSE IF Has("AwaitNextId") /\ AwaitNextId(m, r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF r.pid # m.pid THEN "INVALID_PRODUCER_ID_MAPPING"
     ELSE IF ~(Has("FenceRequestEpoch") => FenceRequestEpoch(m, r)) THEN "PRODUCER_FENCED"
     ELSE IF m.state \in Prepared THEN "CONCURRENT_TRANSACTIONS"
@@ -363,6 +377,7 @@ EndVerdictV2(b, r) ==
                     ELSE retry \/ r.epoch = m.epoch IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
+    ELSE IF Has("AwaitNextId") /\ AwaitNextId(m, r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF r.pid # m.pid /\ ~overflow THEN "INVALID_PRODUCER_ID_MAPPING"
     ELSE IF ~valid THEN "PRODUCER_FENCED"
     ELSE IF m.state = "Ongoing" THEN "APPEND"
@@ -377,10 +392,10 @@ EndVerdict(b, r) == IF V2 THEN EndVerdictV2(b, r) ELSE EndVerdictV1(b, r)
 \* if there is none, a new producer id comes with the completion.
 EndRecord(m, result, fenced) ==
     LET bumps   == (Has("FenceOnTimeOut") /\ FenceOnTimeOut(fenced)) \/ V2
-        rotates == V2 /\ Exhausted(m.epoch) IN
+        rotates == V2 /\ IF fenced THEN Has("RotateOnFence") /\ RotateOnFence(m) ELSE Exhausted(m.epoch) IN
     [state |-> PrepareOf(result), pid |-> m.pid, previousPid |-> m.previousPid,
      nextPid |-> IF rotates THEN issued + 1 ELSE 0,
-     epoch |-> IF bumps THEN m.epoch + 1 ELSE m.epoch,
+     epoch |-> IF bumps THEN Min(m.epoch + 1, MaxEpoch) ELSE m.epoch,
      lastEpoch |-> IF V2 THEN m.epoch ELSE IF bumps THEN -1 ELSE m.lastEpoch,
      partitions |-> m.partitions]
 
@@ -405,8 +420,9 @@ Committed(slot, record) ==
     LET kind  == IF slot.kind = "fence" THEN "init" ELSE slot.kind
         error == IF slot.kind = "fence" THEN "CONCURRENT_TRANSACTIONS" ELSE "NONE"
         says  == slot.kind = "init" \/ (slot.kind = "end" /\ V2)
-        pid   == IF ~says THEN 0 ELSE IF record.nextPid # 0 THEN record.nextPid ELSE record.pid
-        e     == IF ~says THEN -1 ELSE IF record.nextPid # 0 THEN 0 ELSE record.epoch IN
+        next  == says /\ Has("TellNextId") /\ TellNextId(record)
+        pid   == IF ~says THEN 0 ELSE IF next THEN record.nextPid ELSE record.pid
+        e     == IF ~says THEN -1 ELSE IF next THEN 0 ELSE record.epoch IN
     RpcReply(kind, error, pid, e, slot.partitions)
 
 \* The reply to who is parked at b, if it comes to nothing.
@@ -690,14 +706,16 @@ ReceiveProduce(c, p) ==
     LET reply == produce[c][p]
         m     == client[c]
         again == reply.error \in Retriable /\ m.state # "FATAL_ERROR"
-        ok    == reply.error = "NONE" \/ reply.error \in Retriable IN
+        ok    == reply.error = "NONE" \/ reply.error \in Retriable
+        abort == \/ reply.error \notin {"INVALID_PRODUCER_ID_MAPPING", "INVALID_PRODUCER_EPOCH"}
+                 \/ Has("AbortOnInvalidEpoch") /\ AbortOnInvalidEpoch(reply) IN
     \* enabled when
     /\ reply.type = "reply"
     \* effect
     /\ produce' = [produce EXCEPT ![c][p] = IF again THEN BatchRequest(reply) ELSE Idle]
     /\ client' = [client EXCEPT
                     ![c].state = IF ok \/ m.state = "FATAL_ERROR" THEN @
-                                 ELSE IF reply.error = "INVALID_PRODUCER_ID_MAPPING" THEN "FATAL_ERROR" ELSE "ABORTABLE_ERROR",
+                                 ELSE IF abort THEN "ABORTABLE_ERROR" ELSE "FATAL_ERROR",
                     ![c].bump = @ \/ ~ok]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>

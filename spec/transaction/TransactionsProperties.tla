@@ -76,6 +76,12 @@ OneTransactionPerEpoch ==
     V2 => \A p, q \in Partitions : \A i \in Data(p), j \in Data(q) :
         log[p][i].pid = log[q][j].pid /\ log[p][i].epoch = log[q][j].epoch => TransactionAt(p, i) = TransactionAt(q, j)
 
+\* The last epoch of a producer id is for the markers of its last transaction, which end it: no client has it, and nothing is open
+\* in it.
+LastEpochIsForMarkers ==
+    /\ \A c \in Clients : client[c].epoch < MaxEpoch
+    /\ stored.state = "Ongoing" => stored.epoch < MaxEpoch
+
 \* The coordinator of a decided transaction sends its markers, or has begun to complete it.
 DecidedIsSent ==
     \A b \in Brokers :
@@ -100,6 +106,25 @@ PartitionWellFormed ==
 ProducerEpochAdvancesStep ==
     stored'.pid > stored.pid \/ (stored'.pid = stored.pid /\ stored'.epoch >= stored.epoch)
 ProducerEpochAdvances == [][ProducerEpochAdvancesStep]_vars
+
+\* The coordinator does not refuse the producer id that it has told a client, as long as no other broker answers in its place.
+NextIdIsKnownStep ==
+    (\A b \in Brokers : Serving(b) => Acting(b)) =>
+        \A c \in Clients, p \in Partitions :
+            (produce[c][p].type = "verifying" /\ produce'[c][p].type = "reply" /\ Serving(office.broker)) =>
+                (produce'[c][p].error = "INVALID_PRODUCER_ID_MAPPING" => metadata[office.broker].nextPid # produce[c][p].pid)
+NextIdIsKnown == [][NextIdIsKnownStep]_vars
+
+\* A partition that refuses the epoch of a batch does not end a process whose transaction was aborted for it, and that may yet go
+\* on behind that (version 2).
+TimedOutGoesOnStep ==
+    V2 => \A c \in Clients, p \in Partitions :
+        (produce[c][p].type = "reply" /\ produce'[c][p].type = "idle") =>
+            \/ produce[c][p].error # "INVALID_PRODUCER_EPOCH" \/ client[c].state = "FATAL_ERROR"
+            \/ stored.state \notin {"PrepareAbort", "CompleteAbort"}
+            \/ stored.pid # client[c].pid \/ stored.lastEpoch # client[c].epoch
+            \/ client'[c].state # "FATAL_ERROR"
+TimedOutGoesOn == [][TimedOutGoesOnStep]_vars
 
 \* A decision stands until it is complete, and is completed as it was made.
 DecisionStandsStep ==

@@ -54,6 +54,10 @@ FATAL = {
 """What a coordinator may answer that ends the process."""
 
 
+REFUSED = {Errors.INVALID_PRODUCER_ID_MAPPING, Errors.INVALID_PRODUCER_EPOCH}
+"""What a partition may answer about the producer itself."""
+
+
 class TransactionalProducer:
     """One process. `partitions`: those that the transaction has (TV1: that were added; TV2: that were sent to);
     `sequences`: the next sequence per partition; `bump`: TV1's wish for another epoch when the transaction is aborted.
@@ -158,7 +162,7 @@ class TransactionalProducer:
         if error.retriable:
             return self.state is not ProducerState.FATAL_ERROR
         self.give_up_produce()
-        if error is Errors.INVALID_PRODUCER_ID_MAPPING:
+        if error in REFUSED and not self._rules.abort_on_invalid_epoch(error):
             self.state = ProducerState.FATAL_ERROR
         return False
 

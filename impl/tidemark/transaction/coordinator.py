@@ -178,6 +178,8 @@ class TransactionCoordinator:
             return Errors.NOT_COORDINATOR
         if self.pending is not None:
             return Errors.CONCURRENT_TRANSACTIONS
+        if self._rules.await_next_id(request.producer_id, self.value.next_producer_id):
+            return Errors.CONCURRENT_TRANSACTIONS
         error = self._producer_error(request.producer_id, request.producer_epoch)
         if error is Errors.NONE and self.value.state.decided:
             return Errors.CONCURRENT_TRANSACTIONS
@@ -229,6 +231,8 @@ class TransactionCoordinator:
         value, state, committed = self.value, self.value.state, request.committed
         if self.pending is not None:
             return CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS)
+        if self._rules.await_next_id(request.producer_id, value.next_producer_id):
+            return CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS)
         overflow = self._is_before_overflow(request)
         if request.producer_id != value.producer_id and not overflow:
             return CoordinatorResponse(Errors.INVALID_PRODUCER_ID_MAPPING)
@@ -268,19 +272,21 @@ class TransactionCoordinator:
 
     def _decided(self, committed: bool, fenced: bool, new_id: ProducerId) -> TransactionLogValue:
         """The decision; `fenced`: its producer has not asked for it (prepareFenceProducerEpoch). In TV2 every decision
-        takes the next epoch; behind the last one `new_id` follows with the completion."""
-        value = self.value
+        takes the next epoch; behind the last one `new_id` follows with the completion. There is no epoch behind the
+        last; without `RotateOnFence` a transaction may be open in it."""
+        value, exhausted = self.value, self._is_exhausted(self.value.producer_epoch)
         epoch, last = value.producer_epoch, value.last_producer_epoch
         if self._tv2:
             last = epoch
         elif self._rules.fence_on_time_out(fenced):
             last = NO_PRODUCER_EPOCH
         bumps = self._rules.fence_on_time_out(fenced) or self._tv2
+        rotates = self._tv2 and (self._rules.rotate_on_fence(exhausted) if fenced else exhausted)
         return value._replace(
             state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
-            producer_epoch=epoch + 1 if bumps else epoch,
+            producer_epoch=min(epoch + 1, self._last_epoch) if bumps else epoch,
             last_producer_epoch=last,
-            next_producer_id=new_id if self._tv2 and self._is_exhausted(epoch) else NO_PRODUCER_ID,
+            next_producer_id=new_id if rotates else NO_PRODUCER_ID,
         )
 
     # --- the log ----------------------------------------------------------------------------------------------------
@@ -309,7 +315,7 @@ class TransactionCoordinator:
             self.sending = self.epoch
         if not self._tells:
             return self._answered(CoordinatorResponse(self._error))
-        if record.next_producer_id != NO_PRODUCER_ID:
+        if self._rules.tell_next_id(record.next_producer_id):
             return self._answered(CoordinatorResponse(Errors.NONE, record.next_producer_id, 0))
         return self._answered(CoordinatorResponse(Errors.NONE, record.producer_id, record.producer_epoch))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
+from tidemark.errors import Errors
 from tidemark.transaction.states import TransactionState
 
 
@@ -42,6 +43,30 @@ def fence_on_time_out(fenced: bool) -> bool:
     """KAFKA-6119: a transaction that its producer has not ended is aborted in the next epoch. Without it the producer
     goes on, and commits what is left (row 69)."""
     return fenced
+
+
+def rotate_on_fence(exhausted: bool) -> bool:
+    """KAFKA-20090: a transaction that its producer has not ended takes the next producer id, too, if the epochs of this
+    one are used up. Without it the producer is told the last epoch, and what it begins in it never ends (row 78)."""
+    return exhausted
+
+
+def tell_next_id(next_producer_id: int) -> bool:
+    """KAFKA-18660: who ends the last transaction of a producer id is told the next one. Without it it goes on in the
+    last epoch (row 79)."""
+    return next_producer_id != 0
+
+
+def await_next_id(producer_id: int, next_producer_id: int) -> bool:
+    """KAFKA-18660: who was told the next producer id waits until the last transaction of this one is complete. Without
+    it it is told that its id is none (row 79)."""
+    return producer_id == next_producer_id
+
+
+def abort_on_invalid_epoch(error: Errors) -> bool:
+    """KIP-588: a partition that refuses an epoch does not know whether the process was replaced or timed out; it may
+    abort. Without it the process ends (row 92)."""
+    return error is Errors.INVALID_PRODUCER_EPOCH
 
 
 def complete_after_markers(unmarked: Collection[int]) -> bool:
@@ -136,6 +161,10 @@ class Rules:
     bump_after_doubt: Callable[[bool], bool] = bump_after_doubt
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
     fence_on_time_out: Callable[[bool], bool] = fence_on_time_out
+    rotate_on_fence: Callable[[bool], bool] = rotate_on_fence
+    tell_next_id: Callable[[int], bool] = tell_next_id
+    await_next_id: Callable[[int, int], bool] = await_next_id
+    abort_on_invalid_epoch: Callable[[Errors], bool] = abort_on_invalid_epoch
     complete_after_markers: Callable[[Collection[int]], bool] = complete_after_markers
     clear_pending_on_failure: Callable[[TransactionState], bool] = clear_pending_on_failure
     keep_pending_on_retry: Callable[[TransactionState], bool] = keep_pending_on_retry

@@ -106,6 +106,16 @@ DEPOSED = TransactionProfile(
 )
 """Partitions' leaders change often, and lose what is not committed."""
 
+EXHAUSTED = TransactionProfile(
+    "exhausted",
+    {**CALM, "client": 90, "marker": 30, "time_out": 6, "crash": 8, "give_up": 4},
+    stale=0,
+    rivals=24,
+    ends=160,
+    commits=32,
+)
+"""Transactions are short, and end in every way: the epochs of a producer id run out while markers are on the way."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -117,9 +127,10 @@ PROFILES = {
         LOST,
         TAKEOVERS,
         DEPOSED,
+        EXHAUSTED,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
 }
 
-MIXES = {"mixed": ("chaos", "late", "fail-overs", "takeovers", "deposed", "stragglers", "chaos", "lost", "resent")}
+MIXES = {"mixed": ("chaos", "late", "fail-overs", "takeovers", "deposed", "stragglers", "chaos", "lost", "resent", "exhausted")}
 """Profiles that take others in turns, seed by seed."""
