@@ -73,7 +73,23 @@ MARKED = {
 }
 COMPLETE = {"stored.state": '"CompleteCommit"', "stored.partitions": "{}"}
 WRITTEN = {"log[p1]": sequence(*LOG, marker(2, "COMMIT"))}
+BATCH = {"pid": "1", "epoch": "1", "sequence": "1", "transaction": "2"}
+REFUSED = {"type": '"reply"', **BATCH, "error": '"INVALID_PRODUCER_EPOCH"'}
+ROTATES = {
+    **GOOD,
+    "metadata[b1].nextPid": "2",
+    "produce[c1][p1]": record({"type": '"verifying"', **BATCH, "guard": "TRUE"}, pid="2"),
+}
+TIMED_OUT = {
+    **GOOD,
+    "stored.state": '"PrepareAbort"',
+    "client[c1].state": '"IN_TRANSACTION"',
+    "client[c1].pid": "1",
+    "client[c1].epoch": "1",
+    "produce[c1][p1]": record(REFUSED),
+}
 QUIET = {**MARKED, **COMPLETE, "sending[b1]": "0"}
+EMPTY = {**MARKED, "stored.state": '"Ongoing"'}
 
 TABLE = Table(
     "transactions",
@@ -103,6 +119,8 @@ TABLE = Table(
             good=GOOD,
         ),
         Fall("OneTransactionPerEpoch", "epoch 1 is of two transactions", {"log[p2][1].transaction": "3"}, good=GOOD),
+        Fall("LastEpochIsForMarkers", "a client has the last epoch", {"client[c1].epoch": "6"}, good=GOOD),
+        Fall("LastEpochIsForMarkers", "a transaction is open in the last epoch", {"stored.epoch": "6"}, good=EMPTY),
         Fall("DecidedIsSent", "nobody sends the markers", {"sending[b1]": "0"}, good=GOOD),
         Fall("PendingIsWritten", "a transition without a record is pending", {"pending[b1]": '"Ongoing"'}, good=GOOD),
         Fall("PartitionWellFormed", "what is not there is committed", {"highWatermark[p2]": "2"}, good=GOOD),
@@ -113,6 +131,20 @@ TABLE = Table(
             {"stored.epoch": "0"},
             good=ONGOING,
             step={"stored.epoch": "2", "stored.state": '"PrepareCommit"'},
+        ),
+        Fall(
+            "NextIdIsKnown",
+            "the next producer id is said to be none",
+            {"produce[c1][p1].error": '"INVALID_PRODUCER_ID_MAPPING"'},
+            good=ROTATES,
+            step={"produce[c1][p1]": record(REFUSED, pid="2", error='"CONCURRENT_TRANSACTIONS"')},
+        ),
+        Fall(
+            "TimedOutGoesOn",
+            "the process ends",
+            {"client[c1].state": '"FATAL_ERROR"'},
+            good=TIMED_OUT,
+            step={"client[c1].state": '"ABORTABLE_ERROR"', "produce[c1][p1]": record(type='"idle"')},
         ),
         Fall(
             "DecisionStands",

@@ -122,7 +122,7 @@ TimedOutGoesOnStep ==
         (produce[c][p].type = "reply" /\ produce'[c][p].type = "idle") =>
             \/ produce[c][p].error # "INVALID_PRODUCER_EPOCH" \/ client[c].state = "FATAL_ERROR"
             \/ stored.state \notin {"PrepareAbort", "CompleteAbort"}
-            \/ stored.pid # client[c].pid \/ stored.lastEpoch # client[c].epoch
+            \/ stored.pid # client[c].pid \/ stored.epoch # client[c].epoch + 1
             \/ client'[c].state # "FATAL_ERROR"
 TimedOutGoesOn == [][TimedOutGoesOnStep]_vars
 

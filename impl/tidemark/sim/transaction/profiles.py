@@ -132,5 +132,18 @@ PROFILES = {
     )
 }
 
-MIXES = {"mixed": ("chaos", "late", "fail-overs", "takeovers", "deposed", "stragglers", "chaos", "lost", "resent", "exhausted")}
+MIXES = {
+    "mixed": (
+        "chaos",
+        "late",
+        "fail-overs",
+        "takeovers",
+        "deposed",
+        "stragglers",
+        "chaos",
+        "lost",
+        "resent",
+        "exhausted",
+    )
+}
 """Profiles that take others in turns, seed by seed."""
