@@ -12,7 +12,8 @@
 (* epoch per transaction in version 2; time-out; markers, repeated, late   *)
 (* and of older coordinators; producer state, high watermark, last stable  *)
 (* offset and aborted index of a partition, and a change of its leader;    *)
-(* requests and replies that are lost, and requests that arrive late.      *)
+(* requests and replies that are lost, and requests that arrive late;      *)
+(* consumers of both isolation levels, whose fetches may wait.             *)
 (* KIPs: 98, 360, 447, 890, 1228.                                          *)
 (*                                                                         *)
 (* Left out (DIVERGENCES.md says why and what it could hide): committed    *)
@@ -21,7 +22,7 @@
 (* data partition, two-phase commit.                                       *)
 (*                                                                         *)
 (* Read in this order: VARIABLES, the rules, the verdicts of coordinator   *)
-(* and partition, the actions from SendInitProducerId to RepeatMarker,     *)
+(* and partition, the actions from SendInitProducerId to LoseFetch,        *)
 (* then TransactionsProperties.                                            *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets, Bounded, Folds
@@ -65,11 +66,16 @@ VARIABLES
     lastStableOffset, \* per partition: the first offset that a read_committed reader does not get
     entry,        \* per partition and producer id: what the leader knows (ProducerStateEntry, VerificationStateEntry)
     abortedIndex, \* per partition: the aborted transactions
+    \* the consumers: of every partition one of each isolation level
+    fetch,        \* per isolation level and partition: its fetch, as request, waiting, being read, or as response
+    position,     \* per isolation level and partition: the offset that it reads next
+    returned,     \* per isolation level and partition: the offsets of the records that it has given to its application
     \* history, never part of a trace
     told          \* per transaction: what its client was told by EndTxn
 
 vars == <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc, produce,
-          lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, told>>
+          lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, fetch, position,
+          returned, told>>
 
 Ghosts == <<told>>
 
@@ -142,6 +148,16 @@ Record ==
          [type : {"data"}, pid : Pids, epoch : Epochs, sequence : Sequences, transaction : Transactions]
     \cup [type : {"marker"}, pid : Pids, epoch : Epochs, result : Results, coordinatorEpoch : CoordinatorEpochs]
 
+IsolationLevels == {"read_committed", "read_uncommitted"}
+
+\* reading: a broker has decided how far it reads (end; stable: to the high watermark, because nothing below it is undecided),
+\* and is about to do so; delayed: it has waited. response: the records from the consumer's position to before end; aborted: where
+\* the aborted transactions begin that they are of. (Kafka names the producer id, too: it is that of the record there.)
+FetchSlot ==
+         [type : {"idle", "request", "delayed"}]
+    \cup [type : {"reading"}, end : Offsets, stable : BOOLEAN, delayed : BOOLEAN]
+    \cup [type : {"response"}, end : Offsets, aborted : SUBSET Offsets]
+
 \* sequence: that of its last batch in this epoch; first: where its open transaction begins; guard: the epoch of its
 \* VerificationStateEntry. -1: none.
 Entry == [epoch : EpochOrNone, sequence : -1..MaxSequence, coordinatorEpoch : -1..MaxCoordinatorEpoch, first : OffsetOrNone,
@@ -169,6 +185,9 @@ TypeOK ==
     /\ lastStableOffset \in [Partitions -> Offsets]
     /\ entry \in [Partitions -> [Pids -> Entry]]
     /\ abortedIndex \in [Partitions -> BoundedSeq([pid : Pids, first : Offsets, last : Offsets], MaxLog)]
+    /\ fetch \in [IsolationLevels -> [Partitions -> FetchSlot]]
+    /\ position \in [IsolationLevels -> [Partitions -> Offsets]]
+    /\ returned \in [IsolationLevels -> [Partitions -> SUBSET Offsets]]
     /\ told \in [Transactions -> {"none"} \cup Results]
 
 -----------------------------------------------------------------------------
@@ -294,10 +313,19 @@ FenceOlderCoordinator(e, m) == m.coordinatorEpoch >= e.coordinatorEpoch
 \* KIP-98. Without it a reader gets what is decided by a marker that may be lost (row 98).
 AwaitMarker(i, offset) == i > offset
 
+\* KAFKA-9807. Without it a fetch that has seen nothing undecided below the high watermark reads to the high watermark of later,
+\* below which there may be something (row 95).
+ReadHighWatermarkOnce(p, slot) == slot.end < highWatermark[p]
+
+\* KAFKA-5376. Without it the response to a fetch that has waited lacks the aborted transactions, and the consumer returns their
+\* records (row 97).
+AbortedListOfDelayedFetch(slot) == slot.delayed
+
 Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
           "RotateOnFence", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad", "ActOnCommitted", "CancelOwnEntry",
           "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch",
-          "MarkerOfItsTransaction", "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker"}
+          "MarkerOfItsTransaction", "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker",
+          "ReadHighWatermarkOnce", "AbortedListOfDelayedFetch"}
 
 \* A client adds partitions by itself in version 1 only.
 FlawActions == {"SendAddPartitions", "ReceiveAddPartitions", "AppendAddPartitions"}
@@ -532,6 +560,32 @@ Unguarded(slot, pid) ==
     ELSE slot
 
 -----------------------------------------------------------------------------
+(* Fetches (UnifiedLog.read, collectAbortedTransactions; on the consumer's side CompletedFetch) *)
+
+LastReadable(l, p) == IF l = "read_committed" THEN lastStableOffset[p] ELSE highWatermark[p]
+
+ReadEnd(p, slot) ==
+    IF (Has("ReadHighWatermarkOnce") /\ ReadHighWatermarkOnce(p, slot)) \/ ~slot.stable THEN slot.end ELSE highWatermark[p]
+
+\* Where the aborted transactions begin that have records from one offset to before another, or end among them.
+AbortedIn(p, from, end) ==
+    {abortedIndex[p][i].first : i \in {x \in 1..Len(abortedIndex[p]) : abortedIndex[p][x].first < end
+                                                                   /\ abortedIndex[p][x].last >= from}}
+ResponseAborted(l, p, slot, end) ==
+    IF l = "read_uncommitted" THEN {}
+    ELSE IF slot.delayed /\ ~(Has("AbortedListOfDelayedFetch") /\ AbortedListOfDelayedFetch(slot)) THEN {}
+    ELSE AbortedIn(p, position[l][p], end)
+
+\* The consumer leaves the record at offset o out: its producer has an aborted transaction that begins at `first`, and its abort
+\* marker is not among the records before o.
+IsAborted(l, p, first, o) ==
+    LET pid == log[p][o + 1].pid IN
+    /\ first <= o
+    /\ log[p][first + 1].pid = pid
+    /\ \A j \in Max(first, position[l][p])..o :
+            log[p][j + 1].type = "marker" => log[p][j + 1].pid # pid \/ log[p][j + 1].result = "COMMIT"
+
+-----------------------------------------------------------------------------
 (* History *)
 
 NextTold(c) ==
@@ -564,6 +618,9 @@ Init ==
     /\ lastStableOffset = [p \in Partitions |-> 0]
     /\ entry = [p \in Partitions |-> [pid \in Pids |-> NoEntry]]
     /\ abortedIndex = [p \in Partitions |-> <<>>]
+    /\ fetch = [l \in IsolationLevels |-> [p \in Partitions |-> Idle]]
+    /\ position = [l \in IsolationLevels |-> [p \in Partitions |-> 0]]
+    /\ returned = [l \in IsolationLevels |-> [p \in Partitions |-> {}]]
     /\ told = [k \in Transactions |-> "none"]
 
 -----------------------------------------------------------------------------
@@ -582,6 +639,7 @@ SendInitProducerId(c, b) ==
                                   partitions |-> {}, result |-> "ABORT"]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* BeginTransaction   who: client   code: client/transactional_producer.py
@@ -593,6 +651,7 @@ BeginTransaction(c, k) ==
     /\ client' = [client EXCEPT ![c].state = "IN_TRANSACTION", ![c].transaction = k, ![c].partitions = {}]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, rpc, lateRpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* SendAddPartitions   who: client   code: client/transactional_producer.py
@@ -606,6 +665,7 @@ SendAddPartitions(c, b, p) ==
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* SendProduce   who: client   code: client/transactional_producer.py
@@ -619,6 +679,7 @@ SendProduce(c, p) ==
                                              sequence |-> client[c].next[p], transaction |-> client[c].transaction]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* SendEndTxn   who: client   code: client/transactional_producer.py
@@ -637,6 +698,7 @@ SendEndTxn(c, b, result) ==
                                   epoch |-> client[c].epoch, partitions |-> {}, result |-> result]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 FatalErrors == {"PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE"}
@@ -659,6 +721,7 @@ ReceiveInitProducerId(c) ==
                      bump |-> m.bump /\ reply.error # "NONE"]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* ReceiveAddPartitions   who: client   code: client/transactional_producer.py
@@ -674,6 +737,7 @@ ReceiveAddPartitions(c) ==
                     ![c].partitions = IF reply.error = "NONE" THEN @ \cup reply.partitions ELSE @]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* ReceiveEndTxn   who: client   code: client/transactional_producer.py
@@ -696,6 +760,7 @@ ReceiveEndTxn(c) ==
                      bump |-> m.bump /\ (~done \/ (Has("BumpAfterDoubt") /\ ~V2))]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ told' = NextTold(c)
 
 Retriable == {"CONCURRENT_TRANSACTIONS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "NOT_LEADER_OR_FOLLOWER"}
@@ -719,6 +784,7 @@ ReceiveProduce(c, p) ==
                     ![c].bump = @ \/ ~ok]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* Something of a batch may still come to the partition.
@@ -737,6 +803,7 @@ GiveUpProduce(c, p, keep) ==
     /\ client' = [client EXCEPT ![c].state = IF @ = "FATAL_ERROR" THEN @ ELSE "ABORTABLE_ERROR", ![c].bump = TRUE]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, rpc, lateRpc, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* DisconnectRpc   who: the network   code: sim/transaction/cluster.py
@@ -750,6 +817,7 @@ DisconnectRpc(c, keep) ==
     /\ lateRpc' = IF keep THEN [lateRpc EXCEPT ![c] = rpc[c]] ELSE lateRpc
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* CrashClient   who: the nemesis   code: sim/transaction/cluster.py
@@ -767,6 +835,7 @@ CrashClient(c) ==
                                               ELSE lateProduce[c][p]]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, marker, lateMarker, log,
                    highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -796,6 +865,7 @@ AppendInitProducerId(b, c, late) ==
     /\ Park(c, late, "init", b, {})
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, begun, client, produce, lateProduce, marker, lateMarker, log,
                    highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* FenceProducer   who: coordinator   code: transaction/coordinator.py
@@ -811,6 +881,7 @@ FenceProducer(b, c, late) ==
     /\ Park(c, late, "fence", b, {})
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, begun, client, produce, lateProduce, marker, lateMarker, log,
                    highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendAddPartitions   who: coordinator   code: transaction/coordinator.py
@@ -824,6 +895,7 @@ AppendAddPartitions(b, c, late) ==
     /\ Park(c, late, "add", b, r.partitions)
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendEndTxn   who: coordinator   code: transaction/coordinator.py
@@ -838,6 +910,7 @@ AppendEndTxn(b, c, late) ==
     /\ Park(c, late, "end", b, {})
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, begun, client, produce, lateProduce, marker, lateMarker, log,
                    highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AnswerRpc   who: coordinator, or who was asked in its place   code: transaction/coordinator.py (answer_rpc)
@@ -855,6 +928,7 @@ AnswerRpc(b, c, late) ==
     /\ lateRpc' = IF late THEN [lateRpc EXCEPT ![c] = Idle] ELSE lateRpc
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* The batch goes on, or is answered; a late one is forgotten with its answer.
@@ -876,6 +950,7 @@ VerifyPartition(b, c, p, late) ==
     /\ Goes(c, p, late, Verified(r, r.guard))
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendVerified   who: coordinator   code: transaction/coordinator.py (append_add_partitions)
@@ -890,6 +965,7 @@ AppendVerified(b, c, p, late) ==
     /\ Goes(c, p, late, Adding(r, r.guard, b))
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
                    highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* RefuseVerification   who: coordinator, or who was asked in its place   code: transaction/coordinator.py (verify_partition)
@@ -903,6 +979,7 @@ RefuseVerification(b, c, p, late) ==
     /\ Answered(c, p, late, BatchReply(r, IF verdict = "PRODUCER_FENCED" THEN "INVALID_PRODUCER_EPOCH" ELSE verdict))
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AbortTimedOutTransaction   who: the coordinator's clock   code: transaction/coordinator.py
@@ -914,6 +991,7 @@ AbortTimedOutTransaction(b) ==
     /\ issued' = IF EndRecord(metadata[b], "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, begun, client, rpc, lateRpc, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* Who waited at b is answered.
@@ -946,6 +1024,7 @@ CommitRecord(b) ==
     /\ lateProduce' = IF mine THEN Added(lateProduce, b) ELSE lateProduce
     /\ UNCHANGED <<office, epoch, issued, begun, client, lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset,
                    entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* FailAppend   who: the log   code: transaction/coordinator.py
@@ -964,6 +1043,7 @@ FailAppend(b) ==
     /\ lateProduce' = LateFailures(b)
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, lateRpc, marker, lateMarker, log,
                    highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* BecomeCoordinator   who: controller   code: sim/transaction/cluster.py
@@ -978,6 +1058,7 @@ BecomeCoordinator(b, keep) ==
                                             ![office.broker] = IF Serving(office.broker) THEN @ ELSE <<>>]
     /\ UNCHANGED <<stored, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* LoadTransactions   who: broker   code: transaction/coordinator.py
@@ -992,6 +1073,7 @@ LoadTransactions(b) ==
     /\ sending' = [sending EXCEPT ![b] = IF Has("ResumeOnLoad") /\ ResumeOnLoad(LogEnd(b)) THEN office.epoch ELSE 0]
     /\ UNCHANGED <<office, stored, unreplicated, pending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* Resign   who: broker   code: transaction/coordinator.py
@@ -1010,6 +1092,7 @@ Resign(b) ==
     /\ lateProduce' = LateFailures(b)
     /\ UNCHANGED <<office, stored, issued, begun, client, lateRpc, marker, lateMarker, log, highWatermark,
                    lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -1026,6 +1109,7 @@ SendMarker(b, p) ==
                                            coordinatorEpoch |-> epoch[b]]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* ReceiveMarkerReply   who: coordinator   code: transaction/coordinator.py
@@ -1044,6 +1128,7 @@ ReceiveMarkerReply(b, p) ==
     /\ sending' = [sending EXCEPT ![b] = IF ends THEN 0 ELSE @]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, pending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* CompleteTransaction   who: coordinator   code: transaction/coordinator.py
@@ -1059,6 +1144,7 @@ CompleteTransaction(b) ==
     /\ sending' = [sending EXCEPT ![b] = 0]
     /\ UNCHANGED <<office, stored, epoch, metadata, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -1087,6 +1173,7 @@ StartVerification(c, p, late) ==
     /\ entry' = [entry EXCEPT ![p][r.pid].guard = Max(@, r.epoch)]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    marker, lateMarker, log, highWatermark, lastStableOffset, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendBatch   who: partition leader   code: transaction/partition.py
@@ -1104,6 +1191,7 @@ AppendBatch(c, p, late) ==
     /\ lateProduce' = IF late THEN [others EXCEPT ![c][p] = Idle] ELSE others
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    marker, lateMarker, highWatermark, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* The place of the last batch of the producer with this sequence.
@@ -1122,6 +1210,7 @@ AnswerDuplicate(c, p, late) ==
     /\ Answered(c, p, late, IF offset < highWatermark[p] THEN BatchReply(r, "NONE") ELSE Waiting(r, offset))
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* RejectBatch   who: partition leader   code: transaction/partition.py (append_error)
@@ -1134,6 +1223,7 @@ RejectBatch(c, p, late) ==
     /\ Answered(c, p, late, BatchReply(r, BatchVerdict(p, r)))
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendMarker   who: partition leader   code: transaction/partition.py
@@ -1159,6 +1249,7 @@ AppendMarker(b, p, late) ==
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    highWatermark>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* RejectMarker   who: partition leader   code: transaction/partition.py (marker_error)
@@ -1174,6 +1265,7 @@ RejectMarker(b, p, late) ==
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* What is below the offset is answered.
@@ -1196,6 +1288,7 @@ AdvanceHighWatermark(p, offset) ==
                         IF q = p THEN MarkerReplicated(marker[b][q], offset) ELSE marker[b][q]]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    lateProduce, lateMarker, log, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* ElectPartitionLeader   who: controller   code: transaction/partition.py (elect_partition_leader)
@@ -1223,6 +1316,9 @@ ElectPartitionLeader(p, keep) ==
                         ELSE marker[b][q]]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    lateMarker, highWatermark>>
+    /\ fetch' = [l \in IsolationLevels |-> [q \in Partitions |->
+                    IF q = p /\ fetch[l][q].type = "delayed" THEN Idle ELSE fetch[l][q]]]
+    /\ UNCHANGED <<position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -1239,6 +1335,7 @@ LoseMarker(b, p, keep) ==
     /\ lateMarker' = IF keep THEN [lateMarker EXCEPT ![b][p] = marker[b][p]] ELSE lateMarker
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* DropLateRpc   who: the network   code: sim/transaction/cluster.py
@@ -1249,6 +1346,7 @@ DropLateRpc(c) ==
     /\ lateRpc' = [lateRpc EXCEPT ![c] = Idle]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* DropLateProduce   who: the network   code: sim/transaction/cluster.py
@@ -1259,6 +1357,7 @@ DropLateProduce(c, p) ==
     /\ lateProduce' = [lateProduce EXCEPT ![c][p] = Idle]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* DropLateMarker   who: the network   code: sim/transaction/cluster.py
@@ -1269,6 +1368,7 @@ DropLateMarker(b, p) ==
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = Idle]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
 \* RepeatMarker   who: the network   code: sim/transaction/cluster.py
@@ -1279,6 +1379,93 @@ RepeatMarker(b, p) ==
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = marker[b][p]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED told
+
+-----------------------------------------------------------------------------
+(* The consumers' actions: a consumer has one fetch per partition under way *)
+
+\* SendFetch   who: consumer   code: client/fetcher.py
+SendFetch(l, p) ==
+    \* enabled when
+    /\ fetch[l][p].type = "idle"
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![l][p] = [type |-> "request"]]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED told
+
+\* DelayFetch   who: partition leader   code: transaction/partition.py (last_readable)
+\* There is nothing to be read: the fetch waits (DelayedFetch).
+DelayFetch(l, p) ==
+    \* enabled when
+    /\ fetch[l][p].type = "request"
+    /\ LastReadable(l, p) <= position[l][p]
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![l][p] = [type |-> "delayed"]]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED told
+
+\* StartRead   who: partition leader   code: transaction/partition.py
+\* There is something to be read, or a fetch has waited long enough.
+StartRead(l, p) ==
+    \* enabled when
+    /\ \/ fetch[l][p].type = "request" /\ LastReadable(l, p) > position[l][p]
+       \/ fetch[l][p].type = "delayed"
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![l][p] = [type |-> "reading", end |-> Max(LastReadable(l, p), position[l][p]),
+                                          stable |-> LastReadable(l, p) = highWatermark[p],
+                                          delayed |-> fetch[l][p].type = "delayed"]]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED told
+
+\* AnswerFetch   who: partition leader   code: transaction/partition.py (read)
+\* As many records as fit into a response; none if there are none.
+AnswerFetch(l, p, end) ==
+    \* enabled when
+    /\ fetch[l][p].type = "reading"
+    /\ fetch[l][p].type = "reading" => end <= ReadEnd(p, fetch[l][p])
+    /\ end >= position[l][p]
+    /\ (fetch[l][p].type = "reading" /\ end = position[l][p]) => ReadEnd(p, fetch[l][p]) = end
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![l][p] = [type |-> "response", end |-> end,
+                                          aborted |-> ResponseAborted(l, p, fetch[l][p], end)]]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED told
+
+\* ReceiveFetch   who: consumer   code: client/fetcher.py
+\* The application gets the records but markers, and but those of aborted transactions.
+ReceiveFetch(l, p) ==
+    \* enabled when
+    /\ fetch[l][p].type = "response"
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![l][p] = Idle]
+    /\ position' = [position EXCEPT ![l][p] = fetch[l][p].end]
+    /\ returned' = [returned EXCEPT ![l][p] = @ \cup
+                        {o \in position[l][p]..(fetch[l][p].end - 1) :
+                            /\ log[p][o + 1].type = "data"
+                            /\ \A first \in fetch[l][p].aborted : ~IsAborted(l, p, first, o)}]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED told
+
+\* LoseFetch   who: the network   code: sim/transaction/fetching.py
+\* A fetch or its response is lost; the consumer will fetch again.
+LoseFetch(l, p) ==
+    \* enabled when
+    /\ fetch[l][p].type # "idle"
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![l][p] = Idle]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -1325,6 +1512,12 @@ Next ==
     \/ \E c \in Clients, p \in Partitions : DropLateProduce(c, p)
     \/ \E b \in Brokers, p \in Partitions : DropLateMarker(b, p)
     \/ \E b \in Brokers, p \in Partitions : RepeatMarker(b, p)
+    \/ \E l \in IsolationLevels, p \in Partitions : SendFetch(l, p)
+    \/ \E l \in IsolationLevels, p \in Partitions : DelayFetch(l, p)
+    \/ \E l \in IsolationLevels, p \in Partitions : StartRead(l, p)
+    \/ \E l \in IsolationLevels, p \in Partitions, end \in Offsets : AnswerFetch(l, p, end)
+    \/ \E l \in IsolationLevels, p \in Partitions : ReceiveFetch(l, p)
+    \/ \E l \in IsolationLevels, p \in Partitions : LoseFetch(l, p)
 
 Spec == Init /\ [][Next]_vars
 =============================================================================

@@ -54,6 +54,19 @@ ReadsCommitted ==
             /\ (i \in ReadCommitted(p)) = (Decision(p, i) = "COMMIT")
             /\ DecidedForGood(p, i)
 
+\* What consumers have returned to their applications. Of committed records, those that are and stay committed, and all of them that
+\* they have passed; of others, all that they have passed, and no record that may be lost.
+ReturnedIsCommitted ==
+    \A p \in Partitions : \A i \in Data(p) :
+        /\ i - 1 \in returned["read_committed"][p] => Decision(p, i) = "COMMIT" /\ DecidedForGood(p, i)
+        /\ i <= position["read_committed"][p] /\ Decision(p, i) = "COMMIT" => i - 1 \in returned["read_committed"][p]
+ReturnedIsReplicated ==
+    \A p \in Partitions :
+        /\ \A l \in IsolationLevels : position[l][p] <= highWatermark[p]
+        /\ \A l \in IsolationLevels : \A o \in returned[l][p] : o < position[l][p]
+        /\ \A o \in 0..(position["read_uncommitted"][p] - 1) :
+                (o \in returned["read_uncommitted"][p]) = (o + 1 \in Data(p))
+
 \* A transaction that is open in a partition is one that the coordinator knows, in its epoch, and will end there.
 OpenIsKnown ==
     \A p \in Partitions, pid \in Pids :
@@ -172,6 +185,12 @@ StableStaysStep ==
         /\ lastStableOffset'[p] >= lastStableOffset[p]
 StableStays == [][StableStaysStep]_vars
 
+\* A consumer does not go back, and what it has returned it has returned.
+ReturnedStaysStep ==
+    \A l \in IsolationLevels, p \in Partitions :
+        position'[l][p] >= position[l][p] /\ returned[l][p] \subseteq returned'[l][p]
+ReturnedStays == [][ReturnedStaysStep]_vars
+
 -----------------------------------------------------------------------------
 (* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
 
@@ -182,6 +201,9 @@ QuiescentNothingOpen ==
 
 \* All that was written is committed, and a reader gets to its end.
 QuiescentAllStable == \A p \in Partitions : lastStableOffset[p] = Len(log[p])
+
+\* Consumers of committed records have got to the end, too.
+QuiescentConsumersAtEnd == \A p \in Partitions : position["read_committed"][p] = Len(log[p])
 
 \* Nobody waits.
 QuiescentNothingInFlight ==

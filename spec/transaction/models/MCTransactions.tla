@@ -14,7 +14,9 @@
 (*  - an elected broker loads, and a deposed one resigns ("zombie"), as    *)
 (*    soon as it can;                                                      *)
 (*  - a request is handled before anything but what is late ("slow rpc",   *)
-(*    "slow produce"), a marker is written at once ("slow marker").        *)
+(*    "slow produce"), a marker is written at once ("slow marker");        *)
+(*  - a fetch that is read is answered and received at once ("slow fetch"). *)
+(* Consumers fetch with "fetch" (of committed records) and "uncommitted".  *)
 (* A client asks who coordinates, but for "stale". A violation is real;    *)
 (* what a "holds" covers the manifest says.                                *)
 (***************************************************************************)
@@ -33,7 +35,8 @@ CONSTANTS
 
 ASSUME Families \subseteq {"give up", "late produce", "disconnect", "late rpc", "crash", "time out", "fail-over", "lose log",
                            "zombie", "fail", "lose marker", "late marker", "repeat marker", "slow commit", "slow log",
-                           "slow rpc", "slow produce", "slow marker", "elect", "stale", "abort"}
+                           "slow rpc", "slow produce", "slow marker", "elect", "stale", "abort", "fetch", "uncommitted",
+                           "slow fetch", "lose fetch"}
 
 VARIABLE faults
 mcVars == <<vars, faults>>
@@ -126,6 +129,13 @@ Client1(c) ==
     \/ \E b \in Coordinators, result \in Results :
             (result = "ABORT" /\ client[c].state = "IN_TRANSACTION" => "abort" \in Families) /\ SendEndTxn(c, b, result)
 
+\* The consumers that there are.
+Levels == On("fetch", {"read_committed"}) \cup On("uncommitted", {"read_uncommitted"})
+Fetched == {x \in Levels \X Partitions : fetch[x[1]][x[2]].type \in {"reading", "response"} /\ "slow fetch" \notin Families}
+
+Answer(l, p) == ReceiveFetch(l, p) \/ \E end \in 0..Len(log[p]) : AnswerFetch(l, p, end)
+Fetches == \E l \in Levels, p \in Partitions : SendFetch(l, p) \/ DelayFetch(l, p) \/ StartRead(l, p) \/ Answer(l, p)
+
 Losses ==
     \/ \E c \in On("give up", Clients), p \in Partitions, keep \in On("late produce", {TRUE}) \cup {FALSE} : GiveUpProduce(c, p, keep)
     \/ \E c \in On("disconnect", Clients), keep \in On("late rpc", {TRUE}) \cup {FALSE} : DisconnectRpc(c, keep)
@@ -133,6 +143,7 @@ Losses ==
     \/ \E b \in On("lose marker", Brokers), p \in Partitions, keep \in On("late marker", {TRUE}) \cup {FALSE} : LoseMarker(b, p, keep)
     \/ \E b \in On("repeat marker", Brokers), p \in Partitions : RepeatMarker(b, p)
     \/ \E b \in On("fail", Brokers) : FailAppend(b)
+    \/ \E l \in On("lose fetch", Levels), p \in Partitions : LoseFetch(l, p)
     \/ \E p \in On("elect", Partitions) : \E keep \in highWatermark[p]..Len(log[p]) : ElectPartitionLeader(p, keep)
 
 Elect ==
@@ -153,6 +164,7 @@ Late == Rpcs(TRUE) \/ Batch(TRUE) \/ Markers(TRUE)
 
 MCNext ==
     IF Committing # {} THEN Steady /\ \E p \in Committing : AdvanceHighWatermark(p, Len(log[p]))
+    ELSE IF Fetched # {} THEN Steady /\ \E x \in Fetched : Answer(x[1], x[2])
     ELSE IF Deposed # {} THEN Steady /\ \E b \in Deposed : Resign(b)
     ELSE IF Reading THEN Steady /\ Replies
     ELSE IF Loading THEN Steady /\ (LoadTransactions(office.broker) \/ CommitRecord(office.broker) \/ Elect)
@@ -163,6 +175,7 @@ MCNext ==
     ELSE IF BatchMoves /\ "slow produce" \notin Families THEN (Steady /\ (Batch(FALSE) \/ Late)) \/ Fault
     ELSE \/ Steady /\ (Rpcs(FALSE) \/ Batch(FALSE) \/ Markers(FALSE) \/ Late \/ Coordinate \/ Elect)
          \/ Steady /\ \E c \in Clients : Client1(c)
+         \/ Steady /\ Fetches
          \/ Steady /\ \E b \in Brokers : (b = office.broker /\ CommitRecord(b)) \/ Resign(b)
          \/ Steady /\ "slow commit" \in Families /\ \E p \in Partitions : \E offset \in 1..Len(log[p]) : AdvanceHighWatermark(p, offset)
          \/ Fault

@@ -14,7 +14,7 @@ CONSTANTS
     OnTheWay,      \* requests, replies and markers on the way, all together
     Follow           \* what goes on; other actions are taken, and what would follow them is left out
 
-ASSUME Follow \subseteq {"late rpc", "late produce", "late marker", "decide", "errors", "unload", "produce", "wait"}
+ASSUME Follow \subseteq {"late rpc", "late produce", "late marker", "decide", "errors", "unload", "produce", "wait", "fetch"}
 
 Way == Cardinality({c \in Clients : rpc[c].type # "idle"}) + Cardinality({c \in Clients : lateRpc[c].type # "idle"})
        + Cardinality({x \in Clients \X Partitions : produce[x[1]][x[2]].type # "idle"})
@@ -35,6 +35,7 @@ Bounds ==
     /\ "late marker" \in Follow \/ \A x \in Brokers \X Partitions : lateMarker[x[1]][x[2]].type = "idle"
     /\ "decide" \in Follow \/ \A b \in Brokers : LogEnd(b).state \in Undecided
     /\ "produce" \in Follow \/ \A x \in Clients \X Partitions : produce[x[1]][x[2]].type = "idle"
+    /\ "fetch" \in Follow \/ \A l \in IsolationLevels, p \in Partitions : fetch[l][p].type = "idle"
     /\ "wait" \in Follow \/ \A p \in Partitions : highWatermark[p] = Len(log[p]) \/ Way <= 1
 -----------------------------------------------------------------------------
 (* The next transaction is open, and a copy of the last one's marker is still to come. *)
@@ -71,5 +72,8 @@ RepeatedInit ==
     /\ entry = [p \in Partitions |-> [pid \in Pids |->
                 IF pid = 1 THEN [epoch |-> 1, sequence |-> 0, coordinatorEpoch |-> 1, first |-> 2, guard |-> -1] ELSE NoEntry]]
     /\ abortedIndex = [p \in Partitions |-> <<>>]
+    /\ fetch = [l \in IsolationLevels |-> [p \in Partitions |-> Idle]]
+    /\ position = [l \in IsolationLevels |-> [p \in Partitions |-> 0]]
+    /\ returned = [l \in IsolationLevels |-> [p \in Partitions |-> {}]]
     /\ told = [k \in Transactions |-> IF k = 1 THEN "COMMIT" ELSE "none"]
 =============================================================================
