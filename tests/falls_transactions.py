@@ -88,8 +88,17 @@ TIMED_OUT = {
     "client[c1].epoch": "1",
     "produce[c1][p1]": record(REFUSED),
 }
-QUIET = {**MARKED, **COMPLETE, "sending[b1]": "0"}
 EMPTY = {**MARKED, "stored.state": '"Ongoing"'}
+READ = {
+    **MARKED,
+    'position["read_committed"][p1]': "4",
+    'position["read_committed"][p2]': "2",
+    'returned["read_committed"][p1]': "{2}",
+    'returned["read_committed"][p2]': "{0}",
+    'position["read_uncommitted"][p1]': "3",
+    'returned["read_uncommitted"][p1]': "{0, 2}",
+}
+QUIET = {**READ, **COMPLETE, "sending[b1]": "0"}
 
 TABLE = Table(
     "transactions",
@@ -105,6 +114,31 @@ TABLE = Table(
         Fall("ToldIsSo", "the client of the aborted one was told COMMIT", {"told[1]": '"COMMIT"'}, good=GOOD),
         Fall("ReadsCommitted", "an undecided record is read", {"lastStableOffset[p1]": "3"}, good=GOOD),
         Fall("ReadsCommitted", "an aborted record is read", {"abortedIndex[p1]": "<<>>"}, good=GOOD),
+        Fall(
+            "ReturnedIsCommitted",
+            "an aborted record is returned",
+            {'returned["read_committed"][p1]': "{0, 2}"},
+            good=READ,
+        ),
+        Fall(
+            "ReturnedIsCommitted",
+            "a committed record is passed over",
+            {'returned["read_committed"][p2]': "{}"},
+            good=READ,
+        ),
+        Fall(
+            "ReturnedIsReplicated",
+            "a record is returned that may be lost",
+            {"highWatermark[p1]": "2"},
+            good={**GOOD, 'position["read_uncommitted"][p1]': "3", 'returned["read_uncommitted"][p1]': "{0, 2}"},
+        ),
+        Fall("ReturnedIsReplicated", "a record is passed over", {'returned["read_uncommitted"][p1]': "{0}"}, good=READ),
+        Fall(
+            "ReturnedIsReplicated",
+            "the consumer has not come to a record that it has returned",
+            {'position["read_uncommitted"][p1]': "2"},
+            good=READ,
+        ),
         Fall("OpenIsKnown", "the transaction is not to end in p2", {"stored.partitions": "{p1}"}, good=GOOD),
         Fall(
             "OpenIsKnown",
@@ -196,6 +230,19 @@ TABLE = Table(
             {"lastStableOffset[p1]": "1"},
             good=GOOD,
             step={"issued": "2"},
+        ),
+        Fall(
+            "ReturnedStays",
+            "a consumer goes back",
+            {'position["read_committed"][p1]': "3"},
+            good=READ,
+            step={"issued": "2"},
+        ),
+        Fall(
+            "QuiescentConsumersAtEnd",
+            "a consumer has not come to the end",
+            {'position["read_committed"][p2]': "1"},
+            good=QUIET,
         ),
         Fall("QuiescentNothingOpen", "a transaction is open in p1", {"entry[p1][1].first": "2"}, good=QUIET),
         Fall("QuiescentAllStable", "a reader does not get to the end", {"lastStableOffset[p2]": "0"}, good=QUIET),

@@ -562,7 +562,7 @@ Unguarded(slot, pid) ==
 -----------------------------------------------------------------------------
 (* Fetches (UnifiedLog.read, collectAbortedTransactions; on the consumer's side CompletedFetch) *)
 
-LastReadable(l, p) == IF l = "read_committed" THEN lastStableOffset[p] ELSE highWatermark[p]
+LastReadable(r, p) == IF r = "read_committed" THEN lastStableOffset[p] ELSE highWatermark[p]
 
 ReadEnd(p, slot) ==
     IF (Has("ReadHighWatermarkOnce") /\ ReadHighWatermarkOnce(p, slot)) \/ ~slot.stable THEN slot.end ELSE highWatermark[p]
@@ -571,18 +571,19 @@ ReadEnd(p, slot) ==
 AbortedIn(p, from, end) ==
     {abortedIndex[p][i].first : i \in {x \in 1..Len(abortedIndex[p]) : abortedIndex[p][x].first < end
                                                                    /\ abortedIndex[p][x].last >= from}}
-ResponseAborted(l, p, slot, end) ==
-    IF l = "read_uncommitted" THEN {}
-    ELSE IF slot.delayed /\ ~(Has("AbortedListOfDelayedFetch") /\ AbortedListOfDelayedFetch(slot)) THEN {}
-    ELSE AbortedIn(p, position[l][p], end)
+ResponseAborted(r, p, slot, end) ==
+    IF r = "read_uncommitted" THEN {}
+    ELSE IF (Has("AbortedListOfDelayedFetch") /\ AbortedListOfDelayedFetch(slot)) \/ ~slot.delayed
+    THEN AbortedIn(p, position[r][p], end)
+    ELSE {}
 
 \* The consumer leaves the record at offset o out: its producer has an aborted transaction that begins at `first`, and its abort
 \* marker is not among the records before o.
-IsAborted(l, p, first, o) ==
+IsAborted(r, p, first, o) ==
     LET pid == log[p][o + 1].pid IN
     /\ first <= o
     /\ log[p][first + 1].pid = pid
-    /\ \A j \in Max(first, position[l][p])..o :
+    /\ \A j \in Max(first, position[r][p])..o :
             log[p][j + 1].type = "marker" => log[p][j + 1].pid # pid \/ log[p][j + 1].result = "COMMIT"
 
 -----------------------------------------------------------------------------
@@ -618,9 +619,9 @@ Init ==
     /\ lastStableOffset = [p \in Partitions |-> 0]
     /\ entry = [p \in Partitions |-> [pid \in Pids |-> NoEntry]]
     /\ abortedIndex = [p \in Partitions |-> <<>>]
-    /\ fetch = [l \in IsolationLevels |-> [p \in Partitions |-> Idle]]
-    /\ position = [l \in IsolationLevels |-> [p \in Partitions |-> 0]]
-    /\ returned = [l \in IsolationLevels |-> [p \in Partitions |-> {}]]
+    /\ fetch = [r \in IsolationLevels |-> [p \in Partitions |-> Idle]]
+    /\ position = [r \in IsolationLevels |-> [p \in Partitions |-> 0]]
+    /\ returned = [r \in IsolationLevels |-> [p \in Partitions |-> {}]]
     /\ told = [k \in Transactions |-> "none"]
 
 -----------------------------------------------------------------------------
@@ -1316,8 +1317,8 @@ ElectPartitionLeader(p, keep) ==
                         ELSE marker[b][q]]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    lateMarker, highWatermark>>
-    /\ fetch' = [l \in IsolationLevels |-> [q \in Partitions |->
-                    IF q = p /\ fetch[l][q].type = "delayed" THEN Idle ELSE fetch[l][q]]]
+    /\ fetch' = [r \in IsolationLevels |-> [q \in Partitions |->
+                    IF q = p /\ fetch[r][q].type = "delayed" THEN Idle ELSE fetch[r][q]]]
     /\ UNCHANGED <<position, returned>>
     /\ UNCHANGED told
 
@@ -1386,11 +1387,11 @@ RepeatMarker(b, p) ==
 (* The consumers' actions: a consumer has one fetch per partition under way *)
 
 \* SendFetch   who: consumer   code: client/fetcher.py
-SendFetch(l, p) ==
+SendFetch(r, p) ==
     \* enabled when
-    /\ fetch[l][p].type = "idle"
+    /\ fetch[r][p].type = "idle"
     \* effect
-    /\ fetch' = [fetch EXCEPT ![l][p] = [type |-> "request"]]
+    /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "request"]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<position, returned>>
@@ -1398,12 +1399,12 @@ SendFetch(l, p) ==
 
 \* DelayFetch   who: partition leader   code: transaction/partition.py (last_readable)
 \* There is nothing to be read: the fetch waits (DelayedFetch).
-DelayFetch(l, p) ==
+DelayFetch(r, p) ==
     \* enabled when
-    /\ fetch[l][p].type = "request"
-    /\ LastReadable(l, p) <= position[l][p]
+    /\ fetch[r][p].type = "request"
+    /\ LastReadable(r, p) <= position[r][p]
     \* effect
-    /\ fetch' = [fetch EXCEPT ![l][p] = [type |-> "delayed"]]
+    /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "delayed"]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<position, returned>>
@@ -1411,14 +1412,14 @@ DelayFetch(l, p) ==
 
 \* StartRead   who: partition leader   code: transaction/partition.py
 \* There is something to be read, or a fetch has waited long enough.
-StartRead(l, p) ==
+StartRead(r, p) ==
     \* enabled when
-    /\ \/ fetch[l][p].type = "request" /\ LastReadable(l, p) > position[l][p]
-       \/ fetch[l][p].type = "delayed"
+    /\ \/ fetch[r][p].type = "request" /\ LastReadable(r, p) > position[r][p]
+       \/ fetch[r][p].type = "delayed"
     \* effect
-    /\ fetch' = [fetch EXCEPT ![l][p] = [type |-> "reading", end |-> Max(LastReadable(l, p), position[l][p]),
-                                          stable |-> LastReadable(l, p) = highWatermark[p],
-                                          delayed |-> fetch[l][p].type = "delayed"]]
+    /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "reading", end |-> Max(LastReadable(r, p), position[r][p]),
+                                          stable |-> LastReadable(r, p) = highWatermark[p],
+                                          delayed |-> fetch[r][p].type = "delayed"]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<position, returned>>
@@ -1426,15 +1427,15 @@ StartRead(l, p) ==
 
 \* AnswerFetch   who: partition leader   code: transaction/partition.py (read)
 \* As many records as fit into a response; none if there are none.
-AnswerFetch(l, p, end) ==
+AnswerFetch(r, p, end) ==
     \* enabled when
-    /\ fetch[l][p].type = "reading"
-    /\ fetch[l][p].type = "reading" => end <= ReadEnd(p, fetch[l][p])
-    /\ end >= position[l][p]
-    /\ (fetch[l][p].type = "reading" /\ end = position[l][p]) => ReadEnd(p, fetch[l][p]) = end
+    /\ fetch[r][p].type = "reading"
+    /\ fetch[r][p].type = "reading" => end <= ReadEnd(p, fetch[r][p])
+    /\ end >= position[r][p]
+    /\ (fetch[r][p].type = "reading" /\ end = position[r][p]) => ReadEnd(p, fetch[r][p]) = end
     \* effect
-    /\ fetch' = [fetch EXCEPT ![l][p] = [type |-> "response", end |-> end,
-                                          aborted |-> ResponseAborted(l, p, fetch[l][p], end)]]
+    /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "response", end |-> end,
+                                          aborted |-> ResponseAborted(r, p, fetch[r][p], end)]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<position, returned>>
@@ -1442,27 +1443,27 @@ AnswerFetch(l, p, end) ==
 
 \* ReceiveFetch   who: consumer   code: client/fetcher.py
 \* The application gets the records but markers, and but those of aborted transactions.
-ReceiveFetch(l, p) ==
+ReceiveFetch(r, p) ==
     \* enabled when
-    /\ fetch[l][p].type = "response"
+    /\ fetch[r][p].type = "response"
     \* effect
-    /\ fetch' = [fetch EXCEPT ![l][p] = Idle]
-    /\ position' = [position EXCEPT ![l][p] = fetch[l][p].end]
-    /\ returned' = [returned EXCEPT ![l][p] = @ \cup
-                        {o \in position[l][p]..(fetch[l][p].end - 1) :
+    /\ fetch' = [fetch EXCEPT ![r][p] = Idle]
+    /\ position' = [position EXCEPT ![r][p] = fetch[r][p].end]
+    /\ returned' = [returned EXCEPT ![r][p] = @ \cup
+                        {o \in position[r][p]..(fetch[r][p].end - 1) :
                             /\ log[p][o + 1].type = "data"
-                            /\ \A first \in fetch[l][p].aborted : ~IsAborted(l, p, first, o)}]
+                            /\ \A first \in fetch[r][p].aborted : ~IsAborted(r, p, first, o)}]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED told
 
 \* LoseFetch   who: the network   code: sim/transaction/fetching.py
 \* A fetch or its response is lost; the consumer will fetch again.
-LoseFetch(l, p) ==
+LoseFetch(r, p) ==
     \* enabled when
-    /\ fetch[l][p].type # "idle"
+    /\ fetch[r][p].type # "idle"
     \* effect
-    /\ fetch' = [fetch EXCEPT ![l][p] = Idle]
+    /\ fetch' = [fetch EXCEPT ![r][p] = Idle]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<position, returned>>
@@ -1512,12 +1513,12 @@ Next ==
     \/ \E c \in Clients, p \in Partitions : DropLateProduce(c, p)
     \/ \E b \in Brokers, p \in Partitions : DropLateMarker(b, p)
     \/ \E b \in Brokers, p \in Partitions : RepeatMarker(b, p)
-    \/ \E l \in IsolationLevels, p \in Partitions : SendFetch(l, p)
-    \/ \E l \in IsolationLevels, p \in Partitions : DelayFetch(l, p)
-    \/ \E l \in IsolationLevels, p \in Partitions : StartRead(l, p)
-    \/ \E l \in IsolationLevels, p \in Partitions, end \in Offsets : AnswerFetch(l, p, end)
-    \/ \E l \in IsolationLevels, p \in Partitions : ReceiveFetch(l, p)
-    \/ \E l \in IsolationLevels, p \in Partitions : LoseFetch(l, p)
+    \/ \E r \in IsolationLevels, p \in Partitions : SendFetch(r, p)
+    \/ \E r \in IsolationLevels, p \in Partitions : DelayFetch(r, p)
+    \/ \E r \in IsolationLevels, p \in Partitions : StartRead(r, p)
+    \/ \E r \in IsolationLevels, p \in Partitions, end \in Offsets : AnswerFetch(r, p, end)
+    \/ \E r \in IsolationLevels, p \in Partitions : ReceiveFetch(r, p)
+    \/ \E r \in IsolationLevels, p \in Partitions : LoseFetch(r, p)
 
 Spec == Init /\ [][Next]_vars
 =============================================================================

@@ -62,8 +62,8 @@ ReturnedIsCommitted ==
         /\ i <= position["read_committed"][p] /\ Decision(p, i) = "COMMIT" => i - 1 \in returned["read_committed"][p]
 ReturnedIsReplicated ==
     \A p \in Partitions :
-        /\ \A l \in IsolationLevels : position[l][p] <= highWatermark[p]
-        /\ \A l \in IsolationLevels : \A o \in returned[l][p] : o < position[l][p]
+        /\ \A r \in IsolationLevels : position[r][p] <= highWatermark[p]
+        /\ \A r \in IsolationLevels : \A o \in returned[r][p] : o < position[r][p]
         /\ \A o \in 0..(position["read_uncommitted"][p] - 1) :
                 (o \in returned["read_uncommitted"][p]) = (o + 1 \in Data(p))
 
@@ -187,8 +187,8 @@ StableStays == [][StableStaysStep]_vars
 
 \* A consumer does not go back, and what it has returned it has returned.
 ReturnedStaysStep ==
-    \A l \in IsolationLevels, p \in Partitions :
-        position'[l][p] >= position[l][p] /\ returned[l][p] \subseteq returned'[l][p]
+    \A r \in IsolationLevels, p \in Partitions :
+        position'[r][p] >= position[r][p] /\ returned[r][p] \subseteq returned'[r][p]
 ReturnedStays == [][ReturnedStaysStep]_vars
 
 -----------------------------------------------------------------------------

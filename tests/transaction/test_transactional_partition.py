@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from tidemark.client.fetcher import Fetcher
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.log.ongoing_transactions import AbortedTxn
-from tidemark.sim.transaction.reader import lost, read_committed
+from tidemark.sim.transaction.reader import amiss
 from tidemark.sim.transaction.state import Acknowledged
 from tidemark.transaction.flaws import rules_without
-from tidemark.transaction.messages import EndTransactionMarker, WriteTxnMarkersRequest
+from tidemark.transaction.messages import (
+    AbortedTransaction,
+    EndTransactionMarker,
+    FetchRequest,
+    IsolationLevel,
+    WriteTxnMarkersRequest,
+)
 from tidemark.transaction.partition import TransactionalPartition
 from tidemark.transaction.rules import Rules
 
@@ -37,6 +44,22 @@ def partition(*entries: ProduceRequest | WriteTxnMarkersRequest, rules: Rules | 
             one.append_marker(entry)
     one.advance_high_watermark(len(one.log))
     return one
+
+
+def read_committed(one: TransactionalPartition, most: int = 100, delayed: bool = False) -> list[ProduceRequest]:
+    """What a consumer of committed records returns that starts at offset 0 and gets so many records at a time."""
+    consumer = Fetcher(IsolationLevel.READ_COMMITTED)
+    found: list[ProduceRequest] = []
+    while consumer.position < one.last_readable(consumer.isolation_level):
+        reading = one.start_read(consumer.send_fetch(), delayed)
+        response = one.read(reading, min(one.read_end(reading), consumer.position + most))
+        found += [batch for _, batch in consumer.receive_fetch(response)]
+    return found
+
+
+def lost(sides: list[TransactionalPartition], told: dict[int, bool], acked: list[Acknowledged]) -> int:
+    """What the simulator finds amiss when its consumers have read everything."""
+    return amiss([read_committed(one) for one in sides], [one.log for one in sides], told, acked)
 
 
 class TestVerification:
@@ -117,8 +140,9 @@ class TestReading:
         one = partition(batch(0, transaction=1), marker(1), batch(1, transaction=2))
         assert one.last_stable_offset() == 2
         assert [found.payload for found in read_committed(one)] == [1]
-        everything, aborted = one.fetch(False)
-        assert (len(everything), aborted) == (3, [])
+        reading = one.start_read(FetchRequest(0, IsolationLevel.READ_UNCOMMITTED), False)
+        response = one.read(reading, one.read_end(reading))
+        assert (len(response.records), response.aborted_transactions) == (3, ())
 
     def test_a_marker_decides_when_it_is_replicated(self) -> None:
         one = partition(batch(0))
@@ -141,7 +165,32 @@ class TestReading:
             marker(2),
         )
         assert one.transactions.aborted == [AbortedTxn(1, 0, 2)]
-        assert [found.payload for found in read_committed(one)] == [7, 2]
+        for most in (1, 2, 100):  # a response may begin and end in the middle of an aborted transaction
+            assert [found.payload for found in read_committed(one, most)] == [7, 2]
+
+    def test_a_fetch_ends_where_the_high_watermark_was(self) -> None:
+        """KAFKA-9807: a transaction is begun between the decision how far to read, and the reading."""
+        for without, end in ((set(), 2), ({"ReadHighWatermarkOnce"}, 3)):
+            one = partition(batch(0), marker(1), rules=rules_without(without))
+            reading = one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED), False)
+            one.append_batch(batch(1))
+            one.advance_high_watermark(3)
+            assert (one.last_stable_offset(), one.read_end(reading)) == (2, end)
+        one = partition(batch(0), rules=rules_without({"ReadHighWatermarkOnce"}))
+        assert one.read_end(one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED), False)) == 0
+
+    def test_a_fetch_that_has_waited_lists_aborted_transactions_too(self) -> None:
+        """KAFKA-5376."""
+        for without, returned in ((set(), []), ({"AbortedListOfDelayedFetch"}, [1])):
+            one = partition(batch(0), marker(1, committed=False), rules=rules_without(without))
+            assert [found.payload for found in read_committed(one, delayed=True)] == returned
+            assert read_committed(one) == []
+
+    def test_an_aborted_transaction_is_listed_if_a_record_or_its_marker_is_read(self) -> None:
+        one = partition(batch(0), marker(1, committed=False), batch(1), marker(2, committed=False), batch(2))
+        for first, end, listed in ((0, 2, [0]), (1, 2, [0]), (1, 3, [0, 2]), (2, 3, [2]), (0, 1, [0])):
+            response = one.read(one.start_read(FetchRequest(first, IsolationLevel.READ_COMMITTED), False), end)
+            assert response.aborted_transactions == tuple(AbortedTransaction(1, offset) for offset in listed)
 
     @pytest.mark.parametrize("keep", [2, 3])
     def test_a_new_leader_learns_it_all_from_its_log(self, keep: int) -> None:

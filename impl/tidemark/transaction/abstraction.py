@@ -14,6 +14,8 @@ broker's records behind that |
 | `entry` | epoch and sequence of a producer's last batch (log/producer_state.py), its last marker's coordinator epoch,
 where its open transaction begins, the epoch of its verification (log/ongoing_transactions.py); -1 none |
 | `abortedIndex` | the partition's aborted transactions |
+| `fetch` | a consumer's fetch; of a response, how far it goes, and where the aborted transactions begin that it lists |
+| `position`, `returned` | the Fetcher's position, and which offsets' records its application got |
 
 Here are keys, plain values that mirror the variables' types (records' fields by name, sets as masks), from which cells
 are made by sim/shapes.py.
@@ -33,12 +35,15 @@ from tidemark.transaction.messages import (
     CoordinatorRequest,
     CoordinatorResponse,
     EndTxnRequest,
+    FetchRequest,
+    FetchResponse,
+    IsolationLevel,
     LogEntry,
     TransactionLogValue,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tidemark.transaction.partition import TransactionalPartition
+from tidemark.transaction.partition import LogRead, TransactionalPartition
 
 Key = Any
 IDLE: Key = ("idle",)
@@ -109,6 +114,26 @@ class Marker(Protocol):
         """The reply."""
 
 
+class Fetch(Protocol):
+    """A consumer's fetch; `delayed`: it waits, or has waited; `reading`: how far it is read."""
+
+    @property
+    def request(self) -> FetchRequest:
+        """The request."""
+
+    @property
+    def delayed(self) -> bool:
+        """Whether it has found nothing to be read at first."""
+
+    @property
+    def reading(self) -> LogRead | None:
+        """How far it is read."""
+
+    @property
+    def response(self) -> FetchResponse | None:
+        """The response."""
+
+
 class Table:
     """What the abstraction needs of a trace header: names and capacities."""
 
@@ -116,6 +141,7 @@ class Table:
         constants = header["constants"]
         self.clients: tuple[str, ...] = tuple(sorted(constants["Clients"]))
         self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
+        self.levels: tuple[str, ...] = tuple(sorted(IsolationLevel))
         self.partitions: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
         self.max_pid: int = constants["MaxPid"]
         self.max_epoch: int = constants["MaxEpoch"]
@@ -239,9 +265,29 @@ class Abstraction:
         """The aborted transactions of a partition."""
         return tuple([(one.first_offset, one.last_offset, one.producer_id) for one in partition.transactions.aborted])
 
+    # --- consumers --------------------------------------------------------------------------------------------------
 
-def _mask(partitions: Iterable[int]) -> int:
-    return sum([1 << partition for partition in partitions])
+    @staticmethod
+    def fetch(exchange: Fetch | None) -> Key:
+        """A consumer's fetch."""
+        if exchange is None:
+            return IDLE
+        reading, response = exchange.reading, exchange.response
+        if response is not None:
+            first = {one.first_offset for one in response.aborted_transactions}
+            return "response", _mask(first), exchange.request.fetch_offset + len(response.records)
+        if reading is not None:
+            return "reading", reading.delayed, reading.end, reading.stable
+        return ("delayed",) if exchange.delayed else ("request",)
+
+    @staticmethod
+    def returned(records: Iterable[tuple[int, ProduceRequest]]) -> Key:
+        """What an application got of a partition."""
+        return _mask({offset for offset, _ in records})
+
+
+def _mask(numbers: Iterable[int]) -> int:
+    return sum([1 << number for number in numbers])
 
 
 def _result(committed: bool) -> str:

@@ -8,6 +8,7 @@ number. A producer's batches are those of idempotence (idempotence/messages.py),
 from __future__ import annotations
 
 from collections.abc import Hashable
+from enum import StrEnum
 from typing import NamedTuple
 
 from tidemark.errors import Errors
@@ -16,12 +17,16 @@ from tidemark.structs import value
 from tidemark.transaction.states import TransactionState
 
 __all__ = [
+    "AbortedTransaction",
     "AddPartitionsToTxnRequest",
     "CoordinatorRequest",
     "CoordinatorResponse",
     "EndTransactionMarker",
     "EndTxnRequest",
+    "FetchRequest",
+    "FetchResponse",
     "InitProducerIdRequest",
+    "IsolationLevel",
     "LogEntry",
     "Partition",
     "Partitions",
@@ -107,6 +112,38 @@ class EndTransactionMarker(NamedTuple):
 
 LogEntry = ProduceRequest | EndTransactionMarker
 """What is in a partition's log: batches and markers, one offset each."""
+
+
+class IsolationLevel(StrEnum):
+    """isolation.level of a consumer."""
+
+    __hash__ = str.__hash__  # Enum's own is slow
+
+    READ_COMMITTED = "read_committed"
+    """It gets what is below the last stable offset, and returns no record of an aborted transaction."""
+    READ_UNCOMMITTED = "read_uncommitted"
+    """It gets what is below the high watermark, and returns every record."""
+
+
+class FetchRequest(NamedTuple):
+    """A consumer asks a partition's leader for records from an offset on."""
+
+    fetch_offset: int
+    isolation_level: IsolationLevel
+
+
+class AbortedTransaction(NamedTuple):
+    """An aborted transaction that begins at an offset, as a consumer is told of it."""
+
+    producer_id: ProducerId
+    first_offset: int
+
+
+class FetchResponse(NamedTuple):
+    """Batches and markers from the fetch offset on, and the aborted transactions that they are of (read_committed)."""
+
+    records: tuple[LogEntry, ...]
+    aborted_transactions: tuple[AbortedTransaction, ...]
 
 
 class TransactionLogValue(NamedTuple):

@@ -8,15 +8,35 @@ verified, its sequence (since KAFKA-19690; before, the epoch came third).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import NO_EPOCH, ProduceRequest, ProducerId
 from tidemark.idempotence.rules import Rules as SequenceRules
-from tidemark.log.ongoing_transactions import AbortedTxn, OngoingTransactions, VerificationGuard
+from tidemark.log.ongoing_transactions import OngoingTransactions, VerificationGuard
 from tidemark.log.producer_state import ProducerStateEntry, ProducerStateManager
-from tidemark.transaction.messages import EndTransactionMarker, LogEntry, WriteTxnMarkersRequest
+from tidemark.transaction.messages import (
+    AbortedTransaction,
+    EndTransactionMarker,
+    FetchRequest,
+    FetchResponse,
+    IsolationLevel,
+    LogEntry,
+    WriteTxnMarkersRequest,
+)
 from tidemark.transaction.rules import Rules, is_version_2
 
 LAST_SEQUENCE = 2**31 - 1
+
+
+class LogRead(NamedTuple):
+    """How far a fetch reads, decided before it does: to before `end`; `stable`: that was the high watermark, because
+    nothing below it was undecided; `delayed`: the fetch has waited."""
+
+    request: FetchRequest
+    end: int
+    stable: bool
+    delayed: bool
 
 
 class TransactionalPartition:
@@ -57,13 +77,35 @@ class TransactionalPartition:
         ]
         return min([self.high_watermark, *self.transactions.first_offsets.values(), *undecided])
 
-    def fetch(self, read_committed: bool) -> tuple[list[LogEntry], list[AbortedTxn]]:
-        """What a reader gets that starts at offset 0: all up to the high watermark, or with `read_committed` up to the
-        last stable offset, and which of the transactions in it were aborted."""
-        if not read_committed:
-            return self.log[: self.high_watermark], []
-        end = self.last_stable_offset()
-        return self.log[:end], [one for one in self.transactions.aborted if one.first_offset < end]
+    def last_readable(self, isolation_level: IsolationLevel) -> int:
+        """The offset before which a consumer of that isolation level may read."""
+        if isolation_level is IsolationLevel.READ_UNCOMMITTED:
+            return self.high_watermark
+        return self.last_stable_offset()
+
+    def start_read(self, request: FetchRequest, delayed: bool) -> LogRead:
+        """Decide how far a fetch reads. The log goes on, before it has been read."""
+        end = self.last_readable(request.isolation_level)
+        return LogRead(request, max(end, request.fetch_offset), end == self.high_watermark, delayed)
+
+    def read_end(self, reading: LogRead) -> int:
+        """The offset before which the read ends: the one that was decided."""
+        once = self._rules.read_high_watermark_once(reading.end, self.high_watermark)
+        return reading.end if once or not reading.stable else self.high_watermark
+
+    def read(self, reading: LogRead, end: int) -> FetchResponse:
+        """The records from the fetch offset to before `end`, which is not behind `read_end`, and the aborted
+        transactions that have any of them, or their marker among them (collectAbortedTransactions)."""
+        request, aborted = reading.request, self.transactions.aborted
+        first = request.fetch_offset
+        lists = request.isolation_level is IsolationLevel.READ_COMMITTED and (
+            not reading.delayed or self._rules.aborted_list_of_delayed_fetch(reading.delayed)
+        )
+        found = [one for one in aborted if one.first_offset < end and one.last_offset >= first] if lists else []
+        return FetchResponse(
+            tuple(self.log[first:end]),
+            tuple([AbortedTransaction(one.producer_id, one.first_offset) for one in found]),
+        )
 
     # --- batches ----------------------------------------------------------------------------------------------------
 

@@ -152,6 +152,19 @@ def await_marker(offset: int, high_watermark: int) -> bool:
     return offset >= high_watermark
 
 
+def read_high_watermark_once(end: int, high_watermark: int) -> bool:
+    """KAFKA-9807: a fetch that has seen nothing undecided below the high watermark ends where that was, also if it has
+    gone on since. Without it a fetch reads to the new high watermark, past a transaction that was begun in between
+    (row 95)."""
+    return end < high_watermark
+
+
+def aborted_list_of_delayed_fetch(delayed: bool) -> bool:
+    """KAFKA-5376: the response to a fetch that has waited lists the aborted transactions, too. Without it a consumer of
+    committed records returns those of aborted transactions (row 97)."""
+    return delayed
+
+
 @dataclass(slots=True)
 class Rules:
     """The rules in force, one callable each."""
@@ -179,6 +192,8 @@ class Rules:
     accept_repeated_marker: Callable[[bool], bool] = accept_repeated_marker
     fence_older_coordinator: Callable[[int, int], bool] = fence_older_coordinator
     await_marker: Callable[[int, int], bool] = await_marker
+    read_high_watermark_once: Callable[[int, int], bool] = read_high_watermark_once
+    aborted_list_of_delayed_fetch: Callable[[bool], bool] = aborted_list_of_delayed_fetch
 
 
 RULES = tuple(field.name for field in fields(Rules))

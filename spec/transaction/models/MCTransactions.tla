@@ -133,8 +133,8 @@ Client1(c) ==
 Levels == On("fetch", {"read_committed"}) \cup On("uncommitted", {"read_uncommitted"})
 Fetched == {x \in Levels \X Partitions : fetch[x[1]][x[2]].type \in {"reading", "response"} /\ "slow fetch" \notin Families}
 
-Answer(l, p) == ReceiveFetch(l, p) \/ \E end \in 0..Len(log[p]) : AnswerFetch(l, p, end)
-Fetches == \E l \in Levels, p \in Partitions : SendFetch(l, p) \/ DelayFetch(l, p) \/ StartRead(l, p) \/ Answer(l, p)
+Answer(r, p) == ReceiveFetch(r, p) \/ \E end \in 0..Len(log[p]) : AnswerFetch(r, p, end)
+Fetches == \E r \in Levels, p \in Partitions : SendFetch(r, p) \/ DelayFetch(r, p) \/ StartRead(r, p) \/ Answer(r, p)
 
 Losses ==
     \/ \E c \in On("give up", Clients), p \in Partitions, keep \in On("late produce", {TRUE}) \cup {FALSE} : GiveUpProduce(c, p, keep)
@@ -143,7 +143,7 @@ Losses ==
     \/ \E b \in On("lose marker", Brokers), p \in Partitions, keep \in On("late marker", {TRUE}) \cup {FALSE} : LoseMarker(b, p, keep)
     \/ \E b \in On("repeat marker", Brokers), p \in Partitions : RepeatMarker(b, p)
     \/ \E b \in On("fail", Brokers) : FailAppend(b)
-    \/ \E l \in On("lose fetch", Levels), p \in Partitions : LoseFetch(l, p)
+    \/ \E r \in On("lose fetch", Levels), p \in Partitions : LoseFetch(r, p)
     \/ \E p \in On("elect", Partitions) : \E keep \in highWatermark[p]..Len(log[p]) : ElectPartitionLeader(p, keep)
 
 Elect ==

@@ -35,7 +35,7 @@ Bounds ==
     /\ "late marker" \in Follow \/ \A x \in Brokers \X Partitions : lateMarker[x[1]][x[2]].type = "idle"
     /\ "decide" \in Follow \/ \A b \in Brokers : LogEnd(b).state \in Undecided
     /\ "produce" \in Follow \/ \A x \in Clients \X Partitions : produce[x[1]][x[2]].type = "idle"
-    /\ "fetch" \in Follow \/ \A l \in IsolationLevels, p \in Partitions : fetch[l][p].type = "idle"
+    /\ "fetch" \in Follow \/ \A r \in IsolationLevels, p \in Partitions : fetch[r][p].type = "idle"
     /\ "wait" \in Follow \/ \A p \in Partitions : highWatermark[p] = Len(log[p]) \/ Way <= 1
 -----------------------------------------------------------------------------
 (* The next transaction is open, and a copy of the last one's marker is still to come. *)
@@ -72,8 +72,8 @@ RepeatedInit ==
     /\ entry = [p \in Partitions |-> [pid \in Pids |->
                 IF pid = 1 THEN [epoch |-> 1, sequence |-> 0, coordinatorEpoch |-> 1, first |-> 2, guard |-> -1] ELSE NoEntry]]
     /\ abortedIndex = [p \in Partitions |-> <<>>]
-    /\ fetch = [l \in IsolationLevels |-> [p \in Partitions |-> Idle]]
-    /\ position = [l \in IsolationLevels |-> [p \in Partitions |-> 0]]
-    /\ returned = [l \in IsolationLevels |-> [p \in Partitions |-> {}]]
+    /\ fetch = [r \in IsolationLevels |-> [p \in Partitions |-> Idle]]
+    /\ position = [r \in IsolationLevels |-> [p \in Partitions |-> 0]]
+    /\ returned = [r \in IsolationLevels |-> [p \in Partitions |-> {}]]
     /\ told = [k \in Transactions |-> IF k = 1 THEN "COMMIT" ELSE "none"]
 =============================================================================

@@ -7,8 +7,9 @@ action of the specification, told to the recorder at the handler's end.
 from __future__ import annotations
 
 from tidemark.errors import Errors
+from tidemark.sim.transaction.fetching import Fetching
 from tidemark.sim.transaction.network import Broker, MarkerExchange, ProduceExchange, ProduceStage, RpcExchange
-from tidemark.sim.transaction.state import Acknowledged, TransactionState
+from tidemark.sim.transaction.state import Acknowledged
 from tidemark.transaction.coordinator import InitVerdict, Replies
 from tidemark.transaction.messages import (
     AddPartitionsToTxnRequest,
@@ -19,7 +20,7 @@ from tidemark.transaction.messages import (
 )
 
 
-class TransactionCluster(TransactionState):
+class TransactionCluster(Fetching):
     """Processes, brokers and partitions, each numbered from 0."""
 
     # --- the processes ----------------------------------------------------------------------------------------------
@@ -415,6 +416,10 @@ class TransactionCluster(TransactionState):
             if marker is not None and marker.offset is not None and marker.response is None:
                 error = Errors.NOT_LEADER_OR_FOLLOWER
                 marker.response = WriteTxnMarkersResponse(marker.request.coordinator_epoch, error)
+        for fetches in self.fetch:
+            fetch = fetches[partition]
+            if fetch is not None and fetch.waits:
+                fetches[partition] = None
         self.recorder.did("ElectPartitionLeader", partition, keep)
         return True
 

@@ -1,4 +1,5 @@
-"""Healing: faults stop; what is under way arrives, what is open is ended, and one process commits a transaction.
+"""Healing: faults stop; what is under way arrives, what is open is ended, and one process commits a transaction. Then
+the consumers of committed records read on as far as they may.
 
 At rest means: nobody waits, nothing is open or undecided, all that was written is committed.
 """
@@ -7,9 +8,12 @@ from __future__ import annotations
 
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.sim.transaction.cluster import TransactionCluster
+from tidemark.transaction.messages import IsolationLevel
 from tidemark.transaction.states import TransactionState
 
 ROUNDS = 60
+COMMITTED = sorted(IsolationLevel).index(IsolationLevel.READ_COMMITTED)
+"""The number of that isolation level."""
 
 _OPEN = (
     ProducerState.IN_TRANSACTION,
@@ -21,6 +25,26 @@ _OPEN = (
 
 def heal(cluster: TransactionCluster) -> bool:
     """Heal; returns whether everything came to rest."""
+    rests = _settle(cluster)
+    for partition in range(len(cluster.partitions)):
+        _read_on(cluster, partition)
+    return rests
+
+
+def _read_on(cluster: TransactionCluster, partition: int) -> None:
+    """A consumer of committed records gets all that it may."""
+    log, consumer = cluster.partitions[partition], cluster.consumers[COMMITTED][partition]
+    cluster.receive_fetch(COMMITTED, partition)
+    while consumer.position < log.last_readable(consumer.isolation_level):
+        cluster.send_fetch(COMMITTED, partition)
+        cluster.handle_fetch(COMMITTED, partition)
+        cluster.complete_delayed_fetch(COMMITTED, partition, False)
+        cluster.answer_fetch(COMMITTED, partition, len(log.log))
+        cluster.receive_fetch(COMMITTED, partition)
+
+
+def _settle(cluster: TransactionCluster) -> bool:
+    """Until all is at rest; whether it is."""
     before = len(cluster.told)
     for _ in range(ROUNDS):
         _serve(cluster)

@@ -13,10 +13,13 @@ from tidemark.log.ongoing_transactions import VerificationGuard
 from tidemark.transaction.messages import (
     CoordinatorRequest,
     CoordinatorResponse,
+    FetchRequest,
+    FetchResponse,
     TransactionLogValue,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from tidemark.transaction.partition import LogRead
 
 Broker = int
 
@@ -91,6 +94,24 @@ class MarkerExchange:
     def under_way(self) -> bool:
         """Whether it has not arrived."""
         return self.offset is None and self.response is None
+
+
+class FetchExchange:
+    """A consumer's fetch: on the way, waiting at the leader for something to be read (`delayed`), being read, or
+    answered."""
+
+    __slots__ = ("delayed", "reading", "request", "response")
+
+    def __init__(self, request: FetchRequest) -> None:
+        self.request = request
+        self.delayed = False
+        self.reading: LogRead | None = None
+        self.response: FetchResponse | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits at the leader."""
+        return self.delayed and self.reading is None
 
 
 class TransactionStateLog:

@@ -116,6 +116,14 @@ EXHAUSTED = TransactionProfile(
 )
 """Transactions are short, and end in every way: the epochs of a producer id run out while markers are on the way."""
 
+CONSUMERS = TransactionProfile(
+    "consumers",
+    {**CALM, "replicate": 60, "fetch": 160, "lose_fetch": 4, "depose": 4, "time_out": 4, "give_up": 4},
+    ends=80,
+    commits=32,
+)
+"""Consumers read while transactions are written, committed and aborted. Elsewhere they read after healing only."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -128,6 +136,7 @@ PROFILES = {
         TAKEOVERS,
         DEPOSED,
         EXHAUSTED,
+        CONSUMERS,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
 }
@@ -140,7 +149,7 @@ MIXES = {
         "takeovers",
         "deposed",
         "stragglers",
-        "chaos",
+        "consumers",
         "lost",
         "resent",
         "exhausted",

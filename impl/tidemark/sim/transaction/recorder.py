@@ -52,15 +52,22 @@ TOUCHES = {
     "AppendMarker": f"{_APPENDS} abortedIndex.p produce.*p lateProduce.*p marker.bp lateMarker.bp",
     "RejectMarker": "marker.bp lateMarker.bp",
     "AdvanceHighWatermark": "highWatermark.p lastStableOffset.p produce.*p marker.*p",
-    "ElectPartitionLeader": f"{_APPENDS} abortedIndex.p produce.*p lateProduce.*p marker.*p",
+    "ElectPartitionLeader": f"{_APPENDS} abortedIndex.p produce.*p lateProduce.*p marker.*p fetch.*p",
     "LoseMarker": "marker.bp lateMarker.bp",
     "DropLateRpc": "lateRpc.c",
     "DropLateProduce": "lateProduce.cp",
     "DropLateMarker": "lateMarker.bp",
     "RepeatMarker": "lateMarker.bp",
+    "SendFetch": "fetch.rp",
+    "DelayFetch": "fetch.rp",
+    "StartRead": "fetch.rp",
+    "AnswerFetch": "fetch.rp",
+    "ReceiveFetch": "fetch.rp position.rp returned.rp",
+    "LoseFetch": "fetch.rp",
 }
 """What each action's handler may change: a variable, or its part of the broker `b`, the client `c`, the partition `p`,
-or two of them; `*` is every one. A test compares with looking at everything."""
+the consumers of the isolation level `r`, or two of them; `*` is every one. A test compares with looking at
+everything."""
 
 VARIABLES = {one.partition(".")[0] for touches in TOUCHES.values() for one in touches.split()}
 PARTITION = {
@@ -70,9 +77,13 @@ PARTITION = {
     "RejectBatch",
     "AppendMarker",
     "RejectMarker",
+    "DelayFetch",
+    "StartRead",
+    "AnswerFetch",
 }
 NETWORK = ("DisconnectRpc", "LoseMarker", "Drop", "RepeatMarker")
-"""These actions happen at no node of a trace: at a partition's leader, which has no name, or in the network."""
+"""These actions happen at no node of a trace: at a partition's leader, which has no name, or in the network. No
+consumer has a name, either."""
 
 
 def _happens_nowhere(action: str) -> bool:
@@ -85,7 +96,7 @@ class TransactionPlan(UnitPlan):
     def __init__(self, header: Mapping[str, Any], table: Table) -> None:
         if set(header["variables"]) != VARIABLES:
             raise ValueError("the header has other variables than transactions")
-        parties = {"b": table.brokers, "c": table.clients, "p": table.partitions}
+        parties = {"b": table.brokers, "c": table.clients, "r": table.levels, "p": table.partitions}
         names = list(map(list, parties.values()))
         of = {}
         for variable, entry in header["variables"].items():
@@ -104,6 +115,8 @@ class TransactionRecorder(UnitRecorder):
     def __init__(self, plan: TransactionPlan, cluster: TransactionState, see: Abstraction) -> None:
         log, coordinators, partitions = cluster.log, cluster.coordinators, cluster.partitions
         bs, cs, ps = range(len(coordinators)), range(len(cluster.clients)), range(len(partitions))
+        rs, fetch = range(len(cluster.consumers)), cluster.fetch
+        consumers, returned = cluster.consumers, cluster.returned
         rpc, late_rpc = cluster.rpc, cluster.late_rpc
         marker, late_marker = cluster.marker, cluster.late_marker
         produce, late_produce = cluster.produce, cluster.late_produce
@@ -129,5 +142,8 @@ class TransactionRecorder(UnitRecorder):
             "lastStableOffset": [partitions[p].last_stable_offset for p in ps],
             "entry": [partial(see.producers, partitions[p]) for p in ps],
             "abortedIndex": [partial(see.aborted, partitions[p]) for p in ps],
+            "fetch": [lambda r=r, p=p: see.fetch(fetch[r][p]) for r in rs for p in ps],  # type: ignore[misc]
+            "position": [lambda r=r, p=p: consumers[r][p].position for r in rs for p in ps],  # type: ignore[misc]
+            "returned": [lambda r=r, p=p: see.returned(returned[r][p]) for r in rs for p in ps],  # type: ignore[misc]
         }
         super().__init__(plan, keys)

@@ -9,10 +9,10 @@ from tidemark.client.transactional_producer import ProducerState
 from tidemark.sim.running import RunBase, SimulatorBase
 from tidemark.sim.shared import Mix
 from tidemark.sim.transaction.cluster import TransactionCluster
-from tidemark.sim.transaction.healing import heal
+from tidemark.sim.transaction.healing import COMMITTED, heal
 from tidemark.sim.transaction.network import Broker
 from tidemark.sim.transaction.profiles import MIXES, PROFILES, TransactionProfile
-from tidemark.sim.transaction.reader import lost
+from tidemark.sim.transaction.reader import amiss
 from tidemark.sim.transaction.recorder import TransactionPlan, TransactionRecorder
 from tidemark.transaction.abstraction import Abstraction, Table
 from tidemark.transaction.messages import EndTxnRequest
@@ -72,7 +72,9 @@ class TransactionRun(RunBase):
 
     def lost(self) -> int:
         """How much of what they were told is not so."""
-        return lost(self.cluster.partitions, self.cluster.told, self.cluster.acked)
+        cluster = self.cluster
+        seen = [[batch for _, batch in one] for one in cluster.returned[COMMITTED]]
+        return amiss(seen, [one.log for one in cluster.partitions], cluster.told, cluster.acked)
 
     # --- who, and to whom -------------------------------------------------------------------------------------------
 
@@ -171,6 +173,18 @@ class TransactionRun(RunBase):
         part = 1 + (word >> 8) % behind if word >> 16 & 1 else behind
         return self.cluster.advance_high_watermark(topic, log.high_watermark + part)
 
+    def fetch(self, word: int) -> bool:
+        """A consumer's fetch goes on: mostly that of a consumer of committed records."""
+        level, topic, cluster = int(not word & 3), self._topic(word >> 2), self.cluster
+        if cluster.receive_fetch(level, topic) or cluster.send_fetch(level, topic):
+            return True
+        most = 1 + (word >> 12 & 3) if word >> 10 & 3 else self.table.max_log
+        return (
+            cluster.answer_fetch(level, topic, most)
+            or cluster.handle_fetch(level, topic)
+            or cluster.complete_delayed_fetch(level, topic, not word >> 16 & 15)
+        )
+
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def time_out(self, word: int) -> bool:
@@ -250,6 +264,10 @@ class TransactionRun(RunBase):
     def repeat(self, word: int) -> bool:
         """A marker is there twice."""
         return self.cluster.repeat_marker(self._broker(word), self._topic(word >> 8))
+
+    def lose_fetch(self, word: int) -> bool:
+        """A fetch, or the response, is lost."""
+        return self.cluster.lose_fetch(word & 1, self._topic(word >> 8))
 
     def depose(self, word: int) -> bool:
         """Another broker leads a partition."""

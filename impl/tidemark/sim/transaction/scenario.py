@@ -11,7 +11,8 @@ broker, while it coordinates, its coordinator epoch (`@1`), what it takes the tr
 committed, the state that is about to be (`->`), whether it sends markers, and a copy of a marker that may still arrive;
 the log of __transaction_state: who leads it in which epoch, the last committed record, behind the bar the leader's
 others; of a partition, the log with a bar at the high watermark, the last stable offset, where a transaction is open,
-and the epoch of a verification that batches may rely on.
+and the epoch of a verification that batches may rely on; of a consumer of a partition, its fetch, its position, and the
+batches that it has returned.
 """
 
 from __future__ import annotations
@@ -64,6 +65,11 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
             **{name: _broker(cluster, broker, table) for broker, name in enumerate(table.brokers)},
             "log": _log(cluster.log, table),
             **{name: _partition(one) for name, one in zip(table.partitions, cluster.partitions, strict=True)},
+            **{
+                f"{name} {level}": _consumer(cluster, number, partition)
+                for number, level in enumerate(table.levels)
+                for partition, name in enumerate(table.partitions)
+            },
         }
 
     return Performance(cluster, recorder, columns)
@@ -84,6 +90,10 @@ def _verification(t: TransactionCluster, b: Broker, c: int, p: int, late: bool) 
 
 def _marker(t: TransactionCluster, b: Broker, p: int, late: bool) -> bool:
     return t.handle_marker(b, p, late)
+
+
+def _fetch(t: TransactionCluster, r: int, p: int) -> bool:
+    return t.handle_fetch(r, p) or t.complete_delayed_fetch(r, p, True)
 
 
 EVENTS: dict[str, Callable[..., bool]] = {
@@ -129,6 +139,12 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "DropLateProduce": lambda t, c, p: t.drop_late_produce(c, p),
     "DropLateMarker": lambda t, b, p: t.drop_late_marker(b, p),
     "RepeatMarker": lambda t, b, p: t.repeat_marker(b, p),
+    "SendFetch": lambda t, r, p: t.send_fetch(r, p),
+    "DelayFetch": _fetch,
+    "StartRead": _fetch,
+    "AnswerFetch": lambda t, r, p, end: t.answer_fetch(r, p, end - t.consumers[r][p].position),
+    "ReceiveFetch": lambda t, r, p: t.receive_fetch(r, p),
+    "LoseFetch": lambda t, r, p: t.lose_fetch(r, p),
 }
 """What makes each action happen."""
 
@@ -236,3 +252,19 @@ def _partition(partition: TransactionalPartition) -> str:
     said += [f"{_of(one)}open {first}" for one, first in sorted(transactions.first_offsets.items())]
     said += [f"{_of(one)}guard e{entry.epoch}" for one, entry in sorted(transactions.guards.items())]
     return " ".join(said)
+
+
+# --- consumers ------------------------------------------------------------------------------------------------------
+
+
+def _consumer(cluster: TransactionCluster, level: int, partition: int) -> str:
+    fetch, returned = cluster.fetch[level][partition], cluster.returned[level][partition]
+    said = [f"at {cluster.consumers[level][partition].position}", *(_named(one) for _, one in returned)]
+    if fetch is None:
+        return " ".join(said)
+    if fetch.response is not None:
+        aborted = "".join(f" aborted {one.first_offset}" for one in fetch.response.aborted_transactions)
+        return " ".join([*said, f"gets {len(fetch.response.records)}{aborted}"])
+    if fetch.reading is not None:
+        return " ".join([*said, f"is read to {fetch.reading.end}"])
+    return " ".join([*said, "waits" if fetch.delayed else "asks"])

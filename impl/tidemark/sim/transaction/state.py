@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from tidemark.client.fetcher import Fetcher
 from tidemark.client.transactional_producer import TransactionalProducer
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.sim.transaction.network import Broker, MarkerExchange, ProduceExchange, RpcExchange, TransactionStateLog
+from tidemark.sim.transaction.network import (
+    Broker,
+    FetchExchange,
+    MarkerExchange,
+    ProduceExchange,
+    RpcExchange,
+    TransactionStateLog,
+)
 from tidemark.transaction.coordinator import TransactionCoordinator
+from tidemark.transaction.messages import IsolationLevel
 from tidemark.transaction.partition import TransactionalPartition
 from tidemark.transaction.rules import Rules
 
@@ -33,7 +42,8 @@ class TransactionState:
     """The parts, without the events: see `TransactionCluster`. `recorder` must be set before the first event.
 
     `told`: transaction -> whether its application was told that it committed; `acked`: the batches that processes were
-    told to be written.
+    told to be written; `returned`: what applications got from consumers, with its offsets, by isolation level and
+    partition.
     """
 
     recorder: Recorder
@@ -55,6 +65,10 @@ class TransactionState:
         self.late_produce: list[list[ProduceExchange | None]] = [[None] * partitions for _ in range(clients)]
         self.marker: list[list[MarkerExchange | None]] = [[None] * partitions for _ in range(brokers)]
         self.late_marker: list[list[MarkerExchange | None]] = [[None] * partitions for _ in range(brokers)]
+        levels = sorted(IsolationLevel)
+        self.consumers = [[Fetcher(level) for _ in range(partitions)] for level in levels]
+        self.fetch: list[list[FetchExchange | None]] = [[None] * partitions for _ in levels]
+        self.returned: list[list[list[tuple[int, ProduceRequest]]]] = [[[] for _ in range(partitions)] for _ in levels]
         self.told: dict[int, bool] = {}
         self.acked: list[Acknowledged] = []
 
