@@ -322,10 +322,11 @@ ReadHighWatermarkOnce(p, slot) == slot.end < highWatermark[p]
 AbortedListOfDelayedFetch(slot) == slot.delayed
 
 Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
-          "RotateOnFence", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad", "ActOnCommitted", "CancelOwnEntry",
-          "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch",
-          "MarkerOfItsTransaction", "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker",
-          "ReadHighWatermarkOnce", "AbortedListOfDelayedFetch"}
+          "RotateOnFence", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "CompleteAfterMarkers",
+          "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad", "ActOnCommitted", "CancelOwnEntry",
+          "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch", "MarkerOfItsTransaction",
+          "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker", "ReadHighWatermarkOnce",
+          "AbortedListOfDelayedFetch"}
 
 \* A client adds partitions by itself in version 1 only.
 FlawActions == {"SendAddPartitions", "ReceiveAddPartitions", "AppendAddPartitions"}
