@@ -3,74 +3,30 @@ composition must not do is seen in the group's trace and by the client that read
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from composing import Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.group.purgatory import JOIN_TIMER
-from tidemark.sim.composed import PROFILES, ComposedResult, ComposedSimulator, group_cluster, group_run, simulate
+from tidemark.sim.composed import PROFILES, ComposedSimulator, group_cluster, group_run, simulate
 from tidemark.sim.composed.group_cluster import ComposedCluster
 from tidemark.sim.composed.replicated_log import LostRecordsReturnedError, ReplicatedLog
 from tidemark.sim.group.network import Broker
 from tidemark.sim.group.recorder import GroupRecorder
-from tidemark_conformance.check.protocols import Composition, Protocol
-from tidemark_conformance.tla.kernels import compile_kernels
-from tidemark_conformance.tla.kernels.runtime import Kernels
-from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.check.protocols import protocols
+from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 
-SPEC = Path(__file__).parent.parent / "spec"
-FACTORY = "tidemark_conformance.adapters.composed:simulator"
-PARTS = {
-    "replication": Protocol(
-        "replication",
-        SPEC / "replication" / "ReplicationProperties.tla",
-        SPEC / "replication" / "ReplicationProperties.cfg",
-        "tidemark_conformance.adapters.replication:simulator",
-    ),
-    "classic-group": Protocol(
-        "classic-group",
-        SPEC / "group" / "ClassicGroupProperties.tla",
-        SPEC / "group" / "ClassicGroupThreeBrokers.cfg",
-        "tidemark_conformance.adapters.classic_group:simulator",
-    ),
-}
-COMPOSED = Composition("composed", FACTORY, PARTS)
+
+@pytest.fixture(scope="module")
+def composed() -> Composed:
+    return Composed("composed")
 
 
 @pytest.fixture(scope="module")
-def specifications() -> dict[str, Specification]:
-    return {name: load(part.spec, part.config) for name, part in PARTS.items()}
-
-
-@pytest.fixture(scope="module")
-def headers(specifications: dict[str, Specification]) -> dict[str, dict[str, Any]]:
-    return {
-        name: schema_of(specification).with_nodes(COMPOSED.nodes(name)).to_json()
-        for name, specification in specifications.items()
-    }
-
-
-@pytest.fixture(scope="module")
-def judges(specifications: dict[str, Specification]) -> dict[str, Kernels]:
-    return {name: compile_kernels(specification) for name, specification in specifications.items()}
-
-
-def verdicts(judges: dict[str, Kernels], runs: list[ComposedResult]) -> dict[str, list[set[str]]]:
-    """Per part what each run's trace fails in; nothing if it passes. A trace that is cut at a capacity is a failure."""
-    found: dict[str, list[set[str]]] = {}
-    for name, kernels in judges.items():
-        streams = [one.parts[name].stream for one in runs]
-        ends = np.cumsum([0, *map(len, streams)], dtype=np.int64)
-        result = kernels.check(np.frombuffer(b"".join(streams), dtype=np.uint8), ends)
-        found[name] = [
-            {kernels.checks[check] for check in np.nonzero(first >= 0)[0]} | ({"undecided"} if verdict == 2 else set())
-            for verdict, first in zip(result.verdict, result.first, strict=True)
-        ]
-    return found
+def headers(composed: Composed) -> dict[str, dict[str, Any]]:
+    return composed.headers
 
 
 def simulator(headers: dict[str, dict[str, Any]], profile: str = "mixed") -> ComposedSimulator:
@@ -81,27 +37,14 @@ def simulator(headers: dict[str, dict[str, Any]], profile: str = "mixed") -> Com
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
-def test_both_traces_of_a_run_conform(
-    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels], profile: str
-) -> None:
-    made = simulator(headers, profile)
-    runs = [made.run(seed) for seed in range(150)]
-    assert verdicts(judges, runs) == {name: [set()] * len(runs) for name in PARTS}
-    assert all(part.converged for one in runs for part in one.parts.values() if part.healed)
-    groups = [one.parts["classic-group"] for one in runs]
-    assert all(one.acked for one in groups if one.healed)
-    assert not any(part.lost for one in runs for part in one.parts.values())
-    assert sum(one.healed for one in groups) > len(runs) // 2
+def test_both_traces_of_a_run_conform(composed: Composed, profile: str) -> None:
+    made = simulator(composed.headers, profile)
+    assert_right(composed, "classic-group", [made.run(seed) for seed in range(150)])
 
 
 def test_a_run_goes_through_what_it_is_for(headers: dict[str, dict[str, Any]]) -> None:
     made = simulator(headers, "elections")
-    runs = [made.run(seed) for seed in range(200)]
-    totals = Counter[str]()
-    for one in runs:
-        totals.update(fail_overs=one.fail_overs, kept=one.kept, dropped=one.dropped, orphaned=one.orphaned)
-    assert min(totals.values()) > 0
-    assert set(totals) == {"fail_overs", "kept", "dropped", "orphaned"}
+    assert min(totals([made.run(seed) for seed in range(200)]).values()) > 0
 
 
 def test_the_groups_deltas_are_all_that_changed(
@@ -125,7 +68,8 @@ def test_one_seed_is_one_run(headers: dict[str, dict[str, Any]]) -> None:
 
 
 def test_headers_of_other_brokers_are_refused(headers: dict[str, dict[str, Any]]) -> None:
-    found = load(PARTS["classic-group"].spec, SPEC / "group" / "ClassicGroupProperties.cfg")
+    group = protocols()["classic-group"]
+    found = load(group.spec, group.config)
     two = schema_of(found).with_nodes(("b1", "b2", "c1", "c2", "s1", "s2")).to_json()
     with pytest.raises(ValueError, match="other brokers"):
         ComposedSimulator(headers["replication"], two)
@@ -217,51 +161,38 @@ class Stage:
             assert self.partition.apply_metadata(one)
         self.replica.observe()
 
-    def ends(self, judges: dict[str, Kernels]) -> dict[str, set[str]]:
+    def ends(self, composed: Composed) -> dict[str, set[str]]:
         """What the traces so far fail in, by part."""
-        streams = [self.run.partition.recorder.end(False, False), self.run.group.recorder.end(False, False)]
-        result = [
-            judges[name].check(np.frombuffer(stream, dtype=np.uint8), np.array([0, len(stream)]))
-            for name, stream in zip(PARTS, streams, strict=True)
-        ]
-        return {
-            name: {judges[name].checks[check] for check in np.nonzero(one.first[0] >= 0)[0]}
-            for name, one in zip(PARTS, result, strict=True)
-        }
+        runs = {"replication": self.run.partition, "classic-group": self.run.group}
+        return {name: composed.judge(name, [run.recorder.end(False, False)])[0] for name, run in runs.items()}
 
 
-def test_a_coordinator_serves_when_all_that_it_has_loaded_is_committed(
-    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels]
-) -> None:
-    stage = Stage(headers)
+def test_a_coordinator_serves_when_all_that_it_has_loaded_is_committed(composed: Composed) -> None:
+    stage = Stage(composed.headers)
     stage.fetch(B2)
     stage.elect(B2)
     assert not stage.cluster.load(B2)
     stage.elect(B3)
     assert stage.cluster.load(B3)
     assert (stage.replica.kept, stage.replica.dropped) == (0, 1)
-    assert stage.ends(judges) == {"replication": set(), "classic-group": set()}
+    assert stage.ends(composed) == {"replication": set(), "classic-group": set()}
 
 
-def test_serving_what_may_be_lost_again_is_seen(
-    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_serving_what_may_be_lost_again_is_seen(composed: Composed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_cluster, "ReplicatedLog", LoadsTooMuch)
-    stage = Stage(headers)
+    stage = Stage(composed.headers)
     stage.fetch(B2)
     stage.elect(B2)
     assert stage.cluster.load(B2)
     stage.elect(B3)
     assert stage.cluster.load(B3)
-    found = stage.ends(judges)
+    found = stage.ends(composed)
     assert found["replication"] == set()
     assert {"not a step", "GenerationMonotone"} <= found["classic-group"]
 
 
-def test_a_run_ends_where_lost_records_come_back(
-    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels]
-) -> None:
-    stage = Stage(headers)
+def test_a_run_ends_where_lost_records_come_back(composed: Composed) -> None:
+    stage = Stage(composed.headers)
     stage.fetch(B2)
     stage.elect(B3)
     assert stage.cluster.load(B3)
@@ -270,17 +201,17 @@ def test_a_run_ends_where_lost_records_come_back(
         stage.fetch(follower)
     with pytest.raises(LostRecordsReturnedError):
         stage.cluster.load(B2)
-    assert stage.ends(judges) == {"replication": set(), "classic-group": set()}
+    assert stage.ends(composed) == {"replication": set(), "classic-group": set()}
 
 
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_followers_high_watermark_acknowledges_nothing(
-    headers: dict[str, dict[str, Any]], judges: dict[str, Kernels], monkeypatch: pytest.MonkeyPatch, wrong: bool
+    composed: Composed, monkeypatch: pytest.MonkeyPatch, wrong: bool
 ) -> None:
     if wrong:
         monkeypatch.setattr(group_run, "ComposedCluster", HearsOfAnyHighWatermark)
         monkeypatch.setattr(group_cluster, "ReplicatedLog", TellsNobody)
-    stage = Stage(headers)
+    stage = Stage(composed.headers)
     cluster = stage.cluster
     for follower in (B2, B3) * 3:
         stage.fetch(follower)
@@ -305,6 +236,6 @@ def test_a_followers_high_watermark_acknowledges_nothing(
     assert exchange is not None
     assert (exchange.response is not None) == wrong
     assert cluster.read_back() == {}, "the offsets are gone"
-    found = stage.ends(judges)
+    found = stage.ends(composed)
     assert found["replication"] == set()
     assert ("not a step" in found["classic-group"]) == wrong

@@ -1,0 +1,74 @@
+"""What the tests of compositions share: a composition of the registry with its headers, and the judges of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from tidemark.sim.composed import ComposedResult
+from tidemark_conformance.check.protocols import compositions
+from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels.runtime import Kernels
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.trace.schema import schema_of
+
+UNDECIDED = "undecided"
+
+
+class Composed:
+    """A registered composition, each part judged by the cfg that it has there."""
+
+    def __init__(self, name: str) -> None:
+        self.composition = compositions()[name]
+        self.parts = list(self.composition.parts)
+
+    @cached_property
+    def _specifications(self) -> dict[str, Specification]:
+        made = {part.config: load(part.spec, part.config) for part in self.composition.parts.values()}
+        return {name: made[part.config] for name, part in self.composition.parts.items()}
+
+    @cached_property
+    def headers(self) -> dict[str, dict[str, Any]]:
+        """The header of every part, as `tidemark schema` prints it."""
+        return {
+            name: schema_of(specification).with_nodes(self.composition.nodes(name)).to_json()
+            for name, specification in self._specifications.items()
+        }
+
+    @cached_property
+    def judges(self) -> dict[str, Kernels]:
+        """The compiled checks of every part."""
+        made = {id(one): compile_kernels(one) for one in self._specifications.values()}
+        return {name: made[id(one)] for name, one in self._specifications.items()}
+
+    def verdicts(self, runs: Sequence[ComposedResult]) -> dict[str, list[set[str]]]:
+        """Per part what each run's trace fails in; nothing if it passes. A trace that is cut at a capacity is a
+        failure."""
+        return {name: self.judge(name, [one.parts[name].stream for one in runs]) for name in self.parts}
+
+    def judge(self, part: str, streams: Sequence[bytes]) -> list[set[str]]:
+        """What each of a part's traces fails in."""
+        kernels = self.judges[part]
+        ends = np.cumsum([0, *map(len, streams)], dtype=np.int64)
+        result = kernels.check(np.frombuffer(b"".join(streams), dtype=np.uint8), ends)
+        return [
+            {kernels.checks[check] for check in np.nonzero(first >= 0)[0]} | ({UNDECIDED} if verdict == 2 else set())
+            for verdict, first in zip(result.verdict, result.first, strict=True)
+        ]
+
+
+def assert_right(composed: Composed, above: str, runs: Sequence[ComposedResult]) -> None:
+    """All parts conform and come to rest, clients find what they were told, and more than half of the runs heal."""
+    assert composed.verdicts(runs) == {name: [set()] * len(runs) for name in composed.parts}
+    assert all(part.converged for one in runs for part in one.parts.values() if part.healed)
+    assert not any(part.lost for one in runs for part in one.parts.values())
+    healed = [one.parts[above] for one in runs if one.parts[above].healed]
+    assert all(one.acked for one in healed)
+    assert len(healed) > len(runs) // 2
+
+
+def totals(runs: Sequence[ComposedResult]) -> Mapping[str, int]:
+    """What the logs of all runs went through."""
+    return {what: sum(getattr(one, what) for one in runs) for what in ("fail_overs", "kept", "dropped", "orphaned")}
