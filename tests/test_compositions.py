@@ -86,6 +86,21 @@ def test_a_composition_is_no_protocol(registered: Path) -> None:
         compositions()
 
 
+def test_parts_may_be_of_one_protocol(registered: Path) -> None:
+    more = 'first = { protocol = "left", config = "twophase/TwoPhaseForgets.cfg" }\n'
+    registered.write_text(TABLE + more + 'second = { protocol = "left", config = "twophase/TwoPhase.cfg" }\n')
+    parts = compositions()["both"].parts
+    assert [(name, part.name, part.config.name) for name, part in parts.items()] == [
+        ("left", "left", "TwoPhase.cfg"),
+        ("right", "right", "TwoPhase.cfg"),
+        ("first", "left", "TwoPhaseForgets.cfg"),
+        ("second", "left", "TwoPhase.cfg"),
+    ]
+    registered.write_text(TABLE + 'third = { config = "twophase/TwoPhase.cfg" }\n')
+    with pytest.raises(Unusable, match="protocol"):
+        compositions()
+
+
 def test_simulate_writes_a_folder_for_each_part(
     registered: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,318 @@
+"""Transactions over really replicated logs: all traces of a run conform, what applications were told is read back, and
+what the composition must not do is seen in the trace of transactions or by the consumer that reads back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from composing import Composed, assert_right, totals
+from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
+from tidemark.errors import Errors
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.log.storage import Payload
+from tidemark.sim.composed import ReplicatedTransactionsSimulator, simulate_transactions, transaction_cluster
+from tidemark.sim.composed import transaction_run as composed_run
+from tidemark.sim.composed.replicated_log import LostRecordsReturnedError, ReplicatedLog
+from tidemark.sim.composed.transaction_run import PROFILES, STATE
+from tidemark.sim.transaction.network import Broker
+from tidemark.sim.transaction.reader import by_markers
+from tidemark.sim.transaction.recorder import TransactionRecorder
+from tidemark.transaction.flaws import rules_without
+from tidemark.transaction.messages import EndTransactionMarker, InitProducerIdRequest
+from tidemark.transaction.states import TransactionState
+from tidemark_conformance.adapters import composed as adapter
+from tidemark_conformance.errors import Unusable
+
+TRANSACTIONS = "transactions"
+B1, B2, B3 = range(3)
+C1 = 0
+P1, P2 = range(2)
+
+
+@pytest.fixture(scope="module")
+def composed() -> Composed:
+    return Composed("composed-transactions")
+
+
+def simulator(composed: Composed, profile: str = "mixed") -> ReplicatedTransactionsSimulator:
+    return ReplicatedTransactionsSimulator(composed.headers[STATE], composed.headers[TRANSACTIONS], profile=profile)
+
+
+# --- runs as they should be -------------------------------------------------------------------------------------------
+
+
+def test_the_parts_are_transactions_and_their_logs(composed: Composed) -> None:
+    assert composed.parts == [TRANSACTIONS, STATE, "p1", "p2"]
+    run = simulator(composed).run(0)
+    assert set(run.parts) == set(composed.parts)
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_all_traces_of_a_run_conform(composed: Composed, profile: str) -> None:
+    made = simulator(composed, profile)
+    assert_right(composed, TRANSACTIONS, [made.run(seed) for seed in range(100)])
+
+
+def test_a_run_goes_through_what_it_is_for(composed: Composed) -> None:
+    made = simulator(composed, "elections")
+    assert min(totals([made.run(seed) for seed in range(300)]).values()) > 0
+
+
+def test_the_deltas_of_transactions_are_all_that_changed(composed: Composed, monkeypatch: pytest.MonkeyPatch) -> None:
+    (known,) = (one for one in SIMULATED if one.recorder is TransactionRecorder)
+    states = noting(known.recorder, known.writers, known.late, monkeypatch)
+    made = simulator(composed)
+    parameters = [len(action["params"]) for action in composed.headers[TRANSACTIONS]["actions"]]
+    for seed in range(30):
+        stream = made.run(seed).parts[TRANSACTIONS].stream
+        assert_deltas_are_all_that_changed(stream, states, parameters, f"seed {seed}")
+
+
+def test_one_seed_is_one_run(composed: Composed) -> None:
+    headers = {"replication": composed.headers[STATE], "transactions": composed.headers[TRANSACTIONS]}
+    again = [simulate_transactions(seed, **headers) for seed in range(15)]
+    assert again == [simulator(composed).run(seed) for seed in range(15)]
+
+
+def test_what_does_not_fit_together_is_refused(composed: Composed) -> None:
+    with pytest.raises(ValueError, match="no profile stormy"):
+        simulator(composed, "stormy")
+    headers = dict(composed.headers)
+    other = {**headers["p2"], "constants": {**headers["p2"]["constants"], "MinIsr": 1}}
+    for wrong in ({**headers, "p2": other}, {**headers, "p3": headers["p2"]}):
+        with pytest.raises(Unusable, match="all but the first with the same cfg"):
+            adapter.transactions_simulator(wrong, steps=50)
+
+
+def test_a_machine_fails_with_all_its_replicas(composed: Composed) -> None:
+    for seed in range(10):
+        run = composed_run.ReplicatedTransactionsRun(simulator(composed, "calm"), seed)
+        for one in (*run.partitions.values(), run.above):
+            one.recorder.begin()
+        clusters = [one.cluster for one in run.partitions.values()]
+        run.replicate(0, run.partitions[STATE], "pause", B2)
+        assert all(one.hosts[B2].paused for one in clusters)
+        run.replicate(0, run.partitions[STATE], "crash", B3)
+        assert all(one.hosts[B3].broker is None for one in clusters)
+        run.replicate(0, run.partitions[STATE], "crash", B1)
+        assert all(one.hosts[B1].broker is None for one in clusters)
+        run.replicate(0, run.partitions[STATE], "crash", B2)
+        assert all(one.hosts[B2].broker is not None for one in clusters), "nobody else is intact"
+
+
+def test_a_reader_of_markers() -> None:
+    batches = [ProduceRequest(producer, 0, sequence, producer) for producer in (1, 2, 3) for sequence in (0, 1)]
+    commit, abort = EndTransactionMarker(1, 0, True, 1), EndTransactionMarker(2, 0, False, 1)
+    log = [batches[0], batches[2], batches[4], batches[1], commit, batches[3], abort, commit]
+    assert by_markers(log) == [batches[0], batches[1]]
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+
+class Stage:
+    """A run that a test drives by hand: b1 coordinates and leads everything; `without`: rules that are removed."""
+
+    def __init__(self, composed: Composed, without: frozenset[str] = frozenset()) -> None:
+        made = simulator(composed, "calm")
+        for _, transactions in made.simulators:
+            transactions.rules = rules_without(tuple(without))
+        runs = (composed_run.ReplicatedTransactionsRun(made, seed) for seed in range(400))
+        self.run = next(one for one in runs if all(log.office == B1 for log in one.logs))
+        self.cluster = self.run.cluster
+        for log in self.run.logs:
+            log.room = log.payloads = 20
+        for one in (*self.run.partitions.values(), self.run.above):
+            one.recorder.begin()
+
+    def fetch(self, part: int, *followers: Broker) -> None:
+        """Followers of a partition fetch once each."""
+        partition = self.run.logs[part].replicated
+        for follower in followers:
+            source = partition.hosts[follower].broker.partition.leader_id  # type: ignore[union-attr]
+            assert source is not None
+            connection = partition.network.fetches[follower][source]
+            assert partition.send_fetch(follower)
+            assert partition.receive_fetch(connection, 3)
+            assert partition.receive_response(connection)
+            self.run.observe(part)
+
+    def commit(self, part: int) -> None:
+        """Both followers fetch until what the leader has is committed, and who serves hears of it."""
+        for _ in range(3):
+            self.fetch(part, B2, B3)
+        self.run.hears(part)
+
+    def elect(self, part: int, broker: Broker, *others: Broker) -> None:
+        """A broker is elected; it and the others hear of it."""
+        partition = self.run.logs[part].replicated
+        assert partition.elect_leader(broker)
+        for one in (broker, *others):
+            assert partition.apply_metadata(one)
+        self.run.observe(part)
+
+    def write(self, *partitions: int) -> None:
+        """A process takes the id over, begins a transaction, and writes a batch to each of these partitions."""
+        cluster = self.cluster
+        assert cluster.send_init_producer_id(C1, B1)
+        assert cluster.handle_rpc(C1, False)
+        self.commit(0)
+        assert cluster.receive_rpc(C1)
+        assert cluster.begin_transaction(C1)
+        for partition in partitions:
+            assert cluster.send_produce(C1, partition)
+            assert cluster.handle_produce(C1, partition, False)
+            assert cluster.verify_partition(B1, C1, partition, False)
+            self.commit(0)
+            assert cluster.handle_produce(C1, partition, False)
+
+    def ends(self, composed: Composed) -> dict[str, set[str]]:
+        """What the traces so far fail in, by part; parts that fail in nothing are left out."""
+        runs = {TRANSACTIONS: self.run.above, **self.run.partitions}
+        found = {name: composed.judge(name, [run.recorder.end(False, False)])[0] for name, run in runs.items()}
+        return {name: one for name, one in found.items() if one}
+
+
+def test_a_record_that_the_isr_is_too_small_for_is_refused(composed: Composed) -> None:
+    stage = Stage(composed)
+    state = stage.cluster.state.replicated
+    for member in (B2, B3):
+        assert state.shrink_isr(B1, member)
+        assert state.receive_alter_partition(B1)
+        assert state.receive_alter_reply(B1)
+    assert stage.cluster.send_init_producer_id(C1, B1)
+    assert stage.cluster.handle_rpc(C1, False)
+    exchange = stage.cluster.rpc[C1]
+    assert exchange is not None
+    assert isinstance(exchange.request, InitProducerIdRequest)
+    assert exchange.response is not None
+    assert exchange.response.error is Errors.COORDINATOR_NOT_AVAILABLE
+    assert state.hosts[B1].storage.end_offset == 0
+    assert stage.ends(composed) == {}
+
+
+def test_a_batch_that_a_new_leader_lacks_is_not_acknowledged(composed: Composed) -> None:
+    stage = Stage(composed)
+    stage.write(P1)
+    stage.elect(1, B2, B1, B3)
+    assert stage.cluster.partitions[P1].log == []
+    exchange = stage.cluster.produce[C1][P1]
+    assert exchange is not None
+    assert exchange.error is Errors.NOT_LEADER_OR_FOLLOWER
+    assert stage.cluster.receive_produce(C1, P1), "it will be sent again"
+    assert stage.cluster.handle_produce(C1, P1, False)
+    assert stage.cluster.verify_partition(B1, C1, P1, False)
+    assert stage.cluster.handle_produce(C1, P1, False)
+    for _ in range(3):
+        stage.fetch(1, B1, B3)
+    stage.run.hears(1)
+    assert exchange is not stage.cluster.produce[C1][P1]
+    assert stage.cluster.receive_produce(C1, P1)
+    assert len(stage.cluster.acked) == 1
+    assert stage.ends(composed) == {}
+
+
+def test_a_leader_that_is_elected_again_brings_what_it_has(composed: Composed) -> None:
+    stage = Stage(composed)
+    stage.write(P1)
+    stage.fetch(1, B2)
+    stage.elect(1, B2, B1, B3)
+    assert len(stage.cluster.partitions[P1].log) == 1, "kept, and not committed"
+    assert stage.cluster.partitions[P1].high_watermark == 0
+    stage.elect(1, B1, B2, B3)
+    assert (stage.cluster.data[P1].kept, stage.cluster.data[P1].fail_overs) == (2, 2)
+    stage.commit(1)
+    assert stage.cluster.partitions[P1].high_watermark == 1
+    assert stage.ends(composed) == {}
+
+
+def test_a_run_ends_where_lost_records_come_back(composed: Composed) -> None:
+    stage = Stage(composed)
+    stage.write(P1)
+    stage.fetch(1, B2)
+    stage.elect(1, B3)
+    assert stage.cluster.partitions[P1].log == []
+    with pytest.raises(LostRecordsReturnedError):
+        stage.elect(1, B2)
+    assert stage.ends(composed) == {}
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_decision_that_may_be_lost_is_not_acted_on(
+    composed: Composed, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    """Row 94 (CAND-2) with real replicas: b2 has the decision, b3 has not."""
+    if not waits:
+        monkeypatch.setattr(transaction_cluster, "ReplicatedLog", LoadsTooMuch)
+    stage = Stage(composed, frozenset() if waits else frozenset({"ActOnCommitted"}))
+    cluster = stage.cluster
+    stage.write(P1, P2)
+    for part in (1, 2):
+        stage.commit(part)
+        assert cluster.receive_produce(C1, part - 1)
+    assert cluster.send_end_txn(C1, B1, True)
+    assert cluster.handle_rpc(C1, False)
+    stage.fetch(0, B2)
+    stage.elect(0, B2)
+    assert cluster.load(B2) is not waits
+    assert cluster.send_marker(B2, P1) is not waits
+    assert cluster.handle_marker(B2, P1, False) is not waits
+    stage.elect(0, B3, B1)
+    assert cluster.load(B3)
+    assert cluster.coordinators[B3].value.state is TransactionState.ONGOING, "b3 never had the decision"
+    assert cluster.abort_timed_out_transaction(B3)
+    for _ in range(3):
+        stage.fetch(0, B1)
+        if stage.run.logs[0].replicated.apply_metadata(B2):
+            stage.run.observe(0)
+        stage.fetch(0, B2)
+    assert cluster.commit_record()
+    assert cluster.send_marker(B3, P2)
+    assert cluster.handle_marker(B3, P2, False)
+    found = stage.ends(composed)
+    if waits:
+        assert found == {}
+    else:
+        assert set(found) == {TRANSACTIONS}
+        assert {"not a step", "MarkerOfDecision", "OneOutcome"} <= found[TRANSACTIONS]
+
+
+# --- compositions that are wrong --------------------------------------------------------------------------------------
+
+
+class LoadsTooMuch(ReplicatedLog[Any]):
+    """Whoever leads serves at once what it has loaded up to its log's end, although that may be lost again (as Kafka
+    does)."""
+
+    __slots__ = ()
+
+    def may_load(self, broker: Broker) -> bool:
+        return self.leads_anew(broker)
+
+
+class CommitsAtOnce(ReplicatedLog[Any]):
+    """What is appended counts as committed, wherever the high watermark is."""
+
+    __slots__ = ()
+
+    def commit(self) -> Payload | None:
+        pending = self.pending[self.office]
+        if not pending:
+            return None
+        payload, _ = pending.popleft()
+        self.committed.append(payload)
+        return payload
+
+
+def test_an_acknowledgement_above_the_high_watermark_is_seen(
+    composed: Composed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction_cluster, "ReplicatedLog", CommitsAtOnce)
+    made = simulator(composed, "elections")
+    runs = [made.run(seed) for seed in range(150)]
+    found = composed.verdicts(runs)
+    assert not any(any(one) for name, one in found.items() if name != TRANSACTIONS), "replication is as it should be"
+    fallen = set().union(*found[TRANSACTIONS])
+    assert {"not a step", "StableStays"} <= fallen
+    assert any(one.parts[TRANSACTIONS].lost for one in runs), "the consumer that reads back sees it, too"
