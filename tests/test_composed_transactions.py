@@ -28,6 +28,8 @@ TRANSACTIONS = "transactions"
 B1, B2, B3 = range(3)
 C1 = 0
 P1, P2 = range(2)
+UNCOMMITTED = 1
+"""The number of that isolation level."""
 
 
 @pytest.fixture(scope="module")
@@ -224,6 +226,25 @@ def test_a_leader_that_is_elected_again_brings_what_it_has(composed: Composed) -
     assert (stage.cluster.data[P1].kept, stage.cluster.data[P1].fail_overs) == (2, 2)
     stage.commit(1)
     assert stage.cluster.partitions[P1].high_watermark == 1
+    assert stage.ends(composed) == {}
+
+
+def test_a_consumer_waits_for_a_new_leader_that_is_behind(composed: Composed) -> None:
+    stage = Stage(composed)
+    stage.write(P1)
+    stage.fetch(1, B2, B3, B2, B3)
+    stage.run.hears(1)
+    assert stage.cluster.partitions[P1].high_watermark == 1, "b2 has not heard of that"
+    stage.elect(1, B2, B1, B3)
+    assert stage.cluster.partitions[P1].high_watermark == 1
+    assert stage.cluster.send_fetch(UNCOMMITTED, P1)
+    assert not stage.cluster.handle_fetch(UNCOMMITTED, P1)
+    for _ in range(2):
+        stage.fetch(1, B1, B3)
+    assert stage.cluster.handle_fetch(UNCOMMITTED, P1)
+    assert stage.cluster.answer_fetch(UNCOMMITTED, P1, 9)
+    assert stage.cluster.receive_fetch(UNCOMMITTED, P1)
+    assert len(stage.cluster.returned[UNCOMMITTED][P1]) == 1
     assert stage.ends(composed) == {}
 
 

@@ -10,6 +10,8 @@ partition.
     AppendBatch,            the broker in office of the data partition produces the entry with acks=all
     AppendMarker
     AdvanceHighWatermark    its high watermark has passed them
+    DelayFetch, StartRead,  it is up, and has come to where its predecessors' high watermark was
+    AnswerFetch
     ElectPartitionLeader    another broker leads the partition, or the same one anew, and knows what its replica holds
 
 Records are lost with the suffix that a replica truncates, or loses in a crash (replicated_log.py). A record, a batch
@@ -179,6 +181,28 @@ class ReplicatedTransactions(TransactionCluster):
     def handle_marker(self, broker: Broker, partition: int, late: bool) -> bool:
         """A partition's leader gets a marker."""
         return self._writes(partition) and super().handle_marker(broker, partition, late)
+
+    def _serves_consumers(self, partition: int) -> bool:
+        """Whether the leader of a partition is up, and its high watermark has come to where its predecessors' was."""
+        log = self.data[partition]
+        process = log.replicated.hosts[log.office].up
+        return (
+            process is not None
+            and log.serves[log.office] is not None
+            and process.log.high_watermark >= self.partitions[partition].high_watermark
+        )
+
+    def handle_fetch(self, level: int, partition: int) -> bool:
+        """A leader gets a fetch."""
+        return self._serves_consumers(partition) and super().handle_fetch(level, partition)
+
+    def complete_delayed_fetch(self, level: int, partition: int, timed_out: bool) -> bool:
+        """A leader goes on with a fetch that waits."""
+        return self._serves_consumers(partition) and super().complete_delayed_fetch(level, partition, timed_out)
+
+    def answer_fetch(self, level: int, partition: int, most: int) -> bool:
+        """A leader reads records for a response."""
+        return self._serves_consumers(partition) and super().answer_fetch(level, partition, most)
 
     def advance_high_watermark(self, partition: int, offset: int) -> bool:
         """The high watermark of a partition's leader has passed entries, as far as it has: who waits for them is

@@ -23,10 +23,14 @@ PROFILES = {
     "late": ("elections", "late"),
     "takeovers": ("chaos", "takeovers"),
     "time-outs": ("elections", "lost"),
+    "consumers": ("elections", "consumers"),
+    "exhausted": ("chaos", "exhausted"),
 }
 """Name -> the profile of replication, and that of transactions."""
 
-MIXES = {"mixed": ("chaos", "elections", "late", "restarts", "takeovers", "elections", "time-outs")}
+MIXES = {
+    "mixed": ("chaos", "elections", "late", "consumers", "restarts", "takeovers", "elections", "time-outs", "exhausted")
+}
 """Names of several profiles under one: they take turns, seed by seed."""
 
 STATE = "transaction-state"
@@ -121,7 +125,7 @@ class ReplicatedTransactionsRun(ComposedRunBase):
     """The state of one run: the runs of the logs and of transactions, and what is left to do."""
 
     ABOVE = "transactions"
-    CALM = frozenset({*CALM, "elect", "resign"})
+    CALM = frozenset({*CALM, "fetch", "elect", "resign"})
     LONGEST = 1.6, 3.2
 
     def __init__(self, simulator: ReplicatedTransactionsSimulator, seed: int) -> None:
@@ -170,8 +174,8 @@ class ReplicatedTransactionsRun(ComposedRunBase):
         return self.cluster.resign(broker)
 
     def lost(self) -> int:
-        """How much of what applications were told is not so."""
-        return self.cluster.lost()
+        """How much of what applications were told is not so, by what consumers have returned, and by what is there."""
+        return self.transactions.lost() + self.cluster.lost()
 
     def observe(self, part: int) -> None:
         """Coordinators forget; who loads, and when, is an event of its own. Whoever leads a data partition does so at

@@ -35,7 +35,9 @@ def _read_on(cluster: TransactionCluster, partition: int) -> None:
     """A consumer of committed records gets all that it may."""
     log, consumer = cluster.partitions[partition], cluster.consumers[COMMITTED][partition]
     cluster.receive_fetch(COMMITTED, partition)
-    while consumer.position < log.last_readable(consumer.isolation_level):
+    for _ in range(ROUNDS):
+        if consumer.position >= log.last_readable(consumer.isolation_level):
+            break
         cluster.send_fetch(COMMITTED, partition)
         cluster.handle_fetch(COMMITTED, partition)
         cluster.complete_delayed_fetch(COMMITTED, partition, False)
