@@ -14,7 +14,9 @@ from tidemark.sim.composed.group_cluster import ComposedCluster
 from tidemark.sim.composed.replicated_log import LostRecordsReturnedError, ReplicatedLog
 from tidemark.sim.group.network import Broker
 from tidemark.sim.group.recorder import GroupRecorder
+from tidemark_conformance.adapters import composed as adapter
 from tidemark_conformance.check.protocols import protocols
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 
@@ -65,6 +67,16 @@ def test_one_seed_is_one_run(headers: dict[str, dict[str, Any]]) -> None:
     partition, group = headers["replication"], headers["classic-group"]
     again = [simulate(seed, replication=partition, group=group) for seed in range(20)]
     assert again == [simulator(headers).run(seed) for seed in range(20)]
+
+
+def test_a_group_without_a_rule_is_flagged_over_a_replicated_log(composed: Composed) -> None:
+    headers = composed.headers
+    made = adapter.simulator(headers, steps=50, profile="elections", without=["RequireKnownMemberId"])
+    runs = [made(seed) for seed in range(60)]
+    assert any(composed.judge("classic-group", [one["classic-group"].stream for one in runs]))
+    assert not any(composed.judge("replication", [one["replication"].stream for one in runs]))
+    with pytest.raises(Unusable, match="NoRule"):
+        adapter.simulator(headers, steps=50, without=["NoRule"])
 
 
 def test_headers_of_other_brokers_are_refused(headers: dict[str, dict[str, Any]]) -> None:

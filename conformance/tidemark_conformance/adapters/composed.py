@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,18 +27,32 @@ NODES = {GROUP: classic_group.NODES, TRANSACTIONS: transactions.NODES}
 
 
 def simulator(
-    headers: Mapping[str, Mapping[str, Any]], *, steps: int, profile: str = DEFAULT_PROFILE, **others: Any
+    headers: Mapping[str, Mapping[str, Any]],
+    *,
+    steps: int,
+    profile: str = DEFAULT_PROFILE,
+    without: Collection[str] = (),
+    **others: Any,
 ) -> Composed:
-    """Both traces of simulated runs of a group. Raises Unusable for an unknown profile or option."""
+    """Both traces of simulated runs of a group, `without` some of its rules. Raises Unusable for an unknown profile,
+    rule or option."""
     require_options("the composition", profile, {*PROFILES, *MIXES}, others)
-    return partial(run, dict(headers[REPLICATION]), dict(headers[GROUP]), steps, profile)
+    removed = tuple(sorted(without))
+    classic_group.ADAPTER.removed(removed)
+    return partial(run, dict(headers[REPLICATION]), dict(headers[GROUP]), steps, profile, removed)
 
 
 def transactions_simulator(
-    headers: Mapping[str, Mapping[str, Any]], *, steps: int, profile: str = DEFAULT_PROFILE, **others: Any
+    headers: Mapping[str, Mapping[str, Any]],
+    *,
+    steps: int,
+    profile: str = DEFAULT_PROFILE,
+    without: Collection[str] = (),
+    **others: Any,
 ) -> Composed:
-    """The traces of simulated runs of transactions. Raises Unusable for an unknown profile or option, and for parts
-    that are not all of a run, or logs that do not have the same capacities."""
+    """The traces of simulated runs of transactions, `without` some of transactions' rules. Raises Unusable for an
+    unknown profile, rule or option, and for parts that are not all of a run, or logs that do not have the same
+    capacities."""
     require_options("the composition", profile, {*TRANSACTION_PROFILES, *TRANSACTION_MIXES}, others)
     above = dict(headers[TRANSACTIONS])
     logs = {name: dict(header) for name, header in headers.items() if name != TRANSACTIONS}
@@ -48,7 +62,9 @@ def transactions_simulator(
             f"transactions over replicated logs have the parts {TRANSACTIONS}, {', '.join(sorted(names))}, all but the "
             "first with the same cfg; correct spec/protocols.toml"
         )
-    return partial(run_transactions, logs[STATE], above, steps, profile)
+    removed = tuple(sorted(without))
+    transactions.ADAPTER.removed(removed)
+    return partial(run_transactions, logs[STATE], above, steps, profile, removed)
 
 
 def nodes_of(part: str) -> tuple[str, ...]:
@@ -58,17 +74,23 @@ def nodes_of(part: str) -> tuple[str, ...]:
     return (*brokers, *(node for node in others if not node.startswith("b")))
 
 
-def run(partition: dict[str, Any], group: dict[str, Any], steps: int, profile: str, seed: int) -> dict[str, Simulated]:
+def run(
+    partition: dict[str, Any], group: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int
+) -> dict[str, Simulated]:
     """Both traces of one seed."""
-    result = simulate(seed, replication=partition, group=group, steps=steps, profile=profile)
+    rules = classic_group.ADAPTER.removed(without)
+    result = simulate(seed, replication=partition, group=group, steps=steps, profile=profile, rules=rules)
     return _parts(seed, result, GROUP, "offsets", "groups", "batches")
 
 
 def run_transactions(
-    partition: dict[str, Any], above: dict[str, Any], steps: int, profile: str, seed: int
+    partition: dict[str, Any], above: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int
 ) -> dict[str, Simulated]:
     """All traces of one seed."""
-    result = simulate_transactions(seed, replication=partition, transactions=above, steps=steps, profile=profile)
+    rules = transactions.ADAPTER.removed(without)
+    result = simulate_transactions(
+        seed, replication=partition, transactions=above, steps=steps, profile=profile, rules=rules
+    )
     return _parts(seed, result, TRANSACTIONS, "or torn transactions", "transactions", "records")
 
 

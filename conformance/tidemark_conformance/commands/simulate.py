@@ -120,12 +120,15 @@ def _workers(args: argparse.Namespace) -> Any:
 
 def _run_together(args: argparse.Namespace, known: Composition) -> int:
     """Simulate a composition: every run once, a folder for every part."""
-    if args.size is not None or args.flaw is not None or args.without or args.format != "parquet":
+    if args.size is not None or args.flaw is not None or args.format != "parquet":
+        protocols_of = dict.fromkeys(part.name for part in known.parts.values())
         raise Unusable(
-            f"{known.name} is a composition: it comes in one size, without flaws, as Parquet; "
-            f"leave those options out, or simulate one of {', '.join(known.parts)}"
+            f"{known.name} is a composition: it comes in one size, without a row's flaw, as Parquet; "
+            f"leave those options out, or simulate one of {', '.join(protocols_of)}"
         )
     options: dict[str, Any] = {} if args.profile is None else {"profile": args.profile}
+    if _without(args):
+        options["without"] = _without(args)
     outputs = {
         name: Output(args.output / name, schema_of(load(part.spec, part.config)).with_nodes(known.nodes(name)))
         for name, part in known.parts.items()

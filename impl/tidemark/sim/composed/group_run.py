@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tidemark.group.rules import Rules
 from tidemark.sim.composed.group_cluster import ComposedCluster
 from tidemark.sim.composed.running import ComposedResult, ComposedRunBase, PartitionRun, chosen
 from tidemark.sim.group.healing import heal
@@ -32,19 +33,25 @@ RESERVE = 5
 
 class ComposedSimulator:
     """Everything that runs of one kind share. Call `run(seed)`. `replication`, `group`: the headers of the two traces,
-    with the same brokers.
+    with the same brokers; `rules`: the group's, replication has all of its own.
 
     Raises ValueError for headers of other specifications or of other brokers, or a profile that there is not.
     """
 
     def __init__(
-        self, replication: Mapping[str, Any], group: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed"
+        self,
+        replication: Mapping[str, Any],
+        group: Mapping[str, Any],
+        *,
+        steps: int = 50,
+        profile: str = "mixed",
+        rules: Rules | None = None,
     ) -> None:
         self.steps = steps
         self.simulators = [
             (
                 Simulator(dict(replication), steps=steps, profile=ours),
-                GroupSimulator(group, steps=steps, profile=theirs),
+                GroupSimulator(group, steps=steps, profile=theirs, rules=rules),
             )
             for ours, theirs in chosen(profile, PROFILES, MIXES)
         ]

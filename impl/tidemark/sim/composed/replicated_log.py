@@ -127,10 +127,14 @@ class ReplicatedLog(Generic[Entry]):
         partition = None if process is None else process.partition
         return partition is not None and partition.is_leader and partition.leader_epoch > self.office_epoch
 
-    def may_load(self, broker: BrokerId) -> bool:
-        """The same, and all that it has is committed."""
+    def uncommitted(self, broker: BrokerId) -> int:
+        """How many of the records of a broker that is up are above its high watermark."""
         process = self.replicated.hosts[broker].up
-        return process is not None and self.leads_anew(broker) and process.log.high_watermark == process.log.end_offset
+        return 0 if process is None else process.log.end_offset - process.log.high_watermark
+
+    def may_load(self, broker: BrokerId) -> bool:
+        """Whether a broker leads in an epoch in which nobody has served, and all that it has is committed."""
+        return self.leads_anew(broker) and not self.uncommitted(broker)
 
     def take_office(self, broker: BrokerId) -> int:
         """A broker that leads takes office: how many of the entries that its predecessor has not seen commit it has.

@@ -148,7 +148,9 @@ class ReplicatedTransactions(TransactionCluster):
         """A broker that leads takes what its replica holds for its log, and serves. If the log has lost what was seen
         to commit, a step says so, and is none of the specification. Raises LostRecordsReturnedError."""
         state = self.state
-        if self.coordinators[broker].serving or not state.may_load(broker):
+        if self.coordinators[broker].serving or not state.leads_anew(broker):
+            return False
+        if not self.rules.act_on_committed(state.uncommitted(broker)):
             return False
         self.become_coordinator(broker, state.take_office(broker))
         self.found.found = state.found()

@@ -14,6 +14,7 @@ from tidemark.sim.transaction.healing import heal
 from tidemark.sim.transaction.network import Broker
 from tidemark.sim.transaction.profiles import CALM
 from tidemark.sim.transaction.run import ROOM, TransactionRun, TransactionSimulator
+from tidemark.transaction.rules import Rules
 
 PROFILES = {
     "calm": ("calm", "calm"),
@@ -44,7 +45,7 @@ MACHINE = frozenset({"pause", "resume", "slow_disk"})
 
 class ReplicatedTransactionsSimulator:
     """Everything that runs of one kind share. Call `run(seed)`. `replication`: the header of the partitions' traces,
-    `transactions`: that of the others, with the same brokers.
+    `transactions`: that of the others, with the same brokers; `rules`: transactions', replication has all of its own.
 
     Raises ValueError for headers of other specifications or of other brokers, or a profile that there is not.
     """
@@ -56,12 +57,13 @@ class ReplicatedTransactionsSimulator:
         *,
         steps: int = 50,
         profile: str = "mixed",
+        rules: Rules | None = None,
     ) -> None:
         self.steps = steps
         self.simulators = [
             (
                 Simulator(dict(replication), steps=steps, profile=ours),
-                TransactionSimulator(transactions, steps=steps, profile=theirs),
+                TransactionSimulator(transactions, steps=steps, profile=theirs, rules=rules),
             )
             for ours, theirs in chosen(profile, PROFILES, MIXES)
         ]
