@@ -108,7 +108,7 @@ def _removed(rules_without: Callable[[tuple[str, ...]], Any], names: tuple[str, 
     try:
         return rules_without(names)
     except ValueError as problem:
-        raise Unusable(f"{problem}; correct the rules of that row in spec/zoo.toml") from problem
+        raise Unusable(f"{problem}; correct --without, or the rules of that row in spec/zoo.toml") from problem
 
 
 def out_of_force(flaw: str | None, without: Collection[str]) -> tuple[str, ...]:
