@@ -157,6 +157,7 @@ TABLE = Table(
         Fall("LastEpochIsForMarkers", "a transaction is open in the last epoch", {"stored.epoch": "6"}, good=EMPTY),
         Fall("DecidedIsSent", "nobody sends the markers", {"sending[b1]": "0"}, good=GOOD),
         Fall("PendingIsWritten", "a transition without a record is pending", {"pending[b1]": '"Ongoing"'}, good=GOOD),
+        Fall("AtMostOneEpochAhead", "two epochs could not be written", {"metadata[b1].epoch": "4"}, good=GOOD),
         Fall("PartitionWellFormed", "what is not there is committed", {"highWatermark[p2]": "2"}, good=GOOD),
         Fall("PartitionWellFormed", "another sequence is remembered", {"entry[p1][1].sequence": "1"}, good=GOOD),
         Fall(

@@ -49,6 +49,7 @@ VARIABLES
     metadata,     \* per broker: its memory (TransactionMetadata); of a decided transaction the partitions still without marker
     pending,      \* per broker: the state that its memory is about to take (pendingState); the record is the last of its log
     sending,      \* per broker: the coordinator epoch of its entry in transactionsWithPendingMarkers, 0: there is none
+    aside,        \* per broker: what its memory has beside that (see Aside)
     issued,       \* how many producer ids were issued; they are 1, 2, ...
     \* the clients
     begun,        \* how many transactions were begun; they are 1, 2, ...
@@ -73,7 +74,7 @@ VARIABLES
     \* history, never part of a trace
     told          \* per transaction: what its client was told by EndTxn
 
-vars == <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc, produce,
+vars == <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc, produce,
           lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, fetch, position,
           returned, told>>
 
@@ -100,6 +101,10 @@ Completed == {"CompleteCommit", "CompleteAbort"}
 \* previousPid, nextPid: around an exhausted epoch; 0 none.
 Metadata == [state : Undecided \cup Prepared \cup Completed, pid : Pids, previousPid : PidOrNone, nextPid : PidOrNone,
              epoch : EpochOrNone, lastEpoch : EpochOrNone, partitions : SUBSET Partitions]
+
+\* fence: the epoch of its metadata is one that it could not write, with which it wanted to fence (hasFailedEpochFence);
+\* second: a second thread is about to complete the transaction, so; clock: its clock has gone back behind its last record.
+Aside == [fence : BOOLEAN, second : {"none"} \cup Completed, clock : BOOLEAN]
 
 ClientStates == {"UNINITIALIZED", "INITIALIZING", "READY", "IN_TRANSACTION", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION",
                  "ABORTABLE_ERROR", "FATAL_ERROR"}
@@ -171,6 +176,7 @@ TypeOK ==
     /\ metadata \in [Brokers -> Metadata]
     /\ pending \in [Brokers -> {"none"} \cup Undecided \cup Prepared \cup Completed]
     /\ sending \in [Brokers -> CoordinatorEpochs]
+    /\ aside \in [Brokers -> Aside]
     /\ issued \in Pids
     /\ begun \in 0..MaxTransaction
     /\ client \in [Clients -> Client]
@@ -206,6 +212,8 @@ NoEntry == [epoch |-> -1, sequence |-> -1, coordinatorEpoch |-> -1, first |-> -1
 \* The coordinator makes it when it first hears of the transactional id.
 FirstMetadata == [state |-> "Empty", pid |-> 1, previousPid |-> 0, nextPid |-> 0, epoch |-> -1, lastEpoch |-> -1,
                   partitions |-> {}]
+
+NothingAside == [fence |-> FALSE, second |-> "none", clock |-> FALSE]
 
 NewClient == [state |-> "UNINITIALIZED", pid |-> 0, epoch |-> -1, transaction |-> 0, partitions |-> {},
               next |-> [p \in Partitions |-> 0], bump |-> FALSE]
@@ -269,6 +277,17 @@ AwaitNextId(m, r) == r.pid = m.nextPid
 \* KIP-588. Without it a producer whose transaction has timed out, and that nobody has replaced, ends (row 92).
 AbortOnInvalidEpoch(reply) == reply.error = "INVALID_PRODUCER_EPOCH"
 
+\* KAFKA-9666. Without it every attempt to fence takes an epoch, though none can be written, until there is none left (row 80,
+\* version 1).
+FenceOnce(b) == aside[b].fence
+
+\* KAFKA-8803, KAFKA-5415. Without it a transition whose time is before the last one's is written, and pending for ever (row 88).
+AcceptEarlierTime(b) == aside[b].clock
+
+\* KAFKA-10080. Without it two threads that have found a transaction complete both write that down, one of them in the next
+\* transaction (row 85).
+CompleteOnce(b) == sending[b] = epoch[b]
+
 \* KIP-98. Without it a transaction is complete, and the next begins, before all of its markers are written.
 CompleteAfterMarkers(m) == m.partitions = {}
 
@@ -322,7 +341,8 @@ ReadHighWatermarkOnce(p, slot) == slot.end < highWatermark[p]
 AbortedListOfDelayedFetch(slot) == slot.delayed
 
 Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
-          "RotateOnFence", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "CompleteAfterMarkers",
+          "RotateOnFence", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "FenceOnce", "AcceptEarlierTime", "CompleteOnce",
+          "CompleteAfterMarkers",
           "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad", "ActOnCommitted", "CancelOwnEntry",
           "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch", "MarkerOfItsTransaction",
           "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker", "ReadHighWatermarkOnce",
@@ -419,8 +439,10 @@ EndVerdict(b, r) == IF V2 THEN EndVerdictV2(b, r) ELSE EndVerdictV1(b, r)
 
 \* The decision. fenced: nobody has asked for it (prepareFenceProducerEpoch). In version 2 every decision takes the next epoch;
 \* if there is none, a new producer id comes with the completion.
-EndRecord(m, result, fenced) ==
-    LET bumps   == (Has("FenceOnTimeOut") /\ FenceOnTimeOut(fenced)) \/ V2
+EndRecord(b, result, fenced) ==
+    LET m       == metadata[b]
+        ahead   == fenced /\ Has("FenceOnce") /\ FenceOnce(b)
+        bumps   == (Has("FenceOnTimeOut") /\ FenceOnTimeOut(fenced) /\ ~ahead) \/ V2
         rotates == V2 /\ IF fenced THEN Has("RotateOnFence") /\ RotateOnFence(m) ELSE Exhausted(m.epoch) IN
     [state |-> PrepareOf(result), pid |-> m.pid, previousPid |-> m.previousPid,
      nextPid |-> IF rotates THEN issued + 1 ELSE 0,
@@ -606,6 +628,7 @@ Init ==
     /\ metadata = [b \in Brokers |-> FirstMetadata]
     /\ pending = [b \in Brokers |-> "none"]
     /\ sending = [b \in Brokers |-> 0]
+    /\ aside = [b \in Brokers |-> NothingAside]
     /\ issued = 1
     /\ begun = 0
     /\ client = [c \in Clients |-> NewClient]
@@ -639,8 +662,8 @@ SendInitProducerId(c, b) ==
                                   pid |-> IF client[c].bump THEN client[c].pid ELSE 0,
                                   epoch |-> IF client[c].bump THEN client[c].epoch ELSE -1,
                                   partitions |-> {}, result |-> "ABORT"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -651,8 +674,8 @@ BeginTransaction(c, k) ==
     \* effect
     /\ begun' = k
     /\ client' = [client EXCEPT ![c].state = "IN_TRANSACTION", ![c].transaction = k, ![c].partitions = {}]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, rpc, lateRpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -664,8 +687,8 @@ SendAddPartitions(c, b, p) ==
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = [type |-> "request", kind |-> "add", broker |-> b, pid |-> client[c].pid,
                                   epoch |-> client[c].epoch, partitions |-> {p}, result |-> "ABORT"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
@@ -679,7 +702,7 @@ SendProduce(c, p) ==
     /\ client' = [client EXCEPT ![c].partitions = @ \cup {p}, ![c].next[p] = @ + 1]
     /\ produce' = [produce EXCEPT ![c][p] = [type |-> "request", pid |-> client[c].pid, epoch |-> client[c].epoch,
                                              sequence |-> client[c].next[p], transaction |-> client[c].transaction]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, rpc, lateRpc,
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
@@ -698,8 +721,8 @@ SendEndTxn(c, b, result) ==
     /\ client' = [client EXCEPT ![c].state = IF result = "COMMIT" THEN "COMMITTING_TRANSACTION" ELSE "ABORTING_TRANSACTION"]
     /\ rpc' = [rpc EXCEPT ![c] = [type |-> "request", kind |-> "end", broker |-> b, pid |-> client[c].pid,
                                   epoch |-> client[c].epoch, partitions |-> {}, result |-> result]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -721,8 +744,8 @@ ReceiveInitProducerId(c) ==
                      transaction |-> m.transaction, partitions |-> m.partitions,
                      next |-> [p \in Partitions |-> IF reply.error = "NONE" THEN 0 ELSE m.next[p]],
                      bump |-> m.bump /\ reply.error # "NONE"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -737,8 +760,8 @@ ReceiveAddPartitions(c) ==
     /\ client' = [client EXCEPT
                     ![c].state = IF m.state # "FATAL_ERROR" /\ reply.error \in FatalErrors THEN "FATAL_ERROR" ELSE @,
                     ![c].partitions = IF reply.error = "NONE" THEN @ \cup reply.partitions ELSE @]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -760,8 +783,8 @@ ReceiveEndTxn(c) ==
                      partitions |-> IF done THEN {} ELSE m.partitions,
                      next |-> [p \in Partitions |-> IF done /\ V2 THEN 0 ELSE m.next[p]],
                      bump |-> m.bump /\ (~done \/ (Has("BumpAfterDoubt") /\ ~V2))]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, lateRpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ told' = NextTold(c)
 
@@ -784,7 +807,7 @@ ReceiveProduce(c, p) ==
                     ![c].state = IF ok \/ m.state = "FATAL_ERROR" THEN @
                                  ELSE IF abort THEN "ABORTABLE_ERROR" ELSE "FATAL_ERROR",
                     ![c].bump = @ \/ ~ok]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, rpc, lateRpc,
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
@@ -803,8 +826,8 @@ GiveUpProduce(c, p, keep) ==
     /\ produce' = [produce EXCEPT ![c][p] = Idle]
     /\ lateProduce' = IF keep THEN [lateProduce EXCEPT ![c][p] = slot] ELSE lateProduce
     /\ client' = [client EXCEPT ![c].state = IF @ = "FATAL_ERROR" THEN @ ELSE "ABORTABLE_ERROR", ![c].bump = TRUE]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, rpc, lateRpc, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
+                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -817,8 +840,8 @@ DisconnectRpc(c, keep) ==
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = Idle]
     /\ lateRpc' = IF keep THEN [lateRpc EXCEPT ![c] = rpc[c]] ELSE lateRpc
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -835,8 +858,8 @@ CrashClient(c) ==
     /\ lateProduce' = [lateProduce EXCEPT ![c] =
                         [p \in Partitions |-> IF IsOpen(produce[c][p]) /\ lateProduce[c][p].type = "idle" THEN produce[c][p]
                                               ELSE lateProduce[c][p]]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, marker, lateMarker, log,
-                   highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -865,8 +888,8 @@ AppendInitProducerId(b, c, late) ==
     /\ Write(b, InitRecord(metadata[b], r, InitVerdict(b, r)))
     /\ issued' = IF InitVerdict(b, r) = "ROTATE" THEN issued + 1 ELSE issued
     /\ Park(c, late, "init", b, {})
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, begun, client, produce, lateProduce, marker, lateMarker, log,
-                   highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -878,11 +901,11 @@ FenceProducer(b, c, late) ==
     /\ IsRequest(r, b, "init")
     /\ InitVerdict(b, r) = "FENCE"
     \* effect
-    /\ Write(b, EndRecord(metadata[b], "ABORT", TRUE))
-    /\ issued' = IF EndRecord(metadata[b], "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
+    /\ Write(b, EndRecord(b, "ABORT", TRUE))
+    /\ issued' = IF EndRecord(b, "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
     /\ Park(c, late, "fence", b, {})
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, begun, client, produce, lateProduce, marker, lateMarker, log,
-                   highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -895,7 +918,7 @@ AppendAddPartitions(b, c, late) ==
     \* effect
     /\ Write(b, AddRecord(metadata[b], CHOOSE p \in r.partitions : TRUE))
     /\ Park(c, late, "add", b, r.partitions)
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, produce, lateProduce, marker,
+    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, issued, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
@@ -907,11 +930,11 @@ AppendEndTxn(b, c, late) ==
     /\ IsRequest(r, b, "end")
     /\ RpcVerdict(b, r) = "APPEND"
     \* effect
-    /\ Write(b, EndRecord(metadata[b], r.result, FALSE))
-    /\ issued' = IF EndRecord(metadata[b], r.result, FALSE).nextPid # 0 THEN issued + 1 ELSE issued
+    /\ Write(b, EndRecord(b, r.result, FALSE))
+    /\ issued' = IF EndRecord(b, r.result, FALSE).nextPid # 0 THEN issued + 1 ELSE issued
     /\ Park(c, late, "end", b, {})
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, begun, client, produce, lateProduce, marker, lateMarker, log,
-                   highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -928,8 +951,8 @@ AnswerRpc(b, c, late) ==
               ELSE [rpc EXCEPT ![c] = RpcReply(r.kind, RpcVerdict(b, r), IF says THEN metadata[b].pid ELSE 0,
                                                IF says THEN metadata[b].epoch ELSE -1, r.partitions)]
     /\ lateRpc' = IF late THEN [lateRpc EXCEPT ![c] = Idle] ELSE lateRpc
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -950,8 +973,8 @@ VerifyPartition(b, c, p, late) ==
     /\ VerificationVerdict(b, r, p) = "NONE"
     \* effect
     /\ Goes(c, p, late, Verified(r, r.guard))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -965,8 +988,8 @@ AppendVerified(b, c, p, late) ==
     \* effect
     /\ Write(b, AddRecord(metadata[b], p))
     /\ Goes(c, p, late, Adding(r, r.guard, b))
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
-                   highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, issued, begun, client, rpc, lateRpc, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -979,8 +1002,8 @@ RefuseVerification(b, c, p, late) ==
     /\ verdict \notin {"NONE", "APPEND"}
     \* effect
     /\ Answered(c, p, late, BatchReply(r, IF verdict = "PRODUCER_FENCED" THEN "INVALID_PRODUCER_EPOCH" ELSE verdict))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -989,10 +1012,10 @@ AbortTimedOutTransaction(b) ==
     \* enabled when
     /\ Serving(b) /\ metadata[b].state = "Ongoing" /\ pending[b] = "none"
     \* effect
-    /\ Write(b, EndRecord(metadata[b], "ABORT", TRUE))
-    /\ issued' = IF EndRecord(metadata[b], "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, begun, client, rpc, lateRpc, produce, lateProduce, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ Write(b, EndRecord(b, "ABORT", TRUE))
+    /\ issued' = IF EndRecord(b, "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
+    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, rpc, lateRpc, produce, lateProduce,
+                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1008,11 +1031,24 @@ ProduceFailures(b, error) ==
 LateFailures(b) ==
     [c \in Clients |-> [p \in Partitions |-> IF IsAdding(lateProduce[c][p], b) THEN Idle ELSE lateProduce[c][p]]]
 
+\* ClockGoesBack   who: the broker's clock   code: transaction/coordinator.py
+\* The time of the transition that is pending is before the last one's: another broker wrote that, or the clock was set.
+ClockGoesBack(b) ==
+    \* enabled when
+    /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ ~aside[b].clock
+    \* effect
+    /\ aside' = [aside EXCEPT ![b].clock = TRUE]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED told
+
 \* CommitRecord   who: the log   code: transaction/coordinator.py
 \* The oldest record is replicated. If it is that of the pending transition, memory takes it, and who waited is answered.
 CommitRecord(b) ==
     LET record == Head(unreplicated[b])
-        mine   == Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ Len(unreplicated[b]) = 1 IN
+        mine   == /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ Len(unreplicated[b]) = 1
+                  /\ (Has("AcceptEarlierTime") /\ AcceptEarlierTime(b)) \/ ~aside[b].clock IN
     \* enabled when
     /\ office.broker = b /\ unreplicated[b] # <<>>
     \* effect
@@ -1021,6 +1057,9 @@ CommitRecord(b) ==
     /\ metadata' = [metadata EXCEPT ![b] = IF mine THEN record ELSE @]
     /\ pending' = [pending EXCEPT ![b] = IF mine THEN "none" ELSE @]
     /\ sending' = [sending EXCEPT ![b] = IF mine /\ record.state \in Prepared THEN epoch[b] ELSE @]
+    /\ aside' = [aside EXCEPT ![b] =
+                    [fence |-> @.fence /\ ~(mine /\ record.state \in Prepared), clock |-> @.clock /\ ~mine,
+                     second |-> IF mine /\ record.state \in {"Empty"} \cup Prepared THEN "none" ELSE @.second]]
     /\ rpc' = IF mine THEN RpcAnswers(b, record) ELSE rpc
     /\ produce' = IF mine THEN Added(produce, b) ELSE produce
     /\ lateProduce' = IF mine THEN Added(lateProduce, b) ELSE lateProduce
@@ -1030,21 +1069,26 @@ CommitRecord(b) ==
     /\ UNCHANGED told
 
 \* FailAppend   who: the log   code: transaction/coordinator.py
-\* Too few replicas are in sync: the record is not written. A completion will be appended again.
+\* Too few replicas are in sync: the record is not written. A completion will be appended again. In version 1 the epoch that was
+\* to fence stays in memory.
 FailAppend(b) ==
     LET keeps  == Has("KeepPendingOnRetry") /\ KeepPendingOnRetry(b)
-        clears == Has("ClearPendingOnFailure") /\ ClearPendingOnFailure(b) IN
+        clears == Has("ClearPendingOnFailure") /\ ClearPendingOnFailure(b)
+        record == Last(unreplicated[b])
+        fences == ~V2 /\ pending[b] = "PrepareAbort" /\ record.epoch > metadata[b].epoch IN
     \* enabled when
     /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b)
     \* effect
     /\ unreplicated' = [unreplicated EXCEPT ![b] = SubSeq(@, 1, Len(@) - 1)]
     /\ pending' = [pending EXCEPT ![b] = IF clears /\ ~keeps THEN "none"
                                        ELSE IF keeps \/ pending[b] \notin Completed THEN @ ELSE "none"]
+    /\ metadata' = [metadata EXCEPT ![b].epoch = IF fences THEN record.epoch ELSE @, ![b].lastEpoch = IF fences THEN -1 ELSE @]
+    /\ aside' = [aside EXCEPT ![b].fence = @ \/ fences, ![b].clock = FALSE]
     /\ rpc' = RpcFailures(b, "COORDINATOR_NOT_AVAILABLE")
     /\ produce' = ProduceFailures(b, "COORDINATOR_NOT_AVAILABLE")
     /\ lateProduce' = LateFailures(b)
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, lateRpc, marker, lateMarker, log,
-                   highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, epoch, sending, issued, begun, client, lateRpc, marker, lateMarker,
+                   log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1058,8 +1102,8 @@ BecomeCoordinator(b, keep) ==
     /\ office' = [broker |-> b, epoch |-> office.epoch + 1]
     /\ unreplicated' = [unreplicated EXCEPT ![b] = SubSeq(unreplicated[office.broker], 1, keep),
                                             ![office.broker] = IF Serving(office.broker) THEN @ ELSE <<>>]
-    /\ UNCHANGED <<stored, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<stored, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc, produce,
+                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1073,7 +1117,7 @@ LoadTransactions(b) ==
     /\ epoch' = [epoch EXCEPT ![b] = office.epoch]
     /\ metadata' = [metadata EXCEPT ![b] = LogEnd(b)]
     /\ sending' = [sending EXCEPT ![b] = IF Has("ResumeOnLoad") /\ ResumeOnLoad(LogEnd(b)) THEN office.epoch ELSE 0]
-    /\ UNCHANGED <<office, stored, unreplicated, pending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
+    /\ UNCHANGED <<office, stored, unreplicated, pending, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
@@ -1089,6 +1133,7 @@ Resign(b) ==
     /\ metadata' = [metadata EXCEPT ![b] = FirstMetadata]
     /\ pending' = [pending EXCEPT ![b] = "none"]
     /\ sending' = [sending EXCEPT ![b] = 0]
+    /\ aside' = [aside EXCEPT ![b] = NothingAside]
     /\ rpc' = RpcFailures(b, "NOT_COORDINATOR")
     /\ produce' = ProduceFailures(b, "NOT_COORDINATOR")
     /\ lateProduce' = LateFailures(b)
@@ -1109,8 +1154,9 @@ SendMarker(b, p) ==
     \* effect
     /\ marker' = [marker EXCEPT ![b][p] = [type |-> "marker", pid |-> m.pid, epoch |-> m.epoch, result |-> ResultOf(m.state),
                                            coordinatorEpoch |-> epoch[b]]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1128,7 +1174,7 @@ ReceiveMarkerReply(b, p) ==
     /\ metadata' = [metadata EXCEPT ![b].partitions =
                         IF own /\ reply.error = "NONE" /\ metadata[b].state \in Prepared THEN @ \ {p} ELSE @]
     /\ sending' = [sending EXCEPT ![b] = IF ends THEN 0 ELSE @]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, pending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, pending, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
@@ -1139,13 +1185,45 @@ CompleteTransaction(b) ==
     LET again == pending[b] \in Completed /\ ~IsWritten(b) IN
     \* enabled when
     /\ Serving(b) /\ metadata[b].state \in Prepared
-    /\ again \/ (pending[b] = "none" /\ sending[b] = epoch[b])
+    /\ again \/ (pending[b] = "none" /\ (Has("CompleteOnce") => CompleteOnce(b)))
     /\ Has("CompleteAfterMarkers") => CompleteAfterMarkers(metadata[b])
     \* effect
     /\ Write(b, CompleteRecord(metadata[b]))
     /\ sending' = [sending EXCEPT ![b] = 0]
-    /\ UNCHANGED <<office, stored, epoch, metadata, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
+    /\ UNCHANGED <<office, stored, epoch, metadata, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED told
+
+\* FindCompletion   who: coordinator   code: transaction/coordinator.py
+\* Replies of two partitions are read by two threads, and both find that no marker is missing.
+FindCompletion(b) ==
+    \* enabled when
+    /\ Serving(b) /\ metadata[b].state \in Prepared /\ metadata[b].partitions = {}
+    /\ sending[b] = epoch[b] /\ pending[b] = "none" /\ aside[b].second = "none"
+    \* effect
+    /\ aside' = [aside EXCEPT ![b].second = CompleteOf(metadata[b].state)]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED told
+
+\* What the second thread writes; it is from the transaction that is complete, and no other has been decided since.
+SecondRecord(b) ==
+    [state |-> aside[b].second, pid |-> metadata[b].pid, previousPid |-> metadata[b].previousPid, nextPid |-> 0,
+     epoch |-> metadata[b].epoch, lastEpoch |-> metadata[b].lastEpoch, partitions |-> {}]
+
+\* CompleteAgain   who: coordinator   code: transaction/coordinator.py
+\* The second thread goes on when the first has written the completion: it finds no entry, and leaves it at that.
+CompleteAgain(b) ==
+    LET writes == Has("CompleteOnce") => CompleteOnce(b) IN
+    \* enabled when
+    /\ Serving(b) /\ aside[b].second # "none" /\ pending[b] = "none" /\ metadata[b].state \notin Prepared
+    \* effect
+    /\ IF writes THEN Write(b, SecondRecord(b)) ELSE UNCHANGED <<unreplicated, pending>>
+    /\ aside' = [aside EXCEPT ![b].second = "none"]
+    /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
+                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1173,8 +1251,8 @@ StartVerification(c, p, late) ==
     \* effect
     /\ Goes(c, p, late, Verifying(r, TRUE))
     /\ entry' = [entry EXCEPT ![p][r.pid].guard = Max(@, r.epoch)]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1191,8 +1269,8 @@ AppendBatch(c, p, late) ==
     /\ Appended(p, record)
     /\ produce' = IF late THEN live ELSE [live EXCEPT ![c][p] = Waiting(r, Len(log[p]))]
     /\ lateProduce' = IF late THEN [others EXCEPT ![c][p] = Idle] ELSE others
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   marker, lateMarker, highWatermark, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, marker, lateMarker, highWatermark, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1210,8 +1288,8 @@ AnswerDuplicate(c, p, late) ==
     /\ BatchVerdict(p, r) = "DUPLICATE"
     \* effect
     /\ Answered(c, p, late, IF offset < highWatermark[p] THEN BatchReply(r, "NONE") ELSE Waiting(r, offset))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1223,8 +1301,8 @@ RejectBatch(c, p, late) ==
     /\ BatchVerdict(p, r) \notin {"NONE", "DUPLICATE"}
     \* effect
     /\ Answered(c, p, late, BatchReply(r, BatchVerdict(p, r)))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1249,8 +1327,8 @@ AppendMarker(b, p, late) ==
                  ELSE [marker EXCEPT ![b][p] = [type |-> "waiting", coordinatorEpoch |-> m.coordinatorEpoch,
                                                 offset |-> Len(log[p])]]
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   highWatermark>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, highWatermark>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1265,8 +1343,8 @@ RejectMarker(b, p, late) ==
                  ELSE [marker EXCEPT ![b][p] = [type |-> "reply", coordinatorEpoch |-> m.coordinatorEpoch,
                                                 error |-> MarkerVerdict(p, m)]]
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1288,8 +1366,8 @@ AdvanceHighWatermark(p, offset) ==
                         IF q = p THEN BatchReplicated(produce[c][q], offset) ELSE produce[c][q]]]
     /\ marker' = [b \in Brokers |-> [q \in Partitions |->
                         IF q = p THEN MarkerReplicated(marker[b][q], offset) ELSE marker[b][q]]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   lateProduce, lateMarker, log, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, lateProduce, lateMarker, log, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1316,8 +1394,8 @@ ElectPartitionLeader(p, keep) ==
                         THEN [type |-> "reply", coordinatorEpoch |-> marker[b][q].coordinatorEpoch,
                               error |-> "NOT_LEADER_OR_FOLLOWER"]
                         ELSE marker[b][q]]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   lateMarker, highWatermark>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, lateMarker, highWatermark>>
     /\ fetch' = [r \in IsolationLevels |-> [q \in Partitions |->
                     IF q = p /\ fetch[r][q].type = "delayed" THEN Idle ELSE fetch[r][q]]]
     /\ UNCHANGED <<position, returned>>
@@ -1335,8 +1413,8 @@ LoseMarker(b, p, keep) ==
     \* effect
     /\ marker' = [marker EXCEPT ![b][p] = Idle]
     /\ lateMarker' = IF keep THEN [lateMarker EXCEPT ![b][p] = marker[b][p]] ELSE lateMarker
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1346,8 +1424,8 @@ DropLateRpc(c) ==
     /\ lateRpc[c].type # "idle"
     \* effect
     /\ lateRpc' = [lateRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1357,8 +1435,8 @@ DropLateProduce(c, p) ==
     /\ lateProduce[c][p].type # "idle"
     \* effect
     /\ lateProduce' = [lateProduce EXCEPT ![c][p] = Idle]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1368,8 +1446,8 @@ DropLateMarker(b, p) ==
     /\ lateMarker[b][p].type # "idle"
     \* effect
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = Idle]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1379,8 +1457,8 @@ RepeatMarker(b, p) ==
     /\ marker[b][p].type = "marker" /\ lateMarker[b][p].type = "idle"
     \* effect
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = marker[b][p]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1393,8 +1471,9 @@ SendFetch(r, p) ==
     /\ fetch[r][p].type = "idle"
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "request"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<position, returned>>
     /\ UNCHANGED told
 
@@ -1406,8 +1485,9 @@ DelayFetch(r, p) ==
     /\ LastReadable(r, p) <= position[r][p]
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "delayed"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<position, returned>>
     /\ UNCHANGED told
 
@@ -1421,8 +1501,9 @@ StartRead(r, p) ==
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "reading", end |-> Max(LastReadable(r, p), position[r][p]),
                                           stable |-> LastReadable(r, p) = highWatermark[p],
                                           delayed |-> fetch[r][p].type = "delayed"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<position, returned>>
     /\ UNCHANGED told
 
@@ -1437,8 +1518,9 @@ AnswerFetch(r, p, end) ==
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "response", end |-> end,
                                           aborted |-> ResponseAborted(r, p, fetch[r][p], end)]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<position, returned>>
     /\ UNCHANGED told
 
@@ -1454,8 +1536,9 @@ ReceiveFetch(r, p) ==
                         {o \in position[r][p]..(fetch[r][p].end - 1) :
                             /\ log[p][o + 1].type = "data"
                             /\ \A first \in fetch[r][p].aborted : ~IsAborted(r, p, first, o)}]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED told
 
 \* LoseFetch   who: the network   code: sim/transaction/fetching.py
@@ -1465,8 +1548,9 @@ LoseFetch(r, p) ==
     /\ fetch[r][p].type # "idle"
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = Idle]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<position, returned>>
     /\ UNCHANGED told
 
@@ -1493,6 +1577,7 @@ Next ==
     \/ \E b \in Brokers, c \in Clients, p \in Partitions, late \in BOOLEAN : AppendVerified(b, c, p, late)
     \/ \E b \in Brokers, c \in Clients, p \in Partitions, late \in BOOLEAN : RefuseVerification(b, c, p, late)
     \/ \E b \in Brokers : AbortTimedOutTransaction(b)
+    \/ \E b \in Brokers : ClockGoesBack(b)
     \/ \E b \in Brokers : CommitRecord(b)
     \/ \E b \in Brokers : FailAppend(b)
     \/ \E b \in Brokers, keep \in 0..MaxUnreplicated : BecomeCoordinator(b, keep)
@@ -1501,6 +1586,8 @@ Next ==
     \/ \E b \in Brokers, p \in Partitions : SendMarker(b, p)
     \/ \E b \in Brokers, p \in Partitions : ReceiveMarkerReply(b, p)
     \/ \E b \in Brokers : CompleteTransaction(b)
+    \/ \E b \in Brokers : FindCompletion(b)
+    \/ \E b \in Brokers : CompleteAgain(b)
     \/ \E c \in Clients, p \in Partitions, late \in BOOLEAN : StartVerification(c, p, late)
     \/ \E c \in Clients, p \in Partitions, late \in BOOLEAN : AppendBatch(c, p, late)
     \/ \E c \in Clients, p \in Partitions, late \in BOOLEAN : AnswerDuplicate(c, p, late)

@@ -103,6 +103,11 @@ DecidedIsSent ==
 \* A transition is pending while its record is; a completion also while it is to be appended again.
 PendingIsWritten == \A b \in Brokers : pending[b] # "none" => IsWritten(b) \/ pending[b] \in Completed
 
+\* The coordinator's producer epoch is the log's, or one further: that with which it could not fence (version 1).
+AtMostOneEpochAhead ==
+    \A b \in Brokers :
+        Acting(b) /\ unreplicated[b] = <<>> /\ metadata[b].pid = stored.pid => metadata[b].epoch <= stored.epoch + 1
+
 \* The parts of a partition fit together.
 PartitionWellFormed ==
     \A p \in Partitions :

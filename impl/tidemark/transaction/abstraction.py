@@ -5,6 +5,7 @@
 | `office`, `stored`, `unreplicated` | the log of __transaction_state: its leader, its last committed record, each
 broker's records behind that |
 | `epoch`, `metadata`, `pending`, `sending` | the coordinator's `epoch`, `value`, `pending`, `sending` |
+| `aside` | its `failed_fence`, `second`, `earlier` |
 | `issued`, `begun` | how many producer ids were given out, and transactions begun |
 | `client` | the TransactionalProducer |
 | `rpc`, `lateRpc` | a request to a coordinator, that it is parked, or the reply |
@@ -30,6 +31,7 @@ from tidemark.client.transactional_producer import TransactionalProducer
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest
 from tidemark.log.ongoing_transactions import VerificationGuard
+from tidemark.transaction.coordinator import TransactionCoordinator
 from tidemark.transaction.messages import (
     AddPartitionsToTxnRequest,
     CoordinatorRequest,
@@ -174,6 +176,11 @@ class Abstraction:
             value.previous_producer_id,
             value.state.value,
         )
+
+    def aside(self, coordinator: TransactionCoordinator) -> Key:
+        """What a coordinator's memory has beside what is from the log."""
+        second = coordinator.second
+        return coordinator.earlier, coordinator.failed_fence, "none" if second is None else second.value
 
     def unreplicated(self, records: Sequence[TransactionLogValue]) -> Key:
         """The records of a broker that are not committed."""

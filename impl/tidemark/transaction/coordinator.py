@@ -20,6 +20,7 @@ from enum import Enum
 
 from tidemark.errors import BrokenInvariant, Errors
 from tidemark.transaction.messages import (
+    NO_PARTITIONS,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     AddPartitionsToTxnRequest,
@@ -59,10 +60,26 @@ class TransactionCoordinator:
 
     `value`: what it takes the transaction for; once decided, `partitions` are those without a marker. `pending`: the
     state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of what
-    is decided are sent, 0 none are.
+    is decided are sent, 0 none are. `failed_fence`: the epoch of `value` was to fence with, and could not be written;
+    `earlier`: the time of what is pending is before that of `value`; `second`: a second thread has found the
+    transaction complete, and is about to write that state.
     """
 
-    __slots__ = ("_error", "_last_epoch", "_rules", "_tells", "_token", "_tv2", "epoch", "pending", "sending", "value")
+    __slots__ = (
+        "_error",
+        "_last_epoch",
+        "_rules",
+        "_tells",
+        "_token",
+        "_tv2",
+        "earlier",
+        "epoch",
+        "failed_fence",
+        "pending",
+        "second",
+        "sending",
+        "value",
+    )
 
     def __init__(self, rules: Rules, last_epoch: int) -> None:
         self._rules = rules
@@ -75,6 +92,9 @@ class TransactionCoordinator:
         self.value = TransactionLogValue()
         self.pending: TransactionState | None = None
         self.sending = 0
+        self.failed_fence = False
+        self.earlier = False
+        self.second: TransactionState | None = None
         self._token: Token = None
         self._error = Errors.NONE
         self._tells = False
@@ -280,7 +300,8 @@ class TransactionCoordinator:
             last = epoch
         elif self._rules.fence_on_time_out(fenced):
             last = NO_PRODUCER_EPOCH
-        bumps = self._rules.fence_on_time_out(fenced) or self._tv2
+        ahead = fenced and self._rules.fence_once(self.failed_fence)
+        bumps = (self._rules.fence_on_time_out(fenced) and not ahead) or self._tv2
         rotates = self._tv2 and (self._rules.rotate_on_fence(exhausted) if fenced else exhausted)
         return value._replace(
             state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
@@ -305,24 +326,45 @@ class TransactionCoordinator:
         token, self._token = self._token, None
         return () if token is None else (Reply(token, response),)
 
+    def clock_goes_back(self) -> bool:
+        """What is pending has a time before that of `value`, which another broker wrote, or this one when its clock was
+        fast; False if that is nothing new."""
+        if self.pending is None or self.earlier:
+            return False
+        self.earlier = True
+        return True
+
     def commit_record(self, record: TransactionLogValue) -> Replies:
         """The record of what is pending is replicated: it counts, and who waits is answered."""
         if self.pending is not record.state:
             raise BrokenInvariant(f"{record.state.value} has committed, and {self.pending} is pending")
+        if self.earlier and not self._rules.accept_earlier_time(self.earlier):
+            return ()
         self.pending = None
+        self.earlier = False
         self.value = record
         if record.state.decided:
             self.sending = self.epoch
+            self.failed_fence = False
+        if record.state.decided or record.state is TransactionState.EMPTY:
+            self.second = None
         if not self._tells:
             return self._answered(CoordinatorResponse(self._error))
         if self._rules.tell_next_id(record.next_producer_id):
             return self._answered(CoordinatorResponse(Errors.NONE, record.next_producer_id, 0))
         return self._answered(CoordinatorResponse(Errors.NONE, record.producer_id, record.producer_epoch))
 
-    def fail_append(self) -> Replies:
+    def fail_append(self, record: TransactionLogValue) -> Replies:
         """Too few replicas are in sync for the record of what is pending. What completes a transaction is tried until
-        it is written; anything else has not happened."""
+        it is written; anything else has not happened, but that TV1 keeps the epoch that was to fence with."""
         pending, rules = self.pending, self._rules
+        self.earlier = False
+        abort = record.state is TransactionState.PREPARE_ABORT
+        if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:
+            self.failed_fence = True
+            self.value = self.value._replace(
+                producer_epoch=record.producer_epoch, last_producer_epoch=NO_PRODUCER_EPOCH
+            )
         if pending is None:
             raise BrokenInvariant("no record waits that could fail")
         kept = rules.keep_pending_on_retry(pending)
@@ -356,7 +398,7 @@ class TransactionCoordinator:
         if not self.serving or not self.value.state.decided:
             return None
         again = self.pending is not None and self.pending.completed and not written
-        if not again and (self.pending is not None or self.sending != self.epoch):
+        if not again and (self.pending is not None or not self._rules.complete_once(self.sending, self.epoch)):
             return None
         return self._rules.complete_after_markers(self.value.partitions)
 
@@ -374,6 +416,32 @@ class TransactionCoordinator:
         )
         self.sending = 0
         return self._prepare(record, None)
+
+    def find_completion(self) -> bool:
+        """Two threads read the last replies, and both find that no marker is missing; False if one may be, or there are
+        two already."""
+        state, sends = self.value.state, self.serving and self.sending == self.epoch
+        if not sends or not state.decided or self.value.partitions or self.pending is not None:
+            return False
+        if self.second is not None:
+            return False
+        self.second = TransactionState.COMPLETE_COMMIT if state.commits else TransactionState.COMPLETE_ABORT
+        return True
+
+    def may_complete_again(self) -> bool:
+        """Whether the second thread goes on now, as the first has written the completion."""
+        return self.second is not None and self.pending is None and not self.value.state.decided
+
+    def complete_again(self) -> TransactionLogValue | None:
+        """The second thread: what it writes, or None, as nothing is left for it to do."""
+        second, self.second = self.second, None
+        if second is None:
+            raise BrokenInvariant("there is no second thread")
+        if not self._rules.complete_once(self.sending, self.epoch):
+            return None
+        return self._prepare(
+            self.value._replace(state=second, next_producer_id=NO_PRODUCER_ID, partitions=NO_PARTITIONS), None
+        )
 
     # --- fail-over --------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from tidemark.transaction.rules import RULES, Rules
 
 GUARDS = {
     "fence_request_epoch",
+    "complete_once",
     "complete_after_markers",
     "act_on_committed",
     "cancel_own_entry",

@@ -69,6 +69,24 @@ def abort_on_invalid_epoch(error: Errors) -> bool:
     return error is Errors.INVALID_PRODUCER_EPOCH
 
 
+def fence_once(failed_fence: bool) -> bool:
+    """KAFKA-9666: an epoch that was taken to fence with, and could not be written, is used by the next attempt (TV1).
+    Without it every attempt takes another one, until none is left (row 80)."""
+    return failed_fence
+
+
+def accept_earlier_time(earlier: bool) -> bool:
+    """KAFKA-8803, KAFKA-5415: a transition may be of an earlier time than the last one, as clocks differ. Without it it
+    is written, and stays pending (row 88)."""
+    return earlier
+
+
+def complete_once(entry_epoch: int, epoch: int) -> bool:
+    """KAFKA-10080: who takes the entry of what is to be sent away completes the transaction. Without it two threads do,
+    one of them in the next transaction (row 85)."""
+    return entry_epoch == epoch
+
+
 def complete_after_markers(unmarked: Collection[int]) -> bool:
     """KIP-98: a transaction is over when all partitions have its marker. Without it the next one begins before, and
     gets the marker of the last."""
@@ -178,6 +196,9 @@ class Rules:
     tell_next_id: Callable[[int], bool] = tell_next_id
     await_next_id: Callable[[int, int], bool] = await_next_id
     abort_on_invalid_epoch: Callable[[Errors], bool] = abort_on_invalid_epoch
+    fence_once: Callable[[bool], bool] = fence_once
+    accept_earlier_time: Callable[[bool], bool] = accept_earlier_time
+    complete_once: Callable[[int, int], bool] = complete_once
     complete_after_markers: Callable[[Collection[int]], bool] = complete_after_markers
     clear_pending_on_failure: Callable[[TransactionState], bool] = clear_pending_on_failure
     keep_pending_on_retry: Callable[[TransactionState], bool] = keep_pending_on_retry

@@ -35,8 +35,8 @@ CONSTANTS
 
 ASSUME Families \subseteq {"give up", "late produce", "disconnect", "late rpc", "crash", "time out", "fail-over", "lose log",
                            "zombie", "fail", "lose marker", "late marker", "repeat marker", "slow commit", "slow log",
-                           "slow rpc", "slow produce", "slow marker", "elect", "stale", "abort", "fetch", "uncommitted",
-                           "slow fetch", "lose fetch"}
+                           "slow rpc", "slow produce", "slow marker", "elect", "stale", "abort", "clock", "second thread",
+                           "fetch", "uncommitted", "slow fetch", "lose fetch"}
 
 VARIABLE faults
 mcVars == <<vars, faults>>
@@ -144,6 +144,8 @@ Losses ==
     \/ \E b \in On("repeat marker", Brokers), p \in Partitions : RepeatMarker(b, p)
     \/ \E b \in On("fail", Brokers) : FailAppend(b)
     \/ \E r \in On("lose fetch", Levels), p \in Partitions : LoseFetch(r, p)
+    \/ \E b \in On("clock", Brokers) : ClockGoesBack(b)
+    \/ \E b \in On("second thread", Brokers) : FindCompletion(b)
     \/ \E p \in On("elect", Partitions) : \E keep \in highWatermark[p]..Len(log[p]) : ElectPartitionLeader(p, keep)
 
 Elect ==
@@ -158,6 +160,7 @@ Fault  == faults < Faults /\ Losses /\ faults' = faults + 1
 Coordinate ==
     \/ \E b \in Brokers, p \in Partitions : SendMarker(b, p)
     \/ \E b \in Brokers : CompleteTransaction(b)
+    \/ \E b \in Brokers : CompleteAgain(b)
     \/ \E b \in On("time out", Brokers) : metadata[b].epoch < TimeOuts /\ AbortTimedOutTransaction(b)
 
 Late == Rpcs(TRUE) \/ Batch(TRUE) \/ Markers(TRUE)

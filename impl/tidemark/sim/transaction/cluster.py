@@ -240,6 +240,13 @@ class TransactionCluster(Fetching):
         own, pending = self.log.unreplicated[broker], self.coordinators[broker].pending
         return bool(own) and own[-1].state is pending
 
+    def clock_goes_back(self, broker: Broker) -> bool:
+        """The time of what a coordinator has written is before that of its last transition."""
+        if not self._is_written(broker) or not self.coordinators[broker].clock_goes_back():
+            return False
+        self.recorder.did("ClockGoesBack", broker)
+        return True
+
     def commit_record(self) -> bool:
         """The oldest record of the log is replicated."""
         broker = self.log.leader
@@ -258,8 +265,8 @@ class TransactionCluster(Fetching):
         coordinator = self.coordinators[broker]
         if coordinator.pending is None or not self._is_written(broker):
             return False
-        self.log.unreplicated[broker].pop()
-        self._settle(coordinator.fail_append(), False)
+        record = self.log.unreplicated[broker].pop()
+        self._settle(coordinator.fail_append(record), False)
         self.recorder.did("FailAppend", broker)
         return True
 
@@ -328,6 +335,24 @@ class TransactionCluster(Fetching):
             return False
         self._append(broker, self.coordinators[broker].complete_transaction())
         self.recorder.did("CompleteTransaction", broker)
+        return True
+
+    def find_completion(self, broker: Broker) -> bool:
+        """Two threads of a coordinator find that a transaction is complete."""
+        if not self.coordinators[broker].find_completion():
+            return False
+        self.recorder.did("FindCompletion", broker)
+        return True
+
+    def complete_again(self, broker: Broker) -> bool:
+        """The second of them goes on."""
+        coordinator = self.coordinators[broker]
+        if not coordinator.may_complete_again():
+            return False
+        record = coordinator.complete_again()
+        if record is not None:
+            self._append(broker, record)
+        self.recorder.did("CompleteAgain", broker)
         return True
 
     def handle_marker(self, broker: Broker, partition: int, late: bool) -> bool:

@@ -124,6 +124,18 @@ CONSUMERS = TransactionProfile(
 )
 """Consumers read while transactions are written, committed and aborted. Elsewhere they read after healing only."""
 
+
+THREADS = TransactionProfile(
+    "threads",
+    {**CALM, "client": 80, "second": 60, "clock": 10, "fail": 12, "time_out": 10, "elect": 4, "resign": 4},
+    stale=0,
+    rivals=8,
+)
+"""A coordinator's threads overtake each other, its clock goes back, and its log fails."""
+
+UNWRITTEN = TransactionProfile("unwritten", {**CALM, "log": 20, "fail": 30, "time_out": 30}, stale=0, rivals=24)
+"""The coordinators' log mostly fails, when transactions time out, too."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -137,6 +149,8 @@ PROFILES = {
         DEPOSED,
         EXHAUSTED,
         CONSUMERS,
+        THREADS,
+        UNWRITTEN,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
 }
@@ -153,6 +167,7 @@ MIXES = {
         "lost",
         "resent",
         "exhausted",
+        "threads",
     )
 }
 """Profiles that take others in turns, seed by seed."""

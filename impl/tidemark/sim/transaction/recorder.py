@@ -37,14 +37,17 @@ TOUCHES = {
     "AppendVerified": f"{_WRITES} produce.cp lateProduce.cp",
     "RefuseVerification": "produce.cp lateProduce.cp",
     "AbortTimedOutTransaction": _WRITES,
-    "CommitRecord": f"stored unreplicated.b metadata.b pending.b sending.b {_ANSWERS}",
-    "FailAppend": f"unreplicated.b pending.b {_ANSWERS}",
+    "ClockGoesBack": "aside.b",
+    "CommitRecord": f"stored unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
+    "FailAppend": f"unreplicated.b metadata.b pending.b aside.b {_ANSWERS}",
     "BecomeCoordinator": "office unreplicated.*",
     "LoadTransactions": "epoch.b metadata.b sending.b",
-    "Resign": f"epoch.b unreplicated.b metadata.b pending.b sending.b {_ANSWERS}",
+    "Resign": f"epoch.b unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
     "SendMarker": "marker.bp",
     "ReceiveMarkerReply": "metadata.b sending.b marker.bp",
     "CompleteTransaction": f"{_WRITES} sending.b",
+    "FindCompletion": "aside.b",
+    "CompleteAgain": "unreplicated.b pending.b aside.b",
     "StartVerification": "produce.cp lateProduce.cp entry.p",
     "AppendBatch": f"{_APPENDS} produce.*p lateProduce.*p",
     "AnswerDuplicate": "produce.cp lateProduce.cp",
@@ -128,6 +131,7 @@ class TransactionRecorder(UnitRecorder):
             "metadata": [lambda b=b: see.metadata(coordinators[b].value) for b in bs],  # type: ignore[misc]
             "pending": [lambda b=b: coordinators[b].pending or "none" for b in bs],  # type: ignore[misc]
             "sending": [lambda b=b: coordinators[b].sending for b in bs],  # type: ignore[misc]
+            "aside": [partial(see.aside, coordinators[b]) for b in bs],
             "issued": [lambda: cluster.issued],
             "begun": [lambda: cluster.begun],
             "client": [lambda c=c: see.client(cluster.clients[c]) for c in cs],  # type: ignore[misc]

@@ -17,6 +17,7 @@ from tidemark.sim.transaction.recorder import TransactionPlan, TransactionRecord
 from tidemark.transaction.abstraction import Abstraction, Table
 from tidemark.transaction.messages import EndTxnRequest
 from tidemark.transaction.rules import Rules
+from tidemark.transaction.states import TransactionState as State
 
 ROOM = 3
 """So many transactions, coordinator epochs and sequences are kept for the healing."""
@@ -194,6 +195,19 @@ class TransactionRun(RunBase):
     def fail(self, word: int) -> bool:
         """A coordinator's record cannot be written."""
         return self.cluster.fail_append(self._broker(word))
+
+    def clock(self, word: int) -> bool:
+        """A coordinator's clock goes back."""
+        return self.cluster.clock_goes_back(self._broker(word))
+
+    def second(self, word: int) -> bool:
+        """Two threads of a coordinator find a transaction complete, or the second of them goes on: mostly when the next
+        transaction is open."""
+        broker, cluster = self._broker(word), self.cluster
+        if cluster.coordinators[broker].second is None:
+            return cluster.find_completion(broker)
+        state = cluster.coordinators[broker].value.state
+        return (state is State.ONGOING or not word >> 8 & 15) and cluster.complete_again(broker)
 
     def elect(self, word: int) -> bool:
         """Another broker coordinates."""

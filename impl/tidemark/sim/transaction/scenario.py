@@ -8,7 +8,8 @@ of the coordinator in its epoch 2. Before an epoch stands a producer id other th
 The transcript shows, of a process, its epoch, its transaction with the partitions that it has added or written to, its
 state where that does not follow, errors that it is answered, and what it has given up that may still arrive; of a
 broker, while it coordinates, its coordinator epoch (`@1`), what it takes the transaction for if that is not what has
-committed, the state that is about to be (`->`), whether it sends markers, and a copy of a marker that may still arrive;
+committed, the state that is about to be (`->`; `clock back` where its time is before the last one's), whether it sends
+markers, what a second thread is about to write (`twice`), and a copy of a marker that may still arrive;
 the log of __transaction_state: who leads it in which epoch, the last committed record, behind the bar the leader's
 others; of a partition, the log with a bar at the high watermark, the last stable offset, where a transaction is open,
 and the epoch of a verification that batches may rely on; of a consumer of a partition, its fetch, its position, and the
@@ -118,6 +119,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "AppendVerified": _verification,
     "RefuseVerification": _verification,
     "AbortTimedOutTransaction": lambda t, b: t.abort_timed_out_transaction(b),
+    "ClockGoesBack": lambda t, b: t.clock_goes_back(b),
     "CommitRecord": lambda t, b: t.log.leader == b and t.commit_record(),
     "FailAppend": lambda t, b: t.fail_append(b),
     "BecomeCoordinator": lambda t, b, keep: t.become_coordinator(b, keep),
@@ -126,6 +128,8 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "SendMarker": lambda t, b, p: t.send_marker(b, p),
     "ReceiveMarkerReply": lambda t, b, p: t.receive_marker_reply(b, p),
     "CompleteTransaction": lambda t, b: t.complete_transaction(b),
+    "FindCompletion": lambda t, b: t.find_completion(b),
+    "CompleteAgain": lambda t, b: t.complete_again(b),
     "StartVerification": _batch,
     "AppendBatch": _batch,
     "AnswerDuplicate": _batch,
@@ -222,7 +226,9 @@ def _coordinator(coordinator: TransactionCoordinator, log: TransactionStateLog, 
         f"@{coordinator.epoch}",
         *([] if coordinator.value == log.stored else [_value(coordinator.value, table)]),
         *([] if pending is None else [f"-> {pending.value}"]),
+        *(["clock back"] if coordinator.earlier else []),
         *(["sends"] if coordinator.sending else []),
+        *([] if coordinator.second is None else [f"twice {coordinator.second.value}"]),
     ]
 
 
