@@ -244,15 +244,15 @@ class TestMarkers:
 class TestFailures:
     def test_what_cannot_be_written_has_not_happened(self) -> None:
         one = ongoing()
-        end(one, 0, True)
-        assert one.fail_append() == (Reply("token", CoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE)),)
+        record = end(one, 0, True)
+        assert one.fail_append(record) == (Reply("token", CoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE)),)
         assert one.value.state is TransactionState.ONGOING
         assert one.answer_rpc(EndTxnRequest(1, 0, True)) is None
 
     def test_what_completes_a_transaction_is_tried_again(self) -> None:
         one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=frozenset())
         record = one.complete_transaction()
-        assert one.fail_append() == ()
+        assert one.fail_append(record) == ()
         assert one.pending is TransactionState.COMPLETE_ABORT
         assert one.may_complete(False) is True
         assert one.complete_transaction() == record
@@ -272,4 +272,82 @@ class TestFailures:
         assert not one.serving
         assert one.value == TransactionLogValue()
         with pytest.raises(BrokenInvariant, match="no record waits"):
-            one.fail_append()
+            one.fail_append(TransactionLogValue())
+
+    @pytest.mark.parametrize(("without", "epoch"), [((), 1), (("FenceOnce",), 2)])
+    def test_version_1_fences_with_the_epoch_that_it_could_not_write(
+        self, without: tuple[str, ...], epoch: int
+    ) -> None:
+        one = ongoing(rules=rules_without({"EpochPerTransaction", *without}))
+        record = one.abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        assert one.fail_append(record) == ()
+        assert (one.value.producer_epoch, one.failed_fence) == (1, True)
+        again = one.abort_timed_out_transaction(NEW_ID)
+        assert again is not None
+        assert again.producer_epoch == epoch
+        one.commit_record(again)
+        assert not one.failed_fence
+
+    def test_version_2_keeps_nothing_of_a_fence_that_it_could_not_write(self) -> None:
+        one = ongoing()
+        record = one.abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        one.fail_append(record)
+        assert (one.value.producer_epoch, one.failed_fence) == (0, False)
+
+    @pytest.mark.parametrize(("without", "pending"), [((), None), (("AcceptEarlierTime",), TransactionState.EMPTY)])
+    def test_a_transition_of_an_earlier_time_counts(
+        self, without: tuple[str, ...], pending: TransactionState | None
+    ) -> None:
+        one = coordinator(rules=rules_without(without))
+        assert not one.clock_goes_back()
+        record = one.append_init_producer_id(NEW, "token", NEW_ID)
+        assert one.clock_goes_back()
+        assert not one.clock_goes_back()
+        assert bool(one.commit_record(record)) is (pending is None)
+        assert one.pending is pending
+
+
+class TestTwoThreads:
+    @pytest.mark.parametrize("without", [(), ("CompleteOnce",)])
+    def test_one_of_them_completes(self, without: tuple[str, ...]) -> None:
+        one = coordinator(TransactionState.PREPARE_COMMIT, 1, rules_without(without), partitions=frozenset({0}))
+        assert not one.find_completion()
+        one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NONE))
+        assert one.find_completion()
+        assert not one.find_completion()
+        assert not one.may_complete_again()
+        one.commit_record(one.complete_transaction())
+        one.commit_record(one.append_add_partitions(AddPartitionsToTxnRequest(1, 1, 0), "token"))
+        assert one.may_complete_again()
+        record = one.complete_again()
+        assert (record is not None) is bool(without)
+        assert one.pending is (TransactionState.COMPLETE_COMMIT if without else None)
+        with pytest.raises(BrokenInvariant, match="no second thread"):
+            one.complete_again()
+
+
+class TestTheLastEpoch:
+    """Of a producer id: behind 5 there is 6, which is for markers."""
+
+    @pytest.mark.parametrize(("without", "next_id"), [((), NEW_ID), (("RotateOnFence",), 0)])
+    def test_an_abort_that_nobody_asked_for_takes_the_next_id(self, without: tuple[str, ...], next_id: int) -> None:
+        record = ongoing(5, rules_without(without)).abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        assert (record.producer_epoch, record.next_producer_id) == (LAST_EPOCH, next_id)
+
+    @pytest.mark.parametrize(("without", "told"), [((), (NEW_ID, 0)), (("TellNextId",), (1, LAST_EPOCH))])
+    def test_who_ends_it_is_told_the_next_id(self, without: tuple[str, ...], told: tuple[int, int]) -> None:
+        one = ongoing(5, rules_without(without))
+        assert answered(one, end(one, 5, True)) == CoordinatorResponse(Errors.NONE, *told)
+
+    @pytest.mark.parametrize(
+        ("without", "error"),
+        [((), Errors.CONCURRENT_TRANSACTIONS), (("AwaitNextId",), Errors.INVALID_PRODUCER_ID_MAPPING)],
+    )
+    def test_who_has_the_next_id_waits_for_the_completion(self, without: tuple[str, ...], error: Errors) -> None:
+        one = ongoing(5, rules_without(without))
+        answered(one, end(one, 5, True))
+        assert one.verify_partition(AddPartitionsToTxnRequest(NEW_ID, 0, 0)) is error
+        assert one.answer_rpc(EndTxnRequest(NEW_ID, 0, False)) == CoordinatorResponse(error)

@@ -126,3 +126,12 @@ def test_version_1_asks_for_another_epoch_when_a_batch_is_in_doubt(without: tupl
     assert one.state == state
     if not without:
         assert one.send_init_producer_id() == InitProducerIdRequest(1, 3)
+
+
+def test_a_refused_epoch_is_not_the_end_of_the_process() -> None:
+    one = in_transaction(rules_without({"AbortOnInvalidEpoch"}))
+    assert not one.receive_produce(Errors.INVALID_PRODUCER_EPOCH)
+    assert one.state is ProducerState.FATAL_ERROR
+    one = in_transaction()
+    assert not one.receive_produce(Errors.INVALID_PRODUCER_EPOCH)
+    assert one.send_end_txn(False) == EndTxnRequest(1, 3, False)
