@@ -32,6 +32,11 @@ UNSHOWN = {
     "EpochPerTransaction (MCTxnRow69)",
     (
         "transactions",
+        "FenceOnce",
+    ): "a rule of version 1, where an epoch that could not be written stays in memory; it counts without "
+    "EpochPerTransaction (MCTxnRow80)",
+    (
+        "transactions",
         "BumpAfterDoubt",
     ): "version 2 never bumps by InitProducerId; it counts without EpochPerTransaction (MCTxnRow71)",
     (

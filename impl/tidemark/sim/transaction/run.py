@@ -207,7 +207,7 @@ class TransactionRun(RunBase):
         if cluster.coordinators[broker].second is None:
             return cluster.find_completion(broker)
         state = cluster.coordinators[broker].value.state
-        return (state is State.ONGOING or not word >> 8 & 15) and cluster.complete_again(broker)
+        return (state is State.ONGOING or not word >> 8 & 3) and cluster.complete_again(broker)
 
     def elect(self, word: int) -> bool:
         """Another broker coordinates."""
