@@ -324,7 +324,7 @@ Init ==
 -----------------------------------------------------------------------------
 (* InitProducerId *)
 
-\* InitProducerId   who: transaction coordinator   code: transaction/coordinator.py
+\* InitProducerId   who: transaction coordinator   code: transaction/coordinator.py (append_init_producer_id)
 \* A process gets its producer epoch.
 InitProducerId(i) ==
     LET t == txn[i] IN
@@ -366,7 +366,7 @@ SendResult(i, p) ==
                                     ![i].processed = @ \cup {p}]
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, late, lateMarker>>
 
-\* SendTxnOffsetCommit   who: instance   code: client/message_processor.py
+\* SendTxnOffsetCommit   who: instance   code: client/message_processor.py (send_offsets)
 \* Its positions go into the transaction. It names its member id and generation, as it knows them.
 SendTxnOffsetCommit(i, named) ==
     LET me == instance[i] IN
@@ -380,7 +380,7 @@ SendTxnOffsetCommit(i, named) ==
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, instance, late,
                    lateMarker>>
 
-\* SendEndTxn   who: instance   code: client/message_processor.py
+\* SendEndTxn   who: instance   code: client/message_processor.py (send_end)
 SendEndTxn(i, result) ==
     LET me == instance[i] IN
     \* enabled when
@@ -432,7 +432,7 @@ GiveUpRequest(i) ==
     /\ instance' = [instance EXCEPT ![i].state = "ABORTABLE_ERROR"]
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, lateMarker>>
 
-\* RepeatRequest   who: instance   code: client/message_processor.py
+\* RepeatRequest   who: the network
 \* It sends the request again. If the late one is handled first, this is a reply that was lost.
 RepeatRequest(i) ==
     \* enabled when
@@ -451,7 +451,7 @@ LoseLate(i) ==
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, instance, rpc,
                    lateMarker>>
 
-\* Crash   who: instance   code: client/message_processor.py
+\* Crash   who: the environment
 \* The process ends, and another begins with the same transactional id. Nobody is told.
 Crash(i) ==
     \* enabled when
@@ -465,7 +465,7 @@ Crash(i) ==
 -----------------------------------------------------------------------------
 (* Produce *)
 
-\* AppendResult   who: leader of the output   code: transaction/partition.py
+\* AppendResult   who: leader of the output   code: transaction/partition.py (append_batch)
 \* The result is written. If it is the first of its transaction, the output is taken into the transaction.
 AppendResult(i, isLate) ==
     LET r == RequestOf(i, isLate) e == entry[i] IN
@@ -481,7 +481,7 @@ AppendResult(i, isLate) ==
     /\ Replied(i, isLate, Reply("produce", "NONE", -1))
     /\ UNCHANGED <<input, group, issued, committed, staged, known, read, returned, instance, lateMarker>>
 
-\* AnswerDuplicate   who: leader of the output   code: transaction/partition.py
+\* AnswerDuplicate   who: leader of the output   code: transaction/partition.py (duplicate_of)
 AnswerDuplicate(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
     \* enabled when
@@ -491,7 +491,7 @@ AnswerDuplicate(i, isLate) ==
     /\ Replied(i, isLate, Reply("produce", "NONE", -1))
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, instance, lateMarker>>
 
-\* RejectResult   who: leader of the output   code: transaction/partition.py
+\* RejectResult   who: leader of the output   code: transaction/partition.py (append_error)
 \* The transaction coordinator may have taken the output into the transaction all the same.
 RejectResult(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -506,7 +506,7 @@ RejectResult(i, isLate) ==
 -----------------------------------------------------------------------------
 (* TxnOffsetCommit *)
 
-\* HandleTxnOffsetCommit   who: group coordinator   code: exactly_once/group.py
+\* HandleTxnOffsetCommit   who: group coordinator   code: exactly_once/group.py (stage)
 \* The offsets are staged until the marker.
 HandleTxnOffsetCommit(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -520,7 +520,7 @@ HandleTxnOffsetCommit(i, isLate) ==
     /\ Replied(i, isLate, Reply("commit", "NONE", -1))
     /\ UNCHANGED <<input, group, issued, committed, output, entry, read, returned, instance, lateMarker>>
 
-\* RejectTxnOffsetCommit   who: group coordinator   code: exactly_once/group.py
+\* RejectTxnOffsetCommit   who: group coordinator   code: exactly_once/group.py (group_error)
 \* If it is the group that refuses it, the transaction coordinator was asked before.
 RejectTxnOffsetCommit(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -532,7 +532,7 @@ RejectTxnOffsetCommit(i, isLate) ==
     /\ Replied(i, isLate, Reply("commit", CommitVerdict(i, r), -1))
     /\ UNCHANGED <<input, group, issued, committed, staged, known, output, entry, read, returned, instance, lateMarker>>
 
-\* CommitOffset   who: instance   code: client/message_processor.py
+\* CommitOffset   who: instance   code: exactly_once/group.py (commit)
 \* A plain OffsetCommit of its positions. Between transactions they are committed already.
 CommitOffset(i) ==
     LET me == instance[i] IN
@@ -548,7 +548,7 @@ CommitOffset(i) ==
 -----------------------------------------------------------------------------
 (* The end of a transaction *)
 
-\* HandleEndTxn   who: transaction coordinator   code: transaction/coordinator.py
+\* HandleEndTxn   who: transaction coordinator   code: transaction/coordinator.py (append_end_txn)
 \* The outcome is decided; who asked is told at once, before the markers.
 HandleEndTxn(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -560,7 +560,7 @@ HandleEndTxn(i, isLate) ==
     /\ Replied(i, isLate, Reply("end", "NONE", txn[i].epoch + 1))
     /\ UNCHANGED <<input, group, issued, committed, staged, known, output, entry, read, returned, instance, lateMarker>>
 
-\* AnswerEndTxn   who: transaction coordinator   code: transaction/coordinator.py
+\* AnswerEndTxn   who: transaction coordinator   code: transaction/coordinator.py (end_txn_answer)
 \* It is refused, or the transaction has ended so.
 AnswerEndTxn(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -599,7 +599,7 @@ Mark(i, m) ==
     /\ staged' = IF m.target = "offsets" THEN [staged EXCEPT ![i] = NoOffsets] ELSE staged
     /\ known' = IF m.target = "offsets" THEN [known EXCEPT ![i] = m.epoch] ELSE known
 
-\* WriteMarker   who: transaction coordinator, partition leaders   code: transaction/coordinator.py
+\* WriteMarker   who: transaction coordinator, partition leaders   code: transaction/coordinator.py (send_marker)
 \* A marker of a decided transaction is sent, written and answered; a copy of it may be still under way.
 WriteMarker(i, target, copy) ==
     LET m == [type |-> "marker", target |-> target, epoch |-> txn[i].epoch, result |-> ResultOf(txn[i].state)] IN
@@ -613,7 +613,7 @@ WriteMarker(i, target, copy) ==
     /\ Mark(i, m)
     /\ UNCHANGED <<input, group, issued, read, returned, instance, rpc, late>>
 
-\* WriteLateMarker   who: partition leaders   code: transaction/partition.py
+\* WriteLateMarker   who: partition leaders   code: transaction/partition.py (append_marker)
 WriteLateMarker(i) ==
     LET m == lateMarker[i] IN
     \* enabled when
@@ -624,7 +624,7 @@ WriteLateMarker(i) ==
     /\ Mark(i, m)
     /\ UNCHANGED <<input, txn, group, issued, read, returned, instance, rpc, late>>
 
-\* RejectLateMarker   who: partition leaders   code: transaction/partition.py
+\* RejectLateMarker   who: partition leaders   code: transaction/partition.py (marker_error)
 RejectLateMarker(i) ==
     LET m == lateMarker[i] IN
     \* enabled when
@@ -655,7 +655,7 @@ CompleteTransaction(i) ==
 -----------------------------------------------------------------------------
 (* The group *)
 
-\* RevokePartitions   who: instance   code: client/message_processor.py
+\* RevokePartitions   who: instance   code: client/message_processor.py (revoke)
 \* It polls, and lets go of its partitions: a generation is to come, or it was told that it is no member.
 RevokePartitions(i) ==
     LET me == instance[i] IN
@@ -668,7 +668,8 @@ RevokePartitions(i) ==
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, rpc, late, lateMarker>>
 
 \* JoinGroup   who: group coordinator   code: exactly_once/group.py
-\* An instance takes part in the next generation. If the group does not know its member id it gets another one.
+\* An instance takes part in the next generation. If the group does not know its member id it gets another one. Until it hears
+\* of the generation (SyncGroup) it has none.
 JoinGroup(i) ==
     LET me      == instance[i]
         isKnown == me.member \in group.members
@@ -680,7 +681,7 @@ JoinGroup(i) ==
     /\ issued' = IF isKnown THEN issued ELSE issued + 1
     /\ group' = [group EXCEPT !.members = (@ \ gone) \cup {id}, !.joined = (@ \ gone) \cup {id},
                               !.instance = IF i \in Static THEN [@ EXCEPT ![i] = id] ELSE @]
-    /\ instance' = [instance EXCEPT ![i].member = id]
+    /\ instance' = [instance EXCEPT ![i].member = id, ![i].generation = -1]
     /\ UNCHANGED <<input, txn, committed, staged, known, output, entry, read, returned, rpc, late, lateMarker>>
 
 \* ReplaceMember   who: group coordinator   code: exactly_once/group.py
@@ -698,22 +699,23 @@ ReplaceMember(i) ==
     /\ UNCHANGED <<input, txn, committed, staged, known, output, entry, read, returned, rpc, late, lateMarker>>
 
 \* CompleteJoin   who: group coordinator   code: exactly_once/group.py
-\* The next generation is of those who have joined. Who has not is removed, and does not know it.
+\* The next generation is of those who have joined. Who has not is removed, and does not know it; a static member stays, and is
+\* given partitions, until its session expires.
 CompleteJoin ==
+    LET stays == group.joined \cup {m \in group.members : \E i \in Instances : group.instance[i] = m} IN
     \* enabled when
     /\ group.joined # {} \/ (group.members = {} /\ group.owner # NobodyOwns)
     \* effect
-    /\ group' = [generation |-> group.generation + 1, members |-> group.joined, joined |-> {},
-                 instance |-> [i \in Instances |-> IF group.instance[i] \in group.joined THEN group.instance[i] ELSE 0],
-                 owner |-> Assignment(group.joined)]
+    /\ group' = [generation |-> group.generation + 1, members |-> stays, joined |-> {}, instance |-> group.instance,
+                 owner |-> Assignment(stays)]
     /\ UNCHANGED <<input, txn, issued, committed, staged, known, output, entry, read, returned, instance, rpc, late, lateMarker>>
 
-\* SyncGroup   who: instance   code: client/message_processor.py
-\* It hears of its generation and of its partitions.
+\* SyncGroup   who: instance   code: client/message_processor.py (sync)
+\* Who has joined hears of its generation and of its partitions.
 SyncGroup(i) ==
     LET me == instance[i] IN
     \* enabled when
-    /\ me.member \in group.members \ group.joined /\ me.generation # group.generation
+    /\ me.member \in group.members \ group.joined /\ me.generation = -1
     /\ me.owned = {} /\ rpc[i].type = "idle"
     \* effect
     /\ instance' = [instance EXCEPT ![i].generation = group.generation,
@@ -730,7 +732,7 @@ RemoveMember(m) ==
                               !.instance = [i \in Instances |-> IF @[i] = m THEN 0 ELSE @[i]]]
     /\ UNCHANGED <<input, txn, issued, committed, staged, known, output, entry, read, returned, instance, rpc, late, lateMarker>>
 
-\* FetchOffset   who: instance, group coordinator   code: exactly_once/group.py
+\* FetchOffset   who: instance, group coordinator   code: exactly_once/group.py (stable_offset)
 \* It asks where to read on (require_stable). As long as a transaction has staged an offset it is told UNSTABLE_OFFSET_COMMIT.
 FetchOffset(i, p) ==
     LET me == instance[i] IN
@@ -744,7 +746,7 @@ FetchOffset(i, p) ==
 -----------------------------------------------------------------------------
 (* The reader *)
 
-\* ReadOutput   who: reader   code: client/message_processor.py
+\* ReadOutput   who: reader   code: client/fetcher.py (receive_fetch)
 \* It gets past one record, and returns it if it is a result that was committed.
 ReadOutput ==
     LET record == output[read + 1]

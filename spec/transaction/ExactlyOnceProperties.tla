@@ -125,6 +125,13 @@ MarkerOfDecisionStep ==
         (entry[i].first >= 0 /\ entry'[i].first = -1) \/ (HasStaged(i) /\ staged'[i] = NoOffsets) => txn[i].state \in Prepared
 MarkerOfDecision == [][MarkerOfDecisionStep]_vars
 
+\* Nothing of an epoch is written behind a later epoch of the same producer.
+NoAppendAfterFencingStep ==
+    /\ Len(output') > Len(output) =>
+        output'[Len(output')].epoch >= entry[output'[Len(output')].instance].epoch
+    /\ \A i \in Instances : known'[i] >= known[i]
+NoAppendAfterFencing == [][NoAppendAfterFencingStep]_vars
+
 \* What was written stays, and so does what was returned.
 ReturnedStaysStep ==
     /\ Len(output') >= Len(output) /\ SubSeq(output', 1, Len(output)) = output

@@ -21,6 +21,7 @@ EXTENDS ExactlyOnceProperties, TLC
 CONSTANTS
     Families,       \* the families of actions in use
     Records,        \* of each input partition
+    Loaded,         \* the input partitions that have records
     Batch,          \* records of a transaction at most
     LastGeneration, \* the last generation
     LastEpoch,      \* the last producer epoch in which a transaction begins
@@ -34,7 +35,7 @@ mcVars == <<vars, faults>>
 
 On(family, S) == IF family \in Families THEN S ELSE {}
 
-MCInit == Init /\ input = [p \in Partitions |-> Records] /\ faults = 0
+MCInit == Init /\ input = [p \in Partitions |-> IF p \in Loaded THEN Records ELSE 0] /\ faults = 0
 
 -----------------------------------------------------------------------------
 (* Refinement *)
@@ -79,8 +80,7 @@ Verdict(i, r) ==
 Asking     == {i \in Instances : Verdict(i, rpc[i]) # "CONCURRENT_TRANSACTIONS" /\ "slow rpc" \notin Families}
 
 \* Who has joined is told, and who has not joined, and may, does.
-Hears(i)   == ENABLED SyncGroup(i)
-Awaited    == {i \in Instances : instance[i].member \in group.members \ group.joined}
+Hears(i)   == instance[i].generation = -1 /\ instance[i].member \in group.members \ group.joined /\ rpc[i].type = "idle"
 
 Handle(i, isLate) ==
     \/ AppendResult(i, isLate) \/ AnswerDuplicate(i, isLate) \/ RejectResult(i, isLate)

@@ -1,0 +1,167 @@
+"""Exactly once: per property a state or a step in which exactly that is wrong.
+
+The good state: the instance i1 is the one member, of generation 1, and owns all four partitions, of which 0 has two records.
+The first is done with, in epoch 0: its result is committed in the output and was returned. The second is decided to
+be committed, in epoch 1 (the coordinator is in epoch 2): its result is written, its offset staged, no marker is there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from falls import Fall, Table, record, sequence
+
+
+def data(epoch: int, sequence: int, offset: int) -> str:
+    """A result of i1, of partition 0."""
+    fields = {"epoch": epoch, "sequence": sequence, "partition": 0, "offset": offset}
+    return record(type='"data"', instance="i1", **{name: str(value) for name, value in fields.items()})
+
+
+def marker(epoch: int, result: str) -> str:
+    """A marker of i1's transaction."""
+    return record(type='"marker"', instance="i1", epoch=str(epoch), result=f'"{result}"')
+
+
+def result(offset: int) -> str:
+    """The result of a record of partition 0, as the reader gets it."""
+    return record(partition="0", offset=str(offset))
+
+
+ENTRY = {"epoch": "1", "sequence": "0", "first": "2"}
+FIRST = (data(0, 0, 0), marker(1, "COMMIT"))
+OUTPUT = (*FIRST, data(1, 0, 1))
+OFFSETS = "(0 :> {} @@ 1 :> -1 @@ 2 :> -1 @@ 3 :> -1)"
+POSITION = "(0 :> {} @@ 1 :> 0 @@ 2 :> 0 @@ 3 :> 0)"
+PROCESS = {
+    "state": '"READY"',
+    "epoch": "2",
+    "next": "0",
+    "member": "1",
+    "generation": "1",
+    "owned": "{0, 1, 2, 3}",
+    "position": POSITION.format(2),
+    "processed": "{}",
+    "sent": "FALSE",
+}
+OWNER = "(0 :> 1 @@ 1 :> 1 @@ 2 :> 1 @@ 3 :> 1)"
+NO_INSTANCE = "(i1 :> 0 @@ i2 :> 0 @@ i3 :> 0)"
+GROUP = {"generation": "1", "members": "{1}", "joined": "{}", "instance": NO_INSTANCE, "owner": OWNER}
+
+GOOD = {
+    "input[0]": "2",
+    "txn[i1]": record(state='"PrepareCommit"', epoch="2", partitions='{"output", "offsets"}'),
+    "group": record(GROUP),
+    "issued": "2",
+    "committed[0]": "1",
+    "staged[i1][0]": "2",
+    "known[i1]": "1",
+    "output": sequence(*OUTPUT),
+    "entry[i1]": record(ENTRY),
+    "read": "2",
+    "returned": sequence(result(0)),
+    "instance[i1]": record(PROCESS),
+}
+COMMIT_REQUEST = record(type='"commit"', epoch="1", member="1", generation="1", offsets=OFFSETS.format(2))
+PROCESSING = record(PROCESS, state='"IN_TRANSACTION"', epoch="1", processed="{0}")
+ONGOING = {
+    **GOOD,
+    "txn[i1]": record(state='"Ongoing"', epoch="1", partitions='{"output"}'),
+    "staged[i1][0]": "-1",
+    "instance[i1]": PROCESSING,
+    "rpc[i1]": COMMIT_REQUEST,
+}
+STAGED = {
+    "txn[i1].partitions": '{"output", "offsets"}',
+    "staged[i1][0]": "2",
+    "rpc[i1]": record(type='"reply"', kind='"commit"', error='"NONE"', epoch="-1"),
+}
+MARKED = {
+    **GOOD,
+    "txn[i1]": record(state='"CompleteCommit"', epoch="2", partitions="{}"),
+    "committed[0]": "2",
+    "staged[i1][0]": "-1",
+    "known[i1]": "2",
+    "output": sequence(*OUTPUT, marker(2, "COMMIT")),
+    "entry[i1]": record(epoch="2", sequence="-1", first="-1"),
+    "read": "4",
+    "returned": sequence(result(0), result(1)),
+}
+OUTPUT_MARKED = {
+    "txn[i1].partitions": '{"offsets"}',
+    "output": sequence(*OUTPUT, marker(2, "COMMIT")),
+    "entry[i1]": record(epoch="2", sequence="-1", first="-1"),
+}
+ANY_STEP = {"issued": "3"}
+
+TABLE = Table(
+    "exactly-once",
+    Path("transaction/ExactlyOnceProperties.tla"),
+    Path("transaction/ExactlyOnceProperties.cfg"),
+    [
+        Fall("ReturnedOnce", "a result was returned twice", {"returned": sequence(result(0), result(0))}, good=GOOD),
+        Fall("ReturnedCounts", "an undecided result was returned", {"returned": sequence(result(1))}, good=GOOD),
+        Fall("CommittedHasResult", "there are no results of what is committed", {"committed[1]": "1"}, good=GOOD),
+        Fall(
+            "ResultIsCommitted",
+            "the result of a record counts that is to be read again",
+            {"committed[0]": "1", "instance[i1].position": POSITION.format(1)},
+            good=MARKED,
+        ),
+        Fall(
+            "ResultIsCommitted",
+            "two results of a record count",
+            {"output": sequence(data(0, 0, 0), marker(1, "COMMIT"), data(1, 0, 0), data(1, 1, 1))},
+            good=GOOD,
+        ),
+        Fall("PositionIsCommitted", "a record is read again", {"instance[i1].position": POSITION.format(0)}, good=GOOD),
+        Fall(
+            "OneOwner",
+            "i2 owns a partition of i1",
+            {
+                "group.members": "{1, 2}",
+                "instance[i2]": record(PROCESS, member="2", owned="{3}", state='"READY"'),
+            },
+            good=GOOD,
+        ),
+        Fall("OpenIsKnown", "no marker is to come to the output", {"txn[i1].partitions": '{"offsets"}'}, good=GOOD),
+        Fall("OpenIsKnown", "no marker is to come to the offsets", {"txn[i1].partitions": '{"output"}'}, good=GOOD),
+        Fall("SequencesContiguous", "an epoch begins with 1", {"output[3].sequence": "1"}, good=GOOD),
+        Fall("OutputWellFormed", "the open transaction is not remembered", {"entry[i1].first": "-1"}, good=GOOD),
+        Fall("OutputWellFormed", "an open result is read", {"read": "3"}, good=GOOD),
+        Fall("CommittedAdvances", "an offset goes back", {"committed[0]": "0"}, good=GOOD, step=ANY_STEP),
+        Fall(
+            "StagedForMember",
+            "the member was removed",
+            good=ONGOING,
+            step=STAGED,
+            before={"group.members": "{}"},
+        ),
+        Fall(
+            "StagedForMember",
+            "it is of an older generation",
+            good=ONGOING,
+            step=STAGED,
+            before={"rpc[i1].generation": "0"},
+        ),
+        Fall("DecisionStands", "the commit is an abort", {"txn[i1].state": '"PrepareAbort"'}, good=GOOD, step=ANY_STEP),
+        Fall("DecisionStands", "the producer epoch goes back", {"txn[i1].epoch": "1"}, good=MARKED, step=ANY_STEP),
+        Fall(
+            "MarkerOfDecision",
+            "a transaction ends before it is decided",
+            good=GOOD,
+            step=OUTPUT_MARKED,
+            before={"txn[i1].state": '"Ongoing"'},
+        ),
+        Fall(
+            "NoAppendAfterFencing",
+            "the marker is of an older epoch",
+            {"output[4].epoch": "0"},
+            good=GOOD,
+            step=OUTPUT_MARKED,
+        ),
+        Fall("ReturnedStays", "what was returned is not", {"returned": "<<>>"}, good=GOOD, step=ANY_STEP),
+        Fall("QuiescentAllReturned", "a result was not returned", {"returned": sequence(result(0))}, good=MARKED),
+        Fall("QuiescentNothingOpen", "an offset is staged", {"staged[i1][0]": "2"}, good=MARKED),
+    ],
+)
