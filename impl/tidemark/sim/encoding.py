@@ -26,16 +26,21 @@ from tidemark.sim.stream import (
     SequenceDifferences,
     difference,
 )
-from tidemark.sim.units import MOST_KNOWN, Leaf
+from tidemark.sim.units import MOST_KNOWN
 
 
-class Growing(Leaf):
-    """A leaf whose keys have more or fewer cells: what one lacks is 0."""
+class Pairs(dict[tuple[Any, Any], Difference]):
+    """What leads from one key to another, each made once. `cells`: from a key to its cells, more or fewer: what one
+    key lacks is 0."""
+
+    def __init__(self, cells: Callable[[Any], Cells]) -> None:
+        super().__init__()
+        self.cells = cells
 
     def __missing__(self, keys: tuple[Any, Any]) -> Difference:
         if len(self) >= MOST_KNOWN:
             self.clear()
-        old, new = self.cells(keys[0]), self.cells(keys[1])
+        old, new = map(self.cells, keys)
         more, fewer = (0,) * (len(old) - len(new)), (0,) * (len(new) - len(old))
         found = self[keys] = difference((*old, *fewer), (*new, *more), 0)
         return found
@@ -54,10 +59,10 @@ def _cells_of_map(pairs: Cells) -> Cells:
     return tuple(cells)
 
 
-OF_NUMBERS = Leaf(lambda number: (number,))
-OF_CELLS = Leaf(tuple)
-OF_ENTRIES = Growing(_cells_of_entries)
-OF_MAPS = Growing(_cells_of_map)
+OF_NUMBERS = Pairs(lambda number: (number,))
+OF_CELLS = Pairs(tuple)
+OF_ENTRIES = Pairs(_cells_of_entries)
+OF_MAPS = Pairs(_cells_of_map)
 OF_RECORDS = SequenceDifferences(2)
 OF_CHANGES = SequenceDifferences(4)
 """Differences of units with one cell, with a few cells, of leader-epoch caches, of the offsets that delayed produces
@@ -81,7 +86,7 @@ OF_MARK: dict[int, tuple[str, ...]] = {
 }
 """Which variables a mark concerns, for the broker that carries it."""
 
-OF_BROKERS: dict[str, tuple[Leaf | None, Callable[..., Any]]] = {
+OF_BROKERS: dict[str, tuple[Pairs | None, Callable[..., Any]]] = {
     "status": (OF_NUMBERS, Abstraction.status),
     "brokerEpoch": (OF_NUMBERS, Abstraction.broker_epoch),
     "view": (OF_CELLS, Abstraction.view),
@@ -140,11 +145,11 @@ class Unit(NamedTuple):
     place: int
     variable: str
     broker: int
-    differences: Leaf | None
+    differences: Pairs | None
     compute: Callable[..., Any]
 
 
-Written = tuple[int, int, Callable[..., Any], Leaf | None]
+Written = tuple[int, int, Callable[..., Any], Pairs | None]
 """What writing a unit takes: where it is kept, its first cell, what computes it, how it differs (None: a log)."""
 
 

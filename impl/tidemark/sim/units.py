@@ -8,91 +8,142 @@ one key of a leaf to another is kept, for all units of the kind in all runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from itertools import compress, product
 from operator import ne
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from tidemark.cells import CapacityExceeded, Cells
-from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, Difference, difference, finished
+from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, difference, finished
 
-MOST_KNOWN = 20_000
+MOST_KNOWN = 60_000
 """So many differences of a leaf are kept before they are forgotten; more are slower to find than to make."""
 
 Key = Hashable
 """What cells depend on."""
 
+TOUCH = re.compile(r"(?:(\S+):)?(\w+)(?:\.(\S+))?")
+"""Something that an action may change: under what condition, a variable, its unit of whom."""
 
-class Leaf(dict[tuple[Any, Any], Difference]):
-    """Cells that are computed together: what leads from one key to another, each made once, and so are the cells of a
-    key, which is new first and then old.
 
-    Places count from the leaf's first cell. `cells`: from a key to its cells; raises CapacityExceeded.
-    """
+Move = tuple[int, int, bytes, int, "At"]
+"""What leads from one key to another: a difference whose places count from the kind's first cell, and how it stands
+then."""
 
-    def __init__(self, cells: Callable[[Any], Cells]) -> None:
+
+class At(Protocol):
+    """How cells stand that a recorder has written."""
+
+    def __getitem__(self, key: Any, /) -> Move | None:
+        """It goes on to this key; None: no cell changes. Raises CapacityExceeded, and stands for nothing then."""
+
+
+class Standing(dict[Any, Move | None]):
+    """How the cells of a leaf stand, with every move that has led on from there, by its key."""
+
+    __slots__ = ("_leaf", "cells")
+
+    def __init__(self, leaf: Leaf, cells: Cells) -> None:
         super().__init__()
+        self._leaf = leaf
         self.cells = cells
-        self._made: dict[Any, Cells] = {}
 
-    def __missing__(self, keys: tuple[Any, Any]) -> Difference:
-        if len(self) >= MOST_KNOWN:
-            self.clear()
-            self._made.clear()
-        made = self._made
-        old, new = map(made.get, keys)
-        if old is None:
-            old = made[keys[0]] = self.cells(keys[0])
-        if new is None:
-            new = made[keys[1]] = self.cells(keys[1])
-        found = self[keys] = difference(old, new, 0)
+    def __missing__(self, key: Any) -> Move | None:
+        to = self._leaf.learn(key)
+        changed, first, ending, end = difference(self.cells, to.cells, 0)
+        found = self[key] = (changed, first, ending, end, to) if changed else None
         return found
 
-    def all_cells(self, key: Any) -> Cells:
-        """The cells of a key."""
-        return self.cells(key)
+
+class Leaf:
+    """Cells that are computed together. `all_cells`: from a key to its cells; raises CapacityExceeded."""
+
+    __slots__ = ("_moves", "_standings", "all_cells")
+
+    def __init__(self, cells: Callable[[Any], Cells]) -> None:
+        self.all_cells = cells
+        self._standings: dict[Any, Standing] = {}
+        self._moves = 0
+
+    def at(self, key: Any) -> Standing:
+        """How the cells of a key stand; all recorders share it."""
+        found = self._standings.get(key)
+        if found is None:
+            found = self._standings[key] = Standing(self, self.all_cells(key))
+        return found
+
+    def learn(self, key: Any) -> Standing:
+        """The same, for a move that is not known yet. When there are too many they are forgotten."""
+        self._moves += 1
+        if self._moves > MOST_KNOWN:
+            self._moves = 0
+            for standing in self._standings.values():
+                standing.clear()
+            self._standings.clear()
+        return self.at(key)
 
 
 class Parts:
     """A row of kinds, each with the place of its first cell in the whole, in ascending order; a key is the tuple of
-    theirs, or None: they all are. `parts[old, new]` is what leads from one key to another, as a leaf's."""
+    theirs, or None: they all are."""
 
-    __slots__ = ("_nothing", "_numbers", "parts", "width")
+    __slots__ = ("nothing", "numbers", "parts", "width")
 
     def __init__(self, width: int, parts: Sequence[tuple[int, Kind]]) -> None:
         self.width = width
         self.parts = tuple(parts)
-        self._numbers = range(len(self.parts))
-        self._nothing = (None,) * len(self.parts)
+        self.numbers = range(len(self.parts))
+        self.nothing = (None,) * len(self.parts)
 
-    def __getitem__(self, keys: tuple[Any, Any]) -> Difference:
-        old, new = keys
-        if old is None:
-            old = self._nothing
-        if new is None:
-            new = self._nothing
-        parts = self.parts
+    def at(self, key: Any) -> Row:
+        """How the cells of a key stand."""
+        return Row(self, self.nothing if key is None else key)
+
+    def all_cells(self, key: Any) -> Cells:
+        """The cells of a key; those of no part are 0."""
+        cells = [0] * self.width
+        for (offset, kind), one in zip(self.parts, self.nothing if key is None else key, strict=True):
+            part = kind.all_cells(one)
+            cells[offset : offset + len(part)] = part
+        return tuple(cells)
+
+
+class Row:
+    """How parts stand, for one recorder: it is this object that goes on."""
+
+    __slots__ = ("_at", "_key", "kind")
+
+    def __init__(self, kind: Parts, key: tuple[Any, ...]) -> None:
+        self.kind = kind
+        self._key = key
+        self._at: list[Any] = [*kind.nothing]  # most parts never move: they are looked up when they do
+
+    def __getitem__(self, key: Any) -> Move | None:
+        kind, standings, before = self.kind, self._at, self._key
+        if key is None:
+            key = kind.nothing
+        if key == before:
+            return None
+        self._key = key
+        parts = kind.parts
         delta = b""
         count = behind = begin = 0
-        for number in compress(self._numbers, map(ne, old, new)):
-            place, kind = parts[number]
-            changed, first, ending, end = kind[old[number], new[number]]
-            if changed:
+        for number in compress(kind.numbers, map(ne, before, key)):
+            place, part = parts[number]
+            standing = standings[number]
+            if standing is None:
+                standing = standings[number] = part.at(before[number])
+            move = standing[key[number]]
+            if move is not None:
+                changed, first, ending, end, standings[number] = move
                 if count:
                     delta += VARINT[place + first - behind] + ending
                 else:
                     delta, begin = ending, place + first
                 count += changed
                 behind = place + end
-        return count, begin, delta, behind
-
-    def all_cells(self, key: Any) -> Cells:
-        """The cells of a key; those of no part are 0."""
-        cells = [0] * self.width
-        for (offset, kind), one in zip(self.parts, self._nothing if key is None else key, strict=True):
-            part = kind.all_cells(one)
-            cells[offset : offset + len(part)] = part
-        return tuple(cells)
+        return (count, begin, delta, behind, self) if count else None
 
 
 class Items(Parts):
@@ -105,31 +156,54 @@ class Items(Parts):
         super().__init__(1 + width * capacity, [(1 + width * number, item) for number in range(capacity)])
         self.capacity = capacity
 
-    def __getitem__(self, keys: tuple[Any, Any]) -> Difference:
-        old, new = keys[0] or (), keys[1] or ()
-        before, after = len(old), len(new)
-        if before == after:
-            return Parts.__getitem__(self, (old, new))
-        if before < after:
-            if after > self.capacity:
-                raise CapacityExceeded(f"more than {self.capacity} in a sequence")
-            old += self._nothing[before:after]
-        else:
-            new += self._nothing[after:before]
-        count, first, ending, end = Parts.__getitem__(self, (old, new))
-        if not count:
-            return 1, 0, ZIGZAG[after], 1
-        return count + 1, 0, ZIGZAG[after] + VARINT[first - 1] + ending, end
+    def at(self, key: Any) -> Line:
+        """How the cells of a key stand."""
+        return Line(self, self.filled(key or ()), len(key or ()))
+
+    def filled(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The items, and the places without one."""
+        if len(items) > self.capacity:
+            raise CapacityExceeded(f"more than {self.capacity} in a sequence")
+        return items + self.nothing[len(items) :]
 
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key; those of no item are 0."""
         items = key or ()
-        if len(items) > self.capacity:
-            raise CapacityExceeded(f"more than {self.capacity} in a sequence")
-        return (len(items), *super().all_cells((*items, *self._nothing[len(items) :]))[1:])
+        return (len(items), *super().all_cells(self.filled(items))[1:])
+
+
+class Line(Row):
+    """How a sequence stands, likewise."""
+
+    __slots__ = ("_length",)
+
+    kind: Items
+
+    def __init__(self, kind: Items, key: tuple[Any, ...], length: int) -> None:
+        super().__init__(kind, key)
+        self._length = length
+
+    def __getitem__(self, key: Any) -> Move | None:
+        items = key or ()
+        length = len(items)
+        if length == self._length and items == self._key[:length]:
+            return None
+        move = super().__getitem__(self.kind.filled(items))
+        if length == self._length:
+            return move
+        self._length = length
+        if move is None:
+            return 1, 0, ZIGZAG[length], 1, self
+        count, first, ending, end, _ = move
+        return count + 1, 0, ZIGZAG[length] + VARINT[first - 1] + ending, end, self
 
 
 Kind = Leaf | Parts
+
+
+def whole(parts: Parts) -> Leaf:
+    """A row that takes so few values, or comes back to so few, that it is looked at in one piece."""
+    return Leaf(parts.all_cells)
 
 
 class Unit(NamedTuple):
@@ -139,12 +213,17 @@ class Unit(NamedTuple):
     kind: Kind
 
 
+Looked = tuple[int, int]
+"""A unit to look at: its number, its first cell."""
+
+
 class UnitPlan:
     """What the recorders of a trace header share: `units` in the order of their cells, and `numbers`, theirs by
     variable and by whose they are.
 
     `of`: of what kind the units of each variable are. `touching`: what each action may change: a variable, or its unit
-    of whom the action's formals name ("log.p", "wire.cp"; `*`: of everybody). It says how a variable is divided, too.
+    of whom the action's formals name ("log.p", "wire.cp"; `*`: of everybody); behind a formal and a colon what it
+    changes only if that is true ("late:stray.c"), or is not ("!late:wire.c"). It says how a variable is divided, too.
     `parties`: formal -> the names that it stands for; those of `nodes` are the trace's nodes, in this order, and an
     action happens at its first parameter, if that is one and it does not happen `nowhere`. Parameters are given as
     numbers: of a name its place in the sorted domain, of a set the mask over the sorted names, of a function the tuple
@@ -167,11 +246,10 @@ class UnitPlan:
         if set(of) != set(variables):
             raise ValueError(f"the header has other variables than {protocol}")
         depths: dict[str, int] = {}
-        self._touching: dict[str, list[tuple[str, str]]] = {}
+        self._touching: dict[str, list[tuple[str, str, str]]] = {}
         for action, touches in touching.items():
-            parts = [one.partition(".") for one in touches.split()]
-            self._touching[action] = [(variable, which) for variable, _, which in parts]
-            depths.update({variable: len(which) for variable, _, which in parts})
+            self._touching[action] = TOUCH.findall(touches)
+            depths.update({variable: len(which) for _, variable, which in self._touching[action]})
         units: list[Unit] = []
         self.numbers: dict[str, dict[tuple[int, ...], int]] = {}
         for variable in sorted(of, key=lambda name: int(variables[name]["offset"])):
@@ -185,10 +263,13 @@ class UnitPlan:
             units += [Unit(first + width * number, of[variable]) for number in range(len(places))]
         self.units = tuple(units)
         self._protocol = protocol
-        self.known: dict[tuple[Any, ...], tuple[bytes, tuple[int, ...]]] = {}
+        self.known: dict[tuple[Any, ...], tuple[bytes, tuple[Looked, ...]]] = {}
         """Per action with its parameters the bytes of a step, and the units that it may change."""
+        self.widened: dict[tuple[tuple[Any, ...], tuple[int, ...]], tuple[Looked, ...]] = {}
+        """The units of an action, and others of these numbers."""
         self.refusals: dict[tuple[Any, ...], bytes] = {}
-        self._beginnings: dict[tuple[Any, ...], bytes] = {}
+        self._beginnings: dict[tuple[Any, ...], tuple[bytes, list[At]]] = {}
+        self._rows = [(number, unit.kind) for number, unit in enumerate(units) if isinstance(unit.kind, Parts)]
         self._actions = {action["name"]: (number, action["params"]) for number, action in enumerate(header["actions"])}
         self._domains: dict[tuple[str, str], dict[Any, int]] = {}
         self._formals = {action["name"]: tuple(action["params"]) for action in header["actions"]}
@@ -199,31 +280,37 @@ class UnitPlan:
             known += len(parties[formal])
         self._nowhere = nowhere
 
-    def touches(self, what: tuple[Any, ...]) -> tuple[int, ...]:
-        """The units that an action with these parameters may change, in ascending order. Raises ValueError for an
+    def touches(self, what: tuple[Any, ...]) -> set[int]:
+        """The numbers of the units that an action with these parameters may change. Raises ValueError for an
         unknown action."""
         name, *values = what
         if name not in self._touching or name not in self._formals:
             raise ValueError(f"no action {name} is known of {self._protocol}")
         given = dict(zip(self._formals[name], values, strict=False))
         found: set[int] = set()
-        for variable, which in self._touching[name]:
+        for condition, variable, which in self._touching[name]:
+            if condition and bool(given[condition.removeprefix("!")]) is condition.startswith("!"):
+                continue
             wanted = [None if one == "*" else given[one] for one in which]
             found |= {
                 number
                 for place, number in self.numbers[variable].items()
                 if all(one is None or one == here for one, here in zip(wanted, place, strict=True))
             }
-        return tuple(sorted(found))
+        return found
 
-    def learn(self, what: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
+    def learn(self, what: tuple[Any, ...]) -> tuple[bytes, tuple[Looked, ...]]:
         """What `known` has of an action that was not seen before. Raises as `step` and `touches` do."""
-        units = self.touches(what)
+        units = self.looked(self.touches(what))
         found = self.known[what] = self.step(what), units
         return found
 
-    def beginning(self, keys: tuple[Any, ...]) -> bytes:
-        """The first record of a trace, by the keys of all units."""
+    def looked(self, numbers: Iterable[int]) -> tuple[Looked, ...]:
+        """The units of these numbers, in ascending order."""
+        return tuple([(number, self.units[number].first) for number in sorted(numbers)])
+
+    def beginning(self, keys: tuple[Any, ...]) -> tuple[bytes, list[At]]:
+        """The first record of a trace, by the keys of all units, and how they stand."""
         found = self._beginnings.get(keys)
         if found is None:
             cells = [cell for unit, key in zip(self.units, keys, strict=True) for cell in unit.kind.all_cells(key)]
@@ -233,8 +320,15 @@ class UnitPlan:
                 if cell:
                     out += VARINT[index - behind] + ZIGZAG[cell]
                     behind = index + 1
-            found = self._beginnings[keys] = bytes(out)
-        return found
+            found = self._beginnings[keys] = (
+                bytes(out),
+                [unit.kind.at(key) for unit, key in zip(self.units, keys, strict=True)],
+            )
+        record, at = found
+        at = at[:]
+        for number, kind in self._rows:
+            at[number] = kind.at(keys[number])
+        return record, at
 
     def step(self, what: tuple[Any, ...]) -> bytes:
         """The bytes of a step, without its delta. Raises CapacityExceeded for a parameter outside its domain, and
@@ -265,18 +359,20 @@ class UnitPlan:
 
 
 class UnitRecorder:
-    """Writes one trace. `keys`: per variable what reads the key of each of its units. `records` counts what was
-    written, the initial state included."""
+    """Writes one trace. `keys`: per variable what reads the key of each of its units; `marks`: what a step has marked
+    beyond what its action says that it may change, for `_take_marked`. `records` counts what was written, the initial
+    state included."""
 
-    __slots__ = ("_idle", "_kept", "_keys", "_out", "_plan", "records")
+    __slots__ = ("_at", "_idle", "_keys", "_marks", "_out", "_plan", "records")
 
-    def __init__(self, plan: UnitPlan, keys: Mapping[str, Sequence[Callable[[], Any]]]) -> None:
+    def __init__(self, plan: UnitPlan, keys: Mapping[str, Sequence[Callable[[], Any]]], marks: Sized = ()) -> None:
         self.records = 0
+        self._marks = marks
         self._idle = 0
         self._plan = plan
         self._keys = [key for variable in plan.numbers for key in keys[variable]]
         self._out = bytearray()
-        self._kept: list[Any] = []
+        self._at: list[At] = []
 
     @property
     def changing(self) -> int:
@@ -285,36 +381,43 @@ class UnitRecorder:
 
     def begin(self) -> None:
         """The first record: the whole state as it is."""
-        self._kept = [key() for key in self._keys]
-        self._out = bytearray(self._plan.beginning(tuple(self._kept)))
+        record, at = self._plan.beginning(tuple([key() for key in self._keys]))
+        self._out = bytearray(record)
+        self._at = at
         self.records = 1
 
     def did(self, *what: Any) -> None:
         """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded, and then the
         trace must end as it was before."""
         step, units = self._plan.known.get(what) or self._plan.learn(what)
-        self._write(step, units)
-
-    def _write(self, step: bytes, units: Sequence[int]) -> None:
-        """Write a step with what it has changed of these units, in ascending order."""
-        kept, keys, of = self._kept, self._keys, self._plan.units
+        if self._marks:
+            units = self._with_marked(what)
+        at, keys = self._at, self._keys
         delta = b""
         count = behind = 0
-        for number in units:
-            key = keys[number]()
-            before = kept[number]
-            if key != before:
-                place, kind = of[number]
-                changed, first, ending, end = kind[before, key]
-                if changed:
-                    delta += VARINT[place + first - behind] + ending
-                    count += changed
-                    behind = place + end
-                kept[number] = key
+        for number, place in units:
+            move = at[number][keys[number]()]
+            if move is not None:
+                changed, first, ending, end, at[number] = move
+                delta += VARINT[place + first - behind] + ending
+                count += changed
+                behind = place + end
         self._out += step + VARINT[count] + delta
         self.records += 1
         if not count:
             self._idle += 1
+
+    def _with_marked(self, what: tuple[Any, ...]) -> tuple[Looked, ...]:
+        """The units that an action may change, and those that are marked, which are not any more."""
+        widened, key = self._plan.widened, (what, self._take_marked())
+        found = widened.get(key)
+        if found is None:
+            found = widened[key] = self._plan.looked(self._plan.touches(what).union(key[1]))
+        return found
+
+    def _take_marked(self) -> tuple[int, ...]:
+        """The numbers of the units that are marked, which are not any more."""
+        return ()
 
     def blocked(self, *what: Any) -> None:
         """A rule refused an action; nothing has changed yet."""

@@ -15,7 +15,8 @@ from tidemark.sim.units import Items, Kind, Leaf, Parts, UnitRecorder
 
 _PROCESS = "consumer.c position.c memberRpc.c heartbeatRpc.c offsetRpc.c"
 _ANSWERS = "appended.b group.b"
-_JOIN = f"issued {_ANSWERS} memberRpc.c stray.c"
+_REPLY = "!late:memberRpc.c late:stray.c"
+_JOIN = f"issued {_ANSWERS} {_REPLY}"
 
 TOUCHES = {
     "StartConsumer": "consumer.c",
@@ -37,21 +38,21 @@ TOUCHES = {
     "ReceiveCommit": _PROCESS,
     "SendOffsetFetch": "offsetRpc.c",
     "ReceiveOffsets": "position.c offsetRpc.c",
-    "RejectJoin": "memberRpc.c stray.c",
-    "IssueMemberId": "group.b issued memberRpc.c stray.c",
+    "RejectJoin": _REPLY,
+    "IssueMemberId": f"group.b issued {_REPLY}",
     "AddMember": _JOIN,
     "JoinStaticMember": _JOIN,
     "RejoinMember": _JOIN,
-    "RejectSync": "memberRpc.c stray.c",
-    "HandleSync": f"{_ANSWERS} memberRpc.c stray.c",
+    "RejectSync": _REPLY,
+    "HandleSync": f"{_ANSWERS} {_REPLY}",
     "HandleHeartbeat": "heartbeatRpc.c",
     "HandleLeave": f"{_ANSWERS} stray.c",
     "ExpireSession": _ANSWERS,
     "ExpirePendingMember": _ANSWERS,
     "ExpireJoin": _ANSWERS,
     "ExpireSync": _ANSWERS,
-    "HandleCommit": "appended.b offsetRpc.c stray.c",
-    "RejectCommit": "offsetRpc.c stray.c",
+    "HandleCommit": "appended.b !late:offsetRpc.c late:stray.c",
+    "RejectCommit": "!late:offsetRpc.c late:stray.c",
     "HandleOffsetFetch": "offsetRpc.c",
     "CommitEntry": "storedGroup storedOffsets appended.b group.b offsets.b offsetRpc.*",
     "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b offsets.b",
@@ -174,16 +175,11 @@ class GroupRecorder(UnitRecorder):
             "offsetRpc": [lambda c=c: see.offset_rpc(network.offset[c], coordinators) for c in clients],  # type: ignore[misc]
             "stray": [lambda c=c: see.request(network.stray[c]) for c in clients],  # type: ignore[misc]
         }
-        super().__init__(plan, keys)
+        super().__init__(plan, keys, network.answered)
 
-    def did(self, *what: Any) -> None:
-        """A handler has run: `what` is its action and the parameters' values. Raises CapacityExceeded."""
-        network = self._network
-        step, units = self._plan.known.get(what) or self._plan.learn(what)
-        if network.answered:
-            answered, first = network.answered, self._first_member_rpc
-            told = [first + client for client, one in enumerate(network.member) if one in answered]
-            if told:
-                units = tuple(sorted({*units, *told}))
-            answered.clear()
-        self._write(step, units)
+    def _take_marked(self) -> tuple[int, ...]:
+        network, first = self._network, self._first_member_rpc
+        answered = network.answered
+        told = [first + client for client, one in enumerate(network.member) if one in answered]
+        answered.clear()
+        return tuple(told)

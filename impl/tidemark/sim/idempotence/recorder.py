@@ -8,7 +8,7 @@ from typing import Any
 from tidemark.idempotence.abstraction import Abstraction
 from tidemark.idempotence.layout import Layout, Table
 from tidemark.sim.idempotence.state import ProducerState
-from tidemark.sim.units import Items, Kind, Leaf, Parts, UnitPlan, UnitRecorder
+from tidemark.sim.units import Items, Kind, Leaf, Parts, UnitPlan, UnitRecorder, whole
 
 TOUCHES = {
     "GetProducerId": "issued producer.c",
@@ -48,14 +48,14 @@ def kinds(layout: Layout) -> dict[str, Kind]:
     batches = [(1 + layout.BATCH * place, batch) for place in range(table.max_in_flight)]
     return {
         "leader": number,
-        "log": Items(layout.RECORD, table.max_log, Leaf(layout.record)),
+        "log": whole(Items(layout.RECORD, table.max_log, Leaf(layout.record))),
         "highWatermark": number,
-        "entry": Parts(width * table.max_pid, [(width * place, entry) for place in range(table.max_pid)]),
+        "entry": whole(Parts(width * table.max_pid, [(width * place, entry) for place in range(table.max_pid)])),
         "issued": Leaf(layout.issued),
         "producer": Leaf(layout.producer),
-        "sender": Parts(tail + 6, [(0, Leaf(layout.in_flight)), *batches, (tail, Leaf(layout.sender_tail))]),
-        "wire": Items(layout.ITEM, table.max_wire, Leaf(layout.wire_item)),
-        "late": Items(layout.REQUEST, table.max_late, Leaf(layout.late_request)),
+        "sender": whole(Parts(tail + 6, [(0, Leaf(layout.in_flight)), *batches, (tail, Leaf(layout.sender_tail))])),
+        "wire": whole(Items(layout.ITEM, table.max_wire, Leaf(layout.wire_item))),
+        "late": whole(Items(layout.REQUEST, table.max_late, Leaf(layout.late_request))),
     }
 
 

@@ -21,6 +21,7 @@ VARIABLES = (
 
 _PROCESS = "consumer.c position.c heartbeatRpc.c offsetRpc.c"
 _GROUP = "appended.b group.b partitionEpoch.b"
+_REPLY = "!late:heartbeatRpc.c late:stray.c"
 
 TOUCHES = {
     "StartConsumer": "issued consumer.c",
@@ -37,14 +38,14 @@ TOUCHES = {
     "ReceiveCommit": "offsetRpc.c",
     "SendOffsetFetch": "offsetRpc.c",
     "ReceiveOffsets": "position.c offsetRpc.c",
-    "RejectHeartbeat": "heartbeatRpc.c stray.c",
-    "HandleHeartbeat": f"{_GROUP} heartbeatRpc.c stray.c",
-    "AssignOnHeartbeat": f"{_GROUP} heartbeatRpc.c stray.c",
+    "RejectHeartbeat": _REPLY,
+    "HandleHeartbeat": f"{_GROUP} {_REPLY}",
+    "AssignOnHeartbeat": f"{_GROUP} {_REPLY}",
     "HandleLeave": f"{_GROUP} stray.c",
     "ExpireSession": _GROUP,
     "ExpireRevocation": _GROUP,
-    "HandleCommit": "appended.b offsetRpc.c stray.c",
-    "RejectCommit": "offsetRpc.c stray.c",
+    "HandleCommit": "appended.b !late:offsetRpc.c late:stray.c",
+    "RejectCommit": "!late:offsetRpc.c late:stray.c",
     "HandleOffsetFetch": "offsetRpc.c",
     "CommitEntry": "storedGroup storedOffsets appended.b offsets.b heartbeatRpc.* offsetRpc.*",
     "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b partitionEpoch.b offsets.b",
