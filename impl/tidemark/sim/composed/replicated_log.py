@@ -121,6 +121,11 @@ class ReplicatedLog(Generic[Entry]):
             config.min_insync_replicas, self.replicated.count
         )
 
+    @property
+    def has_office(self) -> bool:
+        """Whether the newest leader of all serves, so that nobody leads anew."""
+        return self.replicated.control.partition.leader_epoch == self.office_epoch
+
     def leads_anew(self, broker: BrokerId) -> bool:
         """Whether a broker leads in an epoch in which nobody has served."""
         process = self.replicated.hosts[broker].up

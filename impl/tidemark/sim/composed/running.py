@@ -200,7 +200,7 @@ class ComposedRunBase(ABC):
         bits, above, runs = self._bits, self.above, list(self.partitions.values())
         steps = self.steps - (self.steps // 3 if self._heals else 0)
         most, most_replicated = (times * steps for times in self.LONGEST)
-        run = runs[0]
+        run, calm = runs[0], self.CALM
         for _ in range(80 * steps):
             if above.recorder.records > most or run.recorder.records > most_replicated:
                 break
@@ -210,7 +210,7 @@ class ComposedRunBase(ABC):
                 if above.TICK_MS:
                     above.cluster.now += above.TICK_MS * (1 + (word >> 40 & 7))
                 kind = above.kinds[word >> 8 & 255]
-                if kind in self.CALM or tried:
+                if tried or kind in calm:
                     getattr(above, kind)(word >> 16)
                 continue
             part = (word >> 43) % len(runs)

@@ -160,7 +160,7 @@ class ReplicatedTransactions(TransactionCluster):
 
     def load_transactions(self) -> bool:
         """Whoever leads loads."""
-        return any(map(self.load, self.state.replicated.replicas))
+        return not self.state.has_office and any(map(self.load, self.state.replicated.replicas))
 
     def resign(self, broker: Broker) -> bool:
         """A deposed coordinator has heard of it, and another serves."""
@@ -223,6 +223,8 @@ class ReplicatedTransactions(TransactionCluster):
         was seen to commit, a step says so, and is none of the specification. Raises LostRecordsReturnedError."""
         log, known = self.data[partition], self.partitions[partition]
         log.observe()
+        if log.has_office:
+            return
         for broker in log.replicated.replicas:
             if log.leads_anew(broker):
                 log.take_office(broker)
