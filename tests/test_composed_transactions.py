@@ -3,6 +3,7 @@ what the composition must not do is seen in the trace of transactions or by the 
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tidemark.sim.composed import ReplicatedTransactionsSimulator, simulate_tran
 from tidemark.sim.composed import transaction_run as composed_run
 from tidemark.sim.composed.replicated_log import LostRecordsReturnedError, ReplicatedLog
 from tidemark.sim.composed.transaction_run import PROFILES, STATE
+from tidemark.sim.transaction.cluster import TransactionCluster
 from tidemark.sim.transaction.network import Broker
 from tidemark.sim.transaction.reader import by_markers
 from tidemark.sim.transaction.recorder import TransactionRecorder
@@ -113,6 +115,18 @@ def test_a_machine_fails_with_all_its_replicas(composed: Composed) -> None:
         assert all(one.hosts[B1].broker is None for one in clusters)
         run.replicate(0, run.partitions[STATE], "crash", B2)
         assert all(one.hosts[B2].broker is not None for one in clusters), "nobody else is intact"
+
+
+def test_what_a_coordinator_does_needs_its_broker() -> None:
+    """Every event at a coordinator asks first whether the broker is up: a new one has to do so, too."""
+    elsewhere = {"become_coordinator", "fail_append", "lose_marker", "repeat_marker", "drop_late_marker"}
+    events = {
+        name
+        for name, event in inspect.getmembers(TransactionCluster, inspect.isfunction)
+        if not name.startswith("_") and list(inspect.signature(event).parameters)[1:2] == ["broker"]
+    }
+    assert elsewhere < events
+    assert events - elsewhere <= vars(transaction_cluster.ReplicatedTransactions).keys()
 
 
 def test_a_reader_of_markers() -> None:

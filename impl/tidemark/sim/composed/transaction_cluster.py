@@ -127,6 +127,18 @@ class ReplicatedTransactions(TransactionCluster):
         """All partitions have the marker, or not yet."""
         return self.takes(broker) and self._told(super().complete_transaction(broker))
 
+    def clock_goes_back(self, broker: Broker) -> bool:
+        """A coordinator's clock goes back."""
+        return self.takes(broker) and super().clock_goes_back(broker)
+
+    def find_completion(self, broker: Broker) -> bool:
+        """Two threads of a coordinator find that a transaction is complete."""
+        return self.takes(broker) and super().find_completion(broker)
+
+    def complete_again(self, broker: Broker) -> bool:
+        """The second of them goes on."""
+        return self.takes(broker) and self._told(super().complete_again(broker))
+
     def send_marker(self, broker: Broker, partition: int) -> bool:
         """A coordinator tells a partition the outcome."""
         return self.takes(broker) and super().send_marker(broker, partition)

@@ -26,11 +26,23 @@ PROFILES = {
     "time-outs": ("elections", "lost"),
     "consumers": ("elections", "consumers"),
     "exhausted": ("chaos", "exhausted"),
+    "threads": ("elections", "threads"),
 }
 """Name -> the profile of replication, and that of transactions."""
 
 MIXES = {
-    "mixed": ("chaos", "elections", "late", "consumers", "restarts", "takeovers", "elections", "time-outs", "exhausted")
+    "mixed": (
+        "chaos",
+        "elections",
+        "late",
+        "consumers",
+        "restarts",
+        "takeovers",
+        "elections",
+        "time-outs",
+        "exhausted",
+        "threads",
+    )
 }
 """Names of several profiles under one: they take turns, seed by seed."""
 
