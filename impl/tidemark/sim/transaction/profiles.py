@@ -108,7 +108,7 @@ DEPOSED = TransactionProfile(
 
 EXHAUSTED = TransactionProfile(
     "exhausted",
-    {**CALM, "client": 90, "marker": 30, "time_out": 6, "crash": 8, "give_up": 4},
+    {**CALM, "client": 90, "marker": 30, "time_out": 6, "crash": 12, "give_up": 4, "hurry": 120},
     stale=0,
     rivals=24,
     ends=160,
