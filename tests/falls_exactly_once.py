@@ -101,7 +101,12 @@ TABLE = Table(
     [
         Fall("ReturnedOnce", "a result was returned twice", {"returned": sequence(result(0), result(0))}, good=GOOD),
         Fall("ReturnedCounts", "an undecided result was returned", {"returned": sequence(result(1))}, good=GOOD),
-        Fall("CommittedHasResult", "there are no results of what is committed", {"committed[1]": "1"}, good=GOOD),
+        Fall(
+            "CommittedHasResult",
+            "there are no results of what is committed",
+            {"committed[1]": "1", "instance[i1].position": "(0 :> 2 @@ 1 :> 1 @@ 2 :> 0 @@ 3 :> 0)"},
+            good=GOOD,
+        ),
         Fall(
             "ResultIsCommitted",
             "the result of a record counts that is to be read again",

@@ -17,6 +17,9 @@ from functools import cached_property
 from typing import Any
 
 import pytest
+import tidemark.sim.exactly_once
+import tidemark.sim.exactly_once.recorder
+import tidemark.sim.exactly_once.run
 import tidemark.sim.group
 import tidemark.sim.group.recorder
 import tidemark.sim.group.run
@@ -222,6 +225,24 @@ SIMULATED = [
         touches=sim.transaction.recorder.TOUCHES,
         deltas=12,
         taken=600,
+        judged=12,
+    ),
+    Simulated(
+        "exactly-once",
+        sim.exactly_once,
+        sim.exactly_once.run.ExactlyOnceSimulator,
+        sim.exactly_once.run.ExactlyOnceRun,
+        sim.exactly_once.recorder.ExactlyOnceRecorder,
+        "RefuseStaged",
+        "chaos",
+        [
+            Lost(frozenset({"RefuseStaged"}), "chaos", 200),  # processed by two
+            Lost(frozenset({"RewindAfterAbort"}), "chaos", 60),  # processed by nobody
+            Lost(frozenset({"RecognizeDuplicate", "InSequence"}), "late", 60),  # written twice
+        ],
+        touches=sim.exactly_once.recorder.TOUCHES,
+        deltas=12,
+        taken=800,
         judged=12,
     ),
 ]

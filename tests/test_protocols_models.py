@@ -60,6 +60,7 @@ SUITES = [
     Suite("consumer-group", "group/ConsumerGroup848Properties"),
     Suite("idempotence", "idempotence/IdempotentProducerProperties"),
     Suite("transactions", "transaction/TransactionsProperties", agrees=False),
+    Suite("exactly-once", "transaction/ExactlyOnceProperties"),
 ]
 each = pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
 each_compared = pytest.mark.parametrize(

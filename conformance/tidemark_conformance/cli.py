@@ -16,6 +16,7 @@ from tidemark_conformance.errors import Unusable
 COMMANDS = {
     "check": "run TLC on the models of spec/manifest.json",
     "simulate": "run the implementation in the simulator and write its traces",
+    "demo": "a long run of an implementation that one can follow, counted and audited",
     "audit": "check traces against a specification, on Spark",
     "explain": "say why a trace failed",
     "zoo": "the kill matrix: every known flaw against TLC and against the audit",

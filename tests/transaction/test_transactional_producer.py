@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tidemark.client.transactional_producer import ProducerState, TransactionalProducer
 from tidemark.errors import Errors
+from tidemark.group.offset_records import ConsumerGroupMetadata, TxnOffsetCommitRequest
+from tidemark.group.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.transaction.flaws import rules_without
 from tidemark.transaction.messages import (
@@ -135,3 +137,61 @@ def test_a_refused_epoch_is_not_the_end_of_the_process() -> None:
     one = in_transaction()
     assert not one.receive_produce(Errors.INVALID_PRODUCER_EPOCH)
     assert one.send_end_txn(False) == EndTxnRequest(1, 3, False)
+
+
+GROUP = ConsumerGroupMetadata("m", 5, "static")
+INPUT = TopicPartition("input", 0)
+
+
+def test_offsets_are_sent_in_a_transaction_and_name_the_member() -> None:
+    """In version 2 the group's partition is added on the way, and is reason enough for EndTxn."""
+    one = ready()
+    assert one.send_txn_offset_commit(INPUT, 4, GROUP) is None
+    assert one.begin_transaction(7)
+    assert one.send_end_txn(True) is None
+    assert one.send_add_offsets() is None
+    assert one.send_txn_offset_commit(INPUT, 4, GROUP) == TxnOffsetCommitRequest(1, 3, 5, INPUT, 4, "m", "static")
+    assert one.partitions == {one.offsets_partition}
+    assert one.send_end_txn(True) == EndTxnRequest(1, 3, True)
+
+
+def test_in_version_1_the_groups_partition_is_added_first() -> None:
+    """AddOffsetsToTxn."""
+    one = in_transaction(TV1)
+    assert one.send_txn_offset_commit(INPUT, 4, GROUP) is None
+    assert one.send_add_offsets() == AddPartitionsToTxnRequest(1, 3, 2)
+    one.receive_add_partitions(2, CoordinatorResponse(Errors.NONE))
+    assert one.send_add_offsets() is None
+    assert one.send_txn_offset_commit(INPUT, 4, GROUP) is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "again", "state"),
+    [
+        (Errors.NONE, False, ProducerState.IN_TRANSACTION),
+        (Errors.CONCURRENT_TRANSACTIONS, True, ProducerState.IN_TRANSACTION),
+        (Errors.NOT_COORDINATOR, True, ProducerState.IN_TRANSACTION),
+        (Errors.ILLEGAL_GENERATION, False, ProducerState.ABORTABLE_ERROR),
+        (Errors.UNKNOWN_MEMBER_ID, False, ProducerState.ABORTABLE_ERROR),
+        (Errors.FENCED_INSTANCE_ID, False, ProducerState.ABORTABLE_ERROR),
+        (Errors.INVALID_PRODUCER_EPOCH, False, ProducerState.FATAL_ERROR),
+        (Errors.PRODUCER_FENCED, False, ProducerState.FATAL_ERROR),
+    ],
+)
+def test_the_reply_to_offsets(error: Errors, again: bool, state: ProducerState) -> None:
+    """TxnOffsetCommitHandler: who is not the group's can only abort, who is not the transactional id's is done."""
+    one = in_transaction()
+    assert one.send_txn_offset_commit(INPUT, 4, GROUP) is not None
+    assert one.receive_txn_offset_commit(error) is again
+    assert one.state is state
+
+
+def test_an_application_may_have_to_abort() -> None:
+    one = ready()
+    one.require_abort()
+    assert one.state is ProducerState.READY
+    assert one.begin_transaction(7)
+    assert one.send_produce(0, 42) == ProduceRequest(1, 3, 0, 42)
+    one.require_abort()
+    assert one.send_end_txn(True) is None
+    assert one.send_end_txn(False) is not None

@@ -8,6 +8,7 @@ name.
     transcript = "package.module:function"         # runs a scenario of traces/golden/ (commands/golden.py); this and
     resimulator = "package.module:function"        # the next ones may be missing: runs a trace again, changed
                                                    # (explain/shrink.py)
+    demonstration = "package.module:class"         # `tidemark demo` (check/demonstration.py)
     sizes = { 5 = "twophase/TwoPhaseFive.cfg" }    # other sizes, for `tidemark simulate --size`
     traces = 100000                                # how many unflawed ones `tidemark verify` makes at most
     [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
@@ -44,15 +45,17 @@ from tidemark_conformance.paths import spec_root
 from tidemark_conformance.trace.header import Header
 
 REGISTRY = "protocols.toml"
+OPTIONAL = ("transcript", "resimulator", "demonstration")
+"""What a protocol may name beside its simulator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
 
-    `transcript`, `resimulator`: functions as `package.module:name`, "" where there is none; `sizes`: size ->
-    its cfg; `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it;
-    `traces`: so many unflawed traces at most are made by `tidemark verify` (0: as many as for any protocol).
+    `transcript`, `resimulator`, `demonstration`: functions as `package.module:name`, "" where there is none; `sizes`:
+    size -> its cfg; `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show
+    it; `traces`: so many unflawed traces at most are made by `tidemark verify` (0: as many as for any protocol).
     """
 
     name: str
@@ -61,6 +64,7 @@ class Protocol:
     simulator: str
     transcript: str = ""
     resimulator: str = ""
+    demonstration: str = ""
     sizes: dict[int, Path] = field(default_factory=dict)
     unreached: dict[str, str] = field(default_factory=dict)
     traces: int = 0
@@ -165,7 +169,7 @@ def protocols() -> dict[str, Protocol]:
                 spec_root() / entry["spec"],
                 spec_root() / entry["config"],
                 entry["simulator"],
-                **{key: str(entry[key]) for key in ("transcript", "resimulator") if key in entry},
+                **{key: str(entry[key]) for key in OPTIONAL if key in entry},
                 sizes={int(size): spec_root() / config for size, config in entry.get("sizes", {}).items()},
                 unreached=dict(entry.get("unreached", {})),
                 traces=int(entry.get("traces", 0)),

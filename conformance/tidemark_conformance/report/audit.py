@@ -21,7 +21,7 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
 
     `whole_s`: the command's seconds with Spark's start, which the result's own leave out; None: not told.
     """
-    console.print(_headline(result, whole_s))
+    console.print(headline(result, whole_s))
     console.print(_baseline(result))
     if result.checked.get("quiescence"):
         console.print(_quiescence(result))
@@ -43,7 +43,8 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
             console.print(Text(f"  {sentence}", style="bold red"))
 
 
-def _headline(result: AuditResult, whole_s: float | None) -> Text:
+def headline(result: AuditResult, whole_s: float | None) -> Text:
+    """How much was judged, how fast, and how many traces of each verdict; `whole_s` as for `render`."""
     undecided = sum(group.traces for group in result.undecided)
     rate = result.steps / result.seconds if result.seconds > 0 else 0.0
     traces = f"{result.traces:,} trace{'' if result.traces == 1 else 's'}"

@@ -6,9 +6,12 @@ to batches in flight is producer.py's affair; here one is in flight per partitio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from tidemark.errors import Errors
+from tidemark.group.offset_records import ConsumerGroupMetadata, TxnOffsetCommitRequest
+from tidemark.group.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest, ProducerId
 from tidemark.transaction.messages import (
     NO_PRODUCER_EPOCH,
@@ -57,16 +60,44 @@ FATAL = {
 REFUSED = {Errors.INVALID_PRODUCER_ID_MAPPING, Errors.INVALID_PRODUCER_EPOCH}
 """What a partition may answer about the producer itself."""
 
+COMMIT_FAILED = {
+    Errors.ILLEGAL_GENERATION,
+    Errors.UNKNOWN_MEMBER_ID,
+    Errors.FENCED_INSTANCE_ID,
+    Errors.TRANSACTION_ABORTABLE,
+}
+"""What a group's coordinator may answer to TxnOffsetCommit after which the transaction can only be aborted."""
+
+
+def abort_after_error(failed: bool) -> bool:
+    """KIP-98: a transaction of which a request failed can only be aborted. Without it the application commits what is
+    written of it."""
+    return not failed
+
 
 class TransactionalProducer:
     """One process. `partitions`: those that the transaction has (TV1: that were added; TV2: that were sent to);
     `sequences`: the next sequence per partition; `bump`: TV1's wish for another epoch when the transaction is aborted.
     """
 
-    __slots__ = ("_rules", "_tv2", "bump", "epoch", "partitions", "producer_id", "sequences", "state", "transaction")
+    __slots__ = (
+        "_commits_after",
+        "_rules",
+        "_tv2",
+        "bump",
+        "epoch",
+        "partitions",
+        "producer_id",
+        "sequences",
+        "state",
+        "transaction",
+    )
 
-    def __init__(self, partitions: int, rules: Rules) -> None:
+    def __init__(
+        self, partitions: int, rules: Rules, abort_after_error: Callable[[bool], bool] = abort_after_error
+    ) -> None:
         self._rules = rules
+        self._commits_after = abort_after_error
         self._tv2 = is_version_2(rules)
         self.state = ProducerState.UNINITIALIZED
         self.producer_id: ProducerId = NO_PRODUCER_ID
@@ -100,21 +131,23 @@ class TransactionalProducer:
             return None
         return AddPartitionsToTxnRequest(self.producer_id, self.epoch, partition)
 
-    def send_produce(self, partition: Partition) -> ProduceRequest | None:
-        """The application's next batch for a partition; None if it may not send."""
+    def send_produce(self, partition: Partition, payload: int | None = None) -> ProduceRequest | None:
+        """The application's next batch for a partition (`payload`: the transaction's number, if it does not matter);
+        None if it may not send."""
         if self.state is not ProducerState.IN_TRANSACTION or not (self._tv2 or partition in self.partitions):
             return None
         sequence = self.sequences[partition]
         self.sequences[partition] += 1
         self.partitions.add(partition)
-        return ProduceRequest(self.producer_id, self.epoch, sequence, self.transaction)
+        sent = self.transaction if payload is None else payload
+        return ProduceRequest(self.producer_id, self.epoch, sequence, sent)
 
     def send_end_txn(self, committed: bool) -> EndTxnRequest | None:
         """Commit or abort, or say it again; None if it may not. Nothing may be in flight."""
         state = self.state
         ends = {
             ProducerState.IN_TRANSACTION: bool(self.partitions),
-            ProducerState.ABORTABLE_ERROR: not committed,
+            ProducerState.ABORTABLE_ERROR: not committed or self._commits_after(True),
             ProducerState.COMMITTING_TRANSACTION: committed,
             ProducerState.ABORTING_TRANSACTION: not committed,
         }
@@ -122,6 +155,34 @@ class TransactionalProducer:
             return None
         self.state = ProducerState.COMMITTING_TRANSACTION if committed else ProducerState.ABORTING_TRANSACTION
         return EndTxnRequest(self.producer_id, self.epoch, committed)
+
+    @property
+    def offsets_partition(self) -> Partition:
+        """The partition of __consumer_offsets, numbered behind those that batches are sent to."""
+        return len(self.sequences)
+
+    def send_add_offsets(self) -> AddPartitionsToTxnRequest | None:
+        """TV1's AddOffsetsToTxn: say that the group's partition will be written to; None if there is no need."""
+        return self.send_add_partitions(self.offsets_partition)
+
+    def send_txn_offset_commit(
+        self, partition: TopicPartition, offset: int, group: ConsumerGroupMetadata
+    ) -> TxnOffsetCommitRequest | None:
+        """sendOffsetsToTransaction, of one input partition: the next offset to read; None if it may not. In TV2 the
+        group's partition is added on the way."""
+        added = self._tv2 or self.offsets_partition in self.partitions
+        if self.state is not ProducerState.IN_TRANSACTION or not added:
+            return None
+        self.partitions.add(self.offsets_partition)
+        return TxnOffsetCommitRequest(
+            self.producer_id,
+            self.epoch,
+            group.generation_id,
+            partition,
+            offset,
+            group.member_id,
+            group.group_instance_id,
+        )
 
     # --- what comes back --------------------------------------------------------------------------------------------
 
@@ -165,6 +226,24 @@ class TransactionalProducer:
         if error in REFUSED and not self._rules.abort_on_invalid_epoch(error):
             self.state = ProducerState.FATAL_ERROR
         return False
+
+    def receive_txn_offset_commit(self, error: Errors) -> bool:
+        """The reply to TxnOffsetCommit; whether it is to be sent again. Who is not the group's any more can only
+        abort (CommitFailedException), who is not the transactional id's is done."""
+        if error is Errors.NONE:
+            return False
+        if error.retriable:
+            return self.state is ProducerState.IN_TRANSACTION
+        if error in COMMIT_FAILED:
+            self.require_abort()
+        else:
+            self.state = ProducerState.FATAL_ERROR
+        return False
+
+    def require_abort(self) -> None:
+        """What the transaction has read is not its consumer's any more: it can only be aborted."""
+        if self.state is ProducerState.IN_TRANSACTION:
+            self.state = ProducerState.ABORTABLE_ERROR
 
     def give_up_produce(self) -> None:
         """A batch has failed, or delivery.timeout.ms is over for it and nobody knows: the transaction can only be

@@ -147,10 +147,13 @@ class OffsetCoordinator:
 
     # --- transactional commits ----------------------------------------------------------------------------------
 
-    def _fits_group(self, generation: int) -> bool:
-        """A commit without a generation comes from a client before KIP-447, and is taken."""
-        current = self.written.group.generation
-        return generation < 0 or self._rules.txn_commit_of_current_generation(generation, current)
+    def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
+        """What the group refuses a TxnOffsetCommit with. One without a generation comes from a client before KIP-447,
+        and is taken."""
+        generation, current = request.generation_id, self.written.group.generation
+        if generation < 0 or self._rules.txn_commit_of_current_generation(generation, current):
+            return Errors.NONE
+        return Errors.ILLEGAL_GENERATION
 
     def open_here(self, request: TxnOffsetCommitRequest) -> bool:
         """The transaction is open at the partition, so that the transaction coordinator need not be asked."""
@@ -160,15 +163,15 @@ class OffsetCoordinator:
     def verify_txn_offset_commit(self, request: TxnOffsetCommitRequest) -> bool:
         """A TxnOffsetCommit of a transaction that is the producer's: whether the group takes it now, to be handed to
         `handle_txn_offset_commit`."""
-        return self._fits_group(request.generation_id)
+        return self.group_error(request) is Errors.NONE
 
     def txn_commit_error(self, request: TxnOffsetCommitRequest, valid: bool) -> Errors:
         """What a verified TxnOffsetCommit is refused with. `valid`: what the group said before."""
         if not self.serving:
             return Errors.NOT_COORDINATOR
-        now = self._fits_group(request.generation_id)
-        if valid == self._rules.validate_after_verification(now, valid):
-            return Errors.ILLEGAL_GENERATION
+        error = self.group_error(request)
+        if valid == self._rules.validate_after_verification(error is Errors.NONE, valid):
+            return Errors.ILLEGAL_GENERATION if error is Errors.NONE else error
         known = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER)
         if not self._rules.fence_producer_epoch(request.producer_epoch, known.epoch):
             return Errors.INVALID_PRODUCER_EPOCH

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tidemark.errors import Errors
 from tidemark.group.messages import Token
-from tidemark.group.partitions import TopicPartition
+from tidemark.group.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, TopicPartition
 from tidemark.structs import value
 
 ProducerId = int
@@ -93,6 +93,14 @@ class LogRecord(NamedTuple):
     record: OffsetRecord
 
 
+class ConsumerGroupMetadata(NamedTuple):
+    """Who a consumer is in its group (Consumer.groupMetadata). Clients before KIP-447 say nothing."""
+
+    member_id: MemberId = UNKNOWN_MEMBER_ID
+    generation_id: int = NO_GENERATION
+    group_instance_id: str | None = None
+
+
 class TxnOffsetCommitRequest(NamedTuple):
     """A producer commits an offset of its consumer within its transaction. `generation_id`: -1 from clients before
     KIP-447."""
@@ -102,6 +110,8 @@ class TxnOffsetCommitRequest(NamedTuple):
     generation_id: int
     partition: TopicPartition
     offset: int
+    member_id: MemberId = UNKNOWN_MEMBER_ID
+    group_instance_id: str | None = None
 
 
 @value

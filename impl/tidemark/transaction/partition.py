@@ -8,6 +8,8 @@ verified, its sequence (since KAFKA-19690; before, the epoch came third).
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from operator import attrgetter
 from typing import NamedTuple
 
 from tidemark.errors import Errors
@@ -27,6 +29,7 @@ from tidemark.transaction.messages import (
 from tidemark.transaction.rules import Rules, is_version_2
 
 LAST_SEQUENCE = 2**31 - 1
+_last_offset = attrgetter("last_offset")
 
 
 class LogRead(NamedTuple):
@@ -41,16 +44,18 @@ class LogRead(NamedTuple):
 
 class TransactionalPartition:
     """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batch
-    of each producer; `transactions`: what is open."""
+    of each producer; `transactions`: what is open. `sequences`: the rules of idempotence, if not all of them are in
+    force."""
 
     __slots__ = ("_rules", "_tv2", "high_watermark", "log", "producers", "transactions")
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, sequences: SequenceRules | None = None) -> None:
         self._rules = rules
         self._tv2 = is_version_2(rules)
-        sequences = SequenceRules(fence_older_epoch=rules.fence_older_epoch)
-        if not self._tv2:
-            sequences.first_sequence_is_zero = _any_sequence
+        if sequences is None:
+            sequences = SequenceRules(fence_older_epoch=rules.fence_older_epoch)
+            if not self._tv2:
+                sequences.first_sequence_is_zero = _any_sequence
         self.log: list[LogEntry] = []
         self.high_watermark = 0
         self.producers = ProducerStateManager(sequences, 1, LAST_SEQUENCE)
@@ -101,7 +106,8 @@ class TransactionalPartition:
         lists = request.isolation_level is IsolationLevel.READ_COMMITTED and (
             not reading.delayed or self._rules.aborted_list_of_delayed_fetch(reading.delayed)
         )
-        found = [one for one in aborted if one.first_offset < end and one.last_offset >= first] if lists else []
+        ended = bisect_left(aborted, first, key=_last_offset) if lists else len(aborted)
+        found = [one for one in aborted[ended:] if one.first_offset < end]
         return FetchResponse(
             tuple(self.log[first:end]),
             tuple([AbortedTransaction(one.producer_id, one.first_offset) for one in found]),
@@ -190,17 +196,6 @@ class TransactionalPartition:
         batches = entry.batches if entry is not None and entry.epoch == epoch else ()
         entries[producer_id] = ProducerStateEntry(epoch, batches)
         self.transactions.add_marker(producer_id, marker.committed, marker.coordinator_epoch, offset)
-
-    # --- expiry -----------------------------------------------------------------------------------------------------
-
-    def may_expire(self, producer_id: ProducerId) -> bool:
-        """Whether the producer is known, and has nothing open."""
-        return producer_id in self.producers.entries and not self.transactions.is_open(producer_id)
-
-    def expire_producer(self, producer_id: ProducerId) -> None:
-        """producer.id.expiration.ms is over for a producer that has nothing open; its verification is kept."""
-        del self.producers.entries[producer_id]
-        self.transactions.forget(producer_id)
 
     # --- replication ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,27 @@
+"""The simulator of consume-transform-produce as `spec/protocols.toml` wants it."""
+
+from __future__ import annotations
+
+from tidemark.exactly_once.flaws import rules_without
+from tidemark.sim.exactly_once import MIXES, PROFILES, ExactlyOnceSimulator, simulate
+from tidemark.sim.exactly_once.run import ExactlyOnceRun
+
+from tidemark_conformance.adapters.again import Replayed
+from tidemark_conformance.adapters.shared import Adapter
+
+NODES = ("i1", "i2", "i3")
+"""Where steps happen: at the instances, those of coordinators and leaders at the one that they are for; what the group
+and the reader do happens nowhere."""
+
+ADAPTER = Adapter(
+    "exactly once", simulate, rules_without, frozenset({*PROFILES, *MIXES}), "or repeated results", "groups"
+)
+
+simulator = ADAPTER.simulator
+
+
+class ReplayedRun(Replayed, ExactlyOnceRun):
+    """A run whose words are given (again.py)."""
+
+
+resimulation = ADAPTER.resimulation(ExactlyOnceSimulator, ExactlyOnceRun, ReplayedRun)

@@ -1,0 +1,133 @@
+"""`tidemark demo exactly-once`: every input record's result is in the output once, whatever crashes meanwhile."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidemark.exactly_once.flaws import rules_without
+from tidemark.removal import snake_case
+from tidemark.sim.exactly_once.demonstration import Counted, Demonstration
+
+from tidemark_conformance.check import demonstration
+from tidemark_conformance.check.generate import Simulated
+from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.report.progress import Progress
+from tidemark_conformance.tla import cfg
+
+SPEC, CONFIG = "transaction/Delivery.tla", "transaction/Delivery.cfg"
+ALIASES = {
+    "idempotence": ("RecognizeDuplicate", "InSequence"),
+    "fencing": ("CommitOfMember", "FenceInstanceId", "TxnCommitOfCurrentGeneration"),
+    "verification": ("VerifyTransaction", "FenceOlderEpoch"),
+    "isolation": ("ReadCommitted",),
+}
+"""What a person calls some rules that belong together."""
+
+
+class ExactlyOnceDemonstration(demonstration.Demonstration):
+    """A group of instances that consume, transform and produce."""
+
+    summary = "exactly once: instances consume, transform and produce, with crashes and rebalances"
+    without = f"without these rules, or without {', '.join(ALIASES)}: what is lost or doubled then is named"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """How much there is to do, and how much goes wrong."""
+        parser.add_argument("--partitions", type=int, default=6, metavar="N", help="of the input (6)")
+        parser.add_argument("--instances", type=int, default=3, metavar="N", help="of the group (3)")
+        parser.add_argument("--records", type=int, default=50_000, metavar="N", help="in the input (50,000)")
+        parser.add_argument("--crash", type=int, default=12, metavar="N", help="so many processes crash, at least (12)")
+        parser.add_argument(
+            "--rebalance", type=int, default=24, metavar="N", help="so many members are thought gone, at least (24)"
+        )
+
+    def judged_by(self, args: argparse.Namespace, out: Path) -> tuple[Path, Path]:
+        """Delivery with the cfg of the specification's folder, or one of this size, written to `_Delivery.cfg`."""
+        for name in ("partitions", "instances", "records"):
+            if getattr(args, name) < 1:
+                raise Unusable(f"--{name} {getattr(args, name)} leaves nothing to do; give 1 or more")
+        for name in ("crash", "rebalance"):
+            if getattr(args, name) < 0:
+                raise Unusable(f"--{name} {getattr(args, name)} is no number of them; give 0 or more")
+        _rules(args.without)
+        config = spec_root() / CONFIG
+        constants = cfg.read(config).constants
+        workers, topics, most = constants["Workers"], constants["Topics"], constants["MaxOffset"]
+        needs = -(-args.records // args.partitions)
+        if args.instances <= len(workers) and args.partitions <= len(topics) and needs <= most:
+            return spec_root() / SPEC, config
+        names = ", ".join(_names(max(args.instances, len(workers))))
+        numbers = ", ".join(map(str, range(max(args.partitions, len(topics)))))
+        lines = config.read_text().splitlines()
+        sizes = {"Workers": f"{{{names}}}", "Topics": f"{{{numbers}}}", "MaxOffset": str(max(needs, most))}
+        for number, line in enumerate(lines):
+            constant = line.split("=")[0].strip()
+            if constant in sizes:
+                lines[number] = f"    {constant} = {sizes[constant]}"
+        own = out / "_Delivery.cfg"
+        with writable(own):
+            own.write_text("\n".join(lines) + "\n")
+        return spec_root() / SPEC, own
+
+    def nodes(self, args: argparse.Namespace) -> tuple[str, ...]:
+        """The workers: those of the cfg."""
+        constants = cfg.read(spec_root() / CONFIG).constants
+        return tuple(_names(max(args.instances, len(constants["Workers"]))))
+
+    def run(
+        self, args: argparse.Namespace, header: Mapping[str, Any], progress: Progress
+    ) -> demonstration.Demonstrated:
+        """All of it."""
+        more = args.records % args.partitions
+        inputs = [args.records // args.partitions + (number < more) for number in range(args.partitions)]
+        made = Demonstration(
+            header, inputs, args.instances, args.seed, rules_without(_rules(args.without)), args.crash, args.rebalance
+        )
+        counted = made.run(lambda returned: progress.update(min(returned, args.records), args.records))
+        return _shown(args, counted)
+
+
+def _names(count: int) -> list[str]:
+    return [f"i{number + 1}" for number in range(count)]
+
+
+def _rules(without: str | None) -> list[str]:
+    """The rules of `--without`. Raises Unusable for a name that is neither a rule nor one of ALIASES."""
+    names = [one for one in (without or "").split(",") if one]
+    rules = sorted({rule for name in names for rule in ALIASES.get(name, (name,))}, key=snake_case)
+    try:
+        rules_without(rules)
+    except ValueError as problem:
+        raise Unusable(f"{problem}, {', '.join(ALIASES)}") from problem
+    return rules
+
+
+def _shown(args: argparse.Namespace, counted: Counted) -> demonstration.Demonstrated:
+    records = args.records
+    facts = {
+        "records in the input": records,
+        "results that a read_committed reader got once": counted.once,
+        "results missing": len(counted.missing),
+        "results repeated": len(counted.repeated),
+        **counted.counts,
+    }
+    wrong = [f"the result of partition {p}, offset {offset}, is missing" for p, offset in counted.missing]
+    wrong += [
+        f"the result of partition {p}, offset {offset}, is there {number} times"
+        for p, offset, number in counted.repeated
+    ]
+    if not wrong and not counted.converged:
+        wrong.append(
+            "it does not come to rest: a transaction is open that nobody ends, or a request is answered by nobody"
+        )
+    verdict = (
+        f"NOT exactly once: {len(counted.missing):,} missing, {len(counted.repeated):,} repeated"
+        if wrong
+        else f"exactly once: all {records:,} records"
+    )
+    trace = Simulated(f"seed-{args.seed}", counted.stream, counted.steps)
+    bad = ("results missing", "results repeated")
+    return demonstration.Demonstrated(facts, bad, wrong, verdict, trace)

@@ -1,0 +1,166 @@
+"""The coordinator of a group whose members commit in transactions: offsets, and who may commit them (KIP-447).
+
+    join_group, remove_member, replace_member   who is a member; nobody hears of it but by the next generation, except a
+                                                process that takes the place of its static instance (KIP-345)
+    complete_join                               the next generation: those who have joined, and what each is assigned
+    group_error                                 what a TxnOffsetCommit is refused with
+
+What goes before a generation (joining, electing a leader, time-outs) is the classic group's affair
+(group/coordinator.py); here a rebalance is one step. Offsets, staged offsets and markers are the base class's.
+"""
+
+from __future__ import annotations
+
+from tidemark.errors import Errors
+from tidemark.exactly_once.rules import Rules
+from tidemark.group.assignors.round_robin import assign_round_robin
+from tidemark.group.messages import NO_OFFSET
+from tidemark.group.offset_coordinator import OffsetCoordinator
+from tidemark.group.offset_records import (
+    OffsetOutcome,
+    StableOffsetFetchResponse,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkerRequest,
+)
+from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId, Subscription, TopicPartition
+
+RETENTION_MS = 2**40
+"""Nothing expires here."""
+
+
+class TransactionalGroup(OffsetCoordinator):
+    """`members`: who is one, by the order in which ids were issued; `joined`: those who have joined the next
+    generation; `instances`: the member of each static instance; `owner`: whose each partition is."""
+
+    def __init__(self, rules: Rules, topic: str, partitions: int) -> None:
+        super().__init__(rules.for_offsets(), RETENTION_MS)
+        self._membership = rules
+        self._topic = topic
+        self.partitions = tuple(TopicPartition(topic, number) for number in range(partitions))
+        self.issued = 0
+        self.generation = 0
+        self.members: dict[MemberId, str | None] = {}
+        self.joined: set[MemberId] = set()
+        self.instances: dict[str, MemberId] = {}
+        self.owner: list[MemberId] = [UNKNOWN_MEMBER_ID] * partitions
+        self.become_coordinator(1, 0, (), {})
+
+    # --- members ----------------------------------------------------------------------------------------------------
+
+    def _issue(self) -> MemberId:
+        """Ids in the order of their names."""
+        self.issued += 1
+        return f"{self.issued:06}"
+
+    def join_group(self, member_id: MemberId, instance: str | None) -> MemberId:
+        """A process joins the next generation; returns its member id."""
+        if member_id not in self.members:
+            member_id = self._issue()
+            if instance is not None:
+                self._drop(self.instances.get(instance, UNKNOWN_MEMBER_ID))
+                self.instances[instance] = member_id
+            self.members[member_id] = instance
+        self.joined.add(member_id)
+        return member_id
+
+    def replace_member(self, instance: str) -> MemberId | None:
+        """A new process of a static instance takes the place of the old one, in the same generation; None: it has to
+        join, because the instance has no member or the group rebalances."""
+        old = self.instances.get(instance)
+        if old is None or self.joined:
+            return None
+        self._drop(old)
+        member_id = self._issue()
+        self.members[member_id] = instance
+        self.instances[instance] = member_id
+        self.owner = [member_id if one == old else one for one in self.owner]
+        return member_id
+
+    def remove_member(self, member_id: MemberId) -> None:
+        """A member has left, or was not heard of for its session time-out. What it owned is nobody else's before the
+        next generation."""
+        instance = self.members[member_id]
+        self._drop(member_id)
+        if instance is not None and self.instances.get(instance) == member_id:
+            del self.instances[instance]
+
+    def _drop(self, member_id: MemberId) -> None:
+        self.members.pop(member_id, None)
+        self.joined.discard(member_id)
+
+    def complete_join(self) -> bool:
+        """The next generation begins, of those who have joined and of the static members, which stay until their
+        sessions expire; False: nobody has joined, and somebody is left."""
+        if not self.joined and (self.members or not any(self.owner)):
+            return False
+        stays = self.joined.union(self.instances.values())
+        self.generation += 1
+        self.members = {one: self.members[one] for one in sorted(stays)}
+        self.joined = set()
+        subscription = Subscription(frozenset({self._topic}))
+        assigned = assign_round_robin({self._topic: len(self.owner)}, dict.fromkeys(self.members, subscription))
+        self.owner = [UNKNOWN_MEMBER_ID] * len(self.owner)
+        for member_id, partitions in assigned.items():
+            for partition in partitions:
+                self.owner[partition.partition] = member_id
+        return True
+
+    def assignment(self, member_id: MemberId) -> list[int]:
+        """The numbers of the partitions that a member is assigned."""
+        return [number for number, owner in enumerate(self.owner) if owner == member_id]
+
+    def is_rebalancing(self, member_id: MemberId, generation: int) -> bool:
+        """Whether a heartbeat would tell the member to join again: it is none, others have joined, or some have
+        gone."""
+        if member_id not in self.members or generation != self.generation or self.joined:
+            return True
+        return not all(one in self.members for one in self.owner if one)
+
+    # --- offsets ----------------------------------------------------------------------------------------------------
+
+    def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
+        """What the group refuses a TxnOffsetCommit with, in Kafka's order: the instance, the member, the generation.
+        Clients before KIP-447 say none of them."""
+        rules, member_id = self._membership, request.member_id
+        if member_id == UNKNOWN_MEMBER_ID and request.generation_id < 0:
+            return Errors.NONE
+        if request.group_instance_id is not None:
+            known = self.instances.get(request.group_instance_id)
+            if known is None:
+                return Errors.UNKNOWN_MEMBER_ID
+            if not rules.fence_instance_id(member_id, known):
+                return Errors.FENCED_INSTANCE_ID
+        if not rules.commit_of_member(member_id, self.members):
+            return Errors.UNKNOWN_MEMBER_ID
+        if not rules.txn_commit_of_current_generation(request.generation_id, self.generation):
+            return Errors.ILLEGAL_GENERATION
+        return Errors.NONE
+
+    def _done(self, outcome: OffsetOutcome) -> None:
+        """What was written commits at once: that it may be lost is Offsets' affair."""
+        if outcome.record is not None:
+            self.commit_entry()
+
+    def stage(self, request: TxnOffsetCommitRequest) -> None:
+        """An accepted TxnOffsetCommit of one partition."""
+        self._done(self.handle_txn_offset_commit(request, None, 0))
+
+    def end_transaction(self, request: WriteTxnMarkerRequest) -> None:
+        """An accepted marker."""
+        self._done(self.handle_marker(request, None))
+
+    def commit(self, partition: TopicPartition, offset: int) -> None:
+        """A plain OffsetCommit of a member."""
+        self._done(self.commit_offset(partition, offset, 0))
+
+    def offset(self, partition: TopicPartition) -> int:
+        """The committed offset, 0 without one."""
+        known = self.committed.offsets.get(partition)
+        return 0 if known is None else known.offset
+
+    def stable_offset(self, partition: TopicPartition) -> int | None:
+        """OffsetFetch with require_stable: the committed offset, 0 without one; None: UNSTABLE_OFFSET_COMMIT."""
+        response = self.fetch_offsets((partition,), True, None).replies[0].response
+        if not isinstance(response, StableOffsetFetchResponse) or response.unstable:
+            return None
+        return max(0, response.offsets.get(partition, NO_OFFSET))

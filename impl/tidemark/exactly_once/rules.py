@@ -1,0 +1,138 @@
+"""The safety rules of consume-transform-produce, one small pure function each, under the specification's names.
+
+A rule answers "may this go ahead" or "does this case apply". Those that transactions, idempotence or a group have too
+are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). What only an
+application can do wrong is asked for in client/message_processor.py; flaws.py has the variants with a rule removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
+
+from tidemark.client.transactional_producer import ProducerState, abort_after_error
+from tidemark.group.offset_rules import OffsetRules, refuse_staged
+from tidemark.group.partitions import MemberId
+from tidemark.group.rules import commit_of_member, fence_instance_id
+from tidemark.idempotence.rules import Rules as SequenceRules
+from tidemark.idempotence.rules import recognize_duplicate
+from tidemark.transaction.rules import Rules as TransactionRules
+from tidemark.transaction.rules import (
+    fence_older_epoch,
+    fence_open_transaction,
+    fence_request_epoch,
+    verify_transaction,
+)
+from tidemark.transaction.states import TransactionState
+
+
+def marker_of_its_transaction(epoch: int, known_epoch: int, is_open: bool) -> bool:
+    """KAFKA-19446, KIP-1228: a marker is of a later epoch than the transaction that it ends; where none is open it may
+    come again. Without it a copy of the last transaction's marker ends the next."""
+    return epoch > known_epoch or not is_open
+
+
+def in_sequence(sequence: int, expected: int) -> bool:
+    """KIP-98: a batch follows the last one of its epoch, and the first has sequence 0. Without it (and
+    RecognizeDuplicate) a result that is sent again is there twice."""
+    return sequence == expected
+
+
+def txn_commit_of_current_generation(generation: int, current: int) -> bool:
+    """KIP-447 (KAFKA-9365): offsets are taken from the current generation. Without it an instance whose partitions
+    others read by now commits them, and its results are there beside theirs (row 51)."""
+    return generation == current
+
+
+def send_group_metadata(named: bool) -> bool:
+    """KIP-447: a producer says for which member of which generation it commits offsets. Without it the group cannot
+    tell, and takes them, as those of clients before KIP-447."""
+    return named
+
+
+def revoke_ends_transaction(state: ProducerState) -> bool:
+    """An instance gives its partitions up when its transaction has ended. Without it results stay in a transaction
+    whose offsets it does not know any more."""
+    return state in (
+        ProducerState.READY,
+        ProducerState.UNINITIALIZED,
+        ProducerState.INITIALIZING,
+        ProducerState.FATAL_ERROR,
+    )
+
+
+def commit_in_transaction(state: ProducerState) -> bool:
+    """KIP-98: the offsets of what a transaction has processed are committed in it. Without it they count although the
+    transaction is aborted, and its results are lost."""
+    return state is ProducerState.READY
+
+
+def rewind_after_abort(processed: bool) -> bool:
+    """An instance whose transaction is aborted goes back to where the group stands. Without it what it had processed is
+    never processed again, and its results are lost."""
+    return processed
+
+
+def read_committed(position: int, last_stable_offset: int) -> bool:
+    """KIP-98 (isolation.level): a consumer of the results reads up to the last stable offset, and leaves out what is
+    aborted. Without it it gets what is open, and what is aborted."""
+    return position < last_stable_offset
+
+
+@dataclass(slots=True)
+class Rules:
+    """The rules in force, one callable each."""
+
+    fence_request_epoch: Callable[[int, int], bool] = fence_request_epoch
+    fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
+    fence_older_epoch: Callable[[int, int], bool] = fence_older_epoch
+    verify_transaction: Callable[[bool], bool] = verify_transaction
+    marker_of_its_transaction: Callable[[int, int, bool], bool] = marker_of_its_transaction
+    recognize_duplicate: Callable[[int, Collection[int]], bool] = recognize_duplicate
+    in_sequence: Callable[[int, int], bool] = in_sequence
+    txn_commit_of_current_generation: Callable[[int, int], bool] = txn_commit_of_current_generation
+    commit_of_member: Callable[[MemberId, Collection[MemberId]], bool] = commit_of_member
+    fence_instance_id: Callable[[MemberId, MemberId], bool] = fence_instance_id
+    refuse_staged: Callable[[bool], bool] = refuse_staged
+    send_group_metadata: Callable[[bool], bool] = send_group_metadata
+    revoke_ends_transaction: Callable[[ProducerState], bool] = revoke_ends_transaction
+    commit_in_transaction: Callable[[ProducerState], bool] = commit_in_transaction
+    rewind_after_abort: Callable[[bool], bool] = rewind_after_abort
+    abort_after_error: Callable[[bool], bool] = abort_after_error
+    read_committed: Callable[[int, int], bool] = read_committed
+
+    def for_transactions(self) -> TransactionRules:
+        """The rules of the transaction coordinator and of the partition with the results."""
+        return TransactionRules(
+            fence_request_epoch=self.fence_request_epoch,
+            fence_open_transaction=self.fence_open_transaction,
+            verify_transaction=self.verify_transaction,
+            fence_older_epoch=self.fence_older_epoch,
+            marker_of_its_transaction=lambda epoch, known: self.marker_of_its_transaction(epoch, known, True),
+        )
+
+    def for_sequences(self) -> SequenceRules:
+        """The rules of the producer state of that partition."""
+        rules = self.for_transactions()
+        return SequenceRules(
+            recognize_duplicate=self.recognize_duplicate,
+            in_sequence=lambda sequence, expected: self.in_sequence(sequence, expected or 0),
+            first_sequence_is_zero=lambda sequence: self.in_sequence(sequence, 0),
+            new_epoch_starts_at_zero=lambda sequence: self.in_sequence(sequence, 0),
+            fence_older_epoch=rules.fence_older_epoch,
+        )
+
+    def for_offsets(self) -> OffsetRules:
+        """The rules of the group's committed offsets. Of two offsets the one whose marker comes later counts: which was
+        written later is Offsets' affair (KAFKA-5247)."""
+        return OffsetRules(
+            txn_commit_of_current_generation=self.txn_commit_of_current_generation,
+            latest_record_counts=lambda existing, new: False,
+            fence_producer_epoch=self.fence_older_epoch,
+            marker_of_its_transaction=self.marker_of_its_transaction,
+            refuse_staged=self.refuse_staged,
+        )
+
+
+RULES = tuple(field.name for field in fields(Rules))
+"""The rules' names, in the specification's order."""

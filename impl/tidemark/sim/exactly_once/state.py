@@ -1,0 +1,75 @@
+"""What consume-transform-produce under simulation consists of: instances, transactions, the group, the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tidemark.client.message_processor import MessageProcessor
+from tidemark.exactly_once.group import TransactionalGroup
+from tidemark.exactly_once.rules import Rules
+from tidemark.sim.exactly_once.network import Exchange, LateMarker
+from tidemark.sim.exactly_once.reader import ResultsReader
+from tidemark.transaction.coordinator import TransactionCoordinator
+from tidemark.transaction.messages import TransactionLogValue
+from tidemark.transaction.partition import TransactionalPartition
+
+TOPIC = "input"
+LAST_EPOCH = 2**15 - 1
+
+
+class Recorder(Protocol):
+    """What a cluster tells of its events: see recorder.py."""
+
+    def did(self, *what: Any) -> None:
+        """A handler has run: the action that it is, and its parameters' values."""
+
+    def blocked(self, *what: Any) -> None:
+        """A rule refused an action."""
+
+
+class ExactlyOnceState:
+    """The parts, without the events: see `ExactlyOnceCluster`. `recorder` must be set before the first event.
+
+    `inputs`: how many records each input partition has; `statics`: which instances have a group.instance.id. The
+    transactional id, and the producer id, of an instance are its number + 1.
+    """
+
+    recorder: Recorder
+
+    def __init__(self, inputs: Sequence[int], statics: Sequence[bool], rules: Rules) -> None:
+        self.rules = rules
+        self.inputs = tuple(inputs)
+        self.statics = [f"instance-{number}" if static else None for number, static in enumerate(statics)]
+        self.transactions = rules.for_transactions()
+        self.group = TransactionalGroup(rules, TOPIC, len(inputs))
+        self.topics = self.group.partitions
+        self.output = TransactionalPartition(self.transactions, rules.for_sequences())
+        self.reader = ResultsReader(self.output, rules)
+        self.coordinators = [TransactionCoordinator(self.transactions, LAST_EPOCH) for _ in statics]
+        for number, coordinator in enumerate(self.coordinators):
+            coordinator.load_transactions(1, TransactionLogValue(producer_id=number + 1))
+        self.instances = [self.new_process(number) for number in range(len(statics))]
+        self.rpc: list[Exchange | None] = [None] * len(statics)
+        self.late: list[Exchange | None] = [None] * len(statics)
+        self.late_marker: list[LateMarker | None] = [None] * len(statics)
+
+    def new_process(self, number: int) -> MessageProcessor:
+        """A process that has just started."""
+        return MessageProcessor(self.topics, self.statics[number], self.rules, self.transactions)
+
+    def payload(self, partition: int, offset: int) -> int:
+        """What the result of an input record is."""
+        return offset * len(self.inputs) + partition
+
+    def record(self, payload: int) -> tuple[int, int]:
+        """The input partition and offset whose result it is."""
+        offset, partition = divmod(payload, len(self.inputs))
+        return partition, offset
+
+    def times_returned(self) -> dict[int, int]:
+        """How often the reader has got the result of every input record, by payload."""
+        records = {self.payload(p, offset): 0 for p, count in enumerate(self.inputs) for offset in range(count)}
+        for payload in self.reader.returned:
+            records[payload] += 1
+        return records

@@ -1,0 +1,116 @@
+"""A long run that is counted: by itself, and as the command `tidemark demo exactly-once` audits it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tidemark.exactly_once.flaws import rules_without
+from tidemark.sim.exactly_once.demonstration import Counted, Demonstration
+from tidemark_conformance.adapters.exactly_once_demo import CONFIG, SPEC
+from tidemark_conformance.cli import main
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.schema import schema_of
+
+Capture = pytest.CaptureFixture[str]
+SMALL = ["--records", "900", "--partitions", "3", "--crash", "3", "--rebalance", "4"]
+
+
+@cache
+def header() -> dict[str, Any]:
+    """Of Delivery's traces."""
+    schema = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG))
+    return schema.with_nodes(tuple(f"i{number}" for number in range(1, 7))).to_json()
+
+
+def run(without: frozenset[str] = frozenset(), seed: int = 1, rebalances: int = 4) -> Counted:
+    told: list[int] = []
+    made = Demonstration(header(), [300, 299, 301], 3, seed, rules_without(without), 3, rebalances)
+    found = made.run(told.append)
+    assert told == sorted(told)
+    assert told[-1] >= found.once
+    return found
+
+
+def test_every_result_is_there_once_whatever_happens() -> None:
+    found = run()
+    assert (found.once, found.missing, found.repeated, found.converged) == (900, [], [], True)
+    assert found.counts["crashes"] >= 3
+    assert found.counts["members thought gone"] >= 4
+    assert found.counts["transactions aborted"] > 0
+
+
+def test_one_seed_is_one_run() -> None:
+    assert run() == run()
+    assert run().stream != run(seed=2).stream
+
+
+@pytest.mark.parametrize(
+    ("without", "missing", "repeated"),
+    [
+        ({"RecognizeDuplicate", "InSequence"}, False, True),
+        ({"CommitOfMember", "FenceInstanceId", "TxnCommitOfCurrentGeneration"}, False, True),
+        ({"RewindAfterAbort"}, True, False),
+    ],
+)
+def test_without_rules_results_are_lost_or_there_twice(without: set[str], missing: bool, repeated: bool) -> None:
+    found = run(frozenset(without), rebalances=20)
+    assert (bool(found.missing), bool(found.repeated)) == (missing, repeated)
+    assert found.once == 900 - len(found.missing) - len(found.repeated)
+
+
+def test_a_header_of_another_specification_is_refused() -> None:
+    other = {**header(), "variables": {}}
+    with pytest.raises(ValueError, match="other variables"):
+        Demonstration(other, [1], 1, 0, rules_without(()), 0, 0)
+
+
+def test_the_command_counts_and_audits(spark: Any, tmp_path: Path, capsys: Capture) -> None:
+    assert main(["demo", "exactly-once", *SMALL, "-o", str(tmp_path / "run")]) == 0
+    out = capsys.readouterr().out
+    assert "exactly once: all 900 records" in out
+    assert "PASS 1   FAIL 0" in out
+    assert main(["audit", str(tmp_path / "run")]) == 0
+    capsys.readouterr()
+    assert main(["demo", "exactly-once", *SMALL, "-o", str(tmp_path / "run")]) == 2
+    assert "is not empty" in capsys.readouterr().err
+
+
+def test_the_command_names_what_is_wrong(spark: Any, tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / "demo.json"
+    assert main(["demo", "exactly-once", *SMALL, "--without", "idempotence", "--json", str(target)]) == 1
+    out = capsys.readouterr().out
+    document = json.loads(target.read_text())
+    assert document["facts"]["results repeated"] == len(document["wrong"]) > 0
+    assert document["wrong"][0] in out
+    assert "NOT exactly once" in out
+    assert "not a step of Process" in out
+    assert document["audit"]["verdicts"]["fail"] == 1
+
+
+def test_a_run_that_does_not_fit_brings_a_configuration_of_its_own(spark: Any, tmp_path: Path, capsys: Capture) -> None:
+    out = tmp_path / "run"
+    few = ["--records", "70", "--instances", "7", "--crash", "1", "--rebalance", "1"]
+    assert main(["demo", "exactly-once", *few, "-o", str(out)]) == 0
+    assert "i7}" in (out / "_Delivery.cfg").read_text()
+    capsys.readouterr()
+    audited = ["audit", str(out), "--spec", str(spec_root() / SPEC), "--config", str(out / "_Delivery.cfg")]
+    assert main(audited) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--records", "0"], "--records 0 leaves nothing to do"),
+        (["--crash", "-1"], "--crash -1 is no number of them"),
+        (["--seed", "-1"], "--seed -1 is no seed"),
+        (["--without", "Luck"], "there is no rule Luck"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused(arguments: list[str], said: str, capsys: Capture) -> None:
+    assert main(["demo", "exactly-once", *arguments]) == 2
+    assert said in capsys.readouterr().err

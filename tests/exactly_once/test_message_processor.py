@@ -1,0 +1,169 @@
+"""An instance that consumes, transforms and produces: what it may send when, and what replies do to it."""
+
+from __future__ import annotations
+
+import pytest
+from tidemark.client.message_processor import NO_POSITION, MessageProcessor
+from tidemark.client.transactional_producer import ProducerState
+from tidemark.errors import Errors
+from tidemark.exactly_once.flaws import rules_without
+from tidemark.exactly_once.rules import Rules
+from tidemark.group.partitions import TopicPartition
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.transaction.messages import CoordinatorResponse, EndTxnRequest
+
+TOPICS = (TopicPartition("input", 0), TopicPartition("input", 1))
+ENDED = CoordinatorResponse(Errors.NONE, 1, 4)
+
+
+def working(rules: Rules | None = None, instance: str | None = None) -> MessageProcessor:
+    """Member 000007 of generation 5, which owns both partitions and stands at 3 and 0; producer 1 in epoch 3."""
+    rules = rules or Rules()
+    one = MessageProcessor(TOPICS, instance, rules, rules.for_transactions())
+    assert one.producer.send_init_producer_id() is not None
+    one.producer.receive_init_producer_id(CoordinatorResponse(Errors.NONE, 1, 3))
+    one.join("000007")
+    one.sync(5, (0, 1))
+    one.fetch_offset(0, 3)
+    one.fetch_offset(1, 0)
+    return one
+
+
+def sent(one: MessageProcessor, partition: int = 0, payload: int = 9) -> ProduceRequest:
+    """A result, acknowledged."""
+    request = one.send_result(partition, payload)
+    assert request is not None
+    one.receive_reply(request, Errors.NONE)
+    return request
+
+
+def test_the_first_result_begins_the_transaction_and_positions_go_on() -> None:
+    one = working()
+    assert sent(one) == ProduceRequest(1, 3, 0, 9)
+    assert one.producer.state is ProducerState.IN_TRANSACTION
+    assert sent(one, 1, 8) == ProduceRequest(1, 3, 1, 8)
+    assert (one.positions, one.processed) == ([4, 1], {0, 1})
+
+
+def test_it_processes_what_it_owns_and_knows_its_place_in() -> None:
+    one = working()
+    one.sync(6, (1,))
+    assert one.send_result(0, 9) is None
+    one.sync(6, (0, 1))
+    one.positions[0] = NO_POSITION
+    assert one.send_result(0, 9) is None
+    assert one.producer.state is ProducerState.READY
+
+
+def test_offsets_are_those_of_the_transaction_and_name_the_member() -> None:
+    one = working(instance="static")
+    assert one.send_offsets(True) == ()
+    sent(one)
+    (request,) = one.send_offsets(True)
+    assert (request.producer_id, request.producer_epoch, request.partition, request.offset) == (1, 3, TOPICS[0], 4)
+    assert (request.member_id, request.generation_id, request.group_instance_id) == ("000007", 5, "static")
+    (nameless,) = one.send_offsets(False)
+    assert (nameless.member_id, nameless.generation_id, nameless.group_instance_id) == ("", -1, None)
+
+
+def test_it_commits_when_the_group_has_the_offsets_and_then_sends_no_more() -> None:
+    one = working()
+    sent(one)
+    assert one.send_end(True) is None
+    one.receive_reply(one.send_offsets(True), Errors.NONE)
+    assert one.sent
+    assert one.send_result(0, 9) is None
+    assert one.send_offsets(True) == ()
+    request = one.send_end(True)
+    assert request == EndTxnRequest(1, 3, True)
+    one.receive_reply(request, Errors.NONE, ENDED)
+    assert (one.positions, one.processed, one.sent, one.producer.epoch) == ([4, 0], set(), False, 4)
+    assert sent(one) == ProduceRequest(1, 4, 0, 9)
+
+
+def test_what_is_aborted_is_read_again() -> None:
+    one = working()
+    sent(one)
+    request = one.send_end(False)
+    assert request is not None
+    one.receive_reply(request, Errors.NONE, CoordinatorResponse(Errors.NONE, 1, 4))
+    assert one.positions == [NO_POSITION, 0]
+
+
+def test_without_a_rule_it_goes_on_behind_what_is_aborted() -> None:
+    one = working(rules_without({"RewindAfterAbort"}))
+    sent(one)
+    request = one.send_end(False)
+    assert request is not None
+    one.receive_reply(request, Errors.NONE, ENDED)
+    assert one.positions == [4, 0]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Errors.ILLEGAL_GENERATION, Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_INSTANCE_ID, Errors.TRANSACTION_ABORTABLE],
+)
+def test_who_is_not_the_groups_can_only_abort(error: Errors) -> None:
+    """CommitFailedException."""
+    one = working()
+    sent(one)
+    one.receive_reply(one.send_offsets(True), error)
+    assert one.producer.state is ProducerState.ABORTABLE_ERROR
+    assert not one.sent
+    assert one.send_end(True) is None
+    assert one.send_end(False) == EndTxnRequest(1, 3, False)
+
+
+def test_who_is_fenced_is_done() -> None:
+    one = working()
+    sent(one)
+    one.receive_reply(one.send_offsets(True), Errors.INVALID_PRODUCER_EPOCH)
+    assert one.producer.state is ProducerState.FATAL_ERROR
+    assert one.send_end(False) is None
+    assert one.send_result(0, 9) is None
+
+
+def test_an_end_that_is_refused_is_the_end_of_the_process() -> None:
+    one = working()
+    sent(one)
+    request = one.send_end(False)
+    assert request is not None
+    one.receive_reply(request, Errors.PRODUCER_FENCED, CoordinatorResponse(Errors.PRODUCER_FENCED))
+    assert one.producer.state is ProducerState.FATAL_ERROR
+    assert one.processed == {0}
+
+
+def test_what_is_given_up_can_only_be_aborted() -> None:
+    one = working()
+    sent(one)
+    one.give_up_request()
+    assert one.send_end(True) is None
+    assert one.send_end(False) is not None
+
+
+def test_without_a_rule_it_commits_what_has_failed() -> None:
+    one = working(rules_without({"AbortAfterError"}))
+    sent(one)
+    one.give_up_request()
+    assert one.send_end(True) == EndTxnRequest(1, 3, True)
+
+
+def test_it_gives_its_partitions_up_between_transactions() -> None:
+    one = working()
+    assert one.may_revoke()
+    sent(one)
+    assert not one.may_revoke()
+    assert working(rules_without({"RevokeEndsTransaction"})).may_revoke()
+    other = working()
+    other.revoke()
+    assert (other.owned, other.positions) == (frozenset(), [NO_POSITION, NO_POSITION])
+
+
+def test_who_joins_waits_for_a_generation() -> None:
+    one = working()
+    one.revoke()
+    one.join("000008")
+    assert (one.member_id, one.generation) == ("000008", -1)
+    one.sync(6, (1,))
+    assert (one.generation, one.owned, one.positions) == (6, {1}, [NO_POSITION, NO_POSITION])
+    assert not one.is_new

@@ -1,0 +1,151 @@
+"""The group whose members commit in transactions: who is a member, who may commit, which offsets are told."""
+
+from __future__ import annotations
+
+import pytest
+from tidemark.errors import Errors
+from tidemark.exactly_once.flaws import rules_without
+from tidemark.exactly_once.group import TransactionalGroup
+from tidemark.exactly_once.rules import Rules
+from tidemark.group.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
+from tidemark.group.partitions import UNKNOWN_MEMBER_ID
+
+Members = dict[str, str]
+
+
+def grouped(*names: str, rules: Rules | None = None) -> tuple[TransactionalGroup, Members]:
+    """A group of four partitions in its first generation; a member whose name begins with s is static."""
+    group = TransactionalGroup(rules or Rules(), "input", 4)
+    members = {name: group.join_group(UNKNOWN_MEMBER_ID, name if name[0] == "s" else None) for name in names}
+    assert group.complete_join()
+    return group, members
+
+
+def commit(
+    group: TransactionalGroup, member: str, generation: int = 1, instance: str | None = None, offset: int = 2
+) -> TxnOffsetCommitRequest:
+    """Offset 2 of the first partition, by producer 1 in epoch 0."""
+    return TxnOffsetCommitRequest(1, 0, generation, group.partitions[0], offset, member, instance)
+
+
+def test_partitions_go_round_the_members() -> None:
+    group, members = grouped("a", "b", "c")
+    assert group.generation == 1
+    assert [group.assignment(members[name]) for name in "abc"] == [[0, 3], [1], [2]]
+    assert not any(group.is_rebalancing(one, 1) for one in members.values())
+
+
+def test_the_next_generation_is_of_those_who_have_joined() -> None:
+    group, members = grouped("a", "b")
+    assert not group.complete_join()
+    assert group.join_group(members["a"], None) == members["a"]
+    assert group.is_rebalancing(members["b"], 1)
+    assert group.complete_join()
+    assert (group.generation, list(group.members)) == (2, [members["a"]])
+    assert group.assignment(members["a"]) == [0, 1, 2, 3]
+    assert group.join_group(members["b"], None) not in members.values()
+
+
+def test_a_static_member_stays_though_it_has_not_joined() -> None:
+    group, members = grouped("a", "s")
+    group.join_group(members["a"], None)
+    assert group.complete_join()
+    assert list(group.members) == [members["a"], members["s"]]
+    assert group.assignment(members["s"]) == [1, 3]
+
+
+def test_a_new_process_takes_a_static_members_place_in_its_generation() -> None:
+    group, members = grouped("a", "s")
+    assert group.replace_member("x") is None
+    new = group.replace_member("s")
+    assert new not in (None, *members.values())
+    assert group.generation == 1
+    assert group.assignment(new or "") == [1, 3]
+    assert not group.is_rebalancing(members["a"], 1)
+    group.join_group(members["a"], None)
+    assert group.replace_member("s") is None
+
+
+def test_a_static_process_that_joins_anew_is_the_instances_member() -> None:
+    group, members = grouped("a", "s")
+    new = group.join_group(UNKNOWN_MEMBER_ID, "s")
+    assert members["s"] not in group.members
+    assert group.instances == {"s": new}
+
+
+def test_who_is_removed_is_no_member_and_the_others_are_told() -> None:
+    group, members = grouped("a", "s")
+    group.remove_member(members["s"])
+    assert group.is_rebalancing(members["a"], 1)
+    assert group.instances == {}
+    assert group.assignment(members["s"]) == [1, 3], "nobody else's before the next generation"
+    group.remove_member(members["a"])
+    assert group.complete_join()
+    assert (group.generation, group.owner) == (2, [UNKNOWN_MEMBER_ID] * 4)
+    assert not group.complete_join()
+
+
+@pytest.mark.parametrize(
+    ("name", "generation", "instance", "error"),
+    [
+        ("a", 1, None, Errors.NONE),
+        ("s", 1, "s", Errors.NONE),
+        ("a", 0, None, Errors.ILLEGAL_GENERATION),
+        ("a", 1, "s", Errors.FENCED_INSTANCE_ID),
+        ("a", 1, "t", Errors.UNKNOWN_MEMBER_ID),
+        ("nobody", 1, None, Errors.UNKNOWN_MEMBER_ID),
+        ("nobody", 0, "s", Errors.FENCED_INSTANCE_ID),
+        ("", -1, None, Errors.NONE),
+        ("", 1, None, Errors.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_who_may_commit(name: str, generation: int, instance: str | None, error: Errors) -> None:
+    """In Kafka's order: the instance, the member, the generation; a client before KIP-447 names nothing."""
+    group, members = grouped("a", "s")
+    request = commit(group, members.get(name, name), generation, instance)
+    assert group.group_error(request) is error
+    assert group.txn_commit_error(request, group.verify_txn_offset_commit(request)) is error
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "generation", "instance"),
+    [
+        ("TxnCommitOfCurrentGeneration", "a", 0, None),
+        ("CommitOfMember", "nobody", 1, None),
+        ("FenceInstanceId", "a", 1, "s"),
+    ],
+)
+def test_without_a_rule_others_may(rule: str, name: str, generation: int, instance: str | None) -> None:
+    group, members = grouped("a", "s", rules=rules_without({rule}))
+    assert group.group_error(commit(group, members.get(name, name), generation, instance)) is Errors.NONE
+
+
+@pytest.mark.parametrize(("committed", "offset"), [(True, 2), (False, 0)])
+def test_staged_offsets_are_told_to_nobody_before_the_marker(committed: bool, offset: int) -> None:
+    group, members = grouped("a")
+    group.stage(commit(group, members["a"]))
+    assert group.stable_offset(group.partitions[0]) is None
+    assert group.stable_offset(group.partitions[1]) == 0
+    assert group.offset(group.partitions[0]) == 0
+    group.end_transaction(WriteTxnMarkerRequest(1, 1, committed))
+    assert group.stable_offset(group.partitions[0]) == group.offset(group.partitions[0]) == offset
+
+
+def test_without_a_rule_a_new_owner_reads_from_before_the_transaction() -> None:
+    group, members = grouped("a", rules=rules_without({"RefuseStaged"}))
+    group.stage(commit(group, members["a"]))
+    assert group.stable_offset(group.partitions[0]) == 0
+
+
+def test_a_plain_commit_counts_at_once() -> None:
+    group, _ = grouped("a")
+    group.commit(group.partitions[2], 5)
+    assert group.stable_offset(group.partitions[2]) == 5
+
+
+def test_an_older_epoch_is_refused_behind_a_marker() -> None:
+    group, members = grouped("a")
+    group.stage(commit(group, members["a"]))
+    group.end_transaction(WriteTxnMarkerRequest(1, 1, True))
+    request = commit(group, members["a"], offset=3)
+    assert group.txn_commit_error(request, True) is Errors.INVALID_PRODUCER_EPOCH
