@@ -73,6 +73,16 @@ MARKED = {
 }
 COMPLETE = {"stored.state": '"CompleteCommit"', "stored.partitions": "{}"}
 WRITTEN = {"log[p1]": sequence(*LOG, marker(2, "COMMIT"))}
+TWO_COORDINATORS = {
+    **MARKED,
+    "log[p1]": sequence(
+        data(0, 0, 1),
+        record(type='"marker"', pid="1", epoch="1", result='"ABORT"', coordinatorEpoch="2"),
+        data(1, 0, 2),
+        record(type='"marker"', pid="1", epoch="2", result='"COMMIT"', coordinatorEpoch="2"),
+    ),
+    "entry[p1][1]": record(ENTRY, epoch="2", sequence="-1", first="-1", coordinatorEpoch="-1"),
+}
 BATCH = {"pid": "1", "epoch": "1", "sequence": "1", "transaction": "2"}
 REFUSED = {"type": '"reply"', **BATCH, "error": '"INVALID_PRODUCER_EPOCH"'}
 ROTATES = {
@@ -158,6 +168,12 @@ TABLE = Table(
         Fall("DecidedIsSent", "nobody sends the markers", {"sending[b1]": "0"}, good=GOOD),
         Fall("PendingIsWritten", "a transition without a record is pending", {"pending[b1]": '"Ongoing"'}, good=GOOD),
         Fall("AtMostOneEpochAhead", "two epochs could not be written", {"metadata[b1].epoch": "4"}, good=GOOD),
+        Fall(
+            "CoordinatorEpochsAscend",
+            "a marker of an older coordinator is behind a newer one's",
+            {"log[p1][4].coordinatorEpoch": "1"},
+            good=TWO_COORDINATORS,
+        ),
         Fall("PartitionWellFormed", "what is not there is committed", {"highWatermark[p2]": "2"}, good=GOOD),
         Fall("PartitionWellFormed", "another sequence is remembered", {"entry[p1][1].sequence": "1"}, good=GOOD),
         Fall(

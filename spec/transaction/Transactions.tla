@@ -230,6 +230,10 @@ ResultOf(state) == IF state \in {"PrepareCommit", "CompleteCommit"} THEN "COMMIT
 PrepareOf(result) == IF result = "COMMIT" THEN "PrepareCommit" ELSE "PrepareAbort"
 CompleteOf(state) == IF state = "PrepareCommit" THEN "CompleteCommit" ELSE "CompleteAbort"
 
+\* It is on its way to the partition.
+IsMarkerOf(slot, pid) == IF slot.type = "marker" THEN slot.pid = pid ELSE FALSE
+IsBatchOf(slot, pid)  == IF slot.type \in {"request", "verifying", "verified", "adding"} THEN slot.pid = pid ELSE FALSE
+
 \* Where the transaction begins whose end is the marker at place i, or would be: its first record behind the last marker; 0 none.
 Opened(records, pid, i) ==
     LET mine    == {j \in 1..(i - 1) : records[j].pid = pid}
@@ -319,6 +323,14 @@ OngoingOfItsEpoch(e, r) == e.epoch = r.epoch
 \* KIP-98. Without it a process that was replaced writes behind its successor.
 FenceOlderEpoch(e, r) == r.epoch >= e.epoch
 
+\* KAFKA-9144. A producer is forgotten when it has written nothing for a day, and no marker was written for it: nothing that was sent
+\* before is still under way, and every deposed coordinator has heard of it. Without it only batches count; a producer is forgotten
+\* as soon as its marker is written, and the marker of an older coordinator is accepted (row 68).
+TrackMarkerTime(p, pid) ==
+    /\ \A b \in Brokers : Serving(b) => Acting(b)
+    /\ \A b \in Brokers : ~IsMarkerOf(marker[b][p], pid) /\ ~IsMarkerOf(lateMarker[b][p], pid)
+    /\ \A c \in Clients : ~IsBatchOf(produce[c][p], pid) /\ ~IsBatchOf(lateProduce[c][p], pid)
+
 \* KAFKA-19446 (KIP-1228). Without it a marker that comes again ends the next transaction (row 76).
 MarkerOfItsTransaction(e, m) == m.epoch > e.epoch
 
@@ -344,7 +356,7 @@ Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOp
           "RotateOnFence", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "FenceOnce", "AcceptEarlierTime", "CompleteOnce",
           "CompleteAfterMarkers",
           "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad", "ActOnCommitted", "CancelOwnEntry",
-          "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch", "MarkerOfItsTransaction",
+          "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch", "TrackMarkerTime", "MarkerOfItsTransaction",
           "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker", "ReadHighWatermarkOnce",
           "AbortedListOfDelayedFetch"}
 
@@ -1371,6 +1383,20 @@ AdvanceHighWatermark(p, offset) ==
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
+\* ExpireProducer   who: the partition leader's clock   code: transaction/partition.py
+\* producer.id.expiration.ms: a producer that has nothing open is forgotten; its verification is not.
+ExpireProducer(p, pid) ==
+    \* enabled when
+    /\ entry[p][pid].epoch # -1 /\ entry[p][pid].first = -1
+    /\ Has("TrackMarkerTime") => TrackMarkerTime(p, pid)
+    \* effect
+    /\ entry' = [entry EXCEPT ![p][pid] = [NoEntry EXCEPT !.guard = entry[p][pid].guard]]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset,
+                   abortedIndex>>
+    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED told
+
 \* ElectPartitionLeader   who: controller   code: transaction/partition.py (elect_partition_leader)
 \* Another broker leads the partition, with `keep` of its records; what it knows of producers it has from them. Verifications
 \* are forgotten; who waits is told that the old leader leads no more.
@@ -1595,6 +1621,7 @@ Next ==
     \/ \E b \in Brokers, p \in Partitions, late \in BOOLEAN : AppendMarker(b, p, late)
     \/ \E b \in Brokers, p \in Partitions, late \in BOOLEAN : RejectMarker(b, p, late)
     \/ \E p \in Partitions, offset \in Offsets : AdvanceHighWatermark(p, offset)
+    \/ \E p \in Partitions, pid \in Pids : ExpireProducer(p, pid)
     \/ \E p \in Partitions, keep \in Offsets : ElectPartitionLeader(p, keep)
     \/ \E b \in Brokers, p \in Partitions, keep \in BOOLEAN : LoseMarker(b, p, keep)
     \/ \E c \in Clients : DropLateRpc(c)

@@ -108,14 +108,22 @@ AtMostOneEpochAhead ==
     \A b \in Brokers :
         Acting(b) /\ unreplicated[b] = <<>> /\ metadata[b].pid = stored.pid => metadata[b].epoch <= stored.epoch + 1
 
-\* The parts of a partition fit together.
+\* The markers of a producer are of coordinators in the order of their epochs.
+CoordinatorEpochsAscend ==
+    \A p \in Partitions : \A i, j \in 1..Len(log[p]) :
+        (i < j /\ log[p][i].type = "marker" /\ log[p][j].type = "marker") =>
+            log[p][i].pid # log[p][j].pid \/ log[p][i].coordinatorEpoch <= log[p][j].coordinatorEpoch
+
+\* The parts of a partition fit together; of a producer that has nothing open the leader may have forgotten something.
 PartitionWellFormed ==
     \A p \in Partitions :
         /\ highWatermark[p] <= Len(log[p]) /\ lastStableOffset[p] <= highWatermark[p]
         /\ \A pid \in Pids :
             LET r == Replay(log[p], pid) IN
-            /\ entry[p][pid].epoch = r.epoch /\ entry[p][pid].sequence = r.sequence
-            /\ entry[p][pid].coordinatorEpoch = r.coordinatorEpoch /\ entry[p][pid].first = r.first
+            /\ entry[p][pid].first = r.first
+            /\ entry[p][pid].epoch = r.epoch \/ (entry[p][pid].epoch = -1 /\ r.first = -1)
+            /\ entry[p][pid].sequence = r.sequence \/ (entry[p][pid].sequence = -1 /\ r.first = -1)
+            /\ entry[p][pid].coordinatorEpoch \in {-1, r.coordinatorEpoch}
 
 -----------------------------------------------------------------------------
 (* Steps *)

@@ -211,6 +211,20 @@ class TestReading:
         assert one.last_stable_offset() == 2
 
 
+class TestExpiry:
+    def test_a_producer_that_has_nothing_open_is_forgotten_with_its_coordinator(self) -> None:
+        one = partition(batch(0))
+        assert not one.may_expire(1)
+        one.append_marker(marker(1))
+        assert one.may_expire(1)
+        one.expire_producer(1)
+        assert not one.may_expire(1)
+        assert one.epoch_of(1) == -1
+        assert one.transactions.coordinator_epoch(1) == -1
+        one.elect_partition_leader(2)
+        assert one.epoch_of(1) == 1
+
+
 class TestLost:
     """What the simulator's reader finds amiss: one case for each of the four ways, which no other way sees."""
 

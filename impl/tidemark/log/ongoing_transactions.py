@@ -93,6 +93,10 @@ class OngoingTransactions:
         if not committed:
             self.aborted.append(AbortedTxn(producer_id, first, offset))
 
+    def forget(self, producer_id: ProducerId) -> None:
+        """A producer that has nothing open is not known any more, nor who wrote its last marker."""
+        self.coordinator_epochs.pop(producer_id, None)
+
     def replicated(self, high_watermark: int) -> None:
         """Markers below the high watermark decide."""
         self.ended = [one for one in self.ended if one[1] >= high_watermark]

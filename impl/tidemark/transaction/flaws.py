@@ -21,6 +21,7 @@ GUARDS = {
     "verification_guard",
     "ongoing_of_its_epoch",
     "fence_older_epoch",
+    "track_marker_time",
     "marker_of_its_transaction",
     "fence_older_coordinator",
 }

@@ -197,6 +197,17 @@ class TransactionalPartition:
         entries[producer_id] = ProducerStateEntry(epoch, batches)
         self.transactions.add_marker(producer_id, marker.committed, marker.coordinator_epoch, offset)
 
+    # --- expiry -----------------------------------------------------------------------------------------------------
+
+    def may_expire(self, producer_id: ProducerId) -> bool:
+        """Whether the producer is known, and has nothing open."""
+        return producer_id in self.producers.entries and not self.transactions.is_open(producer_id)
+
+    def expire_producer(self, producer_id: ProducerId) -> None:
+        """producer.id.expiration.ms is over for a producer that has nothing open; its verification is kept."""
+        del self.producers.entries[producer_id]
+        self.transactions.forget(producer_id)
+
     # --- replication ------------------------------------------------------------------------------------------------
 
     def advance_high_watermark(self, offset: int) -> bool:

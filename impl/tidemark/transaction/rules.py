@@ -146,6 +146,13 @@ def fence_older_epoch(epoch: int, known_epoch: int) -> bool:
     return epoch >= known_epoch
 
 
+def track_marker_time(under_way: bool) -> bool:
+    """KAFKA-9144: a producer is forgotten a day after its last batch or marker, when nothing that was sent before that
+    is under way. Without it markers do not count: a producer is forgotten at once, and the marker of an older
+    coordinator is accepted (row 68)."""
+    return not under_way
+
+
 def marker_of_its_transaction(epoch: int, known_epoch: int) -> bool:
     """KAFKA-19446, KIP-1228: a marker is of a later epoch than the transaction that it ends. Without it a late one ends
     the next transaction (row 76)."""
@@ -209,6 +216,7 @@ class Rules:
     verification_guard: Callable[[object, object], bool] = verification_guard
     ongoing_of_its_epoch: Callable[[int, int], bool] = ongoing_of_its_epoch
     fence_older_epoch: Callable[[int, int], bool] = fence_older_epoch
+    track_marker_time: Callable[[bool], bool] = track_marker_time
     marker_of_its_transaction: Callable[[int, int], bool] = marker_of_its_transaction
     accept_repeated_marker: Callable[[bool], bool] = accept_repeated_marker
     fence_older_coordinator: Callable[[int, int], bool] = fence_older_coordinator

@@ -35,7 +35,7 @@ CONSTANTS
 
 ASSUME Families \subseteq {"give up", "late produce", "disconnect", "late rpc", "crash", "time out", "fail-over", "lose log",
                            "zombie", "fail", "lose marker", "late marker", "repeat marker", "slow commit", "slow log",
-                           "slow rpc", "slow produce", "slow marker", "elect", "stale", "abort", "clock", "second thread",
+                           "slow rpc", "slow produce", "slow marker", "elect", "stale", "abort", "clock", "second thread", "expire",
                            "fetch", "uncommitted", "slow fetch", "lose fetch"}
 
 VARIABLE faults
@@ -144,6 +144,7 @@ Losses ==
     \/ \E b \in On("repeat marker", Brokers), p \in Partitions : RepeatMarker(b, p)
     \/ \E b \in On("fail", Brokers) : FailAppend(b)
     \/ \E r \in On("lose fetch", Levels), p \in Partitions : LoseFetch(r, p)
+    \/ \E p \in On("expire", Partitions), pid \in Pids : ExpireProducer(p, pid)
     \/ \E b \in On("clock", Brokers) : ClockGoesBack(b)
     \/ \E b \in On("second thread", Brokers) : FindCompletion(b)
     \/ \E p \in On("elect", Partitions) : \E keep \in highWatermark[p]..Len(log[p]) : ElectPartitionLeader(p, keep)

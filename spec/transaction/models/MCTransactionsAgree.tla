@@ -14,7 +14,8 @@ CONSTANTS
     OnTheWay,      \* requests, replies and markers on the way, all together
     Follow           \* what goes on; other actions are taken, and what would follow them is left out
 
-ASSUME Follow \subseteq {"late rpc", "late produce", "late marker", "decide", "errors", "unload", "produce", "wait", "fetch"}
+ASSUME Follow \subseteq {"late rpc", "late produce", "late marker", "decide", "errors", "unload", "produce", "wait", "fetch",
+                          "aside", "expiry"}
 
 Way == Cardinality({c \in Clients : rpc[c].type # "idle"}) + Cardinality({c \in Clients : lateRpc[c].type # "idle"})
        + Cardinality({x \in Clients \X Partitions : produce[x[1]][x[2]].type # "idle"})
@@ -36,6 +37,9 @@ Bounds ==
     /\ "decide" \in Follow \/ \A b \in Brokers : LogEnd(b).state \in Undecided
     /\ "produce" \in Follow \/ \A x \in Clients \X Partitions : produce[x[1]][x[2]].type = "idle"
     /\ "fetch" \in Follow \/ \A r \in IsolationLevels, p \in Partitions : fetch[r][p].type = "idle"
+    /\ "aside" \in Follow \/ \A b \in Brokers : aside[b] = NothingAside
+    /\ "expiry" \in Follow \/ \A p \in Partitions, pid \in Pids :
+            entry[p][pid].epoch # -1 \/ \A i \in 1..Len(log[p]) : log[p][i].pid # pid
     /\ "wait" \in Follow \/ \A p \in Partitions : highWatermark[p] = Len(log[p]) \/ Way <= 1
 -----------------------------------------------------------------------------
 (* The next transaction is open, and a copy of the last one's marker is still to come. *)
@@ -53,6 +57,7 @@ RepeatedInit ==
     /\ metadata = OfOne(OpenMetadata)
     /\ pending = OfOne("none")
     /\ sending = OfOne(0)
+    /\ aside = [b \in Brokers |-> NothingAside]
     /\ issued = 1
     /\ begun = 2
     /\ client = [c \in Clients |-> [state |-> "IN_TRANSACTION", pid |-> 1, epoch |-> 1, transaction |-> 2,

@@ -426,6 +426,28 @@ class TransactionCluster(Fetching):
         self.recorder.did("AdvanceHighWatermark", partition, offset)
         return True
 
+    def expire_producer(self, partition: int, producer_id: int) -> bool:
+        """A partition's leader forgets a producer that was silent for long, or may not, as something of it is under
+        way."""
+        log, leader = self.partitions[partition], self.log
+        if not log.may_expire(producer_id):
+            return False
+        deposed = any(
+            one.serving and not (leader.leader == broker and one.epoch == leader.epoch)
+            for broker, one in enumerate(self.coordinators)
+        )
+        markers = [slots[partition] for slots in (*self.marker, *self.late_marker)]
+        batches = [slots[partition] for slots in (*self.produce, *self.late_produce)]
+        under_way = any(
+            one is not None and one.under_way and one.request.producer_id == producer_id for one in markers
+        ) or any(one is not None and one.outlives and one.request.producer_id == producer_id for one in batches)
+        if not self.rules.track_marker_time(deposed or under_way):
+            self.recorder.blocked("ExpireProducer", partition, producer_id)
+            return False
+        log.expire_producer(producer_id)
+        self.recorder.did("ExpireProducer", partition, producer_id)
+        return True
+
     def elect_partition_leader(self, partition: int, keep: int) -> bool:
         """Another broker leads a partition, with `keep` of its entries: who waits is told."""
         log = self.partitions[partition]

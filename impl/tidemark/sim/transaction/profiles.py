@@ -108,7 +108,7 @@ DEPOSED = TransactionProfile(
 
 EXHAUSTED = TransactionProfile(
     "exhausted",
-    {**CALM, "client": 90, "marker": 30, "time_out": 6, "crash": 8, "give_up": 4},
+    {**CALM, "client": 90, "marker": 30, "time_out": 6, "crash": 12, "give_up": 4, "hurry": 120},
     stale=0,
     rivals=24,
     ends=160,
@@ -133,6 +133,13 @@ THREADS = TransactionProfile(
 )
 """A coordinator's threads overtake each other, its clock goes back, and its log fails."""
 
+EXPIRY = TransactionProfile(
+    "expiry",
+    {**FAIL_OVERS.weights, "expire": 40, "late_marker": 20, "lose": 20},
+    stale=8,
+)
+"""Partitions forget producers, while coordinators change and markers come late."""
+
 UNWRITTEN = TransactionProfile("unwritten", {**CALM, "log": 20, "fail": 30, "time_out": 30}, stale=0, rivals=24)
 """The coordinators' log mostly fails, when transactions time out, too."""
 
@@ -150,6 +157,7 @@ PROFILES = {
         EXHAUSTED,
         CONSUMERS,
         THREADS,
+        EXPIRY,
         UNWRITTEN,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
@@ -168,6 +176,7 @@ MIXES = {
         "resent",
         "exhausted",
         "threads",
+        "expiry",
     )
 }
 """Profiles that take others in turns, seed by seed."""

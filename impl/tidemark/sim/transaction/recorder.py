@@ -55,6 +55,7 @@ TOUCHES = {
     "AppendMarker": f"{_APPENDS} abortedIndex.p produce.*p lateProduce.*p marker.bp lateMarker.bp",
     "RejectMarker": "marker.bp lateMarker.bp",
     "AdvanceHighWatermark": "highWatermark.p lastStableOffset.p produce.*p marker.*p",
+    "ExpireProducer": "entry.p",
     "ElectPartitionLeader": f"{_APPENDS} abortedIndex.p produce.*p lateProduce.*p marker.*p fetch.*p",
     "LoseMarker": "marker.bp lateMarker.bp",
     "DropLateRpc": "lateRpc.c",
@@ -74,6 +75,7 @@ everything."""
 
 VARIABLES = {one.partition(".")[0] for touches in TOUCHES.values() for one in touches.split()}
 PARTITION = {
+    "ExpireProducer",
     "StartVerification",
     "AppendBatch",
     "AnswerDuplicate",

@@ -196,6 +196,18 @@ class TransactionRun(RunBase):
         """A coordinator's record cannot be written."""
         return self.cluster.fail_append(self._broker(word))
 
+    def hurry(self, word: int) -> bool:
+        """A process that gets another producer id goes on before the last transaction of this one is complete."""
+        if not self.cluster.coordinators[self.cluster.log.leader].value.next_producer_id:
+            return False
+        return self.rpc(word) or self.batch(word) or self.client(word)
+
+    def expire(self, word: int) -> bool:
+        """A producer was silent for long."""
+        topic = self._topic(word)
+        entries = self.cluster.partitions[topic].producers.entries
+        return bool(entries) and self.cluster.expire_producer(topic, sorted(entries)[(word >> 8) % len(entries)])
+
     def clock(self, word: int) -> bool:
         """A coordinator's clock goes back."""
         return self.cluster.clock_goes_back(self._broker(word))

@@ -130,6 +130,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "CompleteTransaction": lambda t, b: t.complete_transaction(b),
     "FindCompletion": lambda t, b: t.find_completion(b),
     "CompleteAgain": lambda t, b: t.complete_again(b),
+    "ExpireProducer": lambda t, p, pid: t.expire_producer(p, pid),
     "StartVerification": _batch,
     "AppendBatch": _batch,
     "AnswerDuplicate": _batch,
