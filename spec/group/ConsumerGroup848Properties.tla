@@ -70,6 +70,9 @@ TargetIsValid ==
 OneMemberPerInstance ==
     \A b \in Brokers : Cardinality({m \in Present(group[b]) : group[b].members[m].static}) <= 1
 
+\* Who leads the partition coordinates: its load has not failed.
+LeaderServes == Serving(office.broker)
+
 \* What the coordinator holds is what its successor would replay.
 LiveIsReplay ==
     LET b == office.broker IN

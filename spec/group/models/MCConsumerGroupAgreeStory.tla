@@ -4,7 +4,9 @@
 (* states are needed that a small graph does not reach. Moves: a partition *)
 (* goes from one consumer to another, and perhaps back. Narrowing: one     *)
 (* consumer subscribes to less, and then to the rest; meanwhile a          *)
-(* partition is added, or a commit is late.                                *)
+(* partition is added, or a commit is late. Overtaken: who was removed     *)
+(* joins again behind the next owner, and the log cleaner overtakes the    *)
+(* next leader's load.                                                     *)
 (***************************************************************************)
 EXTENDS MCConsumerGroupAgree
 
@@ -53,4 +55,20 @@ Narrowing ==
         heartbeatRpc[First].memberEpoch = 0 \/ heartbeatRpc[First].tells \/ heartbeatRpc[First].reports
     /\ offsetRpc[First].type # "idle" => e = 1
     /\ stray[First].type # "idle" => stray[First].type = "commit" /\ stray[First].memberEpoch = 1
+
+\* The first has everything, is removed, and comes back when the second has everything; then somebody is elected. Records commit
+\* only while the first joins.
+Overtaken ==
+    LET e == Coordinating.groupEpoch IN
+    /\ Bounds
+    /\ issued > 0 => consumer[First].running
+    /\ issued > 1 => consumer[Second].running
+    /\ Serving(office.broker) => (issued > 1 => e > 1)
+    /\ storedGroup.groupEpoch <= 1 \/ office.epoch > 1
+    /\ e <= 1 => Len(appended[office.broker]) <= 1
+    /\ e > 1 /\ office.epoch = 1 => storedGroup.groupEpoch = 1 /\ consumer[First].state # "RECONCILING"
+    /\ e > 2 => Coordinating.target[1] # Partitions
+    /\ e > 2 /\ e < 4 => consumer[First].memberEpoch = 0 \/ heartbeatRpc[First].type # "idle"
+    /\ office.epoch > 1 => heartbeatRpc[First].type # "heartbeat" /\ heartbeatRpc[Second].type # "heartbeat"
+    /\ \A c \in Clients : heartbeatRpc[c].type = "heartbeat" => heartbeatRpc[c].memberEpoch = 0 \/ e \in {2, 3}
 =============================================================================

@@ -32,7 +32,7 @@ from tidemark.group.messages import (
     Response,
     Token,
 )
-from tidemark.group.modern.group import ConsumerGroup, ConsumerGroupMember
+from tidemark.group.modern.group import ConsumerGroup, ConsumerGroupMember, UnreadableLog
 from tidemark.group.modern.heartbeat import Heartbeats, fencing, left
 from tidemark.group.modern.messages import (
     JOIN_GROUP_MEMBER_EPOCH,
@@ -390,12 +390,19 @@ class ModernCoordinator:
             raise BrokenInvariant(f"a {type(record).__name__} is of a classic group")
 
     def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
-        """This broker leads the group's partition in `epoch`; `records` is the log, in order. Whoever is in the group
-        has a session from now on, and the time for a revocation begins again."""
+        """This broker leads the group's partition in `epoch`; `records` is the log, in order, as far as the cleaner has
+        left it when it is read. Whoever is in the group has a session from now on, and the time for a revocation begins
+        again. If a record cannot be replayed nothing is served: the load has failed."""
         self._forget()
+        self.group.loading = True
+        try:
+            for record in records:
+                self.replay(record)
+        except UnreadableLog:
+            self._forget()
+            return
+        self.group.loading = False
         self.epoch = epoch
-        for record in records:
-            self.replay(record)
         for member in self.group.members.values():
             self._arm(member, now_ms, True)
 

@@ -39,6 +39,10 @@ UNHEARD = MemberMetadata(None, frozenset(), NOT_SAID)
 """Of a member of whom only the assignment was read yet."""
 
 
+class UnreadableLog(Exception):
+    """A record cannot be replayed on top of what was loaded so far: the load fails."""
+
+
 @value
 class ConsumerGroupMember:
     """A member: what it said of itself, and how far it has come."""
@@ -65,16 +69,18 @@ class ConsumerGroupMember:
 
 class ConsumerGroup:
     """`metadata`: partition counts of the subscribed topics when the group last looked; `target`: what members are to
-    have, by `assignment_epoch`; `partition_epochs`: of the partitions that somebody holds."""
+    have, by `assignment_epoch`; `partition_epochs`: of the partitions that somebody holds; `loading`: what is replayed
+    is read from a log that the cleaner may have been over meanwhile."""
 
     __slots__ = (
-        "_rules", "assignment_epoch", "group_epoch", "members", "metadata", "partition_epochs", "static_members",
-        "target",
+        "_rules", "assignment_epoch", "group_epoch", "loading", "members", "metadata", "partition_epochs",
+        "static_members", "target",
     )  # fmt: skip
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self.group_epoch = 0
+        self.loading = False
         self.assignment_epoch = 0
         self.metadata: Mapping[str, int] = {}
         self.members: dict[MemberId, ConsumerGroupMember] = {}
@@ -94,7 +100,8 @@ class ConsumerGroup:
     # --- replay -------------------------------------------------------------------------------------------------
 
     def replay(self, record: ConsumerGroupRecord) -> None:
-        """A record of the log, read, or about to be appended: the group is what it says."""
+        """A record of the log, read, or about to be appended: the group is what it says. Raises UnreadableLog where a
+        load cannot go on."""
         if isinstance(record, CurrentMemberAssignmentRecord):
             self._replay_current(record.member_id, record.current or GONE)
         elif isinstance(record, MemberMetadataRecord):
@@ -139,6 +146,9 @@ class ConsumerGroup:
 
     def _update_partition_epochs(self, old: CurrentAssignment, new: CurrentAssignment) -> None:
         """The old record's epochs are removed, each only if it is the member's, then the new record's are added."""
+        if self.loading:
+            self._load_partition_epochs(old, new)
+            return
         epochs, late = self.partition_epochs, []
         self._remove(old.assigned, old.member_epoch)
         for partition in old.pending_revocation:
@@ -158,3 +168,20 @@ class ConsumerGroup:
         for partition in partitions:
             if self.partition_epochs.get(partition) == member_epoch:
                 del self.partition_epochs[partition]
+
+    def _load_partition_epochs(self, old: CurrentAssignment, new: CurrentAssignment) -> None:
+        """The same while the log is read. What was read of a member may be out of date by now, and a partition that it
+        held then another's: that one's epoch stays."""
+        rules, epochs = self._rules, self.partition_epochs
+        for partition in (*old.assigned, *old.pending_revocation):
+            found = epochs.get(partition, RELEASED)
+            if found == old.member_epoch:
+                del epochs[partition]
+            elif not rules.tolerant_replay(found, old.member_epoch):
+                raise UnreadableLog(f"{partition} is held in epoch {found}, not in {old.member_epoch}")
+        for partition in (*new.assigned, *new.pending_revocation):
+            found = epochs.get(partition, RELEASED)
+            if found == RELEASED or (found < new.member_epoch and rules.tolerant_replay(found, RELEASED)):
+                epochs[partition] = new.member_epoch
+            elif found < new.member_epoch or not rules.keep_newer_epoch(found, new.member_epoch):
+                raise UnreadableLog(f"{partition} is held in epoch {found} already, {new.member_epoch} comes late")

@@ -119,6 +119,19 @@ def give_until_reported(owned: Owned | None, assigned: Collection[TopicPartition
     return owned is None or set(owned) != set(assigned)
 
 
+def tolerant_replay(found: int, expected: int) -> bool:
+    """KAFKA-19862: a load finds another epoch of a partition than it expects, since it has read a member's record from
+    before the log cleaner came by and missed the next one; it goes on. Without it the load fails (row 46)."""
+    return found != expected
+
+
+def keep_newer_epoch(found: int, epoch: int) -> bool:
+    """This project's; Kafka 4.3 lacks it: what such a load has read of a member may be older than what it has read of
+    the partition's next holder, whose epoch stays. Without it the load fails where the member says something of itself,
+    or joins again after it was removed (row 117)."""
+    return found >= epoch
+
+
 @dataclass(slots=True)
 class Rules:
     """The rules in force, one callable each."""
@@ -139,6 +152,8 @@ class Rules:
     commit_of_held_partition: Callable[[int], bool] = commit_of_held_partition
     reply_after_commit: Callable[[int], bool] = reply_after_commit
     give_until_reported: Callable[[Owned | None, Collection[TopicPartition]], bool] = give_until_reported
+    tolerant_replay: Callable[[int, int], bool] = tolerant_replay
+    keep_newer_epoch: Callable[[int, int], bool] = keep_newer_epoch
     report_until_revoked: Callable[[bool], bool] = report_until_revoked
     report_what_is_taken: Callable[[Owned, Owned], bool] = report_what_is_taken
     abandon_reconciliation: Callable[[bool], bool] = abandon_reconciliation

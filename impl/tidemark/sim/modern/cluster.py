@@ -7,12 +7,13 @@ action of the specification, told to the recorder at the handler's end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
+from typing import Any
 
 from tidemark.client.modern_consumer import ModernConsumer, ModernConsumerConfig
 from tidemark.errors import BrokenInvariant
-from tidemark.group.messages import Batch, OffsetCommitRequest, Record
+from tidemark.group.messages import Batch, OffsetCommitRecord, OffsetCommitRequest, Record
 from tidemark.group.modern.coordinator import HeartbeatVerdict, ModernCoordinator, ModernGroupConfig
 from tidemark.group.modern.messages import (
     ConsumerGroupHeartbeatRequest,
@@ -38,7 +39,8 @@ EXPIRES = {TimerKind.SESSION: "ExpireSession", TimerKind.REBALANCE: "ExpireRevoc
 
 
 class ModernPartition(OffsetsPartition):
-    """The group's partition; `records`: of the group's committed records the last of each key."""
+    """The group's partition; `records`: of the group's committed records the last of each key. Who is elected loads it
+    while the log cleaner works: it has read those, and the cleaner has been over the rest when it comes there."""
 
     __slots__ = ("records",)
 
@@ -50,6 +52,15 @@ class ModernPartition(OffsetsPartition):
         """What the committed log amounts to, member by member."""
         return chain((self.records[key] for key in sorted(self.records, key=itemgetter(1))), super().read())
 
+    def elect(self, broker: Broker, keep: int) -> Iterable[Record]:
+        """Another broker leads, with the first `keep` of the old leader's batches. It reads what had committed before,
+        and of each key in those batches the last record, at its place."""
+        before = list(self.read())
+        rest = [record for batch in islice(self.appended[self.leader], keep) for record in batch]
+        last = {_key(record): place for place, record in enumerate(rest)}
+        super().elect(broker, keep)
+        return (*before, *[rest[place] for place in sorted(last.values())])
+
     def _keep(self, batch: Batch) -> None:
         super()._keep(batch)
         for record in batch:
@@ -59,6 +70,13 @@ class ModernPartition(OffsetsPartition):
                     self.records.pop(key, None)
                 else:
                     self.records[key] = record
+
+
+def _key(record: Record) -> tuple[type, Any]:
+    """What the log cleaner goes by."""
+    if isinstance(record, OffsetCommitRecord):
+        return type(record), record.partition
+    return type(record), getattr(record, "member_id", "")
 
 
 def _is_tombstone(record: ConsumerGroupRecord) -> bool:
