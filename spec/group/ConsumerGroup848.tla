@@ -345,47 +345,54 @@ EpochsOf(g) ==
 \* A load that the log cleaner overtakes: what was read before it came by, then the batches after `from` up to `to` without the
 \* records that later ones among them supersede, then the rest. A member has two records: what it says of itself, and what it is
 \* assigned. The cleaner is at work only on what the new leader has beyond storedGroup.
-Before(stored, kept, i, m) == ReplayGroup(SubSeq(kept, 1, i - 1), stored).members[m]
-SaysOfItself(stored, kept, i, m) ==
-    IF kept[i].type # "group" THEN FALSE
-    ELSE \/ kept[i].removed = m
-         \/ kept[i].member = m /\ kept[i].value.subscription # Before(stored, kept, i, m).subscription
-IsAssigned(stored, kept, i, m) ==
-    IF kept[i].type # "group" THEN FALSE
-    ELSE LET before == Before(stored, kept, i, m) IN
-         \/ kept[i].removed = m
-         \/ kept[i].member = m /\ [kept[i].value EXCEPT !.subscription = before.subscription] # before
 
-\* One record of a member on top of what was loaded so far: members, epochs of partitions, whether it has failed.
-LoadMember(loaded, m, value) ==
-    LET old  == loaded.members[m]
-        left == [p \in Partitions |-> IF p \in Holds(old) /\ loaded.epochs[p] = old.memberEpoch THEN -1 ELSE loaded.epochs[p]]
+\* Which of these records each batch has for its member. (For one that it removes it has the tombstones of both.)
+Records(stored, kept) ==
+    FoldSeq(LAMBDA i, run :
+                IF kept[i].type # "group" THEN run
+                ELSE LET m == kept[i].member IN
+                     [members |-> IF m = 0 THEN [run.members EXCEPT ![kept[i].removed] = NoMember]
+                                  ELSE IF kept[i].removed = 0 THEN [run.members EXCEPT ![m] = kept[i].value]
+                                  ELSE [run.members EXCEPT ![kept[i].removed] = NoMember, ![m] = kept[i].value],
+                      says |-> [run.says EXCEPT ![i] = IF m = 0 THEN FALSE ELSE kept[i].value.subscription # run.members[m].subscription],
+                      assigns |-> [run.assigns EXCEPT ![i] = IF m = 0 THEN FALSE
+                          ELSE [kept[i].value EXCEPT !.subscription = run.members[m].subscription] # run.members[m]]],
+            [members |-> stored.members, says |-> [i \in 1..MaxAppended |-> FALSE], assigns |-> [i \in 1..MaxAppended |-> FALSE]],
+            [i \in 1..Len(kept) |-> i])
+
+\* One record, by which m holds `holds` in the epoch `at`, on top of what was loaded.
+Load(loaded, m, holds, at) ==
+    LET left == [p \in Partitions |-> IF p \in loaded.holds[m] /\ loaded.epochs[p] = loaded.at[m] THEN -1 ELSE loaded.epochs[p]]
         unlike(found, expected) == IF Has("TolerantReplay") /\ TolerantReplay(found, expected) THEN FALSE ELSE found # expected
-        older(found, said) == IF Has("KeepNewerEpoch") /\ KeepNewerEpoch(found, said) THEN FALSE ELSE found >= said /\ found # -1
-    IN  [members |-> [loaded.members EXCEPT ![m] = value],
-         epochs |-> [p \in Partitions |-> IF p \in Holds(value) /\ (left[p] = -1 \/ left[p] < value.memberEpoch)
-                                          THEN value.memberEpoch ELSE left[p]],
+        unset(found) == IF Has("KeepNewerEpoch") /\ KeepNewerEpoch(found, at) THEN FALSE
+                        ELSE IF found >= at THEN found # -1 ELSE unlike(found, -1)
+    IN  [holds |-> [loaded.holds EXCEPT ![m] = holds],
+         at |-> [loaded.at EXCEPT ![m] = at],
+         epochs |-> [p \in Partitions |-> IF p \in holds /\ (left[p] = -1 \/ left[p] < at) THEN at ELSE left[p]],
          failed |-> \/ loaded.failed
-                    \/ \E p \in Holds(old) : unlike(loaded.epochs[p], old.memberEpoch)
-                    \/ \E p \in Holds(value) : IF left[p] < value.memberEpoch THEN unlike(left[p], -1) ELSE older(left[p], value.memberEpoch)]
+                    \/ \E p \in loaded.holds[m] : unlike(loaded.epochs[p], loaded.at[m])
+                    \/ \E p \in holds : unset(left[p])]
 
+\* Step by step: of each batch the tombstones, what its member says of itself, what it is assigned.
 LoadedWhileCleaning(stored, kept, from, to) ==
-    LET said(i, m) ==     \* the record is there, and the cleaner has not superseded it
-            /\ SaysOfItself(stored, kept, i, m)
-            /\ i <= from \/ i > to \/ ~(\E j \in (i + 1)..to : SaysOfItself(stored, kept, j, m))
-        assigned(i, m) ==
-            /\ IsAssigned(stored, kept, i, m)
-            /\ i <= from \/ i > to \/ ~(\E j \in (i + 1)..to : IsAssigned(stored, kept, j, m))
-        Read(i, m, value, loaded) == IF assigned(i, m) THEN LoadMember(loaded, m, value) ELSE loaded
-        Told(i, m, subscription, loaded) ==
-            IF said(i, m) THEN LoadMember(loaded, m, [loaded.members[m] EXCEPT !.subscription = subscription]) ELSE loaded
-        Batch(i, loaded) ==
-            IF kept[i].type # "group" THEN loaded
-            ELSE LET m    == kept[i].member
-                     rest == IF kept[i].removed = 0 THEN loaded ELSE Read(i, kept[i].removed, NoMember, loaded) IN
-                 IF m = 0 THEN rest ELSE Read(i, m, kept[i].value, Told(i, m, kept[i].value.subscription, rest))
-    IN  FoldSeq(LAMBDA i, loaded : Batch(i, loaded),
-                [members |-> stored.members, epochs |-> EpochsOf(stored), failed |-> FALSE], [i \in 1..Len(kept) |-> i])
+    LET records == Records(stored, kept)
+        says(i, m)    == IF kept[i].type # "group" THEN FALSE ELSE kept[i].removed = m \/ (kept[i].member = m /\ records.says[i])
+        assigns(i, m) == IF kept[i].type # "group" THEN FALSE ELSE kept[i].removed = m \/ (kept[i].member = m /\ records.assigns[i])
+        later(i)      == IF i > from THEN (i + 1)..to ELSE {}     \* the batches that supersede records of this one
+        Step(step, loaded) ==
+            LET i    == (step + 2) \div 3
+                part == (step + 2) % 3
+                m    == IF kept[i].type # "group" THEN 0 ELSE IF part = 0 THEN kept[i].removed ELSE kept[i].member IN
+            IF m = 0 THEN loaded
+            ELSE IF part = 1
+            THEN IF says(i, m) /\ ~(\E j \in later(i) : says(j, m)) THEN Load(loaded, m, loaded.holds[m], loaded.at[m]) ELSE loaded
+            ELSE IF assigns(i, m) /\ ~(\E j \in later(i) : assigns(j, m))
+            THEN Load(loaded, m, IF part = 0 THEN {} ELSE Holds(kept[i].value), IF part = 0 THEN 0 ELSE kept[i].value.memberEpoch)
+            ELSE loaded
+    IN  FoldSeq(Step,
+                [holds |-> [m \in MemberIds |-> Holds(stored.members[m])], at |-> [m \in MemberIds |-> stored.members[m].memberEpoch],
+                 epochs |-> EpochsOf(stored), failed |-> FALSE],
+                [step \in 1..(3 * Len(kept)) |-> step])
 
 LoadFails(stored, kept) ==
     \E from \in 0..Len(kept), to \in 0..Len(kept) : from + 2 <= to /\ LoadedWhileCleaning(stored, kept, from, to).failed

@@ -19,5 +19,6 @@ LoadIsReplay ==
         found == ReplayGroup(kept, storedGroup) IN
     \A from \in 0..Len(kept), to \in 0..Len(kept) : from + 2 <= to =>
         LET loaded == LoadedWhileCleaning(storedGroup, kept, from, to) IN
-        loaded.members = found.members /\ loaded.epochs = EpochsOf(found) /\ ~loaded.failed
+        /\ loaded.epochs = EpochsOf(found) /\ ~loaded.failed
+        /\ \A m \in MemberIds : loaded.holds[m] = Holds(found.members[m]) /\ (m \in Present(found) => loaded.at[m] = found.members[m].memberEpoch)
 =============================================================================
