@@ -151,7 +151,7 @@ TABLE = Table(
         ),
         deposed("TargetIsValid", "two are to have p2", {"group[b2].target[1]": "{p1, p2}"}),
         deposed("OneMemberPerInstance", "the instance is two members", {"group[b2].members[1].static": "TRUE"}),
-        Fall("LeaderServes", "b1 leads, and its load has failed", {"epoch[b1]": "0"}, good=GOOD),
+        Fall("LeaderServes", "b1 leads, and its load has failed", {"epoch[b1]": "0"}),
         Fall("LiveIsReplay", "an offset is served that the log has not", {"offsets[b1][p1]": "1"}, good=GOOD),
         Fall("LiveIsReplay", "the log knows of fewer partitions", {"storedGroup.metadata": "{p1}"}, good=GOOD),
         Fall(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from modern_brokers import BOTH, P0, P1, ModernBrokers
 from tidemark.errors import Errors
-from tidemark.group.modern.coordinator import HeartbeatVerdict
+from tidemark.group.modern.coordinator import HeartbeatVerdict, ModernCoordinator
 from tidemark.group.modern.flaws import rules_without
 from tidemark.group.modern.messages import ConsumerGroupHeartbeatRequest
 from tidemark.group.modern.states import MemberState
@@ -319,3 +320,35 @@ class TestFailOver:
         brokers.fail_over()
         kinds = {(timer.kind, timer.member_id) for timer in brokers.at(None).timers}
         assert kinds == {(TimerKind.SESSION, "a"), (TimerKind.SESSION, "b"), (TimerKind.REBALANCE, "a")}
+
+
+class TestOvertakenLoad:
+    """Rows 46 and 117: the log cleaner has been over what is read after "a" was read to hold everything."""
+
+    def loaded(self, brokers: ModernBrokers) -> ModernCoordinator:
+        """Broker 1, after "a" was removed, "b" got everything, "a" joined again, and that was loaded."""
+        brokers.heartbeat("a")
+        brokers.commit()
+        read = list(brokers.log)
+        brokers.take(brokers.at(None).expire_session("a"))
+        brokers.heartbeat("b")
+        brokers.heartbeat("a")
+        brokers.commit()
+        rest = brokers.log[len(read) :]
+        last = {(type(one), getattr(one, "member_id", "")): place for place, one in enumerate(rest)}
+        coordinator = brokers.brokers[1]
+        coordinator.become_coordinator(2, [*read, *(rest[place] for place in sorted(last.values()))], brokers.now)
+        return coordinator
+
+    def test_it_comes_to_what_the_leader_held(self) -> None:
+        brokers = ModernBrokers()
+        coordinator = self.loaded(brokers)
+        assert coordinator.serving
+        assert coordinator.group.partition_epochs == brokers.group.partition_epochs == {P0: 3, P1: 3}
+        assert coordinator.group.members == brokers.group.members
+
+    @pytest.mark.parametrize("rule", ["TolerantReplay", "KeepNewerEpoch"])
+    def test_it_fails(self, rule: str) -> None:
+        coordinator = self.loaded(ModernBrokers(rules_without({rule})))
+        assert not coordinator.serving
+        assert not coordinator.group.members
