@@ -44,6 +44,10 @@ def compile_invariant(folder: Path, text: str) -> None:
         ("Cardinality(SUBSET (1..40)) > n", "too many elements"),
         ("Len(who) = 1", "Len of a string or model value"),
         ("n + rec.b = 1", "an integer is expected"),
+        (
+            "LET S == {j \\in n + 4..3 : j > 1} IN (CHOOSE k \\in S : k > 0) = 1",
+            "CHOOSE from a set that is always empty",
+        ),
         ("n => TRUE", "a boolean is expected"),
         ("\\E s \\in [Node -> 0..3] : s = seq \\/ s[who] = 1", "cannot be enumerated"),
     ],
@@ -52,3 +56,8 @@ def test_refused_with_the_line(tmp_path: Path, text: str, message: str) -> None:
     """Line 12 is the invariant's."""
     with pytest.raises(Unsupported, match=rf"Tiny\.tla:12: .*({message})"):
         compile_invariant(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["\\E j \\in S : j = n", "S = {j \\in 0..n : j > 5}", "n \\notin S"])
+def test_a_set_that_is_always_empty_has_no_members(tmp_path: Path, text: str) -> None:
+    compile_invariant(tmp_path, "LET S == {j \\in n + 4..3 : seq # <<>> /\\ seq[1] = j} IN " + text)

@@ -126,6 +126,8 @@ def unchecked_field(base: Address, kind: TUnion, tag: int, name: str) -> Symbol:
 
 def position(c: Context, key: Symbol, members: tuple[Value, ...], elem: Type) -> tuple[str, bool]:
     """A value's index among a universe's members, and whether it certainly is one (else maybe no index)."""
+    if not members:
+        return "-1", False
     match key, elem:
         case Int(code, lo, hi, _), TInt():
             if values.contiguous(members):
