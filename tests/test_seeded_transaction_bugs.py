@@ -1,6 +1,8 @@
 """Two rows of the wider zoo that are flaws of an implementation alone: the auditor flags them, though no rule of
 Transactions is missing. Row 84 (KAFKA-9777): nobody is woken up to complete a transaction whose markers are all
-written. Row 93 (KAFKA-17877): one answer counts twice, so that a partition without a marker counts as one with it."""
+written. Row 93 (KAFKA-17877): in Kafka one marker of a request counts twice, and the reply goes out before all are
+written; a marker is a request of its own here, so the nearest is one answer that counts for two partitions: one without
+a marker counts as one with it."""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def _never_woken(self: TransactionCoordinator, written: bool) -> bool | None:
     return None
 
 
-COUNTED_TWICE = Bug("row 93: one answer counts twice", TransactionCoordinator, "receive_marker_reply", _counts_twice)
+COUNTED_TWICE = Bug("row 93: an answer counts for two", TransactionCoordinator, "receive_marker_reply", _counts_twice)
 NOT_WOKEN = Bug("row 84: a completion is missed", TransactionCoordinator, "may_complete", _never_woken)
 
 

@@ -210,20 +210,20 @@ FenceInstanceId(i, r) == r.member = group.instance[i]
 \* KIP-447. Without it a new owner reads from before a transaction that has been committed.
 RefuseStaged(p) == \A i \in Instances : staged[i][p] = -1
 
-\* KIP-447. Without it (sendOffsetsToTransaction with nothing but the group's name) the group cannot tell who commits.
+\* The application's part of KIP-447. Without it (sendOffsetsToTransaction by group id alone) nobody can tell who commits.
 SendGroupMetadata(named) == named
 
-\* KIP-447. Without it an instance rejoins with its transaction open, and commits as a member of a generation in which others
-\* own what it has read.
+\* The application's part of KIP-447; no broker checks it, nor the next three. Without it an instance rejoins with its
+\* transaction open, and commits as a member of a generation in which others own what it has read.
 RevokeEndsTransaction(me) == me.state \in {"UNINITIALIZED", "READY", "FATAL_ERROR"}
 
-\* KIP-98. Without it offsets are committed beside the transaction; if it aborts, its records are read by nobody.
+\* The application's part of KIP-98. Without it offsets are committed beside the transaction; if it aborts, nobody reads them.
 CommitInTransaction(me) == me.state = "READY"
 
-\* KIP-98. Without it an instance goes on behind the records of an aborted transaction.
+\* The application's part of KIP-98. Without it an instance goes on behind the records of an aborted transaction.
 RewindAfterAbort(me, p) == p \in me.processed
 
-\* KIP-98. Without it a transaction is committed although its offsets were refused.
+\* The client's part of KIP-98. Without it a transaction is committed although its offsets were refused.
 AbortAfterError(me) == me.state # "ABORTABLE_ERROR"
 
 \* KIP-98 (isolation.level). Without it the reader gets what is open, and what is aborted.
@@ -268,6 +268,7 @@ ProduceVerdict(i, r) ==
     ELSE "NONE"
 
 \* The group's check. A commit that names neither member nor generation comes from a client before KIP-447, and is taken.
+\* (Kafka's empty group takes one without a generation whatever member it names; no instance sends that.)
 GroupVerdict(i, r) ==
     IF r.generation < 0 /\ r.member = 0 THEN "NONE"
     ELSE IF i \in Static /\ group.instance[i] = 0 THEN "UNKNOWN_MEMBER_ID"
