@@ -1,6 +1,6 @@
 ------------------------- MODULE MCTransactionsAgree -------------------------
 (***************************************************************************)
-(* Transactions on full graphs of some hundred states, for `tidemark       *)
+(* Transactions on full graphs of some thousand states, for `tidemark      *)
 (* agree`. Next is the specification's own, every action in it. The        *)
 (* constraint says which states are expanded; what lies just outside is in *)
 (* the graph, too.                                                         *)
@@ -26,6 +26,7 @@ Way == Cardinality({c \in Clients : rpc[c].type # "idle"}) + Cardinality({c \in 
 Bounds ==
     /\ begun <= Begins /\ office.epoch <= LastElection
     /\ \A b \in Brokers : LogEnd(b).epoch <= LastEpoch
+    /\ issued < MaxPid
     /\ Way <= OnTheWay
     /\ \A p \in Partitions : Len(log[p]) < MaxLog
     /\ \A b \in Brokers : Len(unreplicated[b]) <= 1
@@ -49,6 +50,9 @@ ToOne(x) == [b \in Brokers |-> [p \in Partitions |-> x]]
 
 OpenMetadata == [state |-> "Ongoing", pid |-> 1, previousPid |-> 1, nextPid |-> 0, epoch |-> 1, lastEpoch |-> 0,
                  partitions |-> Partitions]
+RecordAt(i) ==
+    IF i = 2 THEN [type |-> "marker", pid |-> 1, epoch |-> 1, result |-> "COMMIT", coordinatorEpoch |-> 1]
+    ELSE [type |-> "data", pid |-> 1, epoch |-> IF i = 1 THEN 0 ELSE 1, sequence |-> 0, transaction |-> IF i = 1 THEN 1 ELSE 2]
 RepeatedInit ==
     /\ office \in [broker : Brokers, epoch : {1}]
     /\ stored = OpenMetadata
@@ -57,7 +61,7 @@ RepeatedInit ==
     /\ metadata = OfOne(OpenMetadata)
     /\ pending = OfOne("none")
     /\ sending = OfOne(0)
-    /\ aside = [b \in Brokers |-> NothingAside]
+    /\ aside = OfOne(NothingAside)
     /\ issued = 1
     /\ begun = 2
     /\ client = [c \in Clients |-> [state |-> "IN_TRANSACTION", pid |-> 1, epoch |-> 1, transaction |-> 2,
@@ -68,10 +72,7 @@ RepeatedInit ==
     /\ lateProduce = [c \in Clients |-> [p \in Partitions |-> Idle]]
     /\ marker = ToOne(Idle)
     /\ lateMarker = ToOne([type |-> "marker", pid |-> 1, epoch |-> 1, result |-> "COMMIT", coordinatorEpoch |-> 1])
-    /\ log = [p \in Partitions |->
-                <<[type |-> "data", pid |-> 1, epoch |-> 0, sequence |-> 0, transaction |-> 1],
-                  [type |-> "marker", pid |-> 1, epoch |-> 1, result |-> "COMMIT", coordinatorEpoch |-> 1],
-                  [type |-> "data", pid |-> 1, epoch |-> 1, sequence |-> 0, transaction |-> 2]>>]
+    /\ log = [p \in Partitions |-> [i \in 1..3 |-> RecordAt(i)]]
     /\ highWatermark = [p \in Partitions |-> 3]
     /\ lastStableOffset = [p \in Partitions |-> 2]
     /\ entry = [p \in Partitions |-> [pid \in Pids |->
@@ -81,4 +82,93 @@ RepeatedInit ==
     /\ position = [r \in IsolationLevels |-> [p \in Partitions |-> 0]]
     /\ returned = [r \in IsolationLevels |-> [p \in Partitions |-> {}]]
     /\ told = [k \in Transactions |-> IF k = 1 THEN "COMMIT" ELSE "none"]
+-----------------------------------------------------------------------------
+(* A transaction is decided, and none of its markers is written; or it is open, or over. *)
+
+\* Its epoch is the first, or where MaxEpoch is 2 the last that producers have: then the next producer id follows.
+Rotates == Exhausted(1)
+Decided == [state |-> "PrepareCommit", pid |-> 1, previousPid |-> 0, nextPid |-> IF Rotates THEN 2 ELSE 0,
+            epoch |-> IF Rotates THEN 2 ELSE 1, lastEpoch |-> IF Rotates THEN 1 ELSE 0, partitions |-> Partitions]
+Open    == [state |-> "Ongoing", pid |-> 1, previousPid |-> 0, nextPid |-> 0, epoch |-> 1, lastEpoch |-> 0,
+            partitions |-> Partitions]
+Over    == [state |-> "CompleteAbort", pid |-> 2, previousPid |-> 1, nextPid |-> 0, epoch |-> 0, lastEpoch |-> 2,
+            partitions |-> {}]
+
+\* Records in the log.
+Written(record) == IF record.state \in Completed THEN 2 ELSE 1
+Placed(record) ==
+    /\ office \in [broker : Brokers, epoch : {1}]
+    /\ stored = record
+    /\ unreplicated = OfOne(<<>>)
+    /\ epoch = [b \in Brokers |-> IF b = office.broker THEN 1 ELSE 0]
+    /\ metadata = [b \in Brokers |-> IF b = office.broker THEN record ELSE FirstMetadata]
+    /\ pending = OfOne("none")
+    /\ sending = [b \in Brokers |-> IF b = office.broker /\ record.state \in Prepared THEN 1 ELSE 0]
+    /\ aside = OfOne(NothingAside)
+    /\ issued = IF record.nextPid # 0 \/ record.pid = 2 THEN 2 ELSE 1
+    /\ rpc = [c \in Clients |-> Idle]
+    /\ lateRpc = [c \in Clients |-> Idle]
+    /\ marker = ToOne(Idle)
+    /\ lateMarker = ToOne(Idle)
+    /\ log = [p \in Partitions |-> [i \in 1..Written(record) |->
+                IF i = 2 THEN [type |-> "marker", pid |-> 1, epoch |-> 2, result |-> "ABORT", coordinatorEpoch |-> 1]
+                ELSE [type |-> "data", pid |-> 1, epoch |-> IF Rotates THEN 1 ELSE 0, sequence |-> 0, transaction |-> 1]]]
+    /\ highWatermark = [p \in Partitions |-> Written(record)]
+    /\ lastStableOffset = [p \in Partitions |-> IF Written(record) = 1 THEN 0 ELSE 2]
+    /\ entry = [p \in Partitions |-> [pid \in Pids |->
+                IF pid # 1 THEN NoEntry
+                ELSE IF Written(record) = 1
+                THEN [epoch |-> IF Rotates THEN 1 ELSE 0, sequence |-> 0, coordinatorEpoch |-> -1, first |-> 0, guard |-> -1]
+                ELSE [epoch |-> 2, sequence |-> -1, coordinatorEpoch |-> 1, first |-> -1, guard |-> -1]]]
+    /\ abortedIndex = [p \in Partitions |-> [i \in 1..(Written(record) - 1) |-> [pid |-> 1, first |-> 0, last |-> 1]]]
+    /\ fetch = [r \in IsolationLevels |-> [p \in Partitions |-> Idle]]
+    /\ position = [r \in IsolationLevels |-> [p \in Partitions |-> 0]]
+    /\ returned = [r \in IsolationLevels |-> [p \in Partitions |-> {}]]
+
+Process(state, pid, e, k, partitions) ==
+    [c \in Clients |-> [state |-> state, pid |-> pid, epoch |-> e, transaction |-> k, partitions |-> partitions,
+                        next |-> [p \in Partitions |-> IF p \in partitions THEN 1 ELSE 0], bump |-> FALSE]]
+
+\* Its client has heard of it.
+DecidedInit ==
+    /\ Placed(Decided)
+    /\ begun = 1
+    /\ client = Process("READY", IF Rotates THEN 2 ELSE 1, IF Rotates THEN 0 ELSE 1, 0, {})
+    /\ produce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+    /\ lateProduce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+    /\ told = [k \in Transactions |-> IF k = 1 THEN "COMMIT" ELSE "none"]
+
+\* Its client has begun the next one, and given up a batch of it, which was verified and has lost its guard since.
+LaterInit ==
+    /\ Placed(Decided)
+    /\ begun = 2
+    /\ client = Process("ABORTABLE_ERROR", 1, 1, 2, Partitions)
+    /\ produce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+    /\ lateProduce = [c \in Clients |-> [p \in Partitions |->
+            [type |-> "verified", pid |-> 1, epoch |-> 1, sequence |-> 0, transaction |-> 2, guard |-> FALSE]]]
+    /\ told = [k \in Transactions |-> IF k = 1 THEN "COMMIT" ELSE "none"]
+
+\* Epochs run out. It is open, in the last one; or its client is in the next one with the next producer id; or it has not heard
+\* that it was ended.
+RotatedInit ==
+    /\ begun = 2
+    /\ lateProduce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+    /\ \/ /\ Placed(Open)
+          /\ client = Process("IN_TRANSACTION", 1, 1, 1, Partitions)
+          /\ produce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+       \/ /\ Placed(Decided)
+          /\ client = Process("IN_TRANSACTION", 2, 0, 2, Partitions)
+          /\ produce = [c \in Clients |-> [p \in Partitions |->
+                [type |-> "request", pid |-> 2, epoch |-> 0, sequence |-> 0, transaction |-> 2]]]
+       \/ /\ Placed(Over)
+          /\ client = Process("IN_TRANSACTION", 1, 1, 1, Partitions)
+          /\ produce = [c \in Clients |-> [p \in Partitions |->
+                [type |-> "verifying", pid |-> 1, epoch |-> 1, sequence |-> 1, transaction |-> 1, guard |-> TRUE]]]
+    /\ told = [k \in Transactions |-> IF k = 1 /\ stored.state = "PrepareCommit" THEN "COMMIT" ELSE "none"]
+
+\* Nothing but coordinators, markers and their log goes on.
+Coordinators == Bounds /\ \A c \in Clients : rpc[c].type = "idle" /\ client[c].state = "READY"
+
+\* One consumer reads, the other has not begun.
+OneReads == Bounds /\ \A p \in Partitions : \E r \in IsolationLevels : fetch[r][p].type = "idle" /\ position[r][p] = 0
 =============================================================================
