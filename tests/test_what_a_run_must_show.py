@@ -352,10 +352,10 @@ def test_plain_progress_is_told_now_and_then_and_only_on_change(
 ) -> None:
     clock = iter(range(0, 1000, 6))
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    with progress.progress("simulating x") as shown:
+    with progress.progress("simulating x", "traces") as shown:
         for done in (1, 2, 2, 2, 3, 3):
             shown.update(done, 9)
-    assert capsys.readouterr().err == "simulating x: 2 of 9 tasks\nsimulating x: 3 of 9 tasks\n"
+    assert capsys.readouterr().err == "simulating x: 2 of 9 traces\nsimulating x: 3 of 9 traces\n"
 
 
 def test_an_action_that_needs_a_rule_out_of_force_is_not_taken(

@@ -21,9 +21,9 @@
 (* that time out and commit later, several batches in flight, who leads a  *)
 (* data partition, two-phase commit.                                       *)
 (*                                                                         *)
-(* Read in this order: VARIABLES, the rules, the verdicts of coordinator   *)
-(* and partition, the actions from SendInitProducerId to LoseFetch,        *)
-(* then TransactionsProperties.                                            *)
+(* Read: VARIABLES (which is what in the code is the table at the head of  *)
+(* impl/tidemark/transaction/abstraction.py), the rules, the verdicts, the *)
+(* actions from SendInitProducerId to LoseFetch, TransactionsProperties.   *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets, Bounded, Folds
 
@@ -242,11 +242,11 @@ Opened(records, pid, i) ==
     IN  IF data = {} THEN 0 ELSE MinOf(data)
 
 -----------------------------------------------------------------------------
-(* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
+(* The safety rules: what goes wrong without each. Has(R) => R or Has(R) /\ R: see docs/conventions.md, Rules. *)
 
 Has(rule) == rule \notin Without
 
-\* Transactions of version 2 (KIP-890, part 2), else of version 1.
+\* Transactions of version 2 (KIP-890, part 2), else of version 1. As a rule, EpochPerTransaction is asked in EndVerdictV2 alone.
 V2 == Has("EpochPerTransaction")
 
 \* KIP-890, part 2. A request with the epoch of the coordinator is of the next transaction, not of the one that is complete.

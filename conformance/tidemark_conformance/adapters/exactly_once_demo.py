@@ -32,6 +32,7 @@ class ExactlyOnceDemonstration(demonstration.Demonstration):
     """A group of instances that consume, transform and produce."""
 
     summary = "exactly once: instances consume, transform and produce, with crashes and rebalances"
+    counted = "records"
     without = f"without these rules, or without {', '.join(ALIASES)}: what is lost or doubled then is named"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

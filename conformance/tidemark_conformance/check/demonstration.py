@@ -33,9 +33,11 @@ class Demonstrated:
 
 
 class Demonstration(ABC):
-    """A protocol's demonstration. `summary`: what is shown; `without`: the help of the option that takes rules out."""
+    """A protocol's demonstration. `summary`: what is shown; `counted`: what its progress counts, as a plural;
+    `without`: the help of the option that takes rules out."""
 
     summary: str
+    counted: str
     without: str
 
     @abstractmethod

@@ -72,7 +72,7 @@ def _demonstrate(args: argparse.Namespace, one: Demonstration, out: Path, consol
     specification = load(*one.judged_by(args, out))
     header = schema_of(specification).with_nodes(one.nodes(args))
     started = time.monotonic()
-    with progress(one.summary) as bar:
+    with progress(one.summary, one.counted) as bar:
         found = one.run(args, header.to_json(), bar)
     seconds = time.monotonic() - started
     with PartWriter(out / "part-0.parquet", header) as writer:

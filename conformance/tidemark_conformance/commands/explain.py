@@ -84,7 +84,7 @@ def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema
             count += 1
             yield trace
 
-    with progress("looking for a failing trace") as shown:
+    with progress("looking for a failing trace", "traces") as shown:
         found = choose(counted(), explainer, schema, lambda looked: shown.update(looked, looked))
     if found is None:
         raise Unusable(

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if not rows:
         raise Unusable(f"the zoo has no rows, so there is nothing to run; give it some in {zoo.ZOO}")
     wrong = 0
-    with progress("golden scenarios") as bar:
+    with progress("golden scenarios", "scenarios") as bar:
         for done, row in enumerate(rows):
             bar.update(done, len(rows))
             complaint = rewrite(row, file_of(row), args.check)

@@ -38,11 +38,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _with_runs(card: cards.Card, jar: str | None) -> cards.Card:
     """The card with what TLC and the simulator show."""
-    with progress(f"TLC: the models without {card.name}"):
+    with progress(f"TLC: the models without {card.name}", "models"):
         counterexamples = tuple(
-            cards.counterexample(removal, card.home, jar, lambda model: say(f"running TLC on {model} (once)"))
+            cards.counterexample(
+                removal,
+                card.home,
+                jar,
+                lambda model: say(f"running TLC on {model} (once; minutes at most, --no-run: only texts)"),
+            )
             for removal in card.removals
         )
-    with progress("traces without it"):
+    with progress("traces without it", "traces"):
         flagged = tuple(cards.flagged(row) for row in card.rows)
     return replace(card, counterexamples=counterexamples, flagged=flagged)

@@ -21,12 +21,13 @@ class Progress(Protocol):
     """Something that is told how far work has come."""
 
     def update(self, done: int, total: int) -> None:
-        """`done` of `total` tasks are finished (0 of 0: nothing is running)."""
+        """`done` of `total` are finished (0 of 0: nothing is running)."""
 
 
 class _Plain:
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, counted: str) -> None:
         self._title = title
+        self._counted = counted
         self._said = time.monotonic()
         self._last = (0, 0)
 
@@ -34,7 +35,7 @@ class _Plain:
         now = time.monotonic()
         if total and (done, total) != self._last and now - self._said >= PLAIN_SECONDS:
             self._said, self._last = now, (done, total)
-            say(f"{self._title}: {done} of {total} tasks")
+            say(f"{self._title}: {done} of {total} {self._counted}")
 
 
 class Silent:
@@ -45,10 +46,11 @@ class Silent:
 
 
 @contextlib.contextmanager
-def progress(title: str) -> Iterator[Progress]:
-    """A progress display with `title`, gone when the block ends."""
+def progress(title: str, counted: str = "parts") -> Iterator[Progress]:
+    """A progress display with `title`, gone when the block ends. `counted`: what is counted, as a plural ("traces");
+    "parts" are those in which Spark, or a simulation, does its work."""
     if not sys.stderr.isatty():
-        yield _Plain(title)
+        yield _Plain(title, counted)
         return
     from rich import progress as rich_progress
     from rich.console import Console
@@ -57,12 +59,13 @@ def progress(title: str) -> Iterator[Progress]:
         rich_progress.TextColumn("{task.description}"),
         rich_progress.BarColumn(),
         rich_progress.MofNCompleteColumn(),
+        rich_progress.TextColumn("{task.fields[counted]}"),
         rich_progress.TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
     )
     with bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(title, total=None, counted=counted)
 
         class _Bar:
             def update(self, done: int, total: int) -> None:

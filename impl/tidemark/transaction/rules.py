@@ -1,8 +1,10 @@
 """The safety rules of transactions, one small pure function each, under the specification's names.
 
-A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in coordinator.py and
-partition.py. `Rules` gathers them, and whoever builds a coordinator, a partition or a producer passes one in; flaws.py
-has the variants with a rule removed.
+A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in coordinator.py,
+partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, client/transactional_producer.py. Two ask what
+only who has the log or the network can say, so the simulator's cluster asks them (sim/transaction/cluster.py):
+`act_on_committed` and `track_marker_time`. `Rules` gathers them, and whoever builds a coordinator, a partition or a
+producer passes one in; flaws.py has the variants with a rule removed.
 """
 
 from __future__ import annotations
