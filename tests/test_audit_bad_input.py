@@ -15,8 +15,11 @@ import pytest
 from conftest import TwoPhase
 from crc32c import crc32c
 from tidemark_conformance.cli import main
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.trace.convert import convert
+from tidemark_conformance.trace.files import one_form
 from tidemark_conformance.trace.ndjson import with_end
 from tidemark_conformance.trace.parquet import PartWriter
 from trace_lines import header_of, signed, traces_of, write
@@ -475,3 +478,9 @@ def test_another_specification_than_the_traces_is_refused(two_phase: TwoPhase, c
     other = [str(two_phase.specification.path), "--config", str(two_phase.specification.cfg)]
     code, document, _ = _audit(two_phase.good, capsys, "--spec", *other)
     assert (code, document["spec"]) == (0, "TwoPhase")
+
+
+def test_a_golden_scenario_is_no_trace_file_and_called_so() -> None:
+    scenario = spec_root().parent / "traces" / "golden" / "KIP-890-a.txt"
+    with pytest.raises(Unusable, match="it is a golden scenario: `tidemark rule KIP-890-a` leads"):
+        one_form([str(scenario)], str(scenario))

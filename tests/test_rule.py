@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import SIMULATED
 from tidemark_conformance import cli
+from tidemark_conformance.check import protocols
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain import card as cards
 from tidemark_conformance.tlc import modules
@@ -49,6 +53,7 @@ def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str
         ("prepared_waits", "did you mean PreparedWaits? ("),
         ("FenceOlder", "did you mean FenceOlderFetch or FenceOlderEpoch? ("),
         ("42", "row 42 (KIP-429) of zoo.toml removes WithholdUntilRevoked: `tidemark rule WithholdUntilRevoked`\n"),
+        ("79", "row 79 is KAFKA-18660-reply and KAFKA-18660; name one\n"),
         ("KIP-429", "row 42 (KIP-429) of zoo.toml removes WithholdUntilRevoked: `tidemark rule W"),
         ("Qqqqqqqqq", "`tidemark rule` lists them all"),
     ],
@@ -81,12 +86,28 @@ def test_a_rule_of_two_specifications_has_two_cards_that_do_not_mix(capsys: pyte
 
 
 def test_a_rules_python_is_named_by_its_place_in_the_tree() -> None:
-    found = cards.python_rule("replication", "ReachedEpochStart")
+    found = cards.python_rule("tidemark.replication", "ReachedEpochStart")
     assert found is not None
     file, _, line = found.place.partition(":")
     assert file == "impl/tidemark/replication/rules.py"
     text = (Path(__file__).parent.parent / file).read_text().splitlines()
     assert text[int(line) - 1].startswith("def reached_epoch_start(")
+
+
+def test_every_rule_has_the_python_of_its_protocol() -> None:
+    """Specifications of one folder may be implemented in several packages."""
+    homes = {home.specification.path: home for home in cards.homes()}
+    registered = protocols.protocols()
+    for one in SIMULATED:
+        home = homes[registered[one.protocol].spec]
+        right = one.adapter.rules_without(())
+        siblings = home.specification.module.rules
+        for rule in siblings:
+            found = cards.python_rule(home.package, rule, siblings)
+            assert found is not None, (one.protocol, rule)
+            text = inspect.getsource(getattr(right, cards.snake(rule)))
+            assert found.text == textwrap.dedent(text).rstrip(), (one.protocol, rule)
+            assert cards.flawed_rules(home.package, rule, siblings), (one.protocol, rule)
 
 
 def test_what_tlc_is_asked_for_is_told_before(

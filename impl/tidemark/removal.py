@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
@@ -29,10 +30,17 @@ def remove_rules(rules: R, names: Iterable[str], known: Collection[str], guards:
     for name in sorted(names):
         rule = snake_case(name)
         if rule not in known:
-            raise ValueError(f"there is no rule {name}; the rules are {', '.join(known)}")
+            raise ValueError(f"there is no rule {name}: {_instead(rule, known)}")
         setattr(rules, rule, _always if rule in guards else _never)
         removed.append(rule)
     return removed
+
+
+def _instead(rule: str, known: Collection[str]) -> str:
+    """What may be meant by a name that is no rule, by the specification's names; all of them where none comes close."""
+    close = difflib.get_close_matches(rule, known, 2, 0.7)
+    names = ["".join(word.capitalize() for word in one.split("_")) for one in close or known]
+    return f"did you mean {' or '.join(names)}?" if close else f"the rules are {', '.join(names)}"
 
 
 def snake_case(name: str) -> str:

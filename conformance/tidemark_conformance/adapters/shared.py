@@ -108,13 +108,13 @@ def _removed(rules_without: Callable[[tuple[str, ...]], Any], names: tuple[str, 
     try:
         return rules_without(names)
     except ValueError as problem:
-        raise Unusable(f"{problem}; correct --without, or the rules of that row in spec/zoo.toml") from problem
+        raise Unusable(str(problem)) from problem
 
 
 def out_of_force(flaw: str | None, without: Collection[str]) -> tuple[str, ...]:
     """The rules of a row of the zoo (by id or number) and those of `without`, sorted. Raises Unusable for an unknown
-    row."""
-    return tuple(sorted({*without, *(zoo.select([flaw])[0].rules if flaw else ())}))
+    row, and for a number that several rows have."""
+    return tuple(sorted({*without, *(zoo.one(flaw).rules if flaw else ())}))
 
 
 def require_options(owner: str, profile: str, known: Collection[str], others: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ name.
     resimulator = "package.module:function"        # the next ones may be missing: runs a trace again, changed
                                                    # (explain/shrink.py)
     demonstration = "package.module:class"         # `tidemark demo` (check/demonstration.py)
+    package = "package"                            # where its rules are (explain/card.py), if not in tidemark.<folder>
     sizes = { 5 = "twophase/TwoPhaseFive.cfg" }    # other sizes, for `tidemark simulate --size`
     traces = 100000                                # how many unflawed ones `tidemark verify` makes at most
     [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
@@ -45,7 +46,7 @@ from tidemark_conformance.paths import spec_root
 from tidemark_conformance.trace.header import Header
 
 REGISTRY = "protocols.toml"
-OPTIONAL = ("transcript", "resimulator", "demonstration")
+OPTIONAL = ("transcript", "resimulator", "demonstration", "package")
 """What a protocol may name beside its simulator."""
 
 
@@ -53,7 +54,8 @@ OPTIONAL = ("transcript", "resimulator", "demonstration")
 class Protocol:
     """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
 
-    `transcript`, `resimulator`, `demonstration`: functions as `package.module:name`, "" where there is none; `sizes`:
+    `transcript`, `resimulator`, `demonstration`: functions as `package.module:name`, "" where there is none; `package`:
+    of its rules, "" for the one that is called as the specification's folder; `sizes`:
     size -> its cfg; `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show
     it; `traces`: so many unflawed traces at most are made by `tidemark verify` (0: as many as for any protocol).
     """
@@ -65,6 +67,7 @@ class Protocol:
     transcript: str = ""
     resimulator: str = ""
     demonstration: str = ""
+    package: str = ""
     sizes: dict[int, Path] = field(default_factory=dict)
     unreached: dict[str, str] = field(default_factory=dict)
     traces: int = 0

@@ -98,6 +98,15 @@ def select(names: Iterable[str], path: Path | None = None) -> list[Row]:
     return chosen or known
 
 
+def one(name: str) -> Row:
+    """The row of this id or number; Unusable for one that is not there, and for a number that several rows have."""
+    found = select([name])
+    if len(found) > 1:
+        ids = [row.id for row in found]
+        raise Unusable(f"row {name} is {', '.join(ids[:-1])} and {ids[-1]}; name one")
+    return found[0]
+
+
 def _row(table: Any, path: Path) -> Row:
     try:
         traces = dict(table.get("traces", {}))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from pathlib import Path
 
 from tidemark_conformance.check.audit import Options, audit
 from tidemark_conformance.check.inputs import open_input
+from tidemark_conformance.check.provenance import beyond, refuse_composition
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
 from tidemark_conformance.errors import Unusable
@@ -34,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
     if args.oracle < 0:
         raise Unusable(f"--oracle {args.oracle} is no number of traces; give 0 or more")
+    for path in args.paths:
+        refuse_composition(Path(path))
     console = document.console(args.json)
     with spark_session(args.master) as session:
         source = open_input(session, args.paths)
@@ -54,6 +58,10 @@ def run(args: argparse.Namespace) -> int:
         if result.failed:
             trace = result.failures[0].examples[0][0]
             console.print(f"`{explaining(args, trace)}` says why", soft_wrap=True, markup=False)
+            chosen = {"baseline": args.baseline, "without": args.without}
+            more = beyond(Path(args.paths[0]), specification, chosen)
+            if more:
+                console.print(more, soft_wrap=True, markup=False)
     return result.exit_code
 
 

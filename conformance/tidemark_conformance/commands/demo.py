@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ SHOWN = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark demo`: those of each demonstration are its own."""
     known = demonstrations()
-    which = parser.add_subparsers(dest="protocol", required=True, metavar="PROTOCOL", help=", ".join(known) or "none")
+    which = parser.add_subparsers(dest="protocol", required=True, metavar="PROTOCOL", help=_choices(known))
     for name, one in known.items():
         chosen = which.add_parser(name, description=one.summary)
         one.add_arguments(chosen)
@@ -47,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "-o", "--output", type=Path, metavar="DIR", help="keep the trace here (a folder that is new or empty)"
         )
         document.add_argument(chosen)
+
+
+def _choices(known: Iterable[str]) -> str:
+    """The demonstrations, each with the command that tells its options."""
+    return ", ".join(f"{name} (its options: tidemark demo {name} --help)" for name in known) or "none"
 
 
 def run(args: argparse.Namespace) -> int:

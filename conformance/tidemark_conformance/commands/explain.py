@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from tidemark_conformance.check.provenance import beyond, refuse_composition
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain import load
@@ -54,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain one trace; 1 if it fails, 3 if it is undecided, 0 if it passes."""
     if arguments.last < 0:
         raise Unusable(f"--last {arguments.last} draws nothing; give a number of steps")
+    refuse_composition(arguments.path)
     first = file_header(load.files(arguments.path)[0])
     specification, _ = load_for(
         first.spec,
@@ -70,6 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     if explained.verdict == "fail" and not arguments.no_shrink:
         explained = replace(explained, shrunk=shrunk(found, judgement, explainer, schema))
     _write(explained, arguments, count)
+    chosen = {"baseline": arguments.baseline, "without": arguments.without}
+    more = beyond(Path(found.source).parent, specification, chosen) if explained.verdict == "fail" else ""
+    if more and arguments.json != "-":
+        print(f"\n{more}")
     return EXIT_CODES[explained.verdict]
 
 

@@ -163,7 +163,9 @@ def _as_ndjson(args: argparse.Namespace, known: Protocol, schema: Schema, bar: P
 def _report(args: argparse.Namespace, made: Generated, seconds: float, out: Path) -> int:
     console = Console(highlight=False, soft_wrap=True)
     kept = f", {made.kept} parts were there" if made.kept else ""
-    console.print(f"{made.traces:,} traces, {made.steps:,} steps in {seconds:.1f} s in {out}{kept}")
+    rules = sorted({*_without(args), *(zoo.one(args.flaw).rules if args.flaw else ())})
+    flawed = f" without {', '.join(rules)}" if rules else ""
+    console.print(f"{made.traces:,} traces{flawed}, {made.steps:,} steps in {seconds:.1f} s in {out}{kept}")
     for name, number in sorted(made.facts.items()):
         if not name.startswith((BAD, GOOD)):
             console.print(f"  {number:,} {name.removeprefix(SOME)}")

@@ -2,8 +2,8 @@
 
 Nothing here knows a protocol. A rule `ReachedEpochStart` of `spec/<protocol>/` is the function `reached_epoch_start` of
 the module `tidemark.<protocol>.rules`; `rules_without({"ReachedEpochStart"})` of `tidemark.<protocol>.flaws` holds what
-stands in its place. The rows that remove it are in `spec/zoo.toml`, their models in `spec/manifest.json`, their
-scenarios in `traces/golden/`.
+stands in its place (`package` of `spec/protocols.toml`: in another package). The rows that remove it are in
+`spec/zoo.toml`, their models in `spec/manifest.json`, their scenarios in `traces/golden/`.
 """
 
 from __future__ import annotations
@@ -118,9 +118,10 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A specification of this installation with rules: `protocol` is its folder's name."""
+    """A specification of this installation with rules: `protocol` is its folder's name, `package` implements it."""
 
     protocol: str
+    package: str
     specification: Specification
     source: Source
 
@@ -144,13 +145,16 @@ class Card:
 
 def homes() -> list[Home]:
     """The specifications `spec/<protocol>/<Name>.tla` with a `<Name>.cfg`; of several with the same rules, the last."""
+    registered = protocols.protocols().values()
     found: dict[tuple[str, tuple[str, ...]], Home] = {}
     for module in sorted(spec_root().glob("*/*.tla")):
         config = module.with_suffix(".cfg")
         if config.is_file():
             specification = load(module, config)
             key = module.parent.name, tuple(specification.module.rules)
-            found[key] = Home(module.parent.name, specification, Source(specification.sources))
+            named = next((one.package for one in registered if one.spec == module), "")
+            package = named or f"tidemark.{module.parent.name}"
+            found[key] = Home(module.parent.name, package, specification, Source(specification.sources))
     return list(found.values())
 
 
@@ -178,7 +182,7 @@ def find(name: str) -> list[Home]:
     found = [home for home in known if name in home.specification.module.rules]
     if found:
         return found
-    row = next((row for row in zoo.rows() if name in (row.id, str(row.number))), None)
+    row = zoo.one(name) if any(name in (row.id, str(row.number)) for row in zoo.rows()) else None
     if row is not None and row.rules:
         commands = " or ".join(f"`tidemark rule {rule}`" for rule in row.rules)
         raise Unusable(f"row {row.number} ({row.id}) of {zoo.ZOO} removes {', '.join(row.rules)}: {commands}")
@@ -197,10 +201,10 @@ def _card(name: str, home: Home) -> Card:
     uses = tuple((home.source.enclosing(line), line) for line in home.source.uses(name))
     notes: list[str] = []
     siblings = home.specification.module.rules
-    python = python_rule(home.protocol, name, siblings)
-    flaws = flawed_rules(home.protocol, name, siblings)
+    python = python_rule(home.package, name, siblings)
+    flaws = flawed_rules(home.package, name, siblings)
     if python is None:
-        notes.append(f"The package tidemark.{home.protocol} has no rules.{snake(name)}.")
+        notes.append(f"The package {home.package} has no rules.{snake(name)}.")
     rows = tuple(row for row in zoo.rows() if name in row.rules and _is_of(row, home))
     if not rows:
         notes.append(f"No row of {zoo.ZOO} removes it.")
@@ -222,10 +226,10 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def python_rule(protocol: str, rule: str, siblings: Iterable[str] = ()) -> PythonRule | None:
-    """The function of a rule in the module of `tidemark.<protocol>` that has most of its `siblings`, the rules of the
-    same specification; None where there is no such module or function."""
-    modules = sorted(_implementations(protocol, "rules"), key=lambda module: -_shared(module, siblings))
+def python_rule(package: str, rule: str, siblings: Iterable[str] = ()) -> PythonRule | None:
+    """The function of a rule in the module of `package` that has most of its `siblings`, the rules of the same
+    specification; None where there is no such module or function."""
+    modules = sorted(_implementations(package, "rules"), key=lambda module: -_shared(module, siblings))
     functions = [getattr(module, snake(rule), None) for module in modules]
     return next((_source(function) for function in functions if callable(function)), None)
 
@@ -235,11 +239,11 @@ def _shared(rules: object, siblings: Iterable[str]) -> int:
     return sum(hasattr(rules, snake(one)) for one in siblings)
 
 
-def flawed_rules(protocol: str, rule: str, siblings: Iterable[str] = ()) -> tuple[PythonRule, ...]:
+def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple[PythonRule, ...]:
     """What differs without the rule: the attributes of `rules_without({rule})` that are others than with all rules."""
     found = [
         (without(()), without)
-        for without in (getattr(flaws, "rules_without", None) for flaws in _implementations(protocol, "flaws"))
+        for without in (getattr(flaws, "rules_without", None) for flaws in _implementations(package, "flaws"))
         if without is not None
     ]
     found = [(right, without) for right, without in found if hasattr(right, snake(rule))]
@@ -256,16 +260,16 @@ def _differences(right: Any, flawed: Any) -> tuple[PythonRule, ...]:
     return tuple(replace(source, text=f"# in place of {name}\n{source.text}") for name, source in found if source)
 
 
-def _implementations(protocol: str, kind: str) -> list[ModuleType]:
-    """The modules of the package `tidemark.<protocol>`, and of packages in it, that are called `kind` or end so: a
+def _implementations(package: str, kind: str) -> list[ModuleType]:
+    """The modules of a package, and of packages in it, that are called `kind` or end so: a
     folder of specifications may have several."""
     try:
-        package = importlib.import_module(f"tidemark.{protocol}")
+        found = importlib.import_module(package)
     except ModuleNotFoundError as problem:
-        if problem.name is not None and f"tidemark.{protocol}".startswith(problem.name):
+        if problem.name is not None and package.startswith(problem.name):
             return []
-        raise Unusable(f"tidemark.{protocol} cannot be imported ({problem}); install what it needs") from problem
-    names = [one.name for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+        raise Unusable(f"{package} cannot be imported ({problem}); install what it needs") from problem
+    names = [one.name for one in pkgutil.walk_packages(found.__path__, f"{package}.")]
     return [importlib.import_module(name) for name in names if name.endswith((f".{kind}", f"_{kind}"))]
 
 

@@ -7,14 +7,13 @@ the run's `_manifest.json`, and returns a `Resimulation` of that trace.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from tidemark_conformance.check.generate import MANIFEST
 from tidemark_conformance.check.protocols import protocols
+from tidemark_conformance.check.provenance import settings_of
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.ddmin import ddmin
 from tidemark_conformance.explain.explaining import Explainer
@@ -116,7 +115,7 @@ def resimulation(run: Run, header: Header) -> Resimulation | None:
 
     Raises Unusable where they are there and cannot be used.
     """
-    settings = _settings(Path(run.source).parent)
+    settings = settings_of(Path(run.source).parent)
     protocol = settings.get("protocol") if settings is not None else None
     known = protocols().get(protocol) if isinstance(protocol, str) else None
     if known is None or not known.resimulator:
@@ -128,15 +127,6 @@ def resimulation(run: Run, header: Header) -> Resimulation | None:
         raise Unusable(
             f"trace {run.id} cannot be simulated again ({problem!r}); correct {known.resimulator}, or pass --no-shrink"
         ) from problem
-
-
-def _settings(folder: Path) -> dict[str, Any] | None:
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text())
-    except (OSError, ValueError):
-        return None
-    settings = manifest.get("settings") if isinstance(manifest, dict) else None
-    return settings if isinstance(settings, dict) else None
 
 
 def shrunk(run: Run, judgement: Judgement, explainer: Explainer, schema: Schema) -> Shrunk:

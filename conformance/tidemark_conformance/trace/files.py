@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
 from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.paths import spec_root
 from tidemark_conformance.trace.header import Header, parse_header
 from tidemark_conformance.trace.lines import RawTrace, split_traces
 from tidemark_conformance.trace.ndjson import LineReader, LineWriter
@@ -51,7 +52,7 @@ def one_form(names: Iterable[str], where: str) -> str:
     for name in names:
         form = form_of(name)
         if form is None:
-            raise Unusable(f"{name} is no trace file by its name; name it .ndjson or .parquet, or move it away")
+            raise Unusable(f"{name} is no trace file by its name; {_instead_of(name)}")
         first.setdefault(form, name)
     if not first:
         raise Unusable(f"{where} holds no trace file; give a .ndjson or .parquet file, or a folder of either")
@@ -61,6 +62,14 @@ def one_form(names: Iterable[str], where: str) -> str:
             "give them one after the other"
         )
     return next(iter(first))
+
+
+def _instead_of(name: str) -> str:
+    """What to do about a file that is no trace file by its name; a golden scenario of this installation is known."""
+    path = Path(name)
+    if path.suffix == ".txt" and path.is_file() and path.resolve().parent == spec_root().parent / "traces" / "golden":
+        return f"it is a golden scenario: `tidemark rule {path.stem}` leads to the step where it is flagged"
+    return "name it .ndjson or .parquet, or move it away"
 
 
 def local_files(paths: Sequence[Path]) -> list[Path]:
