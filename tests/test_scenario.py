@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,10 @@ def test_a_run_without_rules_is_that_of_the_row_that_removes_them(
         assert main(["simulate", "replication", "--traces", "40", *option, "-o", str(tmp_path / name)]) == 0
         (part,) = (tmp_path / name).glob("part-*.parquet")
         made[name] = pq.read_table(part)["stream"].to_pylist()
+        told = capsys.readouterr().out
+        for noun in ("acknowledgements that clients got", "steps that change something", "traces in which all faults"):
+            assert re.search(rf"^  [1-9][\d,]* {noun}", told, re.MULTILINE), told
     assert made["rules"] == made["flaw"] != made["right"]
-    capsys.readouterr()
     assert main(["simulate", "replication", "--traces", "1", "--without", "NoRule", "-o", str(tmp_path / "x")]) == 2
     assert "NoRule is no rule of Replication" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()

@@ -29,6 +29,12 @@ from tidemark_conformance.trace.schema import Schema, schema_of
 ON_SPARK = 20_000
 """From this many traces on Spark's workers simulate (fewer are done before it has started)."""
 
+NOUNS = {
+    "acknowledged": "acknowledgements that clients got",
+    "changing": "steps that change something",
+    "healed": "traces in which all faults ended",
+}
+"""What the facts that every simulator may report are, as they are printed behind their numbers."""
 
 PROFILE = "how the faults come: chaos, calm, ... (the simulator's default); an unknown name is answered with all"
 
@@ -168,7 +174,7 @@ def _report(args: argparse.Namespace, made: Generated, seconds: float, out: Path
     console.print(f"{made.traces:,} traces{flawed}, {made.steps:,} steps in {seconds:.1f} s in {out}{kept}")
     for name, number in sorted(made.facts.items()):
         if not name.startswith((BAD, GOOD)):
-            console.print(f"  {number:,} {name.removeprefix(SOME)}")
+            console.print(f"  {number:,} {NOUNS.get(name, name.removeprefix(SOME))}")
     bad = {name.removeprefix(BAD): number for name, number in made.facts.items() if name.startswith(BAD)}
     for name, number in sorted(bad.items()):
         if number:
