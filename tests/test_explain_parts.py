@@ -16,9 +16,11 @@ from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.formula import formula
 from tidemark_conformance.explain.load import Stored
 from tidemark_conformance.explain.reads import Member, cell_text, reads, written
+from tidemark_conformance.explain.record import Shrunk
 from tidemark_conformance.explain.scope import Env, Scope
 from tidemark_conformance.explain.source import Source
 from tidemark_conformance.explain.text import changes
+from tidemark_conformance.report.explanation import shrunk_sentence
 from tidemark_conformance.tla import spec as specs
 from tidemark_conformance.tla.ir import Loc
 from tidemark_conformance.tla.kernels.stream import StreamWriter
@@ -302,3 +304,11 @@ def test_every_form_of_trace_file_is_read(name: str, two_phase: Any, tmp_path: P
     assert len(found) == (1 if name.endswith(".parquet") else 30)
     verdicts = {Explainer(two_phase.specification).judge(run).verdict for run in found}
     assert "fail" in verdicts
+
+
+def test_what_a_decision_is_stands_where_they_are_counted() -> None:
+    shrunk = Shrunk("", decisions_before=40, decisions=7, steps_before=50, steps=9, runs=31)
+    assert shrunk_sentence(shrunk) == (
+        "7 of 40 decisions (the simulator's choices of what happens next) and 9 of 50 steps are enough "
+        "(found by 31 simulations):"
+    )

@@ -217,6 +217,6 @@ def _shrunk(shrunk: Shrunk, console: Console) -> None:
 def shrunk_sentence(shrunk: Shrunk) -> str:
     """How much smaller the shrunk run is."""
     return (
-        f"{shrunk.decisions} of {shrunk.decisions_before} decisions and {shrunk.steps} of {shrunk.steps_before} steps "
-        f"are enough (found by {shrunk.runs} simulations):"
+        f"{shrunk.decisions} of {shrunk.decisions_before} decisions (the simulator's choices of what happens next) and "
+        f"{shrunk.steps} of {shrunk.steps_before} steps are enough (found by {shrunk.runs} simulations):"
     )
