@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tidemark.exactly_once.flaws import rules_without
 from tidemark.sim.exactly_once import MIXES, PROFILES, ExactlyOnceSimulator, simulate
 from tidemark.sim.exactly_once.run import ExactlyOnceRun
+from tidemark.sim.exactly_once.scenario import STAGE
+from tidemark.sim.script import run_script
 
 from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
@@ -25,3 +29,5 @@ class ReplayedRun(Replayed, ExactlyOnceRun):
 
 
 resimulation = ADAPTER.resimulation(ExactlyOnceSimulator, ExactlyOnceRun, ReplayedRun)
+
+transcript = ADAPTER.transcript(partial(run_script, STAGE))
