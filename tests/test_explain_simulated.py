@@ -69,6 +69,7 @@ EXPLAINED = [
     Explained(
         "transactions", "CompleteAfterMarkers", "CompleteTransaction", "CompleteAfterMarkers", {}, range(12), 60, 30
     ),
+    Explained("exactly-once", "ReadCommitted", "ReadOutput", "ReadCommitted", {}, range(12), 60, 30),
 ]
 each = pytest.mark.parametrize("one", EXPLAINED, ids=lambda one: one.protocol)
 

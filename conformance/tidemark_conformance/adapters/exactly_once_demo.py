@@ -102,7 +102,7 @@ def _rules(without: str | None) -> list[str]:
     try:
         rules_without(rules)
     except ValueError as problem:
-        raise Unusable(f"{problem}, {', '.join(ALIASES)}") from problem
+        raise Unusable(f"{problem} (for several at once: {', '.join(ALIASES)})") from problem
     return rules
 
 
