@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from conftest import TwoPhase
 from rich.console import Console
 from tidemark_conformance.check.audit import Options, audit
-from tidemark_conformance.check.result import AuditResult
+from tidemark_conformance.check.result import AuditResult, Failure
 from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.check.tally import Example, Group, by_number
 from tidemark_conformance.cli import main
+from tidemark_conformance.commands.audit import worth_explaining
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.audit import render
 from tidemark_conformance.trace.convert import convert
@@ -59,7 +62,25 @@ def test_the_hasty_manager_is_flagged_and_its_harm_is_shown(judge: Judge, two_ph
         trace, step = failure.examples[0]
         line = next(one for one in traces_of(two_phase.hasty) if one[0]["trace"] == trace)[step]
         assert line["action"] == ("TMDecide" if kind == "not-a-step" else line["action"])
-        assert trace == min(example for example, _ in failure.examples)
+        assert trace == min((example for example, _ in failure.examples), key=by_number)
+
+
+def test_the_trace_to_explain_is_the_first_by_number_in_which_an_invariant_falls(
+    judge: Judge, two_phase: TwoPhase
+) -> None:
+    result = judge(two_phase.hasty)
+    steps = Failure("not-a-step", "TMDecide", 9, (("seed-3", 1),))
+    harm = Failure("invariant", "Consistency", 2, (("seed-17", 4), ("seed-149", 4)))
+    assert worth_explaining(replace(result, failures=(steps, harm))) == "seed-17"
+    assert worth_explaining(replace(result, failures=(steps,))) == "seed-3"
+
+
+def test_the_first_examples_are_the_first_by_number() -> None:
+    group = Group()
+    for number in (*range(100, 140), 17, 9):
+        if group.wants(f"seed-{number}"):
+            group.add(Example(f"seed-{number}", 1))
+    assert [example.trace for example in group.examples[:3]] == ["seed-9", "seed-17", "seed-100"]
 
 
 def test_without_the_rule_every_step_is_a_step_and_the_property_falls(spark: Any, two_phase: TwoPhase) -> None:

@@ -34,13 +34,15 @@ def test_a_card_shows_text_uses_and_counterexample(capsys: pytest.CaptureFixture
 
 def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     lines = rule(capsys).splitlines()
-    known = [(home.protocol, name) for home in cards.homes() for name in home.specification.module.rules]
-    folder, named = "", []
-    for line in lines:
+    known = [(cards.heading(home), name) for home in cards.homes() for name in home.specification.module.rules]
+    assert lines[0] == "rule - what goes wrong without it (rows of zoo.toml before it)"
+    assert "Transactions (tidemark simulate transactions)" in lines
+    of, named = "", []
+    for line in lines[1:]:
         if line.startswith("  "):
-            named.append((folder, line.split()[0]))
-        else:
-            folder = line
+            named.append((of, line.split()[0]))
+        elif line:
+            of = line
     assert sorted(named) == sorted(known)
     assert not [line for line in lines if line.endswith("…")]
     assert "  KeepDecision             A restarted manager forgets that it committed, and aborts." in lines
@@ -50,11 +52,9 @@ def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str
     ("name", "hint"),
     [
         ("CommitOnlyIfPrepared", "did you mean CommitOnlyIfAllPrepared? (`tidemark rule` lists them all)\n"),
-        ("prepared_waits", "did you mean PreparedWaits? ("),
+        ("prepared_wait", "did you mean PreparedWaits? ("),
         ("FenceOlder", "did you mean FenceOlderFetch or FenceOlderEpoch? ("),
-        ("42", "row 42 (KIP-429) of zoo.toml removes WithholdUntilRevoked: `tidemark rule WithholdUntilRevoked`\n"),
         ("79", "row 79 is KAFKA-18660-reply and KAFKA-18660; name one\n"),
-        ("KIP-429", "row 42 (KIP-429) of zoo.toml removes WithholdUntilRevoked: `tidemark rule W"),
         ("Qqqqqqqqq", "`tidemark rule` lists them all"),
     ],
 )
@@ -63,6 +63,13 @@ def test_an_unknown_rule_is_one_sentence(name: str, hint: str, capsys: pytest.Ca
     error = capsys.readouterr().err
     assert hint in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["withhold_until_revoked", "42", "KIP-429"])
+def test_a_rule_is_found_by_its_python_name_and_by_its_row(name: str) -> None:
+    assert [(card.name, cards.heading(card.home)) for card in cards.of_rule(name)] == [
+        ("WithholdUntilRevoked", "ClassicGroup (tidemark simulate classic-group)")
+    ]
 
 
 def test_the_list_has_the_rows_of_each_specification_alone() -> None:

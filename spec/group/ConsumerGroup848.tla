@@ -231,7 +231,7 @@ CommitOfMember(g, m) == m \in Present(g)
 \* that has been another's meanwhile overwrites that one's.
 CommitFromAssignmentEpoch(member, p, at) == AssignmentEpoch(member, p) >= 0 /\ AssignmentEpoch(member, p) <= at
 
-\* This project's; Kafka 4.x lacks it. Also a commit in the member's own epoch is for a partition that it holds.
+\* This project's; Kafka 4.x lacks it. Without it a member commits, in its own epoch, for a partition that it does not hold.
 CommitOfHeldPartition(member, p) == p \in Holds(member)
 
 \* The records of a heartbeat are committed before its reply is sent. Without it a consumer goes on with an assignment that the

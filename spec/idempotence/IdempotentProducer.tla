@@ -154,8 +154,8 @@ Heard(b, c, p)    == wire[c][p][NextFrom(b, c, p)]
 
 Has(rule) == rule \notin Without
 
-\* KIP-98. Without it (and the next) a retry after a lost reply is a second batch, and one after a failure is written behind
-\* its successors (row 60).
+\* KIP-98. Without it a retry after a lost reply is a second batch (if InSequence is missing too; one after a failure is
+\* written behind its successors, row 60).
 RecognizeDuplicate(e, r) ==
     e.epoch = r.epoch /\ \E i \in 1..Len(e.batches) : e.batches[i].sequence = r.sequence
 

@@ -191,7 +191,7 @@ VerifyTransaction(t, r) == CoordinatorTakes(t, r)
 \* KIP-890 (KIP-1228). Without it a marker that comes again ends the next transaction.
 MarkerOfItsTransaction(epoch, open, m) == m.epoch > epoch \/ ~open
 
-\* KIP-98. Without it (and the next) a result that is sent again is there twice.
+\* KIP-98. Without it a result that is sent again is there twice (if InSequence is missing, too).
 RecognizeDuplicate(e, r) == e.epoch = r.epoch /\ e.sequence = r.sequence
 
 \* KIP-98. Without it a result is written although the one before it was not, or twice.

@@ -268,7 +268,7 @@ FenceOpenTransaction(m) == m.state = "Ongoing"
 FenceOnTimeOut(fenced) == fenced
 
 \* KAFKA-20090. Without it a transaction that its producer did not end is aborted in the last epoch of the producer id, and no other
-\* id follows. The producer asks for the abort, is told that epoch, and goes on in it: nothing is left to end that with (row 78).
+\* id follows: the producer asks for the abort, is told that epoch, and goes on in it; nothing is left to end that with (row 78).
 RotateOnFence(m) == Exhausted(m.epoch)
 
 \* KAFKA-18660. Without it a producer whose epochs are used up is told the last one instead of the next producer id (row 79).

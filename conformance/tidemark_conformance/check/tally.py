@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -18,9 +19,14 @@ Signature = tuple[int, int]
 """A failing check's index in `kernels.checks`, and for "not a step" the action claimed (-1: none); else -1."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+def by_number(trace: str) -> tuple[tuple[str, int], ...]:
+    """What trace ids are ordered by: as texts, but their numbers as numbers: seed-17 comes before seed-149."""
+    return tuple((text, int(digits or -1)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", trace))
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
-    """One trace of a group; ordered by id. `step`: where it shows (-1: nowhere in particular).
+    """One trace of a group. `step`: where it shows (-1: nowhere in particular).
 
     `stream` and `failures` (signature -> first step) are kept for the first trace of a group only.
     """
@@ -33,14 +39,14 @@ class Example:
 
 @dataclass(slots=True)
 class Group:
-    """Traces with the same outcome: how many, and the first few by id."""
+    """Traces with the same outcome: how many, and the first few by id (`by_number`)."""
 
     traces: int = 0
     examples: list[Example] = field(default_factory=list)
 
     def wants(self, trace: str) -> bool:
         """Whether this trace would be among the first few."""
-        return len(self.examples) < EXAMPLES or trace < self.examples[-1].trace
+        return len(self.examples) < EXAMPLES or by_number(trace) < by_number(self.examples[-1].trace)
 
     def add(self, example: Example, traces: int = 1) -> None:
         """Count traces and remember one of them."""
@@ -53,8 +59,12 @@ class Group:
         self._keep(self.examples + other.examples)
 
     def _keep(self, examples: list[Example]) -> None:
-        first, *rest = sorted(examples)[:EXAMPLES]
+        first, *rest = sorted(examples, key=_order)[:EXAMPLES]
         self.examples = [first, *(Example(one.trace, one.step) if one.stream else one for one in rest)]
+
+
+def _order(example: Example) -> tuple[object, ...]:
+    return by_number(example.trace), example.trace, example.step
 
 
 @dataclass(slots=True)

@@ -10,8 +10,10 @@ from pathlib import Path
 from tidemark_conformance.check.audit import Options, audit
 from tidemark_conformance.check.inputs import open_input
 from tidemark_conformance.check.provenance import beyond, refuse_composition
+from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
+from tidemark_conformance.check.tally import by_number
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import render
@@ -56,13 +58,19 @@ def run(args: argparse.Namespace) -> int:
     if args.json != "-":
         render(result, console, time.monotonic() - started)
         if result.failed:
-            trace = result.failures[0].examples[0][0]
-            console.print(f"`{explaining(args, trace)}` says why", soft_wrap=True, markup=False)
+            console.print(f"`{explaining(args, worth_explaining(result))}` says why", soft_wrap=True, markup=False)
             chosen = {"baseline": args.baseline, "without": args.without}
             more = beyond(Path(args.paths[0]), specification, chosen)
             if more:
                 console.print(more, soft_wrap=True, markup=False)
     return result.exit_code
+
+
+def worth_explaining(result: AuditResult) -> str:
+    """The failing trace that shows most: one in which an invariant falls, if there is any, as a step that is none may
+    do no harm; of several the first by its number."""
+    failing = [one for one in result.failures if one.kind == "invariant"] or result.failures
+    return min((trace for failure in failing for trace, _ in failure.examples[:1]), key=by_number)
 
 
 def explaining(args: argparse.Namespace, trace: str) -> str:

@@ -18,7 +18,12 @@ WIDTH = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the rule (default: list them all)")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="the rule, or a row that removes it (default: list all)",
+    )
     parser.add_argument("--no-run", action="store_true", help="the texts only: no TLC, no golden trace")
     parser.add_argument("--jar", metavar="FILE", help="TLC's jar (default: $TLA2TOOLS_JAR, else the bundled one)")
 

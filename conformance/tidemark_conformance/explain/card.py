@@ -107,10 +107,13 @@ class Flagged:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A rule in the list of all: where it is defined, the first sentence of its comment, the rows that remove it."""
+    """A rule in the list of all: where it is defined, what goes wrong without it, the rows that remove it.
+
+    `of`: the specification, and its name for `tidemark simulate` if it has one.
+    """
 
     name: str
-    protocol: str
+    of: str
     place: str
     sentence: str
     rows: tuple[str, ...]
@@ -163,11 +166,24 @@ def listed() -> list[Listed]:
     rows = zoo.rows()
     found = []
     for home in homes():
+        sentence, below = "", 0
         for rule in sorted(home.specification.module.rules, key=lambda rule: _order(home, rule)):
             removing = tuple(row.id for row in rows if rule in row.rules and _is_of(row, home))
-            sentence = _sentence(_definition(home, rule))
-            found.append(Listed(rule, home.protocol, str(_place(home, rule)), sentence, removing))
+            definition = _definition(home, rule)
+            if definition and definition[0].number != below:  # else one comment stands above both rules
+                sentence = ""
+            sentence = _sentence(definition) or sentence
+            below = definition[-1].number + 1 if definition else 0
+            found.append(Listed(rule, heading(home), str(_place(home, rule)), sentence, removing))
     return found
+
+
+def heading(home: Home) -> str:
+    """The name of a specification, and the protocol that `tidemark simulate` knows it by: `Offsets (tidemark simulate
+    offsets)`."""
+    name = home.specification.path.stem.removesuffix("Properties")
+    known = [one.name for one in protocols.protocols().values() if one.spec == home.specification.path]
+    return f"{name} (tidemark simulate {known[0]})" if known else name
 
 
 def _order(home: Home, rule: str) -> tuple[str, int]:
@@ -175,26 +191,24 @@ def _order(home: Home, rule: str) -> tuple[str, int]:
     return (place[0].module, place[0].line) if place else ("", 0)
 
 
-def find(name: str) -> list[Home]:
-    """The specifications that have the rule; Unusable, with the names that come close, if none has. A row of the zoo is
-    told by its rules."""
-    known = homes()
-    found = [home for home in known if name in home.specification.module.rules]
-    if found:
-        return found
-    row = zoo.one(name) if any(name in (row.id, str(row.number)) for row in zoo.rows()) else None
-    if row is not None and row.rules:
-        commands = " or ".join(f"`tidemark rule {rule}`" for rule in row.rules)
-        raise Unusable(f"row {row.number} ({row.id}) of {zoo.ZOO} removes {', '.join(row.rules)}: {commands}")
-    names = [rule for home in known for rule in home.specification.module.rules]
-    hint = instead(name, names, "`tidemark rule` lists them all", snake)
-    raise Unusable(f"no specification in {spec_root()} has a rule {name}: {hint}")
-
-
 def of_rule(name: str) -> list[Card]:
     """The cards of a rule, one for each specification that has it, without what must be run (counterexamples, golden
-    traces); Unusable for an unknown rule."""
-    return [_card(name, home) for home in find(name)]
+    traces). `name` is the specification's (`ReachedEpochStart`), the implementation's (`reached_epoch_start`), or a
+    row's of the zoo (its id or number): then they are the cards of the rules that the row removes.
+
+    Raises Unusable, with the names that come close, for another name.
+    """
+    known = homes()
+    found = [(rule, home) for home in known for rule in home.specification.module.rules if name in (rule, snake(rule))]
+    if not found:
+        row = zoo.one(name) if any(name in (row.id, str(row.number)) for row in zoo.rows()) else None
+        removed = row.rules if row is not None else ()
+        found = [(rule, home) for rule in removed for home in known if row is not None and _is_of(row, home)]
+    if not found:
+        names = [rule for home in known for rule in home.specification.module.rules]
+        hint = instead(name, names, "`tidemark rule` lists them all", snake)
+        raise Unusable(f"no specification in {spec_root()} has a rule {name}: {hint}")
+    return [_card(rule, home) for rule, home in found]
 
 
 def _card(name: str, home: Home) -> Card:
@@ -302,7 +316,7 @@ def _sentence(lines: list[Line]) -> str:
     comment = " ".join(line.text.removeprefix("\\*").strip() for line in lines if line.text.startswith("\\*"))
     sentences = [sentence for sentence in re.split(r"(?<=\.)\s+", comment) if sentence]
     without = [sentence for sentence in sentences if sentence.startswith("Without")]
-    said = next(iter(without or sentences), "").removeprefix("Without it ")
+    said = re.sub(r"^Without (it|this|them) ", "", next(iter(without or sentences), ""))
     return f"{said[:1].upper()}{said[1:]}" if without else said
 
 

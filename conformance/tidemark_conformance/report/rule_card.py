@@ -22,9 +22,11 @@ LABEL = 36
 def render_list(rules: Sequence[Listed], console: Console) -> None:
     """One line per rule: its name, the zoo rows that remove it, what goes wrong without it; cut only at a terminal's
     edge."""
-    for protocol in dict.fromkeys(rule.protocol for rule in rules):
-        console.print(Text(protocol, style="bold"))
-        chosen = [rule for rule in rules if rule.protocol == protocol]
+    console.print(Text(f"rule - what goes wrong without it (rows of {zoo.ZOO} before it)", style="bold"))
+    for specification in dict.fromkeys(rule.of for rule in rules):
+        console.print()
+        console.print(Text(specification, style="bold"))
+        chosen = [rule for rule in rules if rule.of == specification]
         wide = max(len(rule.name) for rule in chosen)
         for rule in chosen:
             text = Text(f"  {rule.name:{wide}}  ")
