@@ -43,6 +43,8 @@ Abstract == INSTANCE OrderedAppend WITH
     committed <- highWatermark,
     told      <- acked
 OrderedAppendRefined == Abstract!Spec
+\* Its steps alone, which TLC can name when they fall.
+OrderedAppendSteps == [][Abstract!Next]_(Abstract!vars)
 
 -----------------------------------------------------------------------------
 (* Next, by families *)

@@ -60,6 +60,8 @@ Abstract == INSTANCE Delivery WITH
     delivered <- [p \in Partitions |-> InOrder(p)],
     stray     <- [p \in Partitions |-> Given(p) - InOrder(p)]
 DeliveryRefined == Abstract!Spec
+\* Its steps alone, which TLC can name when they fall.
+DeliverySteps == [][Abstract!Next]_(Abstract!vars)
 
 Symmetry == Permutations(Instances)
 

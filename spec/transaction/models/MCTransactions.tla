@@ -63,6 +63,8 @@ Abstract == INSTANCE AtomicWrite WITH
     outcome <- [k \in 1..Begins |-> OutcomeOf(k)],
     part    <- [k \in 1..Begins |-> [p \in Partitions |-> PartOf(k, p)]]
 AtomicWriteRefined == Abstract!Spec
+\* Its steps alone, which TLC can name when they fall.
+AtomicWriteSteps == [][Abstract!Next]_(Abstract!vars)
 
 Symmetry == Permutations(Partitions)
 
