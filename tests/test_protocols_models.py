@@ -76,6 +76,14 @@ def test_every_protocol_has_a_suite() -> None:
     assert not [model.name for suite in SUITES if not suite.agrees for model in suite.models if model.agree]
 
 
+def test_every_configuration_of_a_model_is_in_the_manifest() -> None:
+    """One that nobody runs says nothing."""
+    known = {model.cfg for model in manifest.load().models}
+    there = set(spec_root().glob("*/models/*.cfg"))
+    assert there
+    assert there <= known
+
+
 @each_compared
 def test_what_covers_a_specification_is_what_agree_compares(suite: Suite) -> None:
     """Coverage asks for every action and both sides of every rule, so the graphs that agree compares have them."""

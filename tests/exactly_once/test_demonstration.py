@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tidemark.exactly_once.flaws import rules_without
 from tidemark.sim.exactly_once.demonstration import Counted, Demonstration
-from tidemark_conformance.adapters.exactly_once_demo import CONFIG, SPEC
+from tidemark_conformance.adapters.exactly_once_demo import CONFIG, SPEC, shown
 from tidemark_conformance.cli import main
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.spec import load
@@ -42,6 +42,15 @@ def test_every_result_is_there_once_whatever_happens() -> None:
     assert found.counts["crashes"] >= 3
     assert found.counts["members thought gone"] >= 4
     assert found.counts["transactions aborted"] > 0
+
+
+@pytest.mark.parametrize(("records", "crashes", "rebalances"), [(90, 60, 60), (10, 150, 0)])
+def test_as_many_crash_and_are_thought_gone_as_was_asked_for(records: int, crashes: int, rebalances: int) -> None:
+    """However few records there are: two at once would befall the same process, and the second nobody."""
+    found = Demonstration(header(), [records], 3, 0, rules_without(()), crashes, rebalances).run(lambda _: None)
+    assert (found.once, found.missing, found.repeated, found.converged) == (records, [], [], True)
+    assert found.counts["crashes"] >= crashes
+    assert found.counts["members thought gone"] >= rebalances
 
 
 def test_one_seed_is_one_run() -> None:
@@ -92,6 +101,20 @@ def test_the_command_names_what_is_wrong(spark: Any, tmp_path: Path, capsys: Cap
     assert document["audit"]["verdicts"]["fail"] == 1
 
 
+@pytest.mark.parametrize(
+    ("missing", "converged", "verdict"),
+    [
+        ([], True, "exactly once: all 3 records"),
+        ([], False, "does not come to rest"),
+        ([(0, 2)], False, "NOT exactly once: 1 missing, 0 repeated"),
+    ],
+)
+def test_the_verdict_says_what_is_amiss(missing: list[tuple[int, int]], converged: bool, verdict: str) -> None:
+    found = shown(3, 0, Counted(b"", 0, converged, missing, [], 3 - len(missing), {}))
+    assert found.verdict.startswith(verdict)
+    assert bool(found.wrong) is not found.verdict.startswith("exactly once")
+
+
 def test_a_run_that_does_not_fit_brings_a_configuration_of_its_own(spark: Any, tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "run"
     few = ["--records", "70", "--instances", "7", "--crash", "1", "--rebalance", "1"]
@@ -109,6 +132,7 @@ def test_a_run_that_does_not_fit_brings_a_configuration_of_its_own(spark: Any, t
         (["--crash", "-1"], "--crash -1 is no number of them"),
         (["--seed", "-1"], "--seed -1 is no seed"),
         (["--without", "Luck"], "there is no rule Luck"),
+        (["--without", ","], "--without ',' names no rule"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(arguments: list[str], said: str, capsys: Capture) -> None:

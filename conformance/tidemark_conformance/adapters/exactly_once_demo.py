@@ -88,7 +88,7 @@ class ExactlyOnceDemonstration(demonstration.Demonstration):
             header, inputs, args.instances, args.seed, rules_without(_rules(args.without)), args.crash, args.rebalance
         )
         counted = made.run(lambda returned: progress.update(min(returned, args.records), args.records))
-        return _shown(args, counted)
+        return shown(args.records, args.seed, counted)
 
 
 def _names(count: int) -> list[str]:
@@ -96,8 +96,10 @@ def _names(count: int) -> list[str]:
 
 
 def _rules(without: str | None) -> list[str]:
-    """The rules of `--without`. Raises Unusable for a name that is neither a rule nor one of ALIASES."""
+    """The rules of `--without`. Raises Unusable for no name, and for one that is no rule and not of ALIASES."""
     names = [one for one in (without or "").split(",") if one]
+    if without is not None and not names:
+        raise Unusable(f"--without {without!r} names no rule; leave the option out, or give rules, separated by commas")
     rules = sorted({rule for name in names for rule in ALIASES.get(name, (name,))}, key=snake_case)
     try:
         rules_without(rules)
@@ -106,8 +108,8 @@ def _rules(without: str | None) -> list[str]:
     return rules
 
 
-def _shown(args: argparse.Namespace, counted: Counted) -> demonstration.Demonstrated:
-    records = args.records
+def shown(records: int, seed: int, counted: Counted) -> demonstration.Demonstrated:
+    """What a run over so many records came to, as a person is told."""
     facts = {
         "records in the input": records,
         "results that a read_committed reader got once": counted.once,
@@ -120,15 +122,13 @@ def _shown(args: argparse.Namespace, counted: Counted) -> demonstration.Demonstr
         f"the result of partition {p}, offset {offset}, is there {number} times"
         for p, offset, number in counted.repeated
     ]
-    if not wrong and not counted.converged:
-        wrong.append(
-            "it does not come to rest: a transaction is open that nobody ends, or a request is answered by nobody"
-        )
-    verdict = (
-        f"NOT exactly once: {len(counted.missing):,} missing, {len(counted.repeated):,} repeated"
-        if wrong
-        else f"exactly once: all {records:,} records"
-    )
-    trace = Simulated(f"seed-{args.seed}", counted.stream, counted.steps)
+    if wrong:
+        verdict = f"NOT exactly once: {len(counted.missing):,} missing, {len(counted.repeated):,} repeated"
+    elif counted.converged:
+        verdict = f"exactly once: all {records:,} records"
+    else:
+        verdict = f"does not come to rest, with the results of all {records:,} records there once"
+        wrong.append("a transaction is open that nobody ends, or a request is answered by nobody")
+    trace = Simulated(f"seed-{seed}", counted.stream, counted.steps)
     bad = ("results missing", "results repeated")
     return demonstration.Demonstrated(facts, bad, wrong, verdict, trace)

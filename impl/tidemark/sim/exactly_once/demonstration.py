@@ -93,8 +93,8 @@ class Demonstration(ExactlyOnceEvents):
             [getattr(self, kind) for kind in weight_table(weights)] for weights in (self.profile.weights, MISHAPS)
         )
         recorder.begin()
-        idle, before = 0, -1
-        while not self._processed() and idle < PATIENCE:
+        idle, before = 0, (-1, 0)
+        while (self._due or not self._processed()) and idle < PATIENCE:
             for _ in range(TOLD_EVERY // MISHAP_EVERY):
                 for word in map(bits, repeat(WORD, MISHAP_EVERY)):
                     events[word & 255](word >> 8)
@@ -102,7 +102,7 @@ class Demonstration(ExactlyOnceEvents):
                 mishaps[mishap & 255](mishap >> 8)
                 self._strike_when_due()
             told(len(cluster.reader.returned))
-            now = len(cluster.output.log) + cluster.reader.position
+            now = len(cluster.output.log) + cluster.reader.position, len(self._due)
             idle, before = (0, now) if now != before else (idle + 1, before)
         converged = heal(cluster)
         told(len(cluster.reader.returned))
@@ -116,17 +116,19 @@ class Demonstration(ExactlyOnceEvents):
         )
 
     def _strike_when_due(self) -> None:
-        """A crash or a rebalance at its time: when so many records are committed as read."""
+        """A crash or a rebalance at its time: when so many records are committed as read. One at a time, and again if
+        it befalls nobody: a process that has done nothing yet, a group without members."""
         group, cluster = self.cluster.group, self.cluster
-        done = sum(map(group.offset, group.partitions))
-        while self._due and self._due[-1][0] <= done:
-            _, kind = self._due.pop()
-            i = self._random.randrange(self._instances)
-            members = list(group.members)
-            if kind == "crash":
-                cluster.crash(i)
-            elif members:
-                cluster.remove_member(members[i % len(members)])
+        if not self._due or self._due[-1][0] > sum(map(group.offset, group.partitions)):
+            return
+        i = self._random.randrange(self._instances)
+        members = list(group.members)
+        if self._due[-1][1] == "crash":
+            happened = cluster.crash(i)
+        else:
+            happened = bool(members) and cluster.remove_member(members[i % len(members)])
+        if happened:
+            self._due.pop()
 
     def _count(self, converged: bool) -> Counted:
         times, counts = self.cluster.times_returned(), self._delivery.counts
