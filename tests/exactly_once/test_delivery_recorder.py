@@ -6,14 +6,18 @@ from __future__ import annotations
 import dataclasses
 import re
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from tidemark.exactly_once.flaws import rules_without
+from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
 from tidemark.sim.exactly_once.delivery import DeliveryPlan, DeliveryRecorder
+from tidemark.sim.exactly_once.network import Exchange
 from tidemark.sim.exactly_once.run import ExactlyOnceRun, ExactlyOnceSimulator
 from tidemark_conformance.check import protocols
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.python.checks import Check, Compiler
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import Value
@@ -128,8 +132,59 @@ def test_the_recorder_says_what_the_mapping_says() -> None:
         pytest.param({"ReadCommitted"}, "chaos", id="read before it counts"),
     ],
 )
-def test_it_says_so_of_what_goes_wrong(without: set[str], profile: str) -> None:
+def test_it_says_so_of_results_that_are_read_twice(without: set[str], profile: str) -> None:
     """(With VerifyTransaction in force: what is late and joins a decided transaction is no step of Delivery's.)"""
     found, values = differences(frozenset(without), profile, 10)
     assert found == set()
     assert values["stray"] > 1
+
+
+def test_it_says_so_of_offsets_that_are_committed_beside_the_transaction() -> None:
+    without = frozenset({"CommitInTransaction"})
+    assert differences(without, "careless", 12)[0] == set()
+    traces = [recorded(seed, without, "careless")[1] for seed in range(12)]
+    assert "Commit" in {action for trace in traces for action in wrong_steps(trace).values()}
+
+
+def wrong_steps(trace: bytes) -> dict[int, str | None]:
+    """The actions of a trace of Delivery that are not what they say, by record."""
+    specification, schema = delivery()
+    checks = compile_python(specification)
+    told = list(events(trace, schema))
+    return {
+        number: after.action
+        for number, (before, after) in enumerate(pairwise(told), 1)
+        if after.action is None or not checks.action(after.action, after.params, before.state, after.state)
+    }
+
+
+def processed(offset: int) -> bytes:
+    """The trace of an instance that processes the first of two records, and commits this offset in the transaction."""
+    cluster = ExactlyOnceCluster([2], [False], rules_without(()))
+    header = delivery()[1].with_nodes(["i1", "i2", "i3"]).to_json()
+    cluster.recorder = recorder = DeliveryRecorder(DeliveryPlan(header), cluster)
+    recorder.begin()
+    assert cluster.join_group(0)
+    assert cluster.complete_join()
+    assert cluster.sync_group(0)
+    assert cluster.init_producer_id(0)
+    assert cluster.fetch_offset(0, 0)
+    assert cluster.send_result(0, 0)
+    assert cluster.handle(0, False)
+    assert cluster.receive_reply(0)
+    assert cluster.send_txn_offset_commit(0, True)
+    sent = cluster.rpc[0]
+    assert sent is not None
+    assert isinstance(sent.request, tuple)
+    cluster.rpc[0] = Exchange(tuple(one._replace(offset=offset) for one in sent.request))
+    assert cluster.handle(0, False)
+    assert cluster.receive_reply(0)
+    assert cluster.send_end_txn(0, True)
+    assert cluster.handle(0, False)
+    return recorder.end(False, False)
+
+
+def test_an_offset_behind_or_ahead_of_the_results_is_not_a_step_of_commit() -> None:
+    assert wrong_steps(processed(1)) == {}
+    assert wrong_steps(processed(0)) == {2: "Commit"}
+    assert wrong_steps(processed(2)) == {2: "Commit"}
