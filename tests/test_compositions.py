@@ -11,6 +11,7 @@ import twophase_simulator
 from conftest import TwoPhase
 from tidemark_conformance.check import clean
 from tidemark_conformance.check import protocols as registry
+from tidemark_conformance.check.audit import Options, audit
 from tidemark_conformance.check.generate import Generated, Output, generate_together
 from tidemark_conformance.check.protocols import compositions, protocols
 from tidemark_conformance.check.specifications import load_for
@@ -124,6 +125,23 @@ def test_a_composed_run_is_audited_part_by_part(
     assert all(one.ok for one in found)
     again = clean.composed_run(spark, compositions()["both"], 12, 20, 0)
     assert [one.run.kept for one in again] == [2, 2]
+
+
+def test_what_is_amiss_in_one_part_is_told_of_it(
+    registered: Path, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All traces pass: what clients found, what never happened and what was not replayed fails the run, each part's
+    for itself."""
+    registered.write_text(TABLE.replace(":together", ":amiss"))
+    monkeypatch.setattr(clean, "_folder", lambda name, *_: tmp_path / name)
+    monkeypatch.setattr(clean, "audit", lambda *given: audit(*given[:3], Options(oracle=0), given[4]))
+    found = clean.composed_run(spark, compositions()["both"], 12, 20, 2)
+    unreplayed = "TLC replayed 0 traces of the 2 that it was asked for"
+    assert [(one.protocol, one.result.failed, one.complaints) for one in found] == [
+        ("left", 0, (unreplayed, "6 x losses")),
+        ("right", 0, (unreplayed, "8 traces without answers", "no trace with fail-overs")),
+    ]
+    assert not any(one.ok for one in found)
 
 
 def test_traces_of_another_size_find_their_cfg(two_phase: TwoPhase) -> None:

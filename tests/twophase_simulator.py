@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -66,6 +66,18 @@ def together(headers: Mapping[str, dict[str, Any]], *, steps: int) -> Any:
     return partial(
         simulate_together, {name: factory(header, steps=steps, flaw=None) for name, header in headers.items()}
     )
+
+
+def amiss(headers: Mapping[str, dict[str, Any]], *, steps: int) -> Any:
+    """A composition whose clients find something amiss: other things in the first part than in the second."""
+    return partial(simulate_amiss, {name: factory(header, steps=steps, flaw=None) for name, header in headers.items()})
+
+
+def simulate_amiss(simulators: Mapping[str, Any], seed: int) -> dict[str, Run]:
+    """One run, a trace of each; all conform."""
+    first, *others = simulate_together(simulators, seed).items()
+    found = [{"bad.losses": seed % 2, "some.fail-overs": 1}, {"some.fail-overs": 0, "good.answers": seed % 3 // 2}]
+    return {name: replace(run, facts=facts) for (name, run), facts in zip([first, *others], found, strict=True)}
 
 
 def simulate_together(simulators: Mapping[str, Any], seed: int) -> dict[str, Run]:
