@@ -85,6 +85,7 @@ TWO_COORDINATORS = {
 }
 BATCH = {"pid": "1", "epoch": "1", "sequence": "1", "transaction": "2"}
 REFUSED = {"type": '"reply"', **BATCH, "error": '"INVALID_PRODUCER_EPOCH"'}
+ANSWER = record(type='"reply"', kind='"end"', error='"NONE"', pid="1", epoch="2", partitions="{}")
 ROTATES = {
     **GOOD,
     "metadata[b1].nextPid": "2",
@@ -109,6 +110,7 @@ READ = {
     'returned["read_uncommitted"][p1]': "{0, 2}",
 }
 QUIET = {**READ, **COMPLETE, "sending[b1]": "0"}
+TWICE = {**GOOD, "log[p1]": sequence(*LOG, data(1, 1, 2)), "entry[p1][1].sequence": "1"}
 
 TABLE = Table(
     "transactions",
@@ -125,10 +127,28 @@ TABLE = Table(
         Fall("ReadsCommitted", "an undecided record is read", {"lastStableOffset[p1]": "3"}, good=GOOD),
         Fall("ReadsCommitted", "an aborted record is read", {"abortedIndex[p1]": "<<>>"}, good=GOOD),
         Fall(
+            "ReadsCommitted",
+            "a record is read whose marker may be lost",
+            {"highWatermark[p1]": "3", "lastStableOffset[p1]": "3"},
+            good=MARKED,
+        ),
+        Fall(
+            "ReadsCommitted",
+            "a committed record counts as aborted",
+            {"abortedIndex[p2]": sequence(ABORTED)},
+            good=MARKED,
+        ),
+        Fall(
             "ReturnedIsCommitted",
             "an aborted record is returned",
             {'returned["read_committed"][p1]': "{0, 2}"},
             good=READ,
+        ),
+        Fall(
+            "ReturnedIsCommitted",
+            "a record was returned whose marker may be lost",
+            {"highWatermark[p1]": "3", "lastStableOffset[p1]": "2"},
+            good={**READ, 'position["read_committed"][p1]': "3"},
         ),
         Fall(
             "ReturnedIsCommitted",
@@ -150,6 +170,8 @@ TABLE = Table(
             good=READ,
         ),
         Fall("OpenIsKnown", "the transaction is not to end in p2", {"stored.partitions": "{p1}"}, good=GOOD),
+        Fall("OpenIsKnown", "it is complete", {"stored.state": '"CompleteCommit"'}, good=GOOD),
+        Fall("OpenIsKnown", "the coordinator has another producer id", {"stored.pid": "2"}, good=GOOD),
         Fall(
             "OpenIsKnown",
             "the open transaction is of an older epoch",
@@ -162,6 +184,19 @@ TABLE = Table(
             {"log[p1][3].sequence": "1", "entry[p1][1].sequence": "1"},
             good=GOOD,
         ),
+        Fall(
+            "SequencesContiguous",
+            "a producer begins with sequence 1",
+            {"log[p2][1].sequence": "1", "entry[p2][1].sequence": "1"},
+            good=GOOD,
+        ),
+        Fall(
+            "SequencesContiguous",
+            "sequence 1 is missing",
+            {"log[p1][4].sequence": "2", "entry[p1][1].sequence": "2"},
+            good=TWICE,
+        ),
+        Fall("SequencesContiguous", "epoch 1 is behind epoch 2", {"log[p1][1].epoch": "2"}, good=GOOD),
         Fall("OneTransactionPerEpoch", "epoch 1 is of two transactions", {"log[p2][1].transaction": "3"}, good=GOOD),
         Fall("LastEpochIsForMarkers", "a client has the last epoch", {"client[c1].epoch": "6"}, good=GOOD),
         Fall("LastEpochIsForMarkers", "a transaction is open in the last epoch", {"stored.epoch": "6"}, good=EMPTY),
@@ -177,10 +212,34 @@ TABLE = Table(
         Fall("PartitionWellFormed", "what is not there is committed", {"highWatermark[p2]": "2"}, good=GOOD),
         Fall("PartitionWellFormed", "another sequence is remembered", {"entry[p1][1].sequence": "1"}, good=GOOD),
         Fall(
+            "PartitionWellFormed",
+            "the sequence of what is open is forgotten",
+            {"entry[p1][1].sequence": "-1"},
+            good=GOOD,
+        ),
+        Fall("PartitionWellFormed", "what is not committed is stable", {"lastStableOffset[p1]": "5"}, good=MARKED),
+        Fall(
+            "PartitionWellFormed", "the transaction is open from its marker on", {"entry[p1][1].first": "1"}, good=GOOD
+        ),
+        Fall("PartitionWellFormed", "an older epoch is remembered", {"entry[p1][1].epoch": "1"}, good=MARKED),
+        Fall(
+            "PartitionWellFormed",
+            "another coordinator is remembered",
+            {"entry[p1][1].coordinatorEpoch": "2"},
+            good=GOOD,
+        ),
+        Fall(
             "ProducerEpochAdvances",
             "the epoch goes back",
             {"stored.epoch": "0"},
             good=ONGOING,
+            step={"stored.epoch": "2", "stored.state": '"PrepareCommit"'},
+        ),
+        Fall(
+            "ProducerEpochAdvances",
+            "the producer id goes back",
+            {"stored.pid": "1"},
+            good={**ONGOING, "stored.pid": "2"},
             step={"stored.epoch": "2", "stored.state": '"PrepareCommit"'},
         ),
         Fall(
@@ -226,6 +285,30 @@ TABLE = Table(
             step=WRITTEN,
         ),
         Fall(
+            "MarkerOfDecision",
+            "a transaction is aborted that is not decided",
+            {"stored.state": '"Ongoing"', "log[p1][4].result": '"ABORT"'},
+            good=GOOD,
+            step=WRITTEN,
+            before={"stored.state": '"Ongoing"'},
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "the decision is another producer id's",
+            {"stored.pid": "2"},
+            good=GOOD,
+            step=WRITTEN,
+            before={"stored.pid": "2"},
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "the partition is not the transaction's",
+            {"stored.partitions": "{p2}"},
+            good=GOOD,
+            step=WRITTEN,
+            before={"stored.partitions": "{p2}"},
+        ),
+        Fall(
             "NoAppendAfterFencing",
             "a record of epoch 0 is written behind epoch 1",
             {"log[p1][4].epoch": "0"},
@@ -243,6 +326,13 @@ TABLE = Table(
         Fall("StableStays", "a committed record is lost", {"log[p1]": "<<>>"}, good=GOOD, step={"issued": "2"}),
         Fall(
             "StableStays",
+            "a committed record is another one",
+            {"log[p1][1].transaction": "3"},
+            good=GOOD,
+            step={"issued": "2"},
+        ),
+        Fall(
+            "StableStays",
             "a reader has read what is not stable any more",
             {"lastStableOffset[p1]": "1"},
             good=GOOD,
@@ -256,13 +346,24 @@ TABLE = Table(
             step={"issued": "2"},
         ),
         Fall(
+            "ReturnedStays",
+            "what was returned is forgotten",
+            {'returned["read_committed"][p1]': "{}"},
+            good=READ,
+            step={"issued": "2"},
+        ),
+        Fall(
             "QuiescentConsumersAtEnd",
             "a consumer has not come to the end",
             {'position["read_committed"][p2]': "1"},
             good=QUIET,
         ),
         Fall("QuiescentNothingOpen", "a transaction is open in p1", {"entry[p1][1].first": "2"}, good=QUIET),
+        Fall("QuiescentNothingOpen", "a transaction is not decided", {"stored.state": '"Ongoing"'}, good=QUIET),
         Fall("QuiescentAllStable", "a reader does not get to the end", {"lastStableOffset[p2]": "0"}, good=QUIET),
         Fall("QuiescentNothingInFlight", "a transition is pending", {"pending[b1]": '"Ongoing"'}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "markers are being sent", {"sending[b1]": "1"}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "a client waits for the coordinator", {"rpc[c1]": ANSWER}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "a batch is on its way", {"produce[c1][p1]": record(REFUSED)}, good=QUIET),
     ],
 )
