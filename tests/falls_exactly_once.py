@@ -87,6 +87,9 @@ MARKED = {
     "read": "4",
     "returned": sequence(result(0), result(1)),
 }
+OFFSETS_MARKED = {"txn[i1].partitions": '{"output"}', "committed[0]": "2", "staged[i1][0]": "-1", "known[i1]": "2"}
+ABORTED = {**GOOD, "txn[i1].state": '"PrepareAbort"', "instance[i1].position": POSITION.format(1)}
+OFFSETS_ABORTED = {**OFFSETS_MARKED, "committed[0]": "1"}
 OUTPUT_MARKED = {
     "txn[i1].partitions": '{"offsets"}',
     "output": sequence(*OUTPUT, marker(2, "COMMIT")),
@@ -131,6 +134,13 @@ TABLE = Table(
         ),
         Fall("OpenIsKnown", "no marker is to come to the output", {"txn[i1].partitions": '{"offsets"}'}, good=GOOD),
         Fall("OpenIsKnown", "no marker is to come to the offsets", {"txn[i1].partitions": '{"output"}'}, good=GOOD),
+        Fall(
+            "OpenIsKnown",
+            "the decided results are of an older epoch",
+            {"txn[i1].epoch": "3", "known[i1]": "2"},
+            good=GOOD,
+        ),
+        Fall("OpenIsKnown", "the decided offsets are of an older epoch", {"known[i1]": "0"}, good=GOOD),
         Fall("SequencesContiguous", "an epoch begins with 1", {"output[3].sequence": "1"}, good=GOOD),
         Fall("OutputWellFormed", "the open transaction is not remembered", {"entry[i1].first": "-1"}, good=GOOD),
         Fall("OutputWellFormed", "an open result is read", {"read": "3"}, good=GOOD),
@@ -157,6 +167,41 @@ TABLE = Table(
             good=GOOD,
             step=OUTPUT_MARKED,
             before={"txn[i1].state": '"Ongoing"'},
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "the output's marker says otherwise",
+            {"output[4].result": '"ABORT"'},
+            good=GOOD,
+            step=OUTPUT_MARKED,
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "the output's marker is of the transaction before",
+            {"output[4].epoch": "1", "entry[i1].epoch": "1"},
+            good=GOOD,
+            step=OUTPUT_MARKED,
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "the output is not of the transaction",
+            good=GOOD,
+            step=OUTPUT_MARKED,
+            before={"txn[i1].partitions": '{"offsets"}'},
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "the offsets end in the epoch before",
+            {"known[i1]": "1"},
+            good=GOOD,
+            step=OFFSETS_MARKED,
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "aborted offsets are committed",
+            {"committed[0]": "2"},
+            good=ABORTED,
+            step=OFFSETS_ABORTED,
         ),
         Fall(
             "NoAppendAfterFencing",

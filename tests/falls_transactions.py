@@ -178,6 +178,7 @@ TABLE = Table(
             {"stored.epoch": "2"},
             good=ONGOING,
         ),
+        Fall("OpenIsKnown", "the decided transaction is of an older epoch", {"stored.epoch": "3"}, good=GOOD),
         Fall(
             "SequencesContiguous",
             "an epoch begins with sequence 1",

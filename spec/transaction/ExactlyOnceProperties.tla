@@ -33,7 +33,8 @@ Done(p) ==
 \* A reader of the output gets the result of a record at most once.
 ReturnedOnce == \A a, b \in 1..Len(returned) : a < b => returned[a] # returned[b]
 
-\* A reader gets what counts: nothing of a transaction that is open, or aborted.
+\* A reader gets what counts: nothing of a transaction that is open, or aborted. (Which copy it was is not kept; that both are
+\* returned is ReturnedOnce.)
 ReturnedCounts ==
     \A a \in 1..Len(returned) :
         \E n \in 1..Len(output) : IsResult(n, returned[a].partition, returned[a].offset) /\ Decision(n) = "COMMIT"
@@ -66,15 +67,16 @@ OneOwner ==
         /\ instance[j].member \in group.members /\ instance[j].generation = group.generation
         => instance[i].owned \cap instance[j].owned = {}
 
-\* What is open in a partition is known to the transaction coordinator, in its epoch, and will end there.
+\* What is open in a partition is known to the transaction coordinator, in its epoch, and will end there; the decision takes the
+\* next epoch, so what is open then is of the one before.
 OpenIsKnown ==
     \A i \in Instances :
         /\ entry[i].first >= 0 =>
             /\ txn[i].state \in {"Ongoing"} \cup Prepared /\ "output" \in txn[i].partitions
-            /\ txn[i].state = "Ongoing" => entry[i].epoch = txn[i].epoch
+            /\ entry[i].epoch = IF txn[i].state = "Ongoing" THEN txn[i].epoch ELSE txn[i].epoch - 1
         /\ HasStaged(i) =>
             /\ txn[i].state \in {"Ongoing"} \cup Prepared /\ "offsets" \in txn[i].partitions
-            /\ txn[i].state = "Ongoing" => known[i] = txn[i].epoch
+            /\ known[i] = IF txn[i].state = "Ongoing" THEN txn[i].epoch ELSE txn[i].epoch - 1
 
 \* Per producer and epoch the sequences of the output begin with 0 and have no gap.
 SequencesContiguous ==
@@ -119,10 +121,18 @@ DecisionStandsStep ==
         /\ txn[i].state \in Prepared => txn'[i].state \in {txn[i].state, CompleteOf(txn[i].state)} /\ txn'[i].epoch = txn[i].epoch
 DecisionStands == [][DecisionStandsStep]_vars
 
-\* A marker ends the transaction whose decision it is.
+\* A marker ends the transaction whose decision it is: in its epoch, in a partition of it, and as it was decided.
 MarkerOfDecisionStep ==
     \A i \in Instances :
-        (entry[i].first >= 0 /\ entry'[i].first = -1) \/ (HasStaged(i) /\ staged'[i] = NoOffsets) => txn[i].state \in Prepared
+        /\ entry[i].first >= 0 /\ entry'[i].first = -1 =>
+            LET record == output'[Len(output')] IN
+            /\ txn[i].state \in Prepared /\ "output" \in txn[i].partitions
+            /\ record.epoch = txn[i].epoch
+            /\ (record.type = "marker" => record.result = ResultOf(txn[i].state))
+        /\ HasStaged(i) /\ staged'[i] = NoOffsets =>
+            /\ txn[i].state \in Prepared /\ "offsets" \in txn[i].partitions
+            /\ known'[i] = txn[i].epoch
+            /\ ResultOf(txn[i].state) = "ABORT" => committed' = committed
 MarkerOfDecision == [][MarkerOfDecisionStep]_vars
 
 \* Nothing of an epoch is written behind a later epoch of the same producer.

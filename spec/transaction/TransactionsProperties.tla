@@ -67,12 +67,14 @@ ReturnedIsReplicated ==
         /\ \A o \in 0..(position["read_uncommitted"][p] - 1) :
                 (o \in returned["read_uncommitted"][p]) = (o + 1 \in Data(p))
 
-\* A transaction that is open in a partition is one that the coordinator knows, in its epoch, and will end there.
+\* A transaction that is open in a partition is one that the coordinator knows, in its epoch, and will end there. In version 2 the
+\* decision takes the next epoch: what is open then is of the one before, or the marker is refused. (In version 1 it need not.)
 OpenIsKnown ==
     \A p \in Partitions, pid \in Pids :
         entry[p][pid].first >= 0 =>
             /\ stored.state \in {"Ongoing"} \cup Prepared /\ stored.pid = pid /\ p \in stored.partitions
             /\ stored.state = "Ongoing" => entry[p][pid].epoch = stored.epoch
+            /\ V2 /\ stored.state \in Prepared => entry[p][pid].epoch = stored.epoch - 1
 
 \* Per producer id and epoch the sequences of a partition begin with 0 and have no gap, and epochs ascend.
 SequencesContiguous ==
