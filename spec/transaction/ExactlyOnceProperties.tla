@@ -10,7 +10,6 @@ EXTENDS ExactlyOnce
 -----------------------------------------------------------------------------
 (* What counts *)
 
-Data == {n \in 1..Len(output) : output[n].type = "data"}
 IsResult(n, p, offset) ==
     IF output[n].type = "data" THEN output[n].partition = p /\ output[n].offset = offset ELSE FALSE
 

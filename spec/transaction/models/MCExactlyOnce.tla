@@ -40,6 +40,8 @@ MCInit == Init /\ input = [p \in Partitions |-> IF p \in Loaded THEN Records ELS
 -----------------------------------------------------------------------------
 (* Refinement *)
 
+Data == {n \in 1..Len(output) : output[n].type = "data"}
+
 \* The results of p that an instance has written and that are not decided.
 OpenResults(i, p) ==
     {n \in Data : /\ output[n].instance = i /\ Decision(n) = "none" /\ txn[i].state \notin Prepared
