@@ -48,6 +48,8 @@ class ExactlyOnceRun(ExactlyOnceEvents, RunBase):
         first = self.first_word
         self._instances, self._partitions = len(table.instances), len(table.partitions)
         inputs = [RECORDS[first >> 2 * number & 3] for number in range(self._partitions)]
+        if not any(inputs):  # a run that has nothing to deliver shows nothing
+            inputs[0] = 1
         self.cluster = cluster = ExactlyOnceCluster(inputs, table.static, simulator.rules)
         self.recorder = ExactlyOnceRecorder(simulator.plan, cluster, Abstraction(cluster.statics, self._partitions))
         cluster.recorder = self.recorder
