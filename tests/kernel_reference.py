@@ -19,7 +19,7 @@ from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compi
 from tidemark_conformance.tla.samples import near, value_of
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.typeok import conjuncts, strip
-from tidemark_conformance.tla.values import Value, in_order
+from tidemark_conformance.tla.values import Value, function, in_order
 from tidemark_conformance.tla.walk import map_children
 
 MODELS = Path(__file__).parent / "models"
@@ -48,13 +48,25 @@ class Subject:
             expr = waiting.pop(0)
             match strip(expr):
                 case Quant("exists", (binder,), body):
-                    chosen[binder.uid] = in_order(self._value(binder.domain, state, chosen))[0]
+                    chosen[binder.uid] = self._first(binder.domain, state, chosen)
                     waiting[:0] = [part for part, _ in conjuncts(body)]
                 case Op("eq", (left, right)) if isinstance(variable := strip(left), Var):
                     state[variable.name] = self._value(right, state, chosen)
                 case Op("in", (left, right)) if isinstance(variable := strip(left), Var):
-                    state[variable.name] = in_order(self._value(right, state, chosen))[0]
+                    state[variable.name] = self._first(right, state, chosen)
         return state
+
+    def _first(self, members: Expr, state: State, chosen: Mapping[int, Value]) -> Value:
+        """The first element of a set; a set of functions, of which there may be too many, is not built for it."""
+        match strip(members):
+            case Op("function_set", (source, target)):
+                least = self._first(target, state, chosen)
+                keys = self._value(source, state, chosen)
+                assert isinstance(keys, frozenset)
+                return function(dict.fromkeys(keys, least))
+        found = self._value(members, state, chosen)
+        assert isinstance(found, frozenset)
+        return in_order(found)[0]
 
     def _value(self, expr: Expr, state: State, chosen: Mapping[int, Value]) -> Value:
         """The value of an expression over the variables set so far, and the bound identifiers that were chosen."""
