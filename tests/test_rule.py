@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from simulated import SIMULATED
+from tidemark.naming import snake_case
 from tidemark_conformance import cli
 from tidemark_conformance.check import protocols
 from tidemark_conformance.errors import Unusable
@@ -112,7 +113,7 @@ def test_every_rule_has_the_python_of_its_protocol() -> None:
         for rule in siblings:
             found = cards.python_rule(home.package, rule, siblings)
             assert found is not None, (one.protocol, rule)
-            text = inspect.getsource(getattr(right, cards.snake(rule)))
+            text = inspect.getsource(getattr(right, snake_case(rule)))
             assert found.text == textwrap.dedent(text).rstrip(), (one.protocol, rule)
             assert cards.flawed_rules(home.package, rule, siblings), (one.protocol, rule)
 
@@ -154,4 +155,4 @@ def test_without_java_the_card_has_its_text(
     ],
 )
 def test_a_rule_has_one_name_in_two_spellings(name: str, python: str) -> None:
-    assert cards.snake(name) == python
+    assert snake_case(name) == python

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
+from tidemark.naming import camel_case, instead, snake_case
+
 R = TypeVar("R")
+
+EVERY_RULE = "`tidemark rule` lists them all"
 
 
 def _always(*_: Any) -> bool:
@@ -30,19 +33,8 @@ def remove_rules(rules: R, names: Iterable[str], known: Collection[str], guards:
     for name in sorted(names):
         rule = snake_case(name)
         if rule not in known:
-            raise ValueError(f"there is no rule {name}: {_instead(rule, known)}")
+            hint = instead(name, map(camel_case, known), EVERY_RULE, snake_case)
+            raise ValueError(f"there is no rule {name}: {hint}")
         setattr(rules, rule, _always if rule in guards else _never)
         removed.append(rule)
     return removed
-
-
-def _instead(rule: str, known: Collection[str]) -> str:
-    """What may be meant by a name that is no rule, by the specification's names; all of them where none comes close."""
-    close = difflib.get_close_matches(rule, known, 2, 0.7)
-    names = ["".join(word.capitalize() for word in one.split("_")) for one in close or known]
-    return f"did you mean {' or '.join(names)}?" if close else f"the rules are {', '.join(names)}"
-
-
-def snake_case(name: str) -> str:
-    """`TruncateByEpoch` -> `truncate_by_epoch`."""
-    return "".join("_" + letter.lower() if letter.isupper() else letter for letter in name).lstrip("_")

@@ -843,7 +843,7 @@ GiveUpProduce(c, p, keep) ==
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
-\* DisconnectRpc   who: the network   code: sim/transaction/cluster.py
+\* DisconnectRpc   who: the network   code: sim/transaction/processes.py
 \* A request or its reply is lost, and the client will send it again; the coordinator may yet read what was sent.
 DisconnectRpc(c, keep) ==
     \* enabled when
@@ -857,7 +857,7 @@ DisconnectRpc(c, keep) ==
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
-\* CrashClient   who: the nemesis   code: sim/transaction/cluster.py
+\* CrashClient   who: the nemesis   code: sim/transaction/processes.py
 \* Another process takes its place; what it has sent may still arrive.
 CrashClient(c) ==
     \* enabled when

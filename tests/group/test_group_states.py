@@ -9,7 +9,7 @@ import pytest
 from tidemark.errors import BrokenInvariant
 from tidemark.group.coordinator import JoinVerdict
 from tidemark.group.states import TRANSITIONS, GroupEvent, GroupState, next_state
-from tidemark.removal import snake_case
+from tidemark.naming import snake_case
 
 SPEC = Path(__file__).parent.parent.parent / "spec" / "group"
 TEXT = (SPEC / "ClassicGroup.tla").read_text()

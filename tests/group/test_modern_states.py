@@ -10,7 +10,7 @@ from tidemark.client import modern_membership
 from tidemark.errors import BrokenInvariant
 from tidemark.group.modern import states
 from tidemark.group.modern.coordinator import HeartbeatVerdict
-from tidemark.removal import snake_case
+from tidemark.naming import snake_case
 
 SPEC = Path(__file__).parent.parent.parent / "spec" / "group"
 TEXT = (SPEC / "ConsumerGroup848.tla").read_text()

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from tidemark.sim.composed.transaction_run import PROFILES as TRANSACTION_PROFIL
 from tidemark.sim.composed.transaction_run import STATE
 
 from tidemark_conformance.adapters import classic_group, replication, transactions
-from tidemark_conformance.adapters.shared import DEFAULT_PROFILE, require_options, simulated
+from tidemark_conformance.adapters.shared import DEFAULT_PROFILE, Adapter, require_options, simulated
 from tidemark_conformance.check.generate import GOOD, SOME, Composed, Simulated
 from tidemark_conformance.errors import Unusable
 
@@ -24,6 +24,69 @@ REPLICATION, GROUP, TRANSACTIONS = "replication", "classic-group", "transactions
 """The parts, as the registry calls them; those of transactions are also STATE and the data partitions' names."""
 NODES = {GROUP: classic_group.NODES, TRANSACTIONS: transactions.NODES}
 """Where steps of the protocols above happen when they have brokers of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """A protocol over replicated logs. `part`: the name of its traces; `simulate`: what runs a seed of all; `entries`:
+    what its logs hold."""
+
+    part: str
+    adapter: Adapter
+    simulate: Callable[..., ComposedResult]
+    profiles: frozenset[str]
+    entries: str
+
+    def simulator(
+        self,
+        log: Mapping[str, Any],
+        header: Mapping[str, Any],
+        steps: int,
+        profile: str,
+        without: Collection[str],
+        others: Mapping[str, Any],
+    ) -> Composed:
+        """All traces of simulated runs. `log`: the header of the logs' traces; `header`: that of the protocol's own.
+
+        Raises Unusable for an unknown profile, rule or option.
+        """
+        require_options("the composition", profile, self.profiles, others)
+        removed = tuple(sorted(without))
+        self.adapter.removed(removed)
+        return partial(self.run, dict(log), dict(header), steps, profile, removed)
+
+    def run(
+        self, log: dict[str, Any], header: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int
+    ) -> dict[str, Simulated]:
+        """All traces of one seed. What clients found after healing, and what the logs went through, is among the facts
+        of the protocol above."""
+        adapter = self.adapter
+        result = self.simulate(seed, log, header, steps=steps, profile=profile, rules=adapter.removed(without))
+        facts = {
+            f"{SOME}fail-overs": result.fail_overs,
+            f"{SOME}{self.entries} that were not committed and that a successor had": result.kept,
+            f"{SOME}{self.entries} that were not committed and that no successor had": result.dropped,
+            f"{SOME}{self.entries} that a deposed coordinator appended": result.orphaned,
+            "runs that ended where lost records came back": int(result.returned),
+        }
+        highest = simulated(seed, result.parts[self.part], adapter.lost, adapter.healed)
+        parts = {self.part: replace(highest, facts={**highest.facts, **facts})}
+        for name, one in result.parts.items():
+            if name != self.part:  # what is acknowledged after healing is asked of the protocol: not every log needs it
+                log_part = simulated(seed, one, "records", "clusters")
+                kept = {fact: n for fact, n in log_part.facts.items() if not fact.startswith(GOOD)}
+                parts[name] = replace(log_part, facts=kept)
+        return parts
+
+
+ABOVE_LOG = Above(GROUP, classic_group.ADAPTER, simulate, frozenset({*PROFILES, *MIXES}), "batches")
+ABOVE_LOGS = Above(
+    TRANSACTIONS,
+    transactions.ADAPTER,
+    simulate_transactions,
+    frozenset({*TRANSACTION_PROFILES, *TRANSACTION_MIXES}),
+    "records",
+)
 
 
 def simulator(
@@ -36,10 +99,7 @@ def simulator(
 ) -> Composed:
     """Both traces of simulated runs of a group, `without` some of its rules. Raises Unusable for an unknown profile,
     rule or option."""
-    require_options("the composition", profile, {*PROFILES, *MIXES}, others)
-    removed = tuple(sorted(without))
-    classic_group.ADAPTER.removed(removed)
-    return partial(run, dict(headers[REPLICATION]), dict(headers[GROUP]), steps, profile, removed)
+    return ABOVE_LOG.simulator(headers[REPLICATION], headers[GROUP], steps, profile, without, others)
 
 
 def transactions_simulator(
@@ -53,18 +113,15 @@ def transactions_simulator(
     """The traces of simulated runs of transactions, `without` some of transactions' rules. Raises Unusable for an
     unknown profile, rule or option, and for parts that are not all of a run, or logs that do not have the same
     capacities."""
-    require_options("the composition", profile, {*TRANSACTION_PROFILES, *TRANSACTION_MIXES}, others)
-    above = dict(headers[TRANSACTIONS])
-    logs = {name: dict(header) for name, header in headers.items() if name != TRANSACTIONS}
+    above = headers[TRANSACTIONS]
+    logs = {name: header for name, header in headers.items() if name != TRANSACTIONS}
     names = {STATE, *above["constants"]["Partitions"]}
     if logs.keys() != names or any(one != logs[STATE] for one in logs.values()):
         raise Unusable(
             f"transactions over replicated logs have the parts {TRANSACTIONS}, {', '.join(sorted(names))}, all but the "
             "first with the same cfg; correct spec/protocols.toml"
         )
-    removed = tuple(sorted(without))
-    transactions.ADAPTER.removed(removed)
-    return partial(run_transactions, logs[STATE], above, steps, profile, removed)
+    return ABOVE_LOGS.simulator(logs[STATE], above, steps, profile, without, others)
 
 
 def nodes_of(part: str) -> tuple[str, ...]:
@@ -72,42 +129,3 @@ def nodes_of(part: str) -> tuple[str, ...]:
     brokers = tuple(node for node in replication.NODES if node.startswith("b"))
     others = NODES.get(part, replication.NODES)
     return (*brokers, *(node for node in others if not node.startswith("b")))
-
-
-def run(
-    partition: dict[str, Any], group: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int
-) -> dict[str, Simulated]:
-    """Both traces of one seed."""
-    rules = classic_group.ADAPTER.removed(without)
-    result = simulate(seed, replication=partition, group=group, steps=steps, profile=profile, rules=rules)
-    return _parts(seed, result, GROUP, "offsets", "groups", "batches")
-
-
-def run_transactions(
-    partition: dict[str, Any], above: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int
-) -> dict[str, Simulated]:
-    """All traces of one seed."""
-    rules = transactions.ADAPTER.removed(without)
-    result = simulate_transactions(
-        seed, replication=partition, transactions=above, steps=steps, profile=profile, rules=rules
-    )
-    return _parts(seed, result, TRANSACTIONS, "or torn transactions", "transactions", "records")
-
-
-def _parts(seed: int, result: ComposedResult, above: str, lost: str, healed: str, entries: str) -> dict[str, Simulated]:
-    """The traces of a run, with what clients found after healing, and what the logs went through, among the facts of
-    the protocol above. `lost`, `healed`: what its clients lose, and what is healed; `entries`: what its logs hold."""
-    facts = {
-        f"{SOME}fail-overs": result.fail_overs,
-        f"{SOME}{entries} that were not committed and that a successor had": result.kept,
-        f"{SOME}{entries} that were not committed and that no successor had": result.dropped,
-        f"{SOME}{entries} that a deposed coordinator appended": result.orphaned,
-        "runs that ended where lost records came back": int(result.returned),
-    }
-    highest = simulated(seed, result.parts[above], lost, healed)
-    parts = {above: replace(highest, facts={**highest.facts, **facts})}
-    for name, one in result.parts.items():
-        if name != above:  # what is acknowledged after healing is asked of the protocol: it may not need every log
-            log = simulated(seed, one, "records", "clusters")
-            parts[name] = replace(log, facts={fact: n for fact, n in log.facts.items() if not fact.startswith(GOOD)})
-    return parts

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.exactly_once.flaws import rules_without
-from tidemark.removal import snake_case
+from tidemark.naming import snake_case
 from tidemark.sim.exactly_once.demonstration import Counted, Demonstration
 
 from tidemark_conformance.check import demonstration

@@ -29,7 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance.closest import instead
+from tidemark.naming import instead
+
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 

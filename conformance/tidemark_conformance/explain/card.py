@@ -20,9 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tidemark.naming import instead, snake_case
+
 from tidemark_conformance.check import protocols, zoo
 from tidemark_conformance.check.protocols import REGISTRY
-from tidemark_conformance.closest import instead
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored
@@ -199,14 +200,14 @@ def of_rule(name: str) -> list[Card]:
     Raises Unusable, with the names that come close, for another name.
     """
     known = homes()
-    found = [(rule, home) for home in known for rule in home.specification.module.rules if name in (rule, snake(rule))]
+    rules = [(rule, home) for home in known for rule in home.specification.module.rules]
+    found = [(rule, home) for rule, home in rules if name in (rule, snake_case(rule))]
     if not found:
         row = zoo.one(name) if any(name in (row.id, str(row.number)) for row in zoo.rows()) else None
         removed = row.rules if row is not None else ()
         found = [(rule, home) for rule in removed for home in known if row is not None and _is_of(row, home)]
     if not found:
-        names = [rule for home in known for rule in home.specification.module.rules]
-        hint = instead(name, names, "`tidemark rule` lists them all", snake)
+        hint = instead(name, [rule for rule, _ in rules], "`tidemark rule` lists them all", snake_case)
         raise Unusable(f"no specification in {spec_root()} has a rule {name}: {hint}")
     return [_card(rule, home) for rule, home in found]
 
@@ -218,7 +219,7 @@ def _card(name: str, home: Home) -> Card:
     python = python_rule(home.package, name, siblings)
     flaws = flawed_rules(home.package, name, siblings)
     if python is None:
-        notes.append(f"The package {home.package} has no rules.{snake(name)}.")
+        notes.append(f"The package {home.package} has no rules.{snake_case(name)}.")
     rows = tuple(row for row in zoo.rows() if name in row.rules and _is_of(row, home))
     if not rows:
         notes.append(f"No row of {zoo.ZOO} removes it.")
@@ -235,22 +236,17 @@ def _is_of(row: zoo.Row, home: Home) -> bool:
     return known.spec == home.specification.path if known else row.protocol == home.protocol
 
 
-def snake(name: str) -> str:
-    """The Python name of a rule: `ReachedEpochStart` is `reached_epoch_start`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-
-
 def python_rule(package: str, rule: str, siblings: Iterable[str] = ()) -> PythonRule | None:
     """The function of a rule in the module of `package` that has most of its `siblings`, the rules of the same
     specification; None where there is no such module or function."""
     modules = sorted(_implementations(package, "rules"), key=lambda module: -_shared(module, siblings))
-    functions = [getattr(module, snake(rule), None) for module in modules]
+    functions = [getattr(module, snake_case(rule), None) for module in modules]
     return next((_source(function) for function in functions if callable(function)), None)
 
 
 def _shared(rules: object, siblings: Iterable[str]) -> int:
     """How many of these rules are there."""
-    return sum(hasattr(rules, snake(one)) for one in siblings)
+    return sum(hasattr(rules, snake_case(one)) for one in siblings)
 
 
 def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple[PythonRule, ...]:
@@ -260,7 +256,7 @@ def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple
         for without in (getattr(flaws, "rules_without", None) for flaws in _implementations(package, "flaws"))
         if without is not None
     ]
-    found = [(right, without) for right, without in found if hasattr(right, snake(rule))]
+    found = [(right, without) for right, without in found if hasattr(right, snake_case(rule))]
     if not found:
         return ()
     right, without = max(found, key=lambda one: _shared(one[0], siblings))

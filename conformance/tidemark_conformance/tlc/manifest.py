@@ -35,8 +35,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidemark.naming import instead
+
 from tidemark_conformance import paths
-from tidemark_conformance.closest import instead
 from tidemark_conformance.errors import Unusable
 
 SCHEMA = "tidemark.manifest/1"

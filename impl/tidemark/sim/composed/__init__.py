@@ -29,9 +29,9 @@ _transactions = Prepared(ReplicatedTransactionsSimulator)
 
 def simulate(
     seed: int,
-    *,
     replication: dict[str, Any],
     group: dict[str, Any],
+    *,
     steps: int = 50,
     profile: str = "mixed",
     rules: GroupRules | None = None,
@@ -47,9 +47,9 @@ def simulate(
 
 def simulate_transactions(
     seed: int,
-    *,
     replication: dict[str, Any],
     transactions: dict[str, Any],
+    *,
     steps: int = 50,
     profile: str = "mixed",
     rules: Rules | None = None,

@@ -7,12 +7,12 @@ from typing import Any
 
 from tidemark.group.rules import Rules
 from tidemark.sim.composed.group_cluster import ComposedCluster
-from tidemark.sim.composed.running import ComposedResult, ComposedRunBase, PartitionRun, chosen
+from tidemark.sim.composed.running import ComposedRunBase, ComposedSimulatorBase, PartitionRun
 from tidemark.sim.group.healing import heal
 from tidemark.sim.group.network import Broker, Client
 from tidemark.sim.group.profiles import CALM
 from tidemark.sim.group.run import GroupRun, GroupSimulator
-from tidemark.sim.run import Run, Simulator
+from tidemark.sim.run import Run
 
 PROFILES = {
     "calm": ("calm", "calm"),
@@ -31,12 +31,8 @@ RESERVE = 5
 """Records that the log must still have room for when healing begins."""
 
 
-class ComposedSimulator:
-    """Everything that runs of one kind share. Call `run(seed)`. `replication`, `group`: the headers of the two traces,
-    with the same brokers; `rules`: the group's, replication has all of its own.
-
-    Raises ValueError for headers of other specifications or of other brokers, or a profile that there is not.
-    """
+class ComposedSimulator(ComposedSimulatorBase[GroupSimulator]):
+    """A group over a replicated log. `replication`, `group`: the headers of the two traces; `rules`: the group's."""
 
     def __init__(
         self,
@@ -47,21 +43,17 @@ class ComposedSimulator:
         profile: str = "mixed",
         rules: Rules | None = None,
     ) -> None:
-        self.steps = steps
-        self.simulators = [
-            (
-                Simulator(dict(replication), steps=steps, profile=ours),
-                GroupSimulator(group, steps=steps, profile=theirs, rules=rules),
-            )
-            for ours, theirs in chosen(profile, PROFILES, MIXES)
-        ]
-        first = self.simulators[0]
-        if first[0].table.brokers != first[1].table.brokers:
-            raise ValueError("the two headers have other brokers")
-
-    def run(self, seed: int) -> ComposedResult:
-        """The traces of a seed."""
-        return ComposedRun(self, seed).run()
+        super().__init__(
+            ComposedRun,
+            GroupSimulator,
+            PROFILES,
+            MIXES,
+            replication,
+            group,
+            steps=steps,
+            profile=profile,
+            rules=rules,
+        )
 
 
 class ReplicatedGroupRun(GroupRun):
@@ -112,7 +104,7 @@ class ComposedRun(ComposedRunBase):
 
     def __init__(self, simulator: ComposedSimulator, seed: int) -> None:
         super().__init__("composed", seed, simulator.steps)
-        ours, theirs = simulator.simulators[seed % len(simulator.simulators)]
+        ours, theirs = simulator.of_seed(seed)
         self.partition = PartitionRun(ours, seed, RESERVE)
         self.partitions = {"replication": self.partition}
         self.above = self.group = ReplicatedGroupRun(theirs, seed, self.partition)

@@ -7,10 +7,10 @@ The simulators' own runs say what each kind of event does; these draw the words 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from tidemark.cells import CapacityExceeded
 from tidemark.replication.broker import STARTING
@@ -54,11 +54,60 @@ class ComposedResult:
     orphaned: int
 
 
-def chosen(profile: str, profiles: Profiles, mixes: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """The pairs of profiles that runs take in turns. Raises ValueError for a profile that there is not."""
-    if profile not in profiles and profile not in mixes:
-        raise ValueError(f"there is no profile {profile}; the profiles are {', '.join([*profiles, *mixes])}")
-    return [profiles[name] for name in mixes.get(profile, (profile,))]
+class HasTable(Protocol):
+    """A simulator. `table`: the names and capacities of its traces, brokers' among them."""
+
+    @property
+    def table(self) -> Any: ...
+
+
+A = TypeVar("A", bound=HasTable)
+
+
+class ComposedSimulatorBase(Generic[A]):
+    """Everything that runs of one kind share. Call `run(seed)`. `kind`: the class of a run; `above`: that of the
+    protocol's simulator, whose header is `header` and whose rules are `rules` (all of them if None); `replication`: the
+    header of the logs' traces, with the same brokers: replication has all of its rules. `profiles`, `mixes`: those that
+    there are; runs take the pairs of `profile` in turns.
+
+    Raises ValueError for headers of other specifications or of other brokers, or a profile that there is not.
+    """
+
+    def __init__(
+        self,
+        kind: Callable[[Any, int], ComposedRunBase],
+        above: Callable[..., A],
+        profiles: Profiles,
+        mixes: Mapping[str, Sequence[str]],
+        replication: Mapping[str, Any],
+        header: Mapping[str, Any],
+        *,
+        steps: int,
+        profile: str,
+        rules: Any,
+    ) -> None:
+        if profile not in profiles and profile not in mixes:
+            raise ValueError(f"there is no profile {profile}; the profiles are {', '.join([*profiles, *mixes])}")
+        self._kind = kind
+        self.steps = steps
+        self.simulators = [
+            (
+                Simulator(dict(replication), steps=steps, profile=ours),
+                above(header, steps=steps, profile=theirs, rules=rules),
+            )
+            for ours, theirs in (profiles[name] for name in mixes.get(profile, (profile,)))
+        ]
+        ours, theirs = self.simulators[0]
+        if ours.table.brokers != theirs.table.brokers:
+            raise ValueError("the two headers have other brokers")
+
+    def of_seed(self, seed: int) -> tuple[Simulator, A]:
+        """The simulators of replication, and of the protocol above, whose profiles a seed has."""
+        return self.simulators[seed % len(self.simulators)]
+
+    def run(self, seed: int) -> ComposedResult:
+        """The traces of a seed."""
+        return self._kind(self, seed).run()
 
 
 class PartitionRun(Run):

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidemark.sim.composed.running import ComposedResult, ComposedRunBase, PartitionRun, chosen
+from tidemark.sim.composed.running import ComposedRunBase, ComposedSimulatorBase, PartitionRun
 from tidemark.sim.composed.transaction_cluster import ReplicatedTransactions
-from tidemark.sim.run import Simulator
 from tidemark.sim.transaction.healing import heal
 from tidemark.sim.transaction.network import Broker
 from tidemark.sim.transaction.profiles import CALM
@@ -55,12 +54,9 @@ MACHINE = frozenset({"pause", "resume", "slow_disk"})
 """Events of a machine, which befall all the replicas that it has; so does a crash."""
 
 
-class ReplicatedTransactionsSimulator:
-    """Everything that runs of one kind share. Call `run(seed)`. `replication`: the header of the partitions' traces,
-    `transactions`: that of the others, with the same brokers; `rules`: transactions', replication has all of its own.
-
-    Raises ValueError for headers of other specifications or of other brokers, or a profile that there is not.
-    """
+class ReplicatedTransactionsSimulator(ComposedSimulatorBase[TransactionSimulator]):
+    """Transactions over replicated logs. `replication`: the header of the logs' traces, `transactions`: that of the
+    others; `rules`: transactions'."""
 
     def __init__(
         self,
@@ -71,21 +67,17 @@ class ReplicatedTransactionsSimulator:
         profile: str = "mixed",
         rules: Rules | None = None,
     ) -> None:
-        self.steps = steps
-        self.simulators = [
-            (
-                Simulator(dict(replication), steps=steps, profile=ours),
-                TransactionSimulator(transactions, steps=steps, profile=theirs, rules=rules),
-            )
-            for ours, theirs in chosen(profile, PROFILES, MIXES)
-        ]
-        first = self.simulators[0]
-        if first[0].table.brokers != first[1].table.brokers:
-            raise ValueError("the two headers have other brokers")
-
-    def run(self, seed: int) -> ComposedResult:
-        """The traces of a seed."""
-        return ReplicatedTransactionsRun(self, seed).run()
+        super().__init__(
+            ReplicatedTransactionsRun,
+            TransactionSimulator,
+            PROFILES,
+            MIXES,
+            replication,
+            transactions,
+            steps=steps,
+            profile=profile,
+            rules=rules,
+        )
 
 
 class OverReplication(TransactionRun):
@@ -144,7 +136,7 @@ class ReplicatedTransactionsRun(ComposedRunBase):
 
     def __init__(self, simulator: ReplicatedTransactionsSimulator, seed: int) -> None:
         super().__init__("composed transactions", seed, simulator.steps)
-        ours, theirs = simulator.simulators[seed % len(simulator.simulators)]
+        ours, theirs = simulator.of_seed(seed)
         names = theirs.table.partitions
         state = PartitionRun(ours, 3 * seed, RESERVE)
         data = [PartitionRun(ours, 3 * seed + 1 + place, DATA_RESERVE) for place in range(len(names))]

@@ -1,4 +1,5 @@
-"""Every event that can happen to transactions under simulation: the processes', the coordinators', the partitions'.
+"""Every event that can happen to transactions under simulation: the coordinators' and the partitions', beside those of
+the processes (processes.py) and of consumers (fetching.py).
 
 Which event comes next is somebody else's choice (run.py). A method says whether something happened; what happened is an
 action of the specification, told to the recorder at the handler's end.
@@ -7,9 +8,8 @@ action of the specification, told to the recorder at the handler's end.
 from __future__ import annotations
 
 from tidemark.errors import Errors
-from tidemark.sim.transaction.fetching import Fetching
 from tidemark.sim.transaction.network import Broker, MarkerExchange, ProduceExchange, ProduceStage, RpcExchange
-from tidemark.sim.transaction.state import Acknowledged
+from tidemark.sim.transaction.processes import Processes
 from tidemark.transaction.coordinator import InitVerdict, Replies
 from tidemark.transaction.messages import (
     AddPartitionsToTxnRequest,
@@ -20,132 +20,8 @@ from tidemark.transaction.messages import (
 )
 
 
-class TransactionCluster(Fetching):
+class TransactionCluster(Processes):
     """Processes, brokers and partitions, each numbered from 0."""
-
-    # --- the processes ----------------------------------------------------------------------------------------------
-
-    def send_init_producer_id(self, client: int, broker: Broker) -> bool:
-        """A process takes the transactional id over."""
-        request = self.clients[client].send_init_producer_id() if self.rpc[client] is None else None
-        if request is None:
-            return False
-        self.rpc[client] = RpcExchange(broker, request)
-        self.recorder.did("SendInitProducerId", client, broker)
-        return True
-
-    def begin_transaction(self, client: int) -> bool:
-        """An application begins a transaction."""
-        if not self.clients[client].begin_transaction(self.begun + 1):
-            return False
-        self.begun += 1
-        self.recorder.did("BeginTransaction", client, self.begun)
-        return True
-
-    def send_add_partitions(self, client: int, broker: Broker, partition: int) -> bool:
-        """A process of TV1 adds a partition."""
-        request = self.clients[client].send_add_partitions(partition) if self.rpc[client] is None else None
-        if request is None:
-            return False
-        self.rpc[client] = RpcExchange(broker, request)
-        self.recorder.did("SendAddPartitions", client, broker, partition)
-        return True
-
-    def send_produce(self, client: int, partition: int) -> bool:
-        """A process sends a batch."""
-        if self.produce[client][partition] is not None:
-            return False
-        request = self.clients[client].send_produce(partition)
-        if request is None:
-            return False
-        self.produce[client][partition] = ProduceExchange(request)
-        self.recorder.did("SendProduce", client, partition)
-        return True
-
-    def send_end_txn(self, client: int, broker: Broker, committed: bool) -> bool:
-        """A process commits or aborts, when nothing of it is in flight."""
-        if self.rpc[client] is not None or any(self.produce[client]):
-            return False
-        request = self.clients[client].send_end_txn(committed)
-        if request is None:
-            return False
-        self.rpc[client] = RpcExchange(broker, request)
-        self.recorder.did("SendEndTxn", client, broker, int(committed))
-        return True
-
-    def receive_rpc(self, client: int) -> bool:
-        """A coordinator's reply arrives."""
-        exchange, producer = self.rpc[client], self.clients[client]
-        if exchange is None or exchange.response is None:
-            return False
-        self.rpc[client] = None
-        request, response = exchange.request, exchange.response
-        if isinstance(request, InitProducerIdRequest):
-            producer.receive_init_producer_id(response)
-            self.recorder.did("ReceiveInitProducerId", client)
-        elif isinstance(request, AddPartitionsToTxnRequest):
-            producer.receive_add_partitions(request.partition, response)
-            self.recorder.did("ReceiveAddPartitions", client)
-        else:
-            transaction = producer.transaction
-            if producer.receive_end_txn(response):
-                self.told[transaction] = request.committed
-            self.recorder.did("ReceiveEndTxn", client)
-        return True
-
-    def receive_produce(self, client: int, partition: int) -> bool:
-        """The reply to a batch arrives; perhaps it is sent again."""
-        exchange = self.produce[client][partition]
-        if exchange is None or exchange.stage is not ProduceStage.REPLY:
-            return False
-        again = self.clients[client].receive_produce(exchange.error)
-        self.produce[client][partition] = ProduceExchange(exchange.request) if again else None
-        if exchange.error is Errors.NONE:
-            self.acked.append(Acknowledged(partition, exchange.request))
-        self.recorder.did("ReceiveProduce", client, partition)
-        return True
-
-    def give_up_produce(self, client: int, partition: int, keep: bool) -> bool:
-        """delivery.timeout.ms is over for a batch, which may still be written."""
-        exchange = self.produce[client][partition]
-        if exchange is None:
-            return False
-        keep = keep and exchange.outlives and self.late_produce[client][partition] is None
-        self.produce[client][partition] = None
-        if keep:
-            self.late_produce[client][partition] = exchange
-        self.clients[client].give_up_produce()
-        self.recorder.did("GiveUpProduce", client, partition, keep)
-        return True
-
-    def disconnect_rpc(self, client: int, keep: bool) -> bool:
-        """A request to a coordinator, or its reply, is lost; the coordinator may still read it."""
-        exchange = self.rpc[client]
-        if exchange is None:
-            return False
-        keep = keep and exchange.under_way and self.late_rpc[client] is None
-        self.rpc[client] = None
-        if keep:
-            self.late_rpc[client] = exchange
-        self.recorder.did("DisconnectRpc", client, keep)
-        return True
-
-    def crash_client(self, client: int) -> bool:
-        """A process ends, and another takes its place; what it has sent may still arrive."""
-        if self.clients[client].state == "UNINITIALIZED":
-            return False
-        self.clients[client] = self.new_process()
-        exchange = self.rpc[client]
-        if exchange is not None and exchange.under_way and self.late_rpc[client] is None:
-            self.late_rpc[client] = exchange
-        self.rpc[client] = None
-        batches, late = self.produce[client], self.late_produce[client]
-        for partition, batch in enumerate(batches):
-            if batch is not None and batch.outlives and late[partition] is None:
-                late[partition] = batch
-            batches[partition] = None
-        self.recorder.did("CrashClient", client)
-        return True
 
     # --- coordinators -----------------------------------------------------------------------------------------------
 

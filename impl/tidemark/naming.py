@@ -1,8 +1,9 @@
-"""What to say of a name that is not known: those that come close to it."""
+"""Names: how Python spells the specification's, and what to say of one that is not known."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 
 NEARLY = 0.1
@@ -33,3 +34,13 @@ def instead(name: str, names: Iterable[str], where: str, other: Callable[[str], 
     if close:
         return f"did you mean {' or '.join(close)}? ({where})"
     return f"choose from {', '.join(known)}" if 0 < len(known) <= FEW else where
+
+
+def snake_case(name: str) -> str:
+    """`TruncateByEpoch` -> `truncate_by_epoch`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def camel_case(name: str) -> str:
+    """`truncate_by_epoch` -> `TruncateByEpoch`."""
+    return "".join(word.capitalize() for word in name.split("_"))
