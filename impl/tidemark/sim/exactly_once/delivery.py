@@ -31,7 +31,7 @@ TOUCHES = {
 }
 NOTHING = (0, 0)
 DECISIONS = {"HandleEndTxn", "FenceProducer", "AbortTimedOutTransaction"}
-OFFSETS = {"WriteMarker", "WriteLateMarker", "CommitOffset"}
+OFFSETS = {"HandleTxnOffsetCommit", "WriteMarker", "WriteLateMarker", "CommitOffset"}
 """The actions of ExactlyOnce that decide a transaction, and those after which other offsets may be committed."""
 
 
