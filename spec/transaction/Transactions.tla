@@ -98,7 +98,7 @@ Undecided == {"Empty", "Ongoing"}
 Prepared  == {"PrepareCommit", "PrepareAbort"}
 Completed == {"CompleteCommit", "CompleteAbort"}
 
-\* previousPid, nextPid: around an exhausted epoch; 0 none.
+\* previousPid: that of the record before; nextPid: follows when the epochs are used up; 0 none. lastEpoch: that of the client before.
 Metadata == [state : Undecided \cup Prepared \cup Completed, pid : Pids, previousPid : PidOrNone, nextPid : PidOrNone,
              epoch : EpochOrNone, lastEpoch : EpochOrNone, partitions : SUBSET Partitions]
 
@@ -415,7 +415,7 @@ VerifyVerdict(b, r, p) ==
 VerificationVerdict(b, r, p) == IF V2 THEN AddVerdict(b, r, p) ELSE VerifyVerdict(b, r, p)
 
 AddRecord(m, p) ==
-    [state |-> "Ongoing", pid |-> m.pid, previousPid |-> m.previousPid, nextPid |-> m.nextPid, epoch |-> m.epoch,
+    [state |-> "Ongoing", pid |-> m.pid, previousPid |-> m.pid, nextPid |-> m.nextPid, epoch |-> m.epoch,
      lastEpoch |-> m.lastEpoch, partitions |-> m.partitions \cup {p}]
 
 EndVerdictV1(b, r) ==
@@ -456,7 +456,7 @@ EndRecord(b, result, fenced) ==
         ahead   == fenced /\ Has("FenceOnce") /\ FenceOnce(b)
         bumps   == (Has("FenceOnTimeOut") /\ FenceOnTimeOut(fenced) /\ ~ahead) \/ V2
         rotates == V2 /\ IF fenced THEN Has("RotateOnFence") /\ RotateOnFence(m) ELSE Exhausted(m.epoch) IN
-    [state |-> PrepareOf(result), pid |-> m.pid, previousPid |-> m.previousPid,
+    [state |-> PrepareOf(result), pid |-> m.pid, previousPid |-> m.pid,
      nextPid |-> IF rotates THEN issued + 1 ELSE 0,
      epoch |-> IF bumps THEN Min(m.epoch + 1, MaxEpoch) ELSE m.epoch,
      lastEpoch |-> IF V2 THEN m.epoch ELSE IF bumps THEN -1 ELSE m.lastEpoch,
@@ -465,9 +465,9 @@ EndRecord(b, result, fenced) ==
 CompleteRecord(m) ==
     [state |-> CompleteOf(m.state), nextPid |-> 0, partitions |-> {},
      pid |-> IF m.nextPid # 0 THEN m.nextPid ELSE m.pid,
-     previousPid |-> IF V2 THEN m.pid ELSE m.previousPid,
+     previousPid |-> m.pid,
      epoch |-> IF m.nextPid # 0 THEN 0 ELSE m.epoch,
-     lastEpoch |-> IF V2 THEN m.epoch ELSE m.lastEpoch]
+     lastEpoch |-> m.lastEpoch]
 
 RpcVerdict(b, r) ==
     CASE r.kind = "init" -> InitVerdict(b, r)
@@ -1222,7 +1222,7 @@ FindCompletion(b) ==
 
 \* What the second thread writes; it is from the transaction that is complete, and no other has been decided since.
 SecondRecord(b) ==
-    [state |-> aside[b].second, pid |-> metadata[b].pid, previousPid |-> metadata[b].previousPid, nextPid |-> 0,
+    [state |-> aside[b].second, pid |-> metadata[b].pid, previousPid |-> metadata[b].pid, nextPid |-> 0,
      epoch |-> metadata[b].epoch, lastEpoch |-> metadata[b].lastEpoch, partitions |-> {}]
 
 \* CompleteAgain   who: coordinator   code: transaction/coordinator.py

@@ -208,7 +208,11 @@ class TransactionCoordinator:
     def append_add_partitions(self, request: AddPartitionsToTxnRequest, token: Token) -> TransactionLogValue:
         """One more partition; the first one begins the transaction."""
         value = self.value
-        record = value._replace(state=TransactionState.ONGOING, partitions=value.partitions | {request.partition})
+        record = value._replace(
+            state=TransactionState.ONGOING,
+            previous_producer_id=value.producer_id,
+            partitions=value.partitions | {request.partition},
+        )
         return self._prepare(record, token)
 
     def verify_partition(self, request: AddPartitionsToTxnRequest) -> Errors | None:
@@ -305,6 +309,7 @@ class TransactionCoordinator:
         rotates = self._tv2 and (self._rules.rotate_on_fence(exhausted) if fenced else exhausted)
         return value._replace(
             state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
+            previous_producer_id=value.producer_id,
             producer_epoch=min(epoch + 1, self._last_epoch) if bumps else epoch,
             last_producer_epoch=last,
             next_producer_id=new_id if rotates else NO_PRODUCER_ID,
@@ -404,15 +409,15 @@ class TransactionCoordinator:
 
     def complete_transaction(self) -> TransactionLogValue:
         """All partitions have the marker. Where the epochs of the producer id are used up the next id follows."""
-        value, tv2 = self.value, self._tv2
+        value = self.value
         rotates = value.next_producer_id != NO_PRODUCER_ID
         record = TransactionLogValue(
             TransactionState.COMPLETE_COMMIT if value.state.commits else TransactionState.COMPLETE_ABORT,
             value.next_producer_id if rotates else value.producer_id,
-            value.producer_id if tv2 else value.previous_producer_id,
+            value.producer_id,
             NO_PRODUCER_ID,
             0 if rotates else value.producer_epoch,
-            value.producer_epoch if tv2 else value.last_producer_epoch,
+            value.last_producer_epoch,
         )
         self.sending = 0
         return self._prepare(record, None)
@@ -439,9 +444,13 @@ class TransactionCoordinator:
             raise BrokenInvariant("there is no second thread")
         if not self._rules.complete_once(self.sending, self.epoch):
             return None
-        return self._prepare(
-            self.value._replace(state=second, next_producer_id=NO_PRODUCER_ID, partitions=NO_PARTITIONS), None
+        record = self.value._replace(
+            state=second,
+            previous_producer_id=self.value.producer_id,
+            next_producer_id=NO_PRODUCER_ID,
+            partitions=NO_PARTITIONS,
         )
+        return self._prepare(record, None)
 
     # --- fail-over --------------------------------------------------------------------------------------------------
 

@@ -149,7 +149,8 @@ class FetchResponse(NamedTuple):
 class TransactionLogValue(NamedTuple):
     """A record of __transaction_state: all that outlives a coordinator.
 
-    `last_producer_epoch`: the epoch before a bump that the producer knows of, so that a repeated request is recognised;
+    `previous_producer_id`: that of the record before; `last_producer_epoch`: the epoch before a bump that the producer
+    knows of, so that a repeated request is recognised (a completion keeps it);
     `next_producer_id`: the id that follows when the epochs of this one are used up, 0 none.
     """
 

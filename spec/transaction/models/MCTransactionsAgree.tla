@@ -87,11 +87,11 @@ RepeatedInit ==
 
 \* Its epoch is the first, or where MaxEpoch is 2 the last that producers have: then the next producer id follows.
 Rotates == Exhausted(1)
-Decided == [state |-> "PrepareCommit", pid |-> 1, previousPid |-> 0, nextPid |-> IF Rotates THEN 2 ELSE 0,
+Decided == [state |-> "PrepareCommit", pid |-> 1, previousPid |-> 1, nextPid |-> IF Rotates THEN 2 ELSE 0,
             epoch |-> IF Rotates THEN 2 ELSE 1, lastEpoch |-> IF Rotates THEN 1 ELSE 0, partitions |-> Partitions]
-Open    == [state |-> "Ongoing", pid |-> 1, previousPid |-> 0, nextPid |-> 0, epoch |-> 1, lastEpoch |-> 0,
+Open    == [state |-> "Ongoing", pid |-> 1, previousPid |-> 1, nextPid |-> 0, epoch |-> 1, lastEpoch |-> 0,
             partitions |-> Partitions]
-Over    == [state |-> "CompleteAbort", pid |-> 2, previousPid |-> 1, nextPid |-> 0, epoch |-> 0, lastEpoch |-> 2,
+Over    == [state |-> "CompleteAbort", pid |-> 2, previousPid |-> 1, nextPid |-> 0, epoch |-> 0, lastEpoch |-> 1,
             partitions |-> {}]
 
 \* Records in the log.
