@@ -98,7 +98,7 @@ Undecided == {"Empty", "Ongoing"}
 Prepared  == {"PrepareCommit", "PrepareAbort"}
 Completed == {"CompleteCommit", "CompleteAbort"}
 
-\* previousPid: that of the record before; nextPid: follows when the epochs are used up; 0 none. lastEpoch: that of the client before.
+\* previousPid: that of the record before; nextPid: follows when the epochs are used up; 0 none.
 Metadata == [state : Undecided \cup Prepared \cup Completed, pid : Pids, previousPid : PidOrNone, nextPid : PidOrNone,
              epoch : EpochOrNone, lastEpoch : EpochOrNone, partitions : SUBSET Partitions]
 
@@ -271,6 +271,10 @@ FenceOnTimeOut(fenced) == fenced
 \* id follows: the producer asks for the abort, is told that epoch, and goes on in it; nothing is left to end that with (row 78).
 RotateOnFence(m) == Exhausted(m.epoch)
 
+\* KAFKA-19367. Without it, in version 2, the abort that follows a fence takes an epoch of its own: the producer that asks for that
+\* abort is two epochs behind, and ends; behind the last epoch but one there is none (row 78).
+BumpOnce(fenced) == fenced
+
 \* KAFKA-18660. Without it a producer whose epochs are used up is told the last one instead of the next producer id (row 79).
 TellNextId(record) == record.nextPid # 0
 
@@ -353,9 +357,9 @@ ReadHighWatermarkOnce(p, slot) == slot.end < highWatermark[p]
 AbortedListOfDelayedFetch(slot) == slot.delayed
 
 Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
-          "RotateOnFence", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "FenceOnce", "AcceptEarlierTime", "CompleteOnce",
-          "CompleteAfterMarkers",
-          "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad", "ActOnCommitted", "CancelOwnEntry",
+          "RotateOnFence", "BumpOnce", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "FenceOnce", "AcceptEarlierTime",
+          "CompleteOnce", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad",
+          "ActOnCommitted", "CancelOwnEntry",
           "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch", "TrackMarkerTime", "MarkerOfItsTransaction",
           "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker", "ReadHighWatermarkOnce",
           "AbortedListOfDelayedFetch"}
@@ -450,16 +454,18 @@ EndVerdictV2(b, r) ==
 EndVerdict(b, r) == IF V2 THEN EndVerdictV2(b, r) ELSE EndVerdictV1(b, r)
 
 \* The decision. fenced: nobody has asked for it (prepareFenceProducerEpoch). In version 2 every decision takes the next epoch;
-\* if there is none, a new producer id comes with the completion.
+\* if there is none, a new producer id comes with the completion. last: the epoch that it follows.
 EndRecord(b, result, fenced) ==
     LET m       == metadata[b]
         ahead   == fenced /\ Has("FenceOnce") /\ FenceOnce(b)
         bumps   == (Has("FenceOnTimeOut") /\ FenceOnTimeOut(fenced) /\ ~ahead) \/ V2
+        once    == Has("BumpOnce") /\ BumpOnce(fenced)
+        last    == IF V2 /\ ~once /\ fenced THEN Min(m.epoch + 1, MaxEpoch) ELSE m.epoch
         rotates == V2 /\ IF fenced THEN Has("RotateOnFence") /\ RotateOnFence(m) ELSE Exhausted(m.epoch) IN
     [state |-> PrepareOf(result), pid |-> m.pid, previousPid |-> m.pid,
      nextPid |-> IF rotates THEN issued + 1 ELSE 0,
-     epoch |-> IF bumps THEN Min(m.epoch + 1, MaxEpoch) ELSE m.epoch,
-     lastEpoch |-> IF V2 THEN m.epoch ELSE IF bumps THEN -1 ELSE m.lastEpoch,
+     epoch |-> IF bumps THEN Min(last + 1, MaxEpoch) ELSE m.epoch,
+     lastEpoch |-> IF V2 THEN last ELSE IF bumps THEN -1 ELSE m.lastEpoch,
      partitions |-> m.partitions]
 
 CompleteRecord(m) ==

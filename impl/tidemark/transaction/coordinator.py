@@ -301,6 +301,8 @@ class TransactionCoordinator:
         value, exhausted = self.value, self._is_exhausted(self.value.producer_epoch)
         epoch, last = value.producer_epoch, value.last_producer_epoch
         if self._tv2:
+            if not self._rules.bump_once(fenced) and fenced:
+                epoch = min(epoch + 1, self._last_epoch)
             last = epoch
         elif self._rules.fence_on_time_out(fenced):
             last = NO_PRODUCER_EPOCH

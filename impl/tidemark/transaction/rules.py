@@ -53,6 +53,12 @@ def rotate_on_fence(exhausted: bool) -> bool:
     return exhausted
 
 
+def bump_once(fenced: bool) -> bool:
+    """KAFKA-19367: what is aborted because it is fenced takes one epoch, not one for the fence and one for the abort
+    (TV2). Without it the producer that asks for that abort is two epochs behind, and ends (row 78)."""
+    return fenced
+
+
 def tell_next_id(next_producer_id: int) -> bool:
     """KAFKA-18660: who ends the last transaction of a producer id is told the next one. Without it it goes on in the
     last epoch (row 79)."""
@@ -202,6 +208,7 @@ class Rules:
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
     fence_on_time_out: Callable[[bool], bool] = fence_on_time_out
     rotate_on_fence: Callable[[bool], bool] = rotate_on_fence
+    bump_once: Callable[[bool], bool] = bump_once
     tell_next_id: Callable[[int], bool] = tell_next_id
     await_next_id: Callable[[int, int], bool] = await_next_id
     abort_on_invalid_epoch: Callable[[Errors], bool] = abort_on_invalid_epoch
