@@ -183,6 +183,7 @@ class TestEndTxn:
             one.receive_marker_reply(partition, WriteTxnMarkersResponse(3, Errors.NONE))
         record = one.complete_transaction()
         assert (record.producer_id, record.producer_epoch, record.previous_producer_id) == (NEW_ID, 0, 1)
+        assert record.last_producer_epoch == LAST_EPOCH - 1
         one.commit_record(record)
         repeated = one.answer_rpc(EndTxnRequest(1, LAST_EPOCH - 1, True))
         assert repeated == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
@@ -336,6 +337,33 @@ class TestTheLastEpoch:
         record = ongoing(5, rules_without(without)).abort_timed_out_transaction(NEW_ID)
         assert record is not None
         assert (record.producer_epoch, record.next_producer_id) == (LAST_EPOCH, next_id)
+
+    @pytest.mark.parametrize(("without", "epoch"), [((), 3), (("BumpOnce",), 4)])
+    def test_a_fence_and_its_abort_take_one_epoch(self, without: tuple[str, ...], epoch: int) -> None:
+        one = ongoing(2, rules_without(without))
+        record = one.abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        assert (record.producer_epoch, record.last_producer_epoch) == (epoch, epoch - 1)
+        one.commit_record(record)
+        told = one.answer_rpc(EndTxnRequest(1, 2, False))
+        assert told == CoordinatorResponse(Errors.PRODUCER_FENCED if without else Errors.CONCURRENT_TRANSACTIONS)
+
+    def test_the_id_before_is_forgotten_with_the_next_transaction(self) -> None:
+        one = coordinator(TransactionState.COMPLETE_COMMIT, producer_id=NEW_ID, previous_producer_id=1)
+        assert one.answer_rpc(EndTxnRequest(1, 5, True)) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
+        record = one.append_add_partitions(AddPartitionsToTxnRequest(NEW_ID, 0, 0), "token")
+        assert record.previous_producer_id == NEW_ID
+        one.commit_record(record)
+        refused = one.answer_rpc(EndTxnRequest(1, 5, True))
+        assert refused == CoordinatorResponse(Errors.INVALID_PRODUCER_ID_MAPPING)
+
+    def test_in_version_1_who_comes_late_with_the_id_before_is_fenced(self) -> None:
+        past = {"producer_id": NEW_ID, "previous_producer_id": 1, "last_producer_epoch": 5}
+        one = coordinator(TransactionState.EMPTY, 0, TV1, **past)
+        late = InitProducerIdRequest(1, 5)
+        assert one.init_verdict(late) is InitVerdict.SAME
+        answered(one, one.append_add_partitions(AddPartitionsToTxnRequest(NEW_ID, 0, 0), "token"))
+        assert one.init_verdict(late) is Errors.PRODUCER_FENCED
 
     @pytest.mark.parametrize(("without", "told"), [((), (NEW_ID, 0)), (("TellNextId",), (1, LAST_EPOCH))])
     def test_who_ends_it_is_told_the_next_id(self, without: tuple[str, ...], told: tuple[int, int]) -> None:
