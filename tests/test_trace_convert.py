@@ -147,6 +147,8 @@ MISTAKES: list[tuple[str, Callable[[Trace], Trace], str]] = [
     ("history", lambda t: [t[0], {**t[1], "delta": {"decided": {}}}, *t[2:]], "decided is a history variable"),
     ("wrong kind", lambda t: [t[0], {**t[1], "delta": {"tmState": 1}}, *t[2:]], "tmState: 1 where one of"),
     ("misspelt key", lambda t: [t[0], {**t[1], "deltas": {}}, *t[2:]], "no key 'deltas'"),
+    ("misspelt flag", lambda t: [*t[:-1], {**t[-1], "end": {"steps": len(t) - 2, "quiet": True}}], "no key 'quiet'"),
+    ("more in the end", lambda t: [*t[:-1], {**t[-1], "quiescent": True}], "no key 'quiescent'"),
     ("no state", lambda t: [{key: t[0][key] for key in ("trace", "step")}, *t[1:]], "carries no state"),
     ("half a state", lambda t: [{**t[0], "state": {"tmState": "init"}}, *t[1:]], "lacks the variable rmState"),
 ]

@@ -166,6 +166,15 @@ def test_what_strange_parts_add_up_to(specification: Specification) -> None:
     assert (strange.strange, strange.ok) == (1, False)
     assert not matrix.merge(row(), [found, dataclasses.replace(found, undecided=1)]).ok
     assert not matrix.merge(row(), []).ok
+    unseen = row(unseen="too rare")
+    assert why(unseen, matrix.merge(unseen, [])) == "nothing was simulated"
+
+
+def test_the_first_trace_that_shows_a_row_is_the_first_by_its_number(specification: Specification) -> None:
+    found = killed(specification, row(), hasty)
+    parts = [dataclasses.replace(found, first=f"seed-{seed}", first_step=seed) for seed in (1003, 37, 250)]
+    merged = matrix.merge(row(), [*parts, dataclasses.replace(found, first="", first_step=None)])
+    assert (merged.first, merged.first_step) == ("seed-37", 37)
 
 
 # --- the specification's side -----------------------------------------------------------------------------------------

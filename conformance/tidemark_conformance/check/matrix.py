@@ -18,7 +18,7 @@ from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.session import readable_errors, run_with_progress
 from tidemark_conformance.check.shipping import partition_work
 from tidemark_conformance.check.specifications import with_rules_off
-from tidemark_conformance.check.tally import Group, Tally
+from tidemark_conformance.check.tally import Group, Tally, by_number
 from tidemark_conformance.check.zoo import Row
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.progress import Progress, Silent
@@ -58,10 +58,10 @@ class Killed:
 
     @property
     def ok(self) -> bool:
-        """Killed on both counts and conforming, or excused with a reason (and then not silently killed)."""
+        """Killed on both counts and conforming, or excused with a reason (then simulated, and not silently killed)."""
         shown = bool(self.by_step and self.by_property)
         if self.row.simulation.excused:
-            return not shown and not self.strange and not self.undecided
+            return bool(self.simulated) and not shown and not self.strange and not self.undecided
         return shown and not self.strange and not self.undecided
 
 
@@ -187,7 +187,7 @@ def _property_index(row: Row, specification: Specification) -> int:
 
 def merge(row: Row, parts: Sequence[Killed]) -> Killed:
     """All parts of a row together."""
-    firsts = sorted((part.first, part.first_step) for part in parts if part.first)
+    first = min((part for part in parts if part.first), key=lambda part: by_number(part.first), default=None)
     facts: dict[str, int] = {}
     for part in parts:
         for name, number in part.facts.items():
@@ -198,8 +198,8 @@ def merge(row: Row, parts: Sequence[Killed]) -> Killed:
         by_step=sum(part.by_step for part in parts),
         strange=sum(part.strange for part in parts),
         by_property=sum(part.by_property for part in parts),
-        first=firsts[0][0] if firsts else "",
-        first_step=firsts[0][1] if firsts else None,
+        first=first.first if first else "",
+        first_step=first.first_step if first else None,
         undecided=sum(part.undecided for part in parts),
         facts=facts,
         seconds=sum(part.seconds for part in parts),

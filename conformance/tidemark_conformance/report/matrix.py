@@ -139,7 +139,9 @@ def _why(matrix: Matrix, row: Row) -> str:
         reasons.append(f"{killed.strange} traces do not conform without the row's rules")
     if killed.undecided:
         reasons.append(f"{killed.undecided} traces are undecided")
-    if not killed.ok and not killed.strange and not killed.undecided:
+    if not killed.simulated:
+        reasons.append("nothing was simulated")
+    elif not killed.ok and not killed.strange and not killed.undecided:
         reasons.append("the traces show it although it is excused" if row.simulation.excused else "no trace shows it")
     return "; ".join(reasons) or "unknown"
 

@@ -18,6 +18,8 @@ from tidemark_conformance.trace.header import Json, RepeatedKey, encodable, load
 NO_END = "no end record"
 BAD_SUM = "bad checksum"
 MISSING_STEPS = "missing steps"
+LAST_KEYS = {"trace", "end", "crc32c"}
+END_KEYS = {"steps", "quiescent", "capacity"}
 
 
 @dataclass(slots=True)
@@ -27,8 +29,9 @@ class RawTrace:
     `events`: the parsed lines before the end record, `numbers`: their line numbers (1-based, in the file or partition);
     `end`: the end record's `end` object, None when there is none or it cannot be believed; `damage`: None, NO_END,
     BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds what could be read. `wrong`: the
-    number of the first line that can be read in two ways, and a sentence's beginning that says so; it matters where
-    nothing is damaged. `detail`: what makes a sum bad, in a few words.
+    number of the first line that can be read in two ways, or of an end record with a key that says nothing, and a
+    sentence's beginning that says so; it matters where nothing is damaged. `detail`: what makes a sum bad, in a few
+    words.
     """
 
     id: str
@@ -87,6 +90,15 @@ def _is_end(end: Any) -> TypeGuard[dict[str, Any]]:
     )
 
 
+def _unknown_key(event: dict[str, Json]) -> str:
+    """What is wrong with the keys of an end record: a misspelt `quiescent` would leave its properties unjudged."""
+    if "end" not in event:
+        return ""
+    end = event["end"]
+    unknown = sorted({*(event.keys() - LAST_KEYS), *(end.keys() - END_KEYS if isinstance(end, dict) else ())})
+    return f"an end record has no key {unknown[0]!r}" if unknown else ""
+
+
 def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Iterator[RawTrace]:
     """Group the lines after the header (bytes without line feeds) into traces; `first` numbers the first of them.
 
@@ -109,6 +121,7 @@ def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Ite
             current = None
         if current is None:
             current = RawTrace(name, number)
+        wrong = wrong or _unknown_key(event)
         if wrong and current.wrong is None:
             current.wrong = number, wrong
         if "end" in event:
