@@ -1,0 +1,128 @@
+"""The simulated cluster by hand: who may commit beside a transaction, when all is at rest, and what counts as lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from tidemark.client.message_processor import OUTPUT
+from tidemark.exactly_once.flaws import rules_without
+from tidemark.exactly_once.rules import Rules
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
+from tidemark.sim.exactly_once.healing import at_rest
+from tidemark.sim.exactly_once.network import Exchange, LateMarker
+from tidemark.sim.exactly_once.run import ExactlyOnceRun
+from tidemark.transaction.messages import EndTxnRequest, TransactionLogValue, WriteTxnMarkersRequest
+from tidemark.transaction.states import TransactionState
+
+A, STATIC = range(2)
+
+
+class Heard:
+    """A recorder that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Any, ...]] = []
+
+    def did(self, *what: Any) -> None:
+        self.steps.append(what)
+
+    def blocked(self, *what: Any) -> None:
+        self.steps.append(("blocked", *what))
+
+
+def grouped(*inputs: int, rules: Rules | None = None) -> tuple[ExactlyOnceCluster, Heard]:
+    """Two instances, the second static, in the first generation of their group; each knows where it stands."""
+    cluster = ExactlyOnceCluster(inputs, [False, True], rules or Rules())
+    cluster.recorder = heard = Heard()
+    for i in (A, STATIC):
+        assert cluster.init_producer_id(i)
+        assert cluster.join_group(i)
+    assert cluster.complete_join()
+    for i in (A, STATIC):
+        assert cluster.sync_group(i)
+        assert cluster.fetch_offset(i, i)
+    heard.steps.clear()
+    return cluster, heard
+
+
+def test_offsets_are_committed_by_members_in_their_generation() -> None:
+    """A static member that has not joined stays a member, and hears of the generation only later."""
+    cluster, heard = grouped(1, 1, rules=rules_without({"CommitInTransaction"}))
+    assert cluster.commit_offset(STATIC)
+    assert cluster.revoke_partitions(A)
+    assert cluster.join_group(A)
+    assert cluster.complete_join()
+    heard.steps.clear()
+    assert cluster.instances[STATIC].member_id in cluster.group.members
+    assert not cluster.commit_offset(STATIC)
+    assert heard.steps == []
+    assert cluster.must_rejoin(STATIC)
+
+
+def test_offsets_are_committed_by_nobody_who_was_removed() -> None:
+    cluster, heard = grouped(1, 1, rules=rules_without({"CommitInTransaction"}))
+    assert cluster.remove_member(cluster.instances[A].member_id)
+    heard.steps.clear()
+    assert not cluster.commit_offset(A)
+    assert heard.steps == []
+
+
+def _more_input(cluster: ExactlyOnceCluster) -> None:
+    cluster.inputs = (1, 0)
+
+
+def _unread(cluster: ExactlyOnceCluster) -> None:
+    cluster.output.append_batch(ProduceRequest(1, 0, 0, 0))
+    cluster.output.advance_high_watermark(1)
+
+
+def _request(cluster: ExactlyOnceCluster) -> None:
+    cluster.rpc[A] = Exchange(EndTxnRequest(1, 0, True))
+
+
+def _late_request(cluster: ExactlyOnceCluster) -> None:
+    cluster.late[A] = Exchange(EndTxnRequest(1, 0, True))
+
+
+def _late_marker(cluster: ExactlyOnceCluster) -> None:
+    cluster.late_marker[STATIC] = LateMarker(OUTPUT, WriteTxnMarkersRequest(2, 1, True, 1))
+
+
+def _transaction(state: TransactionState) -> Callable[[ExactlyOnceCluster], None]:
+    def begin(cluster: ExactlyOnceCluster) -> None:
+        cluster.coordinators[STATIC].value = TransactionLogValue(state, producer_id=2)
+
+    return begin
+
+
+@pytest.mark.parametrize(
+    "disturb",
+    [
+        _more_input,
+        _unread,
+        _request,
+        _late_request,
+        _late_marker,
+        _transaction(TransactionState.ONGOING),
+        _transaction(TransactionState.PREPARE_COMMIT),
+    ],
+    ids=["input", "unread", "request", "late request", "late marker", "open", "decided"],
+)
+def test_whatever_is_left_to_do_is_no_rest(disturb: Callable[[ExactlyOnceCluster], None]) -> None:
+    cluster, _ = grouped(0, 0)
+    assert at_rest(cluster)
+    disturb(cluster)
+    assert not at_rest(cluster)
+
+
+@pytest.mark.parametrize(
+    ("returned", "lost"), [([0, 1, 2], 0), ([0, 2], 1), ([], 3), ([0, 1, 1, 2], 1), ([0, 0, 0, 1], 3)]
+)
+def test_what_is_missing_and_what_is_repeated_is_lost(returned: list[int], lost: int) -> None:
+    cluster, _ = grouped(2, 1)
+    cluster.reader.returned = returned
+    assert ExactlyOnceRun.lost(cast(ExactlyOnceRun, SimpleNamespace(cluster=cluster))) == lost
