@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from kernel_reference import MODELS, Attempt, Subject, alphabet, bestiary, holds, replayed, stream, two_phase
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels import compile_kernels, runtime
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.kernels.runtime import BatchResult
 from tidemark_conformance.tla.python import compile_python
@@ -200,6 +201,17 @@ def test_a_program_is_kept_under_a_key_that_does_not_depend_on_the_hash_seed(tmp
         assert done.returncode == 0, done.stderr[-2000:]
         assert done.stdout.split() == (["made"] if expected == "made" else [])
     assert len(list((tmp_path / "kernels" / "programs").glob("*.pickle"))) == 1
+
+
+def test_a_program_is_kept_once_whatever_else_is_asked_of_its_text(tmp_path: Path) -> None:
+    """An unflawed run asks for FlawActions beside the checks, the kill matrix does not: both have the same program."""
+    module, config = (spec_root() / "twophase" / f"TwoPhase.{kind}" for kind in ("tla", "cfg"))
+    told: list[str] = []
+    for also in ("Outcomes", "KeepDecision"):
+        asked = load(module, config, also=(also,))
+        assert also in asked.module.definitions
+        runtime.compile_kernels(asked, tmp_path, starting=partial(told.append, also))
+    assert told == ["Outcomes"]
 
 
 def test_without_is_a_runtime_argument() -> None:

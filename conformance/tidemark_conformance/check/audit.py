@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidemark_conformance.check.inputs import Input, ndjson_lines, open_input, parquet_rows
@@ -51,6 +52,20 @@ def audit(
     `source`: an opened input, or paths as for `open_input`. Raises Unusable where the input cannot be judged as a
     whole: another specification, duplicate ids, no traces, an unreadable part, an unknown action, and so on.
     """
+    return counted(session, source, specification, options, progress)()
+
+
+def counted(
+    session: SparkSession,
+    source: Input | Sequence[str],
+    specification: Specification,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> Callable[[], AuditResult]:
+    """Spark's part of an audit, done; what is left, TLC's replays above all, needs no session and one core.
+
+    Arguments and errors as of `audit`, whose result the function comes to.
+    """
     options = options or Options()
     judge = judge_for(specification, options.oracle, options.snapshot)
     started = time.monotonic()  # compiling, once per text and set of rules, is no part of the audit's rate
@@ -60,7 +75,7 @@ def audit(
     tally = _run(session, opened, job, judge, progress or Silent())
     _require_sound(session, opened, job, tally)
     seconds = time.monotonic() - started
-    return result_of(tally, judge, options, seconds)
+    return partial(result_of, tally, judge, options, seconds)
 
 
 def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress: Progress) -> Tally:

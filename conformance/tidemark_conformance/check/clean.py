@@ -12,12 +12,13 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidemark_conformance.check.audit import Options, audit
+from tidemark_conformance.check.audit import Options, audit, counted
 from tidemark_conformance.check.generate import (
     BAD,
     GOOD,
@@ -37,7 +38,7 @@ from tidemark_conformance.report.progress import Progress, Silent
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import show
-from tidemark_conformance.tlc import definitions, modules
+from tidemark_conformance.tlc import definitions, modules, runner
 from tidemark_conformance.trace.header import Json
 from tidemark_conformance.trace.schema import schema_of
 
@@ -160,10 +161,21 @@ def composed_run(
             packages=composition.packages(),
         )
     simulated_s = time.monotonic() - started
+    results: dict[str, Future[AuditResult]] = {}
+    with ThreadPoolExecutor(1) as beside:  # TLC replays a part's traces while Spark audits the next part
+        try:
+            for name, specification in specifications.items():
+                with shown(f"auditing {name} of {composition.name}") as progress:
+                    rest = counted(session, [str(folders[name])], specification, Options(oracle=oracle), progress)
+                results[name] = beside.submit(rest)
+            wait(results.values())
+        except BaseException:
+            beside.shutdown(wait=False, cancel_futures=True)
+            runner.stop_all()
+            raise
     found = []
     for name, specification in specifications.items():
-        with shown(f"auditing {name} of {composition.name}") as progress:
-            result = audit(session, [str(folders[name])], specification, Options(oracle=oracle), progress)
+        result = results[name].result()
         wrong = tuple(_amiss(specification, runs[name], result, oracle))
         found.append(CleanRun(name, runs[name], result, wrong, simulated_s))
     return found

@@ -10,7 +10,7 @@ import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -289,9 +289,12 @@ def _program(
 
 
 def _program_key(spec: Specification, fixed: Mapping[str, Value]) -> str:
-    """What a program is kept under, the same in every process: IR holds no sets, those of constants are sorted."""
+    """What a program is kept under, the same in every process: IR holds no sets, those of constants are sorted.
+
+    Definitions that were asked for beside it (`load`'s `also`) are no part of a program.
+    """
     constants = [(name, show(value)) for name, value in sorted(fixed.items())]
-    asked = (spec.module, constants, spec.invariants, spec.properties, spec.quiescence)
+    asked = (replace(spec.module, definitions={}), constants, spec.invariants, spec.properties, spec.quiescence)
     return hashlib.sha256(repr((asked, _generator_digest())).encode()).hexdigest()[:24]
 
 
