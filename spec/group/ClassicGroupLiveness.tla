@@ -126,7 +126,9 @@ Fault ==
 
 Start(c) == c \notin started /\ (\E mode \in FirstModes : StartConsumer(c, mode)) /\ started' = started \cup {c}
 
-LiveInit == Init /\ faults = 0 /\ started = {} /\ partitions = Partitions
+LiveInit ==
+    /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions
+    /\ office.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
     \/ Steps(Kinds) /\ UNCHANGED <<faults, started>>
     \/ Quiet /\ (\E c \in Clients : Start(c)) /\ UNCHANGED faults

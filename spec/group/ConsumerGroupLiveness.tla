@@ -98,7 +98,9 @@ LateRequests ==
 
 Start(c) == c \notin started /\ StartConsumer(c) /\ started' = started \cup {c}
 
-LiveInit == Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ tick = FALSE
+LiveInit ==
+    /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ tick = FALSE
+    /\ office.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
     \/ Steps(Kinds \ Unfair) /\ tick' = ~tick /\ UNCHANGED <<faults, started>>
     \/ Steps(Unfair) /\ UNCHANGED <<faults, started, tick>>

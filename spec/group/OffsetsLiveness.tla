@@ -90,7 +90,9 @@ Fault ==
     \/ "repeat" \in Faults /\ \E t \in Producers : RepeatMarker(t)
     \/ "fail-over" \in Faults /\ \E b \in Brokers, keep \in 0..Len(appended[B]) : BecomeCoordinator(b, keep)
 
-LiveInit == Init /\ work = 0 /\ faults = 0
+LiveInit ==
+    /\ Init /\ work = 0 /\ faults = 0
+    /\ office.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
     \/ Steps(Kinds) /\ UNCHANGED <<work, faults>>
     \/ Quiet /\ Late /\ UNCHANGED <<work, faults>>
