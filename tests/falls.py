@@ -6,10 +6,11 @@ one place of a state and the TLA+ text of what shall stand there instead: `{"log
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -85,7 +86,7 @@ def _put(value: Value, path: Sequence[Value], new: Value) -> Value:
     return function(mapping)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A protocol's properties, each with at least one way to fall; `protocol` "" for one without a simulator."""
 
@@ -101,6 +102,12 @@ class Table:
     def kind(self, fall: Fall) -> str:
         """ "invariant", "property" or "quiescence"."""
         return next(kind for kind, names in self.judges.families.items() if fall.name in names)
+
+
+@cache
+def tables() -> list[Table]:
+    """The tables of all protocols (`falls_*.py`)."""
+    return [importlib.import_module(file.stem).TABLE for file in sorted(Path(__file__).parent.glob("falls_*.py"))]
 
 
 class Judges:

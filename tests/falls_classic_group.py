@@ -109,12 +109,35 @@ SYNC = record({"type": '"sync"', **REQUEST, "assignments": first_of(MEMBERS, "{}
 SYNCING = record({"type": '"syncing"', "broker": "b1", "member": "1"})
 IDLE = record({"type": '"idle"'})
 JOINING = record({"type": '"joining"', "broker": "b1", "member": "3"})
+COMMIT_OF_S1, SYNC_OF_S1, HEARTBEAT_OF_S1 = (
+    request.replace("member |-> 1", "member |-> 2") for request in (COMMIT, SYNC, HEARTBEAT)
+)
+STAYS = {"position[c1][p1]": "1"}
+EMPTY = record(ABSENT, state='"Empty"', generation="1")
+STORED_EMPTY = record(generation="1", protocol='"none"', leader="0", members=members(NO_STORED))
 UNKNOWN = record({"type": '"failed"', "member": "0", "error": '"UNKNOWN_MEMBER_ID"'})
 
 
 def wrong_state(name: str, why: str, wrong: Mapping[str, str], **good: str) -> Fall:
     """Of an invariant or a quiescence predicate; `good` has "__" for the brackets of a place: appended__b1."""
     return Fall(name, why, wrong, good={**GOOD, **{_place(key): value for key, value in good.items()}})
+
+
+def deposed(why: str, wrong: Mapping[str, str], **group: str) -> Fall:
+    """Of the group that b2 holds, which was the coordinator: it is not well-formed."""
+    return wrong_state("GroupWellFormed", why, wrong, group__b2=record(GROUP, **group), epoch__b2="1")
+
+
+def refused(why: str, client: str, slot: str, request: str, reply: str, wrong: Mapping[str, str]) -> Fall:
+    """A request that the coordinator takes; `wrong` fields of it should have had it refused."""
+    place = f"{slot}[{client}]"
+    return Fall(
+        "AcceptedIsCurrent",
+        why,
+        good={**GOOD, place: request, "group[b1].pendingSync": "{1}"},
+        step={place: reply, "group[b1].pendingSync": "{}"},
+        before={f"{place}.{field}": value for field, value in wrong.items()},
+    )
 
 
 def _place(name: str) -> str:
@@ -140,6 +163,12 @@ TABLE = Table(
             group__b2=record(GROUP),
             epoch__b2="1",
         ),
+        wrong_state(
+            "OneAssigneePerGeneration",
+            "the log gives p2 twice",
+            {"storedGroup.members[1].assignment": "{p1, p2}"},
+            group__b1=record(GROUP, state='"PreparingRebalance"'),
+        ),
         wrong_state("GenerationNamesMembership", "generation 1 was given to others, too", {"reissued": "{1}"}),
         wrong_state(
             "StableIsPersisted",
@@ -159,8 +188,41 @@ TABLE = Table(
             {"storedGroup.members[2].assignment": "{p2}"},
             appended__b1=sequence(WAITS),
         ),
+        wrong_state(
+            "StableIsPersisted",
+            "the log has given the instance what c1 has",
+            {
+                "storedGroup.members[1].assignment": "{}",
+                "storedGroup.members[2].assignment": "{p1}",
+                "storedGroup.members[3]": record(NO_STORED, present="TRUE", static="TRUE", assignment="{p2, p3}"),
+            },
+            appended__b1=sequence(WAITS),
+        ),
+        wrong_state(
+            "StableIsPersisted",
+            "the log has given another what the instance has",
+            {
+                "storedGroup.members[2].assignment": "{}",
+                "storedGroup.members[3]": record(NO_STORED, present="TRUE", assignment="{p2, p3}"),
+            },
+            appended__b1=sequence(WAITS),
+        ),
         wrong_state("LiveIsReplay", "an offset is served that the log has not", {"offsets[b1][p1]": "1"}),
         wrong_state("LiveIsReplay", "the log names another leader", {"storedGroup.leader": "2"}),
+        wrong_state(
+            "LiveIsReplay",
+            "the log has another generation of the empty group",
+            {"storedGroup.generation": "0"},
+            group__b1=EMPTY,
+            storedGroup=STORED_EMPTY,
+        ),
+        wrong_state(
+            "LiveIsReplay",
+            "the log has a member of the empty group",
+            {"storedGroup.members[1].present": "TRUE"},
+            group__b1=EMPTY,
+            storedGroup=STORED_EMPTY,
+        ),
         wrong_state(
             "OneMemberPerInstance",
             "the instance is two members",
@@ -175,6 +237,21 @@ TABLE = Table(
         wrong_state("NoPhantomMember", "nobody was told the id 1", {"known": "{2}"}),
         wrong_state("ReplacedStaysFenced", "a later process had an assignment", {"settled": "{2, 3}"}),
         wrong_state("GroupWellFormed", "a member is pending", {"group[b1].pending": "{1}"}),
+        deposed("a group with members has no leader", {"group[b2].leader": "0"}),
+        deposed("the leader is no member", {"group[b2].leader": "3"}),
+        deposed("a coordinator has no group", {"group[b2]": record(ABSENT)}),
+        wrong_state("GroupWellFormed", "who is no coordinator has a group", {"group[b2].state": '"Empty"'}),
+        deposed("there are members in an empty group", {"group[b2].state": '"Empty"'}),
+        deposed("there are no members in a stable group", {"group[b2]": record(ABSENT, state='"Stable"')}),
+        deposed(
+            "a member waits for its assignment before the group has a generation",
+            {"group[b2].members[1].awaiting": '"sync"'},
+            state='"PreparingRebalance"',
+        ),
+        deposed(
+            "a member has an id that was not issued",
+            {"group[b2].members": members(NO_MEMBER, C1, {}, S1)},
+        ),
         wrong_state(
             "EagerAssignmentIsComplete",
             "nobody is given p3",
@@ -194,6 +271,7 @@ TABLE = Table(
             good=GOOD,
             step={"position[c1][p1]": "1"},
         ),
+        Fall("GenerationMonotone", "a coordinator epoch comes again", {"office.epoch": "0"}, good=GOOD, step=STAYS),
         Fall(
             "AcceptedIsCurrent",
             "a heartbeat of generation 0 is taken for one of generation 1",
@@ -215,6 +293,15 @@ TABLE = Table(
             step={"stray[c1]": IDLE, "group[b1].pendingSync": "{}"},
             before={"stray[c1].generation": "0"},
         ),
+        refused("a commit of generation 0", "c1", "offsetRpc", COMMIT, COMMITTING, {"generation": "0"}),
+        refused("a commit of s1 as c1", "s1", "offsetRpc", COMMIT_OF_S1, COMMITTING, {"member": "1"}),
+        refused("a SyncGroup of a member that is none", "c1", "memberRpc", SYNC, SYNCING, {"member": "3"}),
+        refused("a SyncGroup of generation 0", "c1", "memberRpc", SYNC, SYNCING, {"generation": "0"}),
+        refused("a SyncGroup of s1 as c1", "s1", "memberRpc", SYNC_OF_S1, SYNCING, {"member": "1"}),
+        refused("a heartbeat of a member that is none", "c1", "heartbeatRpc", HEARTBEAT, ANSWERED, {"member": "3"}),
+        refused("a heartbeat of s1 as c1", "s1", "heartbeatRpc", HEARTBEAT_OF_S1, ANSWERED, {"member": "1"}),
+        refused("a late SyncGroup of a member that is none", "c1", "stray", SYNC, IDLE, {"member": "3"}),
+        refused("a late SyncGroup of s1 as c1", "s1", "stray", SYNC_OF_S1, IDLE, {"member": "1"}),
         Fall(
             "CommitOfOwner",
             "c1 commits what s1 reads",
@@ -235,6 +322,27 @@ TABLE = Table(
             {"group[b1].state": '"Stable"'},
             good={**GOOD, "group[b1].state": '"PreparingRebalance"'},
             step={"group[b1].state": '"CompletingRebalance"'},
+        ),
+        Fall(
+            "LegalStateEdges",
+            "an empty group has a generation before anybody joined",
+            {"group[b1].state": '"CompletingRebalance"'},
+            good={**GOOD, "group[b1].state": '"Empty"'},
+            step={"group[b1].state": '"PreparingRebalance"'},
+        ),
+        Fall(
+            "LegalStateEdges",
+            "a group is loaded that waits for its leader",
+            {"group[b1].state": '"CompletingRebalance"'},
+            good={**GOOD, "group[b1].state": '"Dead"'},
+            step={"group[b1].state": '"Stable"'},
+        ),
+        Fall(
+            "LegalStateEdges",
+            "a group is loaded that waits for its members",
+            {"group[b1].state": '"PreparingRebalance"'},
+            good={**GOOD, "group[b1].state": '"Dead"'},
+            step={"group[b1].state": '"Stable"'},
         ),
         Fall(
             "AssignmentFollowsRevocation",
@@ -265,6 +373,20 @@ TABLE = Table(
             step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>"},
         ),
         Fall(
+            "CommittedByAccepted",
+            "an older record waits still",
+            good={**GOOD, "appended[b1]": sequence(OFFSETS)},
+            step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>"},
+            before={"appended[b1]": sequence(WAITS, OFFSETS)},
+        ),
+        Fall(
+            "CommittedByAccepted",
+            "another offset than the record's, behind a group's, at the next coordinator",
+            {"storedOffsets[p1]": "2"},
+            good={**GOOD, "appended[b1]": sequence(WAITS, OFFSETS)},
+            step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>", "office": record(broker="b2", epoch="2")},
+        ),
+        Fall(
             "ParkedMemberStays",
             "a member of generation 1 expires while it waits",
             good={**GOOD, "memberRpc[c1]": JOINING},
@@ -272,7 +394,27 @@ TABLE = Table(
             before={"memberRpc[c1].member": "1"},
         ),
         wrong_state("QuiescentGroupSettled", "an id is pending", {"group[b1].pending": "{3}"}),
+        wrong_state("QuiescentGroupSettled", "the group rebalances", {"group[b1].state": '"PreparingRebalance"'}),
+        wrong_state("QuiescentGroupSettled", "a member did not fetch its assignment", {"group[b1].pendingSync": "{1}"}),
+        wrong_state("QuiescentGroupSettled", "a member is no consumer", {"group[b1].members[3].present": "TRUE"}),
         wrong_state("QuiescentAllOwned", "nobody reads p3", {"consumer[s1].owned": "{p2}"}),
+        wrong_state("QuiescentAllOwned", "c1 is in generation 0", {"consumer[c1].generation": "0"}),
+        wrong_state("QuiescentAllOwned", "c1 is about to join", {"consumer[c1].state": '"UNJOINED"'}),
+        wrong_state("QuiescentAllOwned", "c1 reads what it was not given", {"consumer[c1].owned": "{p1, p2}"}),
+        wrong_state(
+            "QuiescentAllOwned",
+            "nobody was given p3",
+            {"group[b1].members[2].assignment": "{p2}", "consumer[s1].owned": "{p2}"},
+        ),
+        wrong_state(
+            "QuiescentAllOwned",
+            "nobody was given p3, and c2 was about to read it when it stopped",
+            {
+                "group[b1].members[2].assignment": "{p2}",
+                "consumer[s1].owned": "{p2}",
+                "consumer[c2].owned": "{p3}",
+            },
+        ),
         wrong_state("QuiescentAllCommitted", "a record waits", {"appended[b1]": sequence(OFFSETS)}),
     ],
 )

@@ -28,8 +28,10 @@ TABLE = Table(
         Fall("DeliveredIsCommitted", "an undecided result was returned", {"delivered[0]": "3"}, good=GOOD),
         Fall("DeliveredIsCommitted", "what counts has no record", {"committed[0]": "4"}, good=GOOD),
         Fall("OpenIsOfRecords", "a result has no record", {"open[i1][0].to": "4"}, good=GOOD),
+        Fall("OpenIsOfRecords", "what is open ends before it begins", {"open[i1][0].from": "4"}, good=GOOD),
         Fall("DeliveryAdvances", "what counts does not any more", {"committed[0]": "1"}, good=GOOD, step=COMMITTED),
         Fall("DeliveryAdvances", "what was returned is not", {"delivered[0]": "0"}, good=GOOD, step=COMMITTED),
+        Fall("DeliveryAdvances", "a record comes meanwhile", {"input[0]": "4"}, good=GOOD, step=COMMITTED),
         Fall("QuiescentAllDelivered", "a result was not returned", {"delivered[0]": "2"}, good=QUIET),
     ],
 )

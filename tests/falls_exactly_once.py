@@ -95,6 +95,16 @@ OUTPUT_MARKED = {
     "output": sequence(*OUTPUT, marker(2, "COMMIT")),
     "entry[i1]": record(epoch="2", sequence="-1", first="-1"),
 }
+BETWEEN = {
+    **GOOD,
+    "txn[i1]": record(state='"CompleteCommit"', epoch="1", partitions="{}"),
+    "staged[i1][0]": "-1",
+    "output": sequence(*FIRST),
+    "entry[i1]": record(epoch="1", sequence="-1", first="-1"),
+    "instance[i1].position": POSITION.format(1),
+}
+"""The second record is still to be read."""
+
 ANY_STEP = {"issued": "3"}
 
 TABLE = Table(
@@ -105,10 +115,31 @@ TABLE = Table(
         Fall("ReturnedOnce", "a result was returned twice", {"returned": sequence(result(0), result(0))}, good=GOOD),
         Fall("ReturnedCounts", "an undecided result was returned", {"returned": sequence(result(1))}, good=GOOD),
         Fall(
+            "ReturnedCounts",
+            "what was returned is a result of another partition's record",
+            {"returned": sequence(record(partition="1", offset="0"))},
+            good=GOOD,
+        ),
+        Fall(
             "CommittedHasResult",
             "there are no results of what is committed",
             {"committed[1]": "1", "instance[i1].position": "(0 :> 2 @@ 1 :> 1 @@ 2 :> 0 @@ 3 :> 0)"},
             good=GOOD,
+        ),
+        Fall(
+            "CommittedHasResult",
+            "the last one that is committed has no result",
+            {"committed[0]": "2", "instance[i1].position": POSITION.format(2)},
+            good=BETWEEN,
+        ),
+        Fall(
+            "CommittedHasResult",
+            "the result of a committed record was aborted",
+            {"output[2].result": '"ABORT"', "returned": "<<>>"},
+            good=GOOD,
+        ),
+        Fall(
+            "CommittedHasResult", "the result of a committed record is not decided", {"committed[0]": "2"}, good=ONGOING
         ),
         Fall(
             "ResultIsCommitted",
@@ -141,9 +172,22 @@ TABLE = Table(
             good=GOOD,
         ),
         Fall("OpenIsKnown", "the decided offsets are of an older epoch", {"known[i1]": "0"}, good=GOOD),
+        Fall(
+            "OpenIsKnown",
+            "a transaction that is open in the output is complete",
+            {"txn[i1].state": '"CompleteAbort"'},
+            good={**ABORTED, "staged[i1][0]": "-1"},
+        ),
+        Fall(
+            "OpenIsKnown",
+            "a transaction that has staged offsets is complete",
+            {"txn[i1].state": '"CompleteAbort"'},
+            good={**ABORTED, **OUTPUT_MARKED, "output": sequence(*OUTPUT, marker(2, "ABORT"))},
+        ),
         Fall("SequencesContiguous", "an epoch begins with 1", {"output[3].sequence": "1"}, good=GOOD),
         Fall("OutputWellFormed", "the open transaction is not remembered", {"entry[i1].first": "-1"}, good=GOOD),
         Fall("OutputWellFormed", "an open result is read", {"read": "3"}, good=GOOD),
+        Fall("OutputWellFormed", "the last epoch is not remembered", {"entry[i1].epoch": "1"}, good=MARKED),
         Fall("CommittedAdvances", "an offset goes back", {"committed[0]": "0"}, good=GOOD, step=ANY_STEP),
         Fall(
             "StagedForMember",
@@ -159,8 +203,22 @@ TABLE = Table(
             step=STAGED,
             before={"rpc[i1].generation": "0"},
         ),
+        Fall(
+            "StagedForMember",
+            "the instance is another member by now",
+            good={**GOOD, "rpc[i3]": COMMIT_REQUEST, "group.instance[i3]": "1"},
+            step={"staged[i3][0]": "2", "rpc[i3]": STAGED["rpc[i1]"]},
+            before={"group.instance[i3]": "2"},
+        ),
         Fall("DecisionStands", "the commit is an abort", {"txn[i1].state": '"PrepareAbort"'}, good=GOOD, step=ANY_STEP),
         Fall("DecisionStands", "the producer epoch goes back", {"txn[i1].epoch": "1"}, good=MARKED, step=ANY_STEP),
+        Fall(
+            "DecisionStands",
+            "a decided transaction gets another epoch",
+            {"txn[i1].epoch": "3"},
+            good=GOOD,
+            step=ANY_STEP,
+        ),
         Fall(
             "MarkerOfDecision",
             "a transaction ends before it is decided",
@@ -204,6 +262,28 @@ TABLE = Table(
             step=OFFSETS_ABORTED,
         ),
         Fall(
+            "MarkerOfDecision",
+            "a transaction is aborted in the output before it is decided",
+            {"output[4].result": '"ABORT"'},
+            good=GOOD,
+            step=OUTPUT_MARKED,
+            before={"txn[i1].state": '"Ongoing"'},
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "staged offsets are dropped before it is decided",
+            good=ABORTED,
+            step=OFFSETS_ABORTED,
+            before={"txn[i1].state": '"Ongoing"'},
+        ),
+        Fall(
+            "MarkerOfDecision",
+            "the offsets are not of the transaction",
+            good=GOOD,
+            step=OFFSETS_MARKED,
+            before={"txn[i1].partitions": '{"output"}'},
+        ),
+        Fall(
             "NoAppendAfterFencing",
             "a result is of an older epoch",
             {"output[4].epoch": "0"},
@@ -218,7 +298,21 @@ TABLE = Table(
             step=ANY_STEP,
         ),
         Fall("ReturnedStays", "what was returned is not", {"returned": "<<>>"}, good=GOOD, step=ANY_STEP),
+        Fall(
+            "ReturnedStays", "another result was returned", {"returned": sequence(result(1))}, good=GOOD, step=ANY_STEP
+        ),
+        Fall("ReturnedStays", "the output is shorter", {"output": sequence(*FIRST)}, good=GOOD, step=ANY_STEP),
+        Fall("ReturnedStays", "a result is another record's", {"output[3].offset": "0"}, good=GOOD, step=ANY_STEP),
         Fall("QuiescentAllReturned", "a result was not returned", {"returned": sequence(result(0))}, good=MARKED),
+        Fall(
+            "QuiescentAllReturned",
+            "no result of a partition was returned",
+            {"input[1]": "1", "committed[1]": "1"},
+            good=MARKED,
+        ),
         Fall("QuiescentNothingOpen", "an offset is staged", {"staged[i1][0]": "2"}, good=MARKED),
+        Fall("QuiescentNothingOpen", "a transaction is not decided", {"txn[i1].state": '"Ongoing"'}, good=MARKED),
+        Fall("QuiescentNothingOpen", "a marker is to come", {"entry[i1].first": "2"}, good=MARKED),
+        Fall("QuiescentNothingOpen", "an offset is not committed", {"committed[0]": "1"}, good=MARKED),
     ],
 )

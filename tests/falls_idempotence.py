@@ -31,6 +31,7 @@ SENDER = {
     "batches": sequence(in_flight(0, 2), in_flight(1, 3)),
 }
 NEW_EPOCH = {**SENDER, "epoch": "2", "next": "0", "batches": "<<>>"}
+FORGOTTEN = record(epoch="-1", batches="<<>>")
 LOG = (batch(0, 0, 1), batch(1, 0, 2))
 
 GOOD = {
@@ -62,17 +63,61 @@ TABLE = Table(
         ),
         Fall("NothingOvertaken", "the third is written, the second is not", {"log[p1][2].number": "3"}, good=GOOD),
         Fall(
+            "NothingOvertaken",
+            "the third is written, and the second is another producer's",
+            {
+                "log[p1]": sequence(batch(0, 0, 1), batch(0, 0, 2).replace("pid |-> 1", "pid |-> 2"), batch(1, 0, 3)),
+                "entry[p1][1].batches[1].offset": "2",
+            },
+            good=GOOD,
+        ),
+        Fall(
             "SequencesContiguous",
             "an epoch begins with sequence 1",
             {"log[p1][2].sequence": "1", "entry[p1][1].batches[1].sequence": "1"},
             good=GOOD,
         ),
+        Fall(
+            "SequencesContiguous",
+            "a sequence comes twice in an epoch",
+            {"log[p1][1].epoch": "1", "entry[p1][1]": FORGOTTEN},
+            good=GOOD,
+        ),
         Fall("AckedIsThere", "what is not committed was acknowledged", {"acked[1][p1][1]": "2"}, good=GOOD),
         Fall("AckedIsThere", "another batch is at the offset", {"acked[1][p1][3]": "1"}, good=GOOD),
+        Fall("AckedIsThere", "a batch was acknowledged before it is committed", {"acked[1][p1][2]": "2"}, good=GOOD),
+        Fall("AckedIsThere", "another producer's batch is at the offset", {"acked[2][p1][1]": "1"}, good=GOOD),
         Fall(
             "StateIsReplay", "the leader remembers another offset", {"entry[p1][1].batches[1].offset": "0"}, good=GOOD
         ),
+        Fall("StateIsReplay", "the leader remembers the epoch before", {"entry[p1][1].epoch": "0"}, good=GOOD),
+        Fall(
+            "StateIsReplay",
+            "the leader remembers an epoch without batches",
+            {"entry[p1][1].batches": "<<>>"},
+            good=GOOD,
+        ),
         Fall("SenderWellFormed", "a sequence in flight is the next one, too", {"sender[c1][p1].next": "1"}, good=GOOD),
+        Fall(
+            "SenderWellFormed",
+            "the third batch is to be sent before the second",
+            {"sender[c1][p1].batches[1].number": "3", "sender[c1][p1].batches[2].number": "2"},
+            good=GOOD,
+        ),
+        Fall(
+            "SenderWellFormed",
+            "two batches in flight have one sequence",
+            {"sender[c1][p1].batches[2].sequence": "0"},
+            good=GOOD,
+        ),
+        Fall(
+            "SenderWellFormed",
+            "a batch in flight has the epoch before",
+            {"sender[c1][p1].batches[1].epoch": "0"},
+            good=GOOD,
+        ),
+        Fall("SenderWellFormed", "the sender is ahead of its producer's epoch", {"producer[c1].epoch": "0"}, good=GOOD),
+        Fall("SenderWellFormed", "the high watermark is past the log", {"highWatermark[p1]": "3"}, good=GOOD),
         Fall(
             "WrittenIsAnswered",
             "a batch that is in the log is refused",
@@ -89,6 +134,13 @@ TABLE = Table(
         ),
         Fall("CommittedStays", "a committed batch is lost", {"log[p1]": "<<>>"}, good=GOOD, step={"issued": "2"}),
         Fall(
+            "CommittedStays",
+            "another batch stands for a committed one",
+            {"log[p1][1].number": "4"},
+            good=GOOD,
+            step={"issued": "2"},
+        ),
+        Fall(
             "ProducerEpochMonotone",
             "an epoch goes back",
             {"producer[c1].epoch": "0"},
@@ -97,9 +149,23 @@ TABLE = Table(
         ),
         Fall("ProducerEpochMonotone", "an id may be issued again", {"issued": "0"}, good=GOOD, step={"issued": "2"}),
         Fall(
+            "ProducerEpochMonotone",
+            "an id is issued again",
+            good=GOOD,
+            step={"producer[c1]": record(pid="2", epoch="0"), "issued": "2"},
+            before={"issued": "2"},
+        ),
+        Fall(
             "NewEpochRestarts",
             "a partition goes on counting in a new epoch",
             {"sender[c1][p1].next": "2"},
+            good=GOOD,
+            step={"sender[c1][p1]": record(NEW_EPOCH)},
+        ),
+        Fall(
+            "NewEpochRestarts",
+            "a batch keeps its sequence in a new epoch",
+            {"sender[c1][p1].next": "1", "sender[c1][p1].batches": sequence(in_flight(1, 3))},
             good=GOOD,
             step={"sender[c1][p1]": record(NEW_EPOCH)},
         ),
@@ -111,6 +177,22 @@ TABLE = Table(
             step={"log[p1]": sequence(*LOG, batch(1, 1, 3))},
         ),
         Fall("QuiescentNothingInFlight", "sequences are unresolved", {"sender[c1][p1].unresolved": "1"}, good=QUIET),
+        Fall(
+            "QuiescentNothingInFlight",
+            "a batch was not acknowledged",
+            {"sender[c1][p1].batches": sequence(in_flight(1, 3))},
+            good=QUIET,
+        ),
+        Fall(
+            "QuiescentNothingInFlight", "sequences are to be rewritten", {"sender[c1][p1].rewrite": "TRUE"}, good=QUIET
+        ),
+        Fall("QuiescentNothingInFlight", "a request is on the way", {"wire[c1][p1]": sequence(REQUEST)}, good=QUIET),
+        Fall(
+            "QuiescentNothingInFlight",
+            "a late request is on the way",
+            {"late[c1][p1]": sequence(record(ITEM, pid="1"))},
+            good=QUIET,
+        ),
         Fall("QuiescentAllCommitted", "the log's end is not committed", {"highWatermark[p1]": "1"}, good=QUIET),
     ],
 )

@@ -46,8 +46,21 @@ apply A
 """B leads the next epoch; it has r and s, A has t, too."""
 
 R = "[epoch |-> 0, value |-> 1]"
+OTHER = "<<[epoch |-> 1, value |-> 2]>>"
+OTHER_CACHE = "<<[epoch |-> 1, start |-> 0]>>"
 UNCOUNTED = {"remoteLeo[b1][b2]": "-1", "remoteLeo[b1][b3]": "-1"}
 """The leader has counted nobody in its epoch, so nobody need be a prefix of it."""
+
+LATER_EPOCH = {"log[b2][2].epoch": "1"}
+"""B's second record is of epoch 1."""
+
+DECIDED = REPLICATED + "shrink A C\ndecide A\n"
+ALTER = (
+    '[type |-> "request", brokerEpoch |-> 1, leaderEpoch |-> 0, partitionEpoch |-> 1, isr |-> {b1, b2}, '
+    "memberEpochs |-> (b1 :> 1 @@ b2 :> 1 @@ b3 :> -1)]"
+)
+ALTERED = '[type |-> "reply", leaderEpoch |-> 0, partitionEpoch |-> 2, error |-> "NONE"]'
+IDLE = '[type |-> "idle"]'
 
 TABLE = Table(
     "replication",
@@ -66,13 +79,32 @@ TABLE = Table(
             },
             REPLICATED,
         ),
+        Fall(
+            "StrongIsr",
+            "a member of the ISR has another record than the committed one",
+            {
+                "log[b3]": OTHER,
+                "epochCache[b3]": OTHER_CACHE,
+                "highWatermark[b3]": "0",
+                "lastFetchedEpoch[b3]": "1",
+                "remoteLeo[b1][b3]": "-1",
+            },
+            REPLICATED,
+        ),
         Fall("CommittedIsOne", "the leader's high watermark is past all commits", {"committed": "<<>>"}, REPLICATED),
+        Fall(
+            "CommittedIsOne",
+            "a deposed leader has another record below its high watermark",
+            {"log[b1]": OTHER, "epochCache[b1]": OTHER_CACHE},
+            REPLICATED + "elect B\n",
+            good={"metadata[2].isr": "{b2, b3}", "highWatermark[b2]": "0", "highWatermark[b3]": "0", **UNCOUNTED},
+        ),
         Fall(
             "HwAgreement",
             "a replica outside the ISR has another record below its high watermark",
             {
-                "log[b3]": "<<[epoch |-> 1, value |-> 2]>>",
-                "epochCache[b3]": "<<[epoch |-> 1, start |-> 0]>>",
+                "log[b3]": OTHER,
+                "epochCache[b3]": OTHER_CACHE,
                 "lastFetchedEpoch[b3]": "1",
                 "remoteLeo[b1][b3]": "-1",
             },
@@ -83,6 +115,12 @@ TABLE = Table(
             "a follower that was counted has a record that its leader lacks",
             {"log[b3]": f"<<{R}, [epoch |-> 0, value |-> 2]>>"},
             REPLICATED,
+        ),
+        Fall(
+            "FollowerPrefix",
+            "a follower that was counted has another record than its leader",
+            {"log[b3]": OTHER, "epochCache[b3]": OTHER_CACHE, "highWatermark[b3]": "0", "lastFetchedEpoch[b3]": "1"},
+            TWO_ISR,
         ),
         Fall(
             "RecordIdentity",
@@ -127,6 +165,19 @@ TABLE = Table(
             {"epochCache[b2]": "<<[epoch |-> 0, start |-> 0], [epoch |-> 1, start |-> 0]>>"},
             "leader A\nelect B\napply B\n",
         ),
+        Fall(
+            "EpochCacheConsistent",
+            "two entries of the cache are of one epoch",
+            {"epochCache[b1]": "<<[epoch |-> 0, start |-> 0], [epoch |-> 0, start |-> 1]>>"},
+            REPLICATED,
+        ),
+        Fall(
+            "EpochCacheConsistent",
+            "an entry of the cache starts past the log",
+            {"epochCache[b1]": "<<[epoch |-> 0, start |-> 0], [epoch |-> 1, start |-> 2]>>"},
+            REPLICATED,
+        ),
+        Fall("EpochCacheConsistent", "a record is of no entry", {"epochCache[b1]": "<<>>"}, REPLICATED),
         Fall("AckedOnLeader", "a client was told of an offset past the leader's log", {"acked[1]": "2"}, REPLICATED),
         Fall("AckedOnLeader", "another value than the acknowledged one is there", {"acked[2]": "1"}, REPLICATED),
         Fall("FetchStateIsTail", "the next fetch carries no epoch", {"lastFetchedEpoch[b2]": "-1"}, REPLICATED),
@@ -136,10 +187,35 @@ TABLE = Table(
             {"fetch[b2][b1].offset": "0"},
             REPLICATED + "send B from=A\n",
         ),
+        Fall(
+            "FetchStateIsTail",
+            "the fetch under way carries no epoch",
+            {"fetch[b2][b1].lastEpoch": "-1"},
+            REPLICATED + "send B from=A\n",
+        ),
         Fall("HwWithinLog", "the disk has more than the log", {"flushed[b3]": "2"}, REPLICATED),
         Fall("HwWithinLog", "the high watermark is past the log", {"highWatermark[b3]": "2"}, REPLICATED + "crash C\n"),
         Fall("IsrWellFormed", "a fenced broker is in the ISR", {"registered[b3].state": '"fenced"'}, REPLICATED),
         Fall("IsrWellFormed", "a broker is in ISR and ELR", {"metadata[1].elr": "{b3}"}, REPLICATED),
+        Fall(
+            "IsrWellFormed",
+            "the only member of the ISR is in the ELR, too",
+            {"metadata[1].elr": "{b1}"},
+            REPLICATED,
+            good={
+                "metadata[1].isr": "{b1}",
+                "metadata[1].elr": "{b2}",
+                **{f"view[b{n}].isr": "{b1}" for n in (1, 2, 3)},
+            },
+        ),
+        Fall(
+            "IsrWellFormed",
+            "the ELR is kept although the ISR is large enough",
+            {"metadata[2].elr": "{b3}"},
+            REPLICATED + "elect B\n",
+            good={"metadata[2].isr": "{b1, b2}"},
+        ),
+        Fall("IsrWellFormed", "the leader is outside", {"metadata[2].isr": "{b1, b3}"}, REPLICATED + "elect B\n"),
         Fall(
             "MaximalIsrCovers",
             "the leader has forgotten the expansion that the controller has decided",
@@ -147,6 +223,8 @@ TABLE = Table(
             TWO_ISR + "fetch C from=A\nexpand A C\ndecide A\n",
         ),
         Fall("ViewIsDecided", "a broker believes in an epoch of its own", {"view[b3].leaderEpoch": "1"}, REPLICATED),
+        Fall("ViewIsDecided", "a broker believes in a leader of its own", {"view[b3].leader": "b2"}, REPLICATED),
+        Fall("ViewIsDecided", "a broker believes in an ISR of its own", {"view[b3].isr": "{b1}"}, REPLICATED),
         Fall(
             "EpochsMonotone",
             "a new leader in the old epoch",
@@ -154,6 +232,27 @@ TABLE = Table(
             REPLICATED + "elect B\n",
         ),
         Fall("EpochsMonotone", "a broker forgets its incarnation", {"brokerEpoch[b2]": "0"}, REPLICATED + "flush A\n"),
+        Fall(
+            "EpochsMonotone",
+            "the controller forgets a change",
+            {"metadata": "<<[leader |-> b1, leaderEpoch |-> 0, isr |-> {b1, b2, b3}, elr |-> {}]>>"},
+            TWO_ISR + "flush A\n",
+        ),
+        Fall("EpochsMonotone", "the controller rewrites a change", {"metadata[1].isr": "{b1}"}, TWO_ISR + "flush A\n"),
+        Fall("EpochsMonotone", "an epoch is left out", {"metadata[2].leaderEpoch": "2"}, DECIDED),
+        Fall(
+            "EpochsMonotone",
+            "the controller forgets an incarnation",
+            {"registered[b2].epoch": "0"},
+            REPLICATED + "flush A\n",
+        ),
+        Fall(
+            "EpochsMonotone",
+            "a broker forgets the leader epoch",
+            {"view[b3].leaderEpoch": "-1"},
+            REPLICATED + "flush A\n",
+        ),
+        Fall("EpochsMonotone", "a broker forgets a change", {"view[b3].partitionEpoch": "0"}, REPLICATED + "flush A\n"),
         Fall(
             "LeaderHwMonotone",
             "the leader's high watermark goes back",
@@ -167,6 +266,12 @@ TABLE = Table(
             REPLICATED + "produce A s acks=1\nflush A\n",
         ),
         Fall(
+            "LeaderNeverTruncates",
+            "the leader replaces a record that is not committed",
+            {"log[b1][2].value": "4"},
+            REPLICATED + "produce A s acks=1\nflush A\n",
+        ),
+        Fall(
             "NoCommittedTruncated",
             "a member of the ISR cuts off what is committed",
             {"log[b3]": "<<>>"},
@@ -176,7 +281,32 @@ TABLE = Table(
             "IsrChangesByEpoch",
             "the controller takes a proposal made on an older ISR",
             before={"alter[b1].partitionEpoch": "0"},
-            run=REPLICATED + "shrink A C\ndecide A\n",
+            run=DECIDED,
+        ),
+        Fall(
+            "IsrChangesByEpoch",
+            "the controller takes a proposal of another leader epoch",
+            before={"alter[b1].leaderEpoch": "1"},
+            run=DECIDED,
+        ),
+        Fall(
+            "IsrChangesByEpoch",
+            "the controller takes a proposal of a broker that does not lead",
+            {"alter[b1]": IDLE, "alter[b2]": ALTERED},
+            before={"alter[b1]": IDLE, "alter[b2]": ALTER},
+            run=DECIDED,
+        ),
+        Fall(
+            "IsrChangesByEpoch",
+            "the controller takes a proposal of an earlier incarnation",
+            before={"alter[b1].brokerEpoch": "0"},
+            run=DECIDED,
+        ),
+        Fall(
+            "IsrChangesByEpoch",
+            "the controller takes an earlier incarnation into the ISR",
+            before={"alter[b1].memberEpochs[b2]": "0"},
+            run=DECIDED,
         ),
         Fall(
             "HwNeverUnderMinIsr",
@@ -190,6 +320,32 @@ TABLE = Table(
             "the reply names an offset below the divergence",
             {"fetch[b1][b2].endOffset": "1"},
             B_LEADS + "send A from=B\nanswer A from=B\n",
+        ),
+        Fall(
+            "DivergingPointIsExact",
+            "the reply names an offset past the leader's log",
+            {"fetch[b1][b2].endOffset": "3"},
+            B_LEADS + "send A from=B\nanswer A from=B\n",
+        ),
+        Fall(
+            "DivergingPointIsExact",
+            "the reply names a later epoch than the follower's",
+            {"fetch[b1][b2].divergingEpoch": "1"},
+            B_LEADS + "send A from=B\nanswer A from=B\n",
+        ),
+        Fall(
+            "DivergingPointIsExact",
+            "the reply names the end of the epoch before the follower's last, which the leader has",
+            {**LATER_EPOCH, "fetch[b1][b2].endOffset": "1"},
+            before={**LATER_EPOCH, "fetch[b1][b2].lastEpoch": "1"},
+            run=B_LEADS + "send A from=B\nanswer A from=B\n",
+        ),
+        Fall(
+            "DivergingPointIsExact",
+            "the reply names an offset past its epoch's end",
+            LATER_EPOCH,
+            before={**LATER_EPOCH, "fetch[b1][b2].lastEpoch": "1"},
+            run=B_LEADS + "send A from=B\nanswer A from=B\n",
         ),
         Fall(
             "TruncatesOnlyDivergence",
@@ -213,7 +369,20 @@ TABLE = Table(
         Fall(
             "QuiescentIsrIsFull", "a broker does not know the last change", {"view[b3].partitionEpoch": "0"}, REPLICATED
         ),
+        Fall(
+            "QuiescentIsrIsFull",
+            "a broker is outside the ISR",
+            {"metadata[1].isr": "{b1, b2}", **{f"view[b{n}].isr": "{b1, b2}" for n in (1, 2, 3)}},
+            REPLICATED,
+        ),
+        Fall("QuiescentIsrIsFull", "a broker is down", {"status[b3]": '"crashed"'}, REPLICATED),
         Fall("QuiescentLogsEqual", "a follower has not heard of the commit", {"highWatermark[b3]": "0"}, REPLICATED),
+        Fall(
+            "QuiescentLogsEqual",
+            "a follower has a record that its leader lacks",
+            {"log[b3]": f"<<{R}, {R}>>", "highWatermark[b3]": "2"},
+            REPLICATED,
+        ),
         Fall("QuiescentAnswered", "a produce still waits", {"waiting[b1][1]": "1"}, REPLICATED),
         Fall("QuiescentAnswered", "a proposal is pending", {"pendingIsr[b1].active": "TRUE"}, REPLICATED),
     ],

@@ -109,6 +109,14 @@ READ = {
     'position["read_uncommitted"][p1]': "3",
     'returned["read_uncommitted"][p1]': "{0, 2}",
 }
+MORE = {"highWatermark[p1]": "5", "lastStableOffset[p1]": "5"}
+TWO_RECORDS = {**MORE, "log[p1]": sequence(*LOG, data(1, 1, 2), marker(2, "COMMIT"))}
+TWO_PRODUCERS = {
+    **MORE,
+    "log[p1]": sequence(*LOG, marker(0, "COMMIT").replace("pid |-> 1", "pid |-> 2"), marker(2, "COMMIT")),
+}
+"""What is between the second transaction's record in p1 and its marker: a record, a marker of another producer."""
+
 QUIET = {**READ, **COMPLETE, "sending[b1]": "0"}
 TWICE = {**GOOD, "log[p1]": sequence(*LOG, data(1, 1, 2)), "entry[p1][1].sequence": "1"}
 
@@ -139,6 +147,18 @@ TABLE = Table(
             good=MARKED,
         ),
         Fall(
+            "ReadsCommitted",
+            "a record is read behind which there is another, whose marker may be lost",
+            {"highWatermark[p1]": "4", "lastStableOffset[p1]": "3"},
+            good={**MARKED, **TWO_RECORDS},
+        ),
+        Fall(
+            "ReadsCommitted",
+            "a record is read behind which there is another producer's marker, while its own may be lost",
+            {"highWatermark[p1]": "4", "lastStableOffset[p1]": "3"},
+            good={**MARKED, **TWO_PRODUCERS},
+        ),
+        Fall(
             "ReturnedIsCommitted",
             "an aborted record is returned",
             {'returned["read_committed"][p1]': "{0, 2}"},
@@ -155,6 +175,18 @@ TABLE = Table(
             "a committed record is passed over",
             {'returned["read_committed"][p2]': "{}"},
             good=READ,
+        ),
+        Fall(
+            "ReturnedIsCommitted",
+            "a record was returned behind which there is another, whose marker may be lost",
+            {"highWatermark[p1]": "4", "lastStableOffset[p1]": "2"},
+            good={**READ, **TWO_RECORDS, 'position["read_committed"][p1]': "3"},
+        ),
+        Fall(
+            "ReturnedIsCommitted",
+            "a record was returned behind which there is another producer's marker, while its own may be lost",
+            {"highWatermark[p1]": "4", "lastStableOffset[p1]": "2"},
+            good={**READ, **TWO_PRODUCERS, 'position["read_committed"][p1]': "3"},
         ),
         Fall(
             "ReturnedIsReplicated",
@@ -203,6 +235,12 @@ TABLE = Table(
         Fall("LastEpochIsForMarkers", "a transaction is open in the last epoch", {"stored.epoch": "6"}, good=EMPTY),
         Fall("DecidedIsSent", "nobody sends the markers", {"sending[b1]": "0"}, good=GOOD),
         Fall("PendingIsWritten", "a transition without a record is pending", {"pending[b1]": '"Ongoing"'}, good=GOOD),
+        Fall(
+            "PendingIsWritten",
+            "another transition than the record's is pending",
+            {"pending[b1]": '"Ongoing"'},
+            good={**GOOD, "unreplicated[b1]": sequence(record(DECIDED)), "pending[b1]": '"PrepareCommit"'},
+        ),
         Fall("AtMostOneEpochAhead", "two epochs could not be written", {"metadata[b1].epoch": "4"}, good=GOOD),
         Fall(
             "CoordinatorEpochsAscend",
@@ -228,6 +266,23 @@ TABLE = Table(
             "another coordinator is remembered",
             {"entry[p1][1].coordinatorEpoch": "2"},
             good=GOOD,
+        ),
+        Fall(
+            "PartitionWellFormed",
+            "the epoch of what is open is forgotten",
+            {
+                "stored.epoch": "0",
+                "metadata[b1].epoch": "0",
+                "entry[p1][1].epoch": "-1",
+                "entry[p2][1].epoch": "-1",
+            },
+            good=GOOD,
+        ),
+        Fall(
+            "PartitionWellFormed",
+            "another sequence is remembered, and nothing is open",
+            {"entry[p1][1].sequence": "1"},
+            good=MARKED,
         ),
         Fall(
             "ProducerEpochAdvances",
@@ -277,6 +332,13 @@ TABLE = Table(
             good=MARKED,
             step=COMPLETE,
             before={"highWatermark[p2]": "1"},
+        ),
+        Fall(
+            "CompleteFollowsMarkers",
+            "there is another producer's marker in p1, and the marker may be lost",
+            good={**MARKED, **TWO_PRODUCERS},
+            step=COMPLETE,
+            before={"highWatermark[p1]": "4"},
         ),
         Fall(
             "MarkerOfDecision",

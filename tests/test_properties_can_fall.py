@@ -6,18 +6,13 @@ of the zoo reaches it. A new protocol brings a table; the rest is the same.
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-
 import numpy as np
 import pytest
-from falls import Fall, Table, edited
+from falls import Fall, Table, edited, tables
 from tidemark_conformance.check.protocols import protocols
 from tidemark_conformance.tla.values import Fn, ModelValue
 
-TABLES: list[Table] = [
-    importlib.import_module(file.stem).TABLE for file in sorted(Path(__file__).parent.glob("falls_*.py"))
-]
+TABLES = tables()
 CASES = [(table, fall) for table in TABLES for fall in table.falls]
 
 
