@@ -85,7 +85,7 @@ class Abstraction:
     """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
     fills it. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("_idle", "_no_roster", "_nobody", "_records", "numbers", "table")
+    __slots__ = ("_entries", "_idle", "_no_roster", "_nobody", "_records", "numbers", "table")
 
     def __init__(self, table: Table, numbers: dict[MemberId, int]) -> None:
         self.table = table
@@ -95,6 +95,8 @@ class Abstraction:
         self._idle: Key = (None, *self._no_roster)
         self._records: dict[int, tuple[GroupMetadataRecord, Key]] = {}
         """The keys of records that were seen; a record in it is kept, so that its id is no other's."""
+        self._entries: dict[int, tuple[Waiting, Key]] = {}
+        """Of batches likewise."""
 
     def number(self, member_id: MemberId | None) -> int:
         """A member id's number, 0 for none."""
@@ -180,6 +182,12 @@ class Abstraction:
         return tuple([self._entry(one) for one in coordinator.waiting])
 
     def _entry(self, waiting: Waiting) -> Key:
+        known = self._entries.get(id(waiting))
+        if known is None:
+            known = self._entries[id(waiting)] = waiting, self._entry_key(waiting)
+        return known[1]
+
+    def _entry_key(self, waiting: Waiting) -> Key:
         first = waiting.batch[0]
         if isinstance(first, GroupMetadataRecord):
             member = self.number(waiting.member_id) if waiting.cause is Cause.STATIC else 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
-from itertools import compress, product
+from itertools import chain, compress, product
 from operator import ne
 from typing import Any, NamedTuple, Protocol
 
@@ -19,6 +19,9 @@ from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, differen
 
 MOST_KNOWN = 60_000
 """So many differences of a leaf are kept before they are forgotten; more are slower to find than to make."""
+
+MOST_BEGINNINGS = 500
+"""So many keys of a row are kept with how its parts stand."""
 
 Key = Hashable
 """What cells depend on."""
@@ -88,17 +91,32 @@ class Parts:
     """A row of kinds, each with the place of its first cell in the whole, in ascending order; a key is the tuple of
     theirs, or None: they all are."""
 
-    __slots__ = ("nothing", "numbers", "parts", "width")
+    __slots__ = ("_unmoved", "nothing", "numbers", "parts", "width")
 
     def __init__(self, width: int, parts: Sequence[tuple[int, Kind]]) -> None:
         self.width = width
         self.parts = tuple(parts)
         self.numbers = range(len(self.parts))
         self.nothing = (None,) * len(self.parts)
+        self._unmoved: dict[tuple[Any, ...], list[At | None]] = {}
 
     def at(self, key: Any) -> Row:
         """How the cells of a key stand."""
-        return Row(self, self.nothing if key is None else key)
+        key = self.nothing if key is None else key
+        return Row(self, key, self._standing(key))
+
+    def _standing(self, key: tuple[Any, ...]) -> list[At | None]:
+        """How the parts of a key stand, as far as they are leaves; what stands for one recorder alone is made when it
+        moves. Few keys are what a row begins with, or what it comes back to."""
+        found = self._unmoved.get(key)
+        if found is None:
+            if len(self._unmoved) >= MOST_BEGINNINGS:
+                self._unmoved.clear()
+            found = self._unmoved[key] = [
+                part.at(one) if isinstance(part, Leaf) else None
+                for (_, part), one in zip(self.parts, key, strict=False)
+            ]
+        return found[:]
 
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key; those of no part are 0."""
@@ -114,17 +132,15 @@ class Row:
 
     __slots__ = ("_at", "_key", "kind")
 
-    def __init__(self, kind: Parts, key: tuple[Any, ...]) -> None:
+    def __init__(self, kind: Parts, key: tuple[Any, ...], at: list[At | None]) -> None:
         self.kind = kind
         self._key = key
-        self._at: list[Any] = [*kind.nothing]  # most parts never move: they are looked up when they do
+        self._at = at
 
     def __getitem__(self, key: Any) -> Move | None:
         kind, standings, before = self.kind, self._at, self._key
         if key is None:
             key = kind.nothing
-        if key == before:
-            return None
         self._key = key
         parts = kind.parts
         delta = b""
@@ -133,7 +149,7 @@ class Row:
             place, part = parts[number]
             standing = standings[number]
             if standing is None:
-                standing = standings[number] = part.at(before[number])
+                standing = part.at(before[number])
             move = standing[key[number]]
             if move is not None:
                 changed, first, ending, end, standings[number] = move
@@ -158,7 +174,8 @@ class Items(Parts):
 
     def at(self, key: Any) -> Line:
         """How the cells of a key stand."""
-        return Line(self, self.filled(key or ()), len(key or ()))
+        items = key or ()
+        return Line(self, items, self._standing(self.filled(items)))
 
     def filled(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         """The items, and the places without one."""
@@ -173,29 +190,40 @@ class Items(Parts):
 
 
 class Line(Row):
-    """How a sequence stands, likewise."""
+    """How a sequence stands, likewise; its key has the items only."""
 
-    __slots__ = ("_length",)
+    __slots__ = ()
 
     kind: Items
 
-    def __init__(self, kind: Items, key: tuple[Any, ...], length: int) -> None:
-        super().__init__(kind, key)
-        self._length = length
-
     def __getitem__(self, key: Any) -> Move | None:
-        items = key or ()
-        length = len(items)
-        if length == self._length and items == self._key[:length]:
-            return None
-        move = super().__getitem__(self.kind.filled(items))
-        if length == self._length:
-            return move
-        self._length = length
-        if move is None:
-            return 1, 0, ZIGZAG[length], 1, self
-        count, first, ending, end, _ = move
-        return count + 1, 0, ZIGZAG[length] + VARINT[first - 1] + ending, end, self
+        kind, standings, before = self.kind, self._at, self._key
+        items = self._key = key or ()
+        length, was = len(items), len(before)
+        changing: Iterable[int] = compress(kind.numbers, map(ne, before, items))
+        delta = b""
+        count = behind = begin = 0
+        if length != was:
+            if length > kind.capacity:
+                raise CapacityExceeded(f"more than {kind.capacity} in a sequence")
+            changing = chain(changing, range(was, length) if length > was else range(length, was))
+            count, delta, behind = 1, ZIGZAG[length], 1
+        parts = kind.parts
+        for number in changing:
+            place, part = parts[number]
+            standing = standings[number]
+            if standing is None:
+                standing = part.at(before[number] if number < was else None)
+            move = standing[items[number] if number < length else None]
+            if move is not None:
+                changed, first, ending, end, standings[number] = move
+                if count:
+                    delta += VARINT[place + first - behind] + ending
+                else:
+                    delta, begin = ending, place + first
+                count += changed
+                behind = place + end
+        return (count, begin, delta, behind, self) if count else None
 
 
 Kind = Leaf | Parts

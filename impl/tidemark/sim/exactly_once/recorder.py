@@ -9,8 +9,8 @@ from typing import Any
 
 from tidemark.exactly_once.abstraction import Abstraction, Table
 from tidemark.sim.exactly_once.state import ExactlyOnceState
-from tidemark.sim.shapes import kind_of
-from tidemark.sim.units import UnitPlan, UnitRecorder
+from tidemark.sim.shapes import encoder, kind_of
+from tidemark.sim.units import Leaf, UnitPlan, UnitRecorder
 
 _MARKED = "output entry.i committed staged.i known.i"
 
@@ -68,7 +68,8 @@ class ExactlyOncePlan(UnitPlan):
             what = entry["type"]
             if "function" in what and list(what["domain"]) == instances:
                 what = what["function"]
-            of[variable] = kind_of(what)
+            # what is returned takes few values: it is looked at in one piece
+            of[variable] = Leaf(encoder(what)) if variable == "returned" else kind_of(what)
         super().__init__(
             header, "exactly once", of, TOUCHES, {"i": instances}, "i", lambda action: action.startswith(NETWORK)
         )

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tidemark.sim.shapes import kind_of
+from tidemark.sim.shapes import encoder
 from tidemark.sim.transaction.state import TransactionState
-from tidemark.sim.units import UnitPlan, UnitRecorder
+from tidemark.sim.units import Leaf, UnitPlan, UnitRecorder
 from tidemark.transaction.abstraction import Abstraction, Table
 
 _WRITES = "unreplicated.b pending.b issued"
@@ -103,12 +103,12 @@ class TransactionPlan(UnitPlan):
             raise ValueError("the header has other variables than transactions")
         parties = {"b": table.brokers, "c": table.clients, "r": table.levels, "p": table.partitions}
         names = list(map(list, parties.values()))
-        of = {}
+        of = {}  # even the widest units take so few values that each is looked at in one piece
         for variable, entry in header["variables"].items():
             what = entry["type"]
             while "function" in what and list(what["domain"]) in names:
                 what = what["function"]
-            of[variable] = kind_of(what)
+            of[variable] = Leaf(encoder(what))
         super().__init__(header, "transactions", of, TOUCHES, parties, "bc", _happens_nowhere)
 
 
