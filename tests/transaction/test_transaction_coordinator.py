@@ -101,6 +101,15 @@ class TestInitProducerId:
         assert answered(one, record) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
         assert record.previous_producer_id == 1
 
+    def test_only_who_has_the_last_epoch_follows_into_another_producer_id(self) -> None:
+        one = coordinator(epoch=LAST_EPOCH - 1)
+        assert one.init_verdict(InitProducerIdRequest(1, LAST_EPOCH - 2)) is Errors.PRODUCER_FENCED
+        asked = InitProducerIdRequest(1, LAST_EPOCH - 1)
+        assert one.init_verdict(asked) is InitVerdict.ROTATE
+        answered(one, one.append_init_producer_id(asked, "token", NEW_ID))
+        assert one.init_verdict(asked) is InitVerdict.SAME, "it has not heard of the new one"
+        assert one.init_verdict(InitProducerIdRequest(1, 0)) is Errors.PRODUCER_FENCED, "an old epoch, and an old id"
+
     def test_what_is_refused_is_not_written_down(self) -> None:
         one = coordinator(TransactionState.PREPARE_COMMIT, 1, partitions=BOTH)
         with pytest.raises(BrokenInvariant, match="not written down"):
