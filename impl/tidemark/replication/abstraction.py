@@ -101,11 +101,11 @@ FETCH_FIELDS: dict[str, tuple[str, ...]] = {
     "idle": (),
     "request": ("epoch", "offset", "lastEpoch", "brokerEpoch"),
     "reading": ("epoch", "offset", "hw", "count"),
-    "records": ("epoch", "offset", "hw"),
+    "records": ("epoch", "offset", "hw", "batch"),
     "diverging": ("epoch", "offset", "hw", "divergingEpoch", "endOffset"),
     "error": ("epoch", "offset", "error", "endOffset"),
 }
-"""What follows the tag in the key of an exchange; the records' batch is left out."""
+"""What follows the tag in the key of an exchange; the batch comes as the cells of its records."""
 
 NOTHING: dict[Payload, DelayedProduce] = {}
 """What waits at a broker that is down."""
@@ -164,11 +164,14 @@ class Table:
         """The first cell of a variable."""
         return int(self.variables[variable]["offset"])
 
-    def cells_of_fetch(self, key: Cells) -> Cells:
-        """The cells of an exchange's key: the tag, and the union's fields at their places, none of them records."""
+    def cells_of_fetch(self, key: tuple[Any, ...]) -> Cells:
+        """The cells of an exchange's key: the tag, and the union's fields at their places."""
         cells = [0] * self.fetch_cells
         for place, cell in zip(self.fetch_places[key[0]], key, strict=True):
-            cells[place] = cell
+            if place == self.at_batch:
+                cells[place : place + 1 + len(cell)] = (len(cell) // 2, *cell)
+            else:
+                cells[place] = cell
         return tuple(cells)
 
     def _type(self, variable: str) -> Any:
@@ -406,8 +409,8 @@ class Abstraction:
 
     # --- the network ----------------------------------------------------------------------------------------------
 
-    def fetch(self, exchange: FetchExchange) -> Cells:
-        """The key of an exchange without its records: a tag, then what `Table.cells_of_fetch` places."""
+    def fetch(self, exchange: FetchExchange) -> tuple[Any, ...]:
+        """The key of an exchange: a tag, then what `Table.cells_of_fetch` places."""
         request = exchange.request
         if request is None:
             return self.table.idle
@@ -418,7 +421,8 @@ class Abstraction:
                 return tag.error, request.current_leader_epoch, request.fetch_offset, error, response.log_end_offset
             diverging = response.diverging
             if diverging is None:
-                return tag.records, request.current_leader_epoch, request.fetch_offset, response.high_watermark
+                records = self.batch_cells(response.records) if response.records else ()
+                return tag.records, request.current_leader_epoch, request.fetch_offset, response.high_watermark, records
             return (
                 tag.diverging,
                 request.current_leader_epoch,
@@ -437,10 +441,6 @@ class Abstraction:
             request.last_fetched_epoch,
             request.broker_epoch,
         )
-
-    def fetched(self, exchange: FetchExchange) -> tuple[RecordBatch, ...]:
-        """The batches that are on their way to a follower."""
-        return () if exchange.response is None else exchange.response.records
 
     def alter(self, exchange: AlterExchange) -> Cells:
         """A tag and the union's fields at their places."""

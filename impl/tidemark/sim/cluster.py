@@ -41,7 +41,7 @@ class Cluster(Replication):
         changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.now + host.skew_ms)
         if not changed:
             return False
-        self.recorder.step("ApplyMetadata", broker_id, broker.partition.partition_epoch)
+        self.recorder.step(("ApplyMetadata", broker_id, broker.partition.partition_epoch))
         if broker.purgatory.waiting and not broker.partition.is_leader:
             for payload in list(broker.purgatory.waiting):
                 self.fail_produce(broker_id, payload)
@@ -53,12 +53,12 @@ class Cluster(Replication):
         """An operator moves the leadership."""
         result = self.control.elect_leader(broker_id)
         if result.error == PREFERRED_LEADER_NOT_AVAILABLE:
-            self.recorder.blocked("ElectLeader", broker_id)
+            self.recorder.blocked(("ElectLeader", broker_id))
             return True
         if result.error is not NONE:
             return False
         self._commit(result)
-        self.recorder.step("ElectLeader", broker_id)
+        self.recorder.step(("ElectLeader", broker_id))
         return True
 
     def heartbeat(self, broker_id: BrokerId) -> bool:
@@ -71,7 +71,7 @@ class Cluster(Replication):
             return False
         self._commit(result)
         action = "ControlledShutdown" if broker.state == STOPPING else "UnfenceBroker"
-        self.recorder.step(action, broker_id, self.control.partition.leader)
+        self.recorder.step((action, broker_id, self.control.partition.leader))
         return True
 
     def expire_session(self, broker_id: BrokerId) -> bool:
@@ -88,7 +88,7 @@ class Cluster(Replication):
         if not self.control.session_expired(broker_id, self.now, SESSION_TIMEOUT_MS):
             return False
         self._commit(self.control.fence_broker(broker_id))
-        self.recorder.step("FenceBroker", broker_id, self.control.partition.leader)
+        self.recorder.step(("FenceBroker", broker_id, self.control.partition.leader))
         return True
 
     def begin_stop(self, broker_id: BrokerId) -> bool:
@@ -106,7 +106,7 @@ class Cluster(Replication):
             return False
         broker.stop_broker()
         self._process_ends(broker_id, "stopped")
-        self.recorder.ends("StopBroker", broker_id)
+        self.recorder.ends(("StopBroker", broker_id))
         return True
 
     def crash_broker(self, broker_id: BrokerId, keep: int) -> bool:
@@ -124,7 +124,7 @@ class Cluster(Replication):
             return False
         storage.fail(keep)
         self._process_ends(broker_id, "lossy" if loses else "crashed")
-        self.recorder.ends("CrashBroker", broker_id, keep)
+        self.recorder.ends(("CrashBroker", broker_id, keep))
         return True
 
     def leaves_one_intact(self, broker_id: BrokerId) -> bool:
@@ -171,7 +171,7 @@ class Cluster(Replication):
         broker.registered(self.control.registrations[broker_id].broker_epoch)
         host.settle()
         host.changes.mask = EVERYTHING
-        self.recorder.step("RegisterBroker", broker_id, self.control.partition.leader)
+        self.recorder.step(("RegisterBroker", broker_id, self.control.partition.leader))
         return True
 
     # --- disk -----------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class Cluster(Replication):
         broker = self.hosts[broker_id].up
         if broker is None or not broker.log.flush_log():
             return False
-        self.recorder.step("FlushLog", broker_id)
+        self.recorder.step(("FlushLog", broker_id))
         return True
 
     def checkpoint_high_watermark(self, broker_id: BrokerId) -> bool:
@@ -189,5 +189,5 @@ class Cluster(Replication):
         broker = self.hosts[broker_id].up
         if broker is None or not broker.log.checkpoint_high_watermark():
             return False
-        self.recorder.step("CheckpointHighWatermark", broker_id)
+        self.recorder.step(("CheckpointHighWatermark", broker_id))
         return True

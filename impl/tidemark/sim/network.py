@@ -79,7 +79,10 @@ class Network:
         self.count = count
         self.fetches = [[FetchConnection(f * count + s, f, s) for s in range(count)] for f in range(count)]
         self.alters = [AlterConnection(count * count + b) for b in range(count)]
-        self.connections = [*[connection for row in self.fetches for connection in row], *self.alters]
+        self.connections: list[FetchConnection | AlterConnection] = [
+            *[connection for row in self.fetches for connection in row],
+            *self.alters,
+        ]
         self.cut = [[False] * (count + 1) for _ in range(count + 1)]
 
     def heal(self) -> None:

@@ -8,30 +8,18 @@ header share, and how units of cells differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tidemark.cells import Cells
-from tidemark.changes import LOG, PRODUCED, PURGATORY
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
-from tidemark.errors import NONE
-from tidemark.log.storage import RecordBatch
 from tidemark.replication.abstraction import Abstraction, Host
 from tidemark.sim.cluster import Cluster
-from tidemark.sim.encoding import (
-    OF_CELLS,
-    OF_CHANGES,
-    OF_RECORDS,
-    Beginning,
-    Move,
-    Plan,
-    Standing,
-)
+from tidemark.sim.encoding import OF_CHANGES, Beginning, LogAt, MapAt, Plan, Unit, cells_of_map
 from tidemark.sim.network import AlterConnection, FetchConnection
-from tidemark.sim.stream import STUTTER, VARINT, Difference, difference, finished
+from tidemark.sim.stream import STUTTER, VARINT, difference, finished
+from tidemark.sim.units import At
 
-Part = tuple[int, Difference]
-"""A part of a delta: the place that its difference counts from."""
 Delta = tuple[bytes, int, int]
 """A delta as far as it is written: its bytes, how many cells, and the cell behind the last of them."""
 NOTHING: Delta = (b"", 0, 0)
@@ -41,29 +29,28 @@ class Recorder:
     """Writes one trace of a cluster. `records` counts what was written, the initial state included; `changing` the
     steps that changed something.
 
-    What was written last: `_kept`, per unit its key, or a log's batches; `_metadata`, the number of the partition's
-    changes; `_registered`; `_exchanges`, how the exchanges stand, and `_carried`, the cells of the records on their
-    way. `_places` are the exchanges' first cells; `_idle` counts records that change nothing.
+    What was written last: `_at` and `_exchanges`, how units and exchanges stand; `_metadata`, the number of the
+    partition's changes; `_registered`. Of exchanges `_keys` reads the keys, `_places` are the first cells; `_idle`
+    counts records that change nothing.
     """
 
     __slots__ = (
-        "_appends",
+        "_at",
         "_at_metadata",
         "_at_registered",
-        "_carried",
         "_changes",
+        "_connections",
         "_control",
         "_exchanges",
         "_hosts",
         "_idle",
-        "_kept",
+        "_keys",
         "_metadata",
-        "_network",
-        "_of_appends",
         "_of_mark",
         "_out",
         "_places",
         "_plan",
+        "_refusals",
         "_registered",
         "_steps",
         "abstraction",
@@ -77,21 +64,21 @@ class Recorder:
         self._plan = plan
         self._steps = plan.steps
         self._of_mark = plan.of_mark
-        self._of_appends = plan.of_appends
-        self._appends = plan.appends
-        self._places = plan.first_of_exchange
+        self._places = plan.exchanges
+        self._refusals = plan.refusals
         self._at_metadata = plan.table.offset("metadata")
         self._at_registered = plan.table.offset("registered")
         self._control = cluster.control
         self._hosts: Sequence[Host] = cluster.hosts
         self._changes = [host.changes for host in cluster.hosts]
-        self._network = cluster.network
+        self._connections = cluster.network.connections
+        see, count = self.abstraction, plan.table.count
+        self._keys: list[Callable[[Any], Any]] = [see.fetch] * count**2 + [see.alter] * count
         self._out = bytearray()
-        self._kept: list[Any] = []
+        self._at: list[At] = []
+        self._exchanges: list[At] = []
         self._metadata = 0
-        self._registered: list[tuple[BrokerRegistration, Cells]] = []
-        self._exchanges: list[Standing] = []
-        self._carried: list[Cells] = []
+        self._registered: list[tuple[BrokerRegistration, At]] = []
 
     @property
     def changing(self) -> int:
@@ -106,9 +93,13 @@ class Recorder:
         key = -1 if leader is None else leader
         if key not in plan.beginnings:
             plan.beginnings[key] = self._first_record()
-        first, kept, self._metadata = plan.beginnings[key]
+        first, at, exchanges, registered, self._metadata = plan.beginnings[key]
         self._out = bytearray(first)
-        self._kept, self._registered, self._exchanges, self._carried = [part[:] for part in kept]
+        self._at = at[:]
+        for number, unit in plan.own:
+            self._at[number] = self._stands(unit)
+        self._exchanges = exchanges[:]
+        self._registered = registered[:]
         for changes in self._changes:
             changes.mask = 0
         self._control.changed = 0
@@ -119,125 +110,68 @@ class Recorder:
         plan, see, hosts = self._plan, self.abstraction, self._hosts
         state = tuple(self.full_state())
         count, first, ending, _ = difference((0,) * len(state), state, 0)
-        units = [unit.compute(see, hosts[unit.broker]) for unit in plan.units]
-        kept = (
-            [unit[:] if isinstance(unit, list) else unit for unit in units],
-            [(self._control.registrations[host.id], see.registered(host)) for host in hosts],
-            [plan.idle(number < plan.fetches) for number in range(len(self._places))],
-            [()] * plan.fetches,
-        )
-        return bytes([STUTTER, 0]) + VARINT[count] + VARINT[first] + ending, kept, len(see.metadata())
+        at: list[Any] = [unit.leaf and unit.leaf.at(unit.compute(see, hosts[unit.broker])) for unit in plan.units]
+        keys = [key_of(connection) for key_of, connection in zip(self._keys, self._connections, strict=True)]
+        exchanges: list[At] = [leaf.at(key) for leaf, key in zip(plan.of_exchanges, keys, strict=True)]
+        registered: list[tuple[BrokerRegistration, At]] = [
+            (self._control.registrations[host.id], plan.of_registrations.at(see.registered(host))) for host in hosts
+        ]
+        record = bytes([STUTTER, 0]) + VARINT[count] + VARINT[first] + ending
+        return record, at, exchanges, registered, len(see.metadata())
 
-    def step(self, *what: Any) -> None:
+    def _stands(self, unit: Unit) -> At:
+        """How a unit stands that is compared with what it was."""
+        see = self.abstraction
+        key = unit.compute(see, self._hosts[unit.broker])
+        return LogAt(key, see.batch_cells) if unit.variable == "log" else MapAt(key)
+
+    def step(self, what: tuple[Any, ...]) -> None:
         """A handler has run: `what` is the action that it is and its parameters' values, the broker first. No exchange
         has moved.
 
         Raises CapacityExceeded, and then the trace must end as it was before; so do the other kinds of step.
         """
         delta, count, _ = self._marked(what[1])
-        self._write(what, delta, count)
+        self._out += self._steps[what] + VARINT[count] + delta
+        self.records += 1
+        if not count:
+            self._idle += 1
 
-    def fetch(self, connection: FetchConnection, *what: Any) -> None:
-        """A step with which a fetch exchange has moved on. Most are nothing but that."""
-        number, response, see = connection.number, connection.response, self.abstraction
-        key: Any  # what tells this move from others
-        batches: Sequence[RecordBatch] = ()
-        if response is None:
-            request = connection.request
-            if request is None:
-                key = None
-            elif connection.read is None:
-                key = (
-                    request.current_leader_epoch,
-                    request.fetch_offset,
-                    request.last_fetched_epoch,
-                    request.broker_epoch,
-                )
-            else:
-                key = see.fetch(connection)
-        elif response.error is NONE and response.diverging is None:
-            key, batches = response.high_watermark, response.records
+    def moved(self, connection: FetchConnection | AlterConnection, what: tuple[Any, ...]) -> None:
+        """A step with which an exchange has moved on."""
+        number, exchanges = connection.number, self._exchanges
+        if self._changes[what[1]].mask or self._control.changed:
+            delta, count, behind = self._marked(what[1])
         else:
-            key = see.fetch(connection)
-        standing = self._exchanges[number]
-        move = standing.moves.get(key)
-        if move is None:
-            move = self._plan.move(True, standing, key, see.table.cells_of_fetch(see.fetch(connection)))
-        self._exchanges[number] = move.to
-        old = self._carried[number]
-        if not (batches or old or self._changes[what[1]].mask):
-            self._out += move.records.get(what) or self._alone(what, number, move)
-            self.records += 1
-            return
-        delta, count, behind = self._marked(what[1])
-        place = self._places[number]
-        if batches or old:
-            new = self._carried[number] = see.batch_cells(batches) if batches else ()
-            delta, count, _ = joined(with_records(place, move, old, new), (delta, count, behind))
+            delta, count, behind = NOTHING
+        move = exchanges[number][self._keys[number](connection)]
+        if move is not None:
+            changed, first, ending, _, exchanges[number] = move
+            ending = VARINT[self._places[number] + first - behind] + ending
+            self._out += self._steps[what] + VARINT[count + changed] + delta + ending
         else:
-            cells, first, ending, _ = move.whole
-            delta += VARINT[place + first - behind] + ending
-            count += cells
-        self._write(what, delta, count)
+            self._out += self._steps[what] + VARINT[count] + delta
+            self._idle += not count
+        self.records += 1
 
-    def alter(self, connection: AlterConnection, *what: Any) -> None:
-        """A step with which an exchange with the controller has moved on."""
-        delta, count, _ = joined([self._altered(connection)], self._marked(what[1]))
-        self._write(what, delta, count)
-
-    def append(self, *what: Any) -> None:
-        """A step with which a leader has appended what a client sent. Mostly there is one record more, which may wait,
-        and nothing else: then little decides what is written, and it is made once."""
-        broker, see, kept = what[1], self.abstraction, self._kept
-        host, changes = self._hosts[broker], self._changes[broker]
-        log, produced, waiting = self._of_appends[broker]
-        mask, batches, old, waited = changes.mask, host.storage.batches, kept[log], kept[waiting]
-        size = len(old)
-        grown = len(batches) == size + 1 and (not size or batches[size - 1] is old[-1])
-        key: tuple[Any, ...] = ()
-        if grown and mask & ~PURGATORY == LOG | PRODUCED:
-            batch = batches[size]
-            value = see.value(batch.records[-1])
-            waits = see.waiting(host) if mask & PURGATORY else waited
-            came = waits[len(waited) :]
-            if waits == waited + came:
-                key = what, came, batch.base_offset, batch.leader_epoch, len(batch.records)
-        record = self._appends.get(key)
-        if record is not None:
-            changes.mask = 0
-            kept[log], kept[produced], kept[waiting] = batches[:], value, waits
-            self._out += record
-            self.records += 1
-            return
-        start = len(self._out)
-        self.step(*what)
-        if key:
-            self._appends[key] = bytes(self._out[start:])
-
-    def ends(self, *what: Any) -> None:
+    def ends(self, what: tuple[Any, ...]) -> None:
         """A step with which a broker's process has ended: some of its connections are gone."""
-        network, table = self._network, self._plan.table
-        parts: list[Part] = []
-        for row in network.fetches:
-            for connection in row:
-                number = connection.number
-                standing = self._exchanges[number]
-                if connection.request is None and standing.cells[0] != table.idle[0]:
-                    move = standing.moves.get(None)
-                    if move is None:
-                        move = self._plan.move(True, standing, None, table.cells_of_fetch(table.idle))
-                    self._exchanges[number] = move.to
-                    parts += with_records(self._places[number], move, self._carried[number], ())
-                    self._carried[number] = ()
-        for alter in network.alters:
-            if alter.idle and self._exchanges[alter.number].cells[0] != table.alter_idle[0]:
-                parts.append(self._altered(alter))
-        delta, count, _ = joined(parts, self._marked(what[1]))
-        self._write(what, delta, count)
+        delta, count, behind = self._marked(what[1])
+        exchanges = self._exchanges
+        for number, connection in enumerate(self._connections):
+            if connection.request is None:
+                move = exchanges[number][self._keys[number](connection)]
+                if move is not None:
+                    changed, first, ending, end, exchanges[number] = move
+                    delta += VARINT[self._places[number] + first - behind] + ending
+                    behind = self._places[number] + end
+                    count += changed
+        self._out += self._steps[what] + VARINT[count] + delta
+        self.records += 1
 
-    def blocked(self, *what: Any) -> None:
+    def blocked(self, what: tuple[Any, ...]) -> None:
         """A rule refused an action."""
-        self._out += self._plan.refusals.get(what) or self._plan.refusal(what)
+        self._out += self._refusals[what]
         self.records += 1
         self._idle += 1
 
@@ -255,78 +189,42 @@ class Recorder:
         if not mask:
             return delta, count, behind
         changes.mask = 0
-        see, kept, host = self.abstraction, self._kept, self._hosts[broker]
-        for number, place, compute, differences in self._of_mark[broker].get(mask) or self._plan.units_of(broker, mask):
-            new = compute(see, host)
-            old = kept[number]
-            if differences is None:
-                size = len(old)
-                if len(new) == size + 1 and (not size or new[size - 1] is old[-1]):  # mostly one batch more
-                    batch = new[size]
-                    cells, first, ending, end = OF_RECORDS[batch.base_offset, (), see.batch_cells((batch,))]
-                else:
-                    cells, first, ending, end = self._log(old, new)
-                kept[number] = new[:]
-            else:
-                cells, first, ending, end = differences[old, new]
-                kept[number] = new
-            if cells:
+        see, at, host = self.abstraction, self._at, self._hosts[broker]
+        for number, place, compute in self._of_mark[broker][mask]:
+            move = at[number][compute(see, host)]
+            if move is not None:
+                changed, first, ending, end, at[number] = move
                 delta += VARINT[place + first - behind] + ending
                 behind = place + end
-                count += cells
+                count += changed
         return delta, count, behind
-
-    def _log(self, old: Sequence[RecordBatch], new: Sequence[RecordBatch]) -> Difference:
-        """How a log has changed: it grows or shrinks at its end. A batch that is the same object at the same place has
-        the same ones before it."""
-        cells_of, common = self.abstraction.batch_cells, min(len(old), len(new))
-        while common and old[common - 1] is not new[common - 1]:
-            common -= 1
-        stay = new[common - 1].next_offset if common else 0
-        before = cells_of(old[common:]) if common < len(old) else ()
-        return OF_RECORDS[stay, before, cells_of(new[common:])]
-
-    def _alone(self, what: tuple[Any, ...], number: int, move: Move) -> bytes:
-        """The record of a step that is nothing but a move of an exchange, kept with the move."""
-        count, first, ending, _ = move.whole
-        head = self._steps.get(what) or self._plan.step(what)
-        record = move.records[what] = head + VARINT[count] + VARINT[self._places[number] + first] + ending
-        return record
-
-    def _altered(self, connection: AlterConnection) -> Part:
-        """How an exchange with the controller has moved."""
-        number, key = connection.number, self.abstraction.alter(connection)
-        standing = self._exchanges[number]
-        move = standing.moves.get(key) or self._plan.move(False, standing, key, key)
-        self._exchanges[number] = move.to
-        return self._places[number], move.whole
 
     def _controller(self) -> Delta:
         """The partition's changes, the registrations."""
         see, control = self.abstraction, self._control
-        table, changed = see.table, control.changed
+        marked = control.changed
         control.changed = 0
-        parts: list[Part] = []
-        if changed & PARTITION:
+        delta, count, behind = NOTHING
+        if marked & PARTITION:
             changes, known = see.metadata(), self._metadata
             self._metadata = len(changes)
-            parts.append((self._at_metadata, OF_CHANGES[known, (), see.change_cells(changes[known:])]))
-        if changed & REGISTRATIONS:
-            place = self._at_registered
+            count, first, delta, end = OF_CHANGES[known, (), see.change_cells(changes[known:])]
+            if count:
+                delta = VARINT[self._at_metadata + first] + delta
+                behind = self._at_metadata + end
+        if marked & REGISTRATIONS:
             for broker, registration in control.registrations.items():
-                seen, old = self._registered[broker]
+                seen, at = self._registered[broker]
                 if registration is not seen:
-                    new = see.registered(self._hosts[broker])
-                    self._registered[broker] = registration, new
-                    parts.append((place + table.registered_cells * broker, OF_CELLS[old, new]))
-        return joined(parts, NOTHING)
-
-    def _write(self, what: tuple[Any, ...], delta: bytes, count: int) -> None:
-        """Write a record with a delta of so many cells."""
-        self._out += (self._steps.get(what) or self._plan.step(what)) + VARINT[count] + delta
-        self.records += 1
-        if not count:
-            self._idle += 1
+                    move = at[see.registered(self._hosts[broker])]
+                    if move is not None:
+                        changed, first, ending, end, at = move
+                        place = self._at_registered + see.table.registered_cells * broker
+                        delta += VARINT[place + first - behind] + ending
+                        behind = place + end
+                        count += changed
+                    self._registered[broker] = registration, at
+        return delta, count, behind
 
     # --- all of it ------------------------------------------------------------------------------------------------
 
@@ -346,32 +244,16 @@ class Recorder:
         for broker, host in enumerate(self._hosts):
             put(table.offset("registered") + table.registered_cells * broker, see.registered(host))
         for unit in plan.units:
-            found = unit.compute(see, self._hosts[unit.broker])
-            leaf = unit.differences
-            put(unit.place, sequence(see.batch_cells(found)) if leaf is None else leaf.cells(found))
-        for row in self._network.fetches:
-            for connection in row:
-                first = plan.first_of_exchange[connection.number]
-                put(first, table.cells_of_fetch(see.fetch(connection)))
-                put(first + table.at_batch, sequence(see.batch_cells(see.fetched(connection))))
-        for alter in self._network.alters:
-            put(plan.first_of_exchange[alter.number], see.alter(alter))
+            key = unit.compute(see, self._hosts[unit.broker])
+            if unit.leaf is not None:
+                put(unit.place, unit.leaf.all_cells(key))
+            else:
+                put(
+                    unit.place,
+                    sequence(see.batch_cells(key))
+                    if unit.variable == "log"
+                    else cells_of_map(key, max(key[::2], default=0)),
+                )
+        for number, connection in enumerate(self._connections):
+            put(plan.exchanges[number], plan.of_exchanges[number].all_cells(self._keys[number](connection)))
         return cells
-
-
-def joined(parts: Sequence[Part], behind_it: Delta) -> Delta:
-    """A delta with some parts more."""
-    delta, count, behind = behind_it
-    for place, (cells, first, ending, end) in parts:
-        if cells:
-            delta += VARINT[place + first - behind] + ending
-            behind = place + end
-            count += cells
-    return delta, count, behind
-
-
-def with_records(place: int, move: Move, old: Cells, new: Cells) -> list[Part]:
-    """The move of an exchange that begins at cell `place`; `old` and `new` are the cells of the records in it."""
-    if old == new:
-        return [(place, move.whole)]
-    return [(place, move.tag), (place + 1, OF_RECORDS[0, old, new]), (place, move.rest)]

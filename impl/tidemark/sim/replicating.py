@@ -40,7 +40,7 @@ class Replication(ClusterState):
         if connection.request is not None:
             return False
         connection.request = broker.fetcher.send_fetch()
-        self.recorder.fetch(connection, "SendFetch", follower, source)
+        self.recorder.moved(connection, ("SendFetch", follower, source))
         return True
 
     def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
@@ -59,17 +59,17 @@ class Replication(ClusterState):
         answer = broker.partition.receive_fetch(request, limit, self.now + host.skew_ms, lazily)
         if isinstance(answer, PendingRead):
             connection.read = answer
-            self.recorder.fetch(connection, "ValidateFetch", source, follower, answer.limit)
+            self.recorder.moved(connection, ("ValidateFetch", source, follower, answer.limit))
             return True
         connection.response = answer
         if answer.error is not NONE:
-            self.recorder.fetch(connection, "RejectFetch", source, follower)
+            self.recorder.moved(connection, ("RejectFetch", source, follower))
         elif answer.diverging is not None:
-            self.recorder.fetch(connection, "AnswerDiverging", source, follower)
+            self.recorder.moved(connection, ("AnswerDiverging", source, follower))
         else:
             batches = answer.records
             count = batches[-1].next_offset - request.fetch_offset if batches else 0
-            self.recorder.fetch(connection, "HandleFetch", source, follower, count)
+            self.recorder.moved(connection, ("HandleFetch", source, follower, count))
         return True
 
     def read_fetch(self, connection: FetchConnection) -> bool:
@@ -79,7 +79,7 @@ class Replication(ClusterState):
             return False
         connection.response = broker.partition.read_fetch(read)
         connection.read = None
-        self.recorder.fetch(connection, "ReadFetch", connection.source, connection.follower)
+        self.recorder.moved(connection, ("ReadFetch", connection.source, connection.follower))
         return True
 
     def receive_response(self, connection: FetchConnection, adopt_first: bool = False) -> bool:
@@ -94,22 +94,22 @@ class Replication(ClusterState):
         verdict = fetcher.verdict(source, request, response)
         if adopt_first and verdict is TRUNCATE:
             if fetcher.follower_adopt_hw(response):
-                record.step("FollowerAdoptHw", follower, source)
+                record.step(("FollowerAdoptHw", follower, source))
             else:
-                record.blocked("FollowerAdoptHw", follower, source)
+                record.blocked(("FollowerAdoptHw", follower, source))
             return True
         connection.request = connection.response = None
         if verdict is APPEND:
             fetcher.follower_append(request, response)
-            record.fetch(connection, "FollowerAppend", follower, source)
+            record.moved(connection, ("FollowerAppend", follower, source))
         elif verdict is TRUNCATE:
             fetcher.follower_truncate(response)
-            record.fetch(connection, "FollowerTruncate", follower, source)
+            record.moved(connection, ("FollowerTruncate", follower, source))
         elif verdict is OUT_OF_RANGE:
             fetcher.follower_out_of_range(response)
-            record.fetch(connection, "FollowerOutOfRange", follower, source)
+            record.moved(connection, ("FollowerOutOfRange", follower, source))
         else:
-            record.fetch(connection, "DropFetchResponse", follower, source)
+            record.moved(connection, ("DropFetchResponse", follower, source))
         return True
 
     def lose_fetch(self, connection: FetchConnection) -> bool:
@@ -117,7 +117,7 @@ class Replication(ClusterState):
         if connection.request is None:
             return False
         connection.clear()
-        self.recorder.fetch(connection, "LoseFetch", connection.follower, connection.source)
+        self.recorder.moved(connection, ("LoseFetch", connection.follower, connection.source))
         return True
 
     # --- produce --------------------------------------------------------------------------------------------------
@@ -131,10 +131,10 @@ class Replication(ClusterState):
         response = broker.append_record(ProduceRequest(payload, acks), self.now + host.skew_ms)
         value = len(self.recorder.abstraction.values) + 1
         if response is REFUSED:
-            self.recorder.blocked("AppendRecord", broker_id, value, acks)
+            self.recorder.blocked(("AppendRecord", broker_id, value, acks))
             self.answers.failed.append(payload)
         else:
-            self.recorder.append("AppendRecord", broker_id, value, acks)
+            self.recorder.step(("AppendRecord", broker_id, value, acks))
         return True
 
     def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
@@ -148,9 +148,9 @@ class Replication(ClusterState):
         value = self.recorder.abstraction.values[payload]
         if isinstance(response, Refused):
             would_be_told = broker.purgatory.waiting[payload].base_offset
-            self.recorder.blocked("CompleteProduce", broker_id, value, would_be_told)
+            self.recorder.blocked(("CompleteProduce", broker_id, value, would_be_told))
             return True
-        self.recorder.step("CompleteProduce", broker_id, value, response.base_offset)
+        self.recorder.step(("CompleteProduce", broker_id, value, response.base_offset))
         if reply_arrives:
             self.answers.acked[payload] = response.base_offset
         else:
@@ -166,7 +166,7 @@ class Replication(ClusterState):
         if response is None:
             return False
         value = self.recorder.abstraction.values[payload]
-        self.recorder.step("FailProduce", broker_id, value, response.error)
+        self.recorder.step(("FailProduce", broker_id, value, response.error))
         self.answers.failed.append(payload)
         return True
 
@@ -184,7 +184,7 @@ class Replication(ClusterState):
             return False
         connection = self.network.alters[broker_id]
         connection.ask(request)
-        self.recorder.alter(connection, "ShrinkIsr", broker_id, member)
+        self.recorder.moved(connection, ("ShrinkIsr", broker_id, member))
         return True
 
     def expand_isr(self, broker_id: BrokerId, follower: BrokerId) -> bool:
@@ -196,11 +196,11 @@ class Replication(ClusterState):
         if request is None:
             return False
         if not isinstance(request, AlterPartitionRequest):
-            self.recorder.blocked("ExpandIsr", broker_id, follower)
+            self.recorder.blocked(("ExpandIsr", broker_id, follower))
             return True
         connection = self.network.alters[broker_id]
         connection.ask(request)
-        self.recorder.alter(connection, "ExpandIsr", broker_id, follower)
+        self.recorder.moved(connection, ("ExpandIsr", broker_id, follower))
         return True
 
     def resend_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -213,7 +213,7 @@ class Replication(ClusterState):
             return False
         connection = self.network.alters[broker_id]
         connection.ask(request)
-        self.recorder.alter(connection, "ResendAlterPartition", broker_id)
+        self.recorder.moved(connection, ("ResendAlterPartition", broker_id))
         return True
 
     def receive_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -224,7 +224,7 @@ class Replication(ClusterState):
         result, response = self.control.handle_alter_partition(connection.request)
         self._commit(result)
         connection.answer(response)
-        self.recorder.alter(connection, "HandleAlterPartition", broker_id)
+        self.recorder.moved(connection, ("HandleAlterPartition", broker_id))
         return True
 
     def receive_alter_reply(self, broker_id: BrokerId) -> bool:
@@ -235,7 +235,7 @@ class Replication(ClusterState):
             return False
         connection.clear()
         broker.partition.handle_alter_partition_reply(reply)
-        self.recorder.alter(connection, "HandleAlterPartitionReply", broker_id)
+        self.recorder.moved(connection, ("HandleAlterPartitionReply", broker_id))
         return True
 
     def lose_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -244,5 +244,5 @@ class Replication(ClusterState):
         if connection.idle:
             return False
         connection.clear()
-        self.recorder.alter(connection, "LoseAlterPartition", broker_id)
+        self.recorder.moved(connection, ("LoseAlterPartition", broker_id))
         return True

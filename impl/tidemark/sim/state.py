@@ -69,22 +69,16 @@ class Recorder(Protocol):
 
     abstraction: Any
 
-    def step(self, *what: Any) -> None:
+    def step(self, what: tuple[Any, ...]) -> None:
         """A handler has run: the action that it is and its parameters' values, the broker first."""
 
-    def fetch(self, connection: FetchConnection, *what: Any) -> None:
+    def moved(self, connection: FetchConnection | AlterConnection, what: tuple[Any, ...]) -> None:
         """The same, and this exchange has moved on."""
 
-    def alter(self, connection: AlterConnection, *what: Any) -> None:
-        """The same, and this exchange has moved on."""
-
-    def append(self, *what: Any) -> None:
-        """The same; it was an append of what a client sent."""
-
-    def ends(self, *what: Any) -> None:
+    def ends(self, what: tuple[Any, ...]) -> None:
         """The same, and it was the end of the broker's process."""
 
-    def blocked(self, *what: Any) -> None:
+    def blocked(self, what: tuple[Any, ...]) -> None:
         """A rule refused an action."""
 
 
