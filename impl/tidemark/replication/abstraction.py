@@ -310,9 +310,11 @@ class Abstraction:
     def batch_cells(self, batches: Sequence[RecordBatch]) -> Cells:
         """Per record epoch and value."""
         values = self.values
-        if len(batches) == 1 and len(batches[0].records) == 1:  # mostly
-            payload = batches[0].records[0]
-            return batches[0].leader_epoch, values.get(payload) or self.value(payload)
+        if len(batches) == 1:  # mostly, and with one record
+            batch = batches[0]
+            if len(batch.records) == 1:
+                payload = batch.records[0]
+                return batch.leader_epoch, values.get(payload) or self.value(payload)
         cells: Cells = ()
         for batch in batches:
             for payload in batch.records:

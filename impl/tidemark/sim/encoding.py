@@ -153,8 +153,8 @@ Written = tuple[int, int, Callable[..., Any]]
 """What writing a unit takes: its number, its first cell, what computes its key."""
 
 Beginning = tuple[bytes, list[Any], list[At], list[tuple[BrokerRegistration, At]], int]
-"""The record of an initial state, and what recorders keep of it: how units and exchanges stand (None:
-a recorder has its own), the registrations, the number of metadata changes."""
+"""The record of an initial state, and what recorders keep of it: how units and exchanges stand (of the units of which
+each recorder has its own: their keys), the registrations, the number of metadata changes."""
 
 
 class Made(dict[K, V]):
@@ -173,7 +173,8 @@ class Plan:
     """What all recorders of a trace header share. Broker ids stand for names, None for no leader.
 
     `steps`, `refusals`: the bytes of `(action name, parameters...)` for a step, and for a blocked attempt, its empty
-    delta included; `units`: those that are read off hosts, `own` those of them of which each recorder has its own;
+    delta included; `units`: those that are read off hosts, `own` the numbers of those of them of which each
+    recorder has its own, and whether it is a log;
     `of_mark`: per broker and sum of marks the units that these concern, in the order of their cells; `exchanges`,
     `of_exchanges`: the first cell of every connection, and what leads it from one key to another; `of_registrations`:
     the same for registrations; `beginnings`: the initial state with each first leader.
@@ -190,7 +191,7 @@ class Plan:
         self.steps = Made[tuple[Any, ...], bytes](lambda what: self._encode(STEP, *what))
         self.refusals = Made[tuple[Any, ...], bytes](lambda what: self._encode(BLOCKED, *what) + b"\0")
         self.units = _units(table)
-        self.own = [(number, unit) for number, unit in enumerate(self.units) if unit.leaf is None]
+        self.own = [(n, unit.variable == "log") for n, unit in enumerate(self.units) if unit.leaf is None]
         self.of_mark = [Made[int, tuple[Written, ...]](partial(self._units_of, broker)) for broker in range(count)]
         self.beginnings: dict[int, Beginning] = {}
         fetches = [table.offset("fetch") + table.fetch_cells * number for number in range(count**2)]

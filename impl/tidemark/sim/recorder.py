@@ -15,7 +15,7 @@ from tidemark.cells import Cells
 from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, BrokerRegistration
 from tidemark.replication.abstraction import Abstraction, Host
 from tidemark.sim.cluster import Cluster
-from tidemark.sim.encoding import OF_CHANGES, Beginning, LogAt, MapAt, Plan, Unit, cells_of_map
+from tidemark.sim.encoding import OF_CHANGES, Beginning, LogAt, MapAt, Plan, cells_of_map
 from tidemark.sim.network import AlterConnection, FetchConnection
 from tidemark.sim.stream import STUTTER, VARINT, difference, finished
 from tidemark.sim.units import At
@@ -96,8 +96,9 @@ class Recorder:
         first, at, exchanges, registered, self._metadata = plan.beginnings[key]
         self._out = bytearray(first)
         self._at = at[:]
-        for number, unit in plan.own:
-            self._at[number] = self._stands(unit)
+        cells_of = self.abstraction.batch_cells
+        for number, is_log in plan.own:
+            self._at[number] = LogAt(at[number], cells_of) if is_log else MapAt(at[number])
         self._exchanges = exchanges[:]
         self._registered = registered[:]
         for changes in self._changes:
@@ -110,7 +111,9 @@ class Recorder:
         plan, see, hosts = self._plan, self.abstraction, self._hosts
         state = tuple(self.full_state())
         count, first, ending, _ = difference((0,) * len(state), state, 0)
-        at: list[Any] = [unit.leaf and unit.leaf.at(unit.compute(see, hosts[unit.broker])) for unit in plan.units]
+        at: list[Any] = [unit.compute(see, hosts[unit.broker]) for unit in plan.units]
+        for number, unit in enumerate(plan.units):
+            at[number] = at[number][:] if unit.leaf is None else unit.leaf.at(at[number])
         keys = [key_of(connection) for key_of, connection in zip(self._keys, self._connections, strict=True)]
         exchanges: list[At] = [leaf.at(key) for leaf, key in zip(plan.of_exchanges, keys, strict=True)]
         registered: list[tuple[BrokerRegistration, At]] = [
@@ -118,12 +121,6 @@ class Recorder:
         ]
         record = bytes([STUTTER, 0]) + VARINT[count] + VARINT[first] + ending
         return record, at, exchanges, registered, len(see.metadata())
-
-    def _stands(self, unit: Unit) -> At:
-        """How a unit stands that is compared with what it was."""
-        see = self.abstraction
-        key = unit.compute(see, self._hosts[unit.broker])
-        return LogAt(key, see.batch_cells) if unit.variable == "log" else MapAt(key)
 
     def step(self, what: tuple[Any, ...]) -> None:
         """A handler has run: `what` is the action that it is and its parameters' values, the broker first. No exchange

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tidemark.errors import NONE
 from tidemark.log.storage import Payload
+from tidemark.replication.broker import Broker
 from tidemark.replication.fetcher import APPEND, OUT_OF_RANGE, TRUNCATE
 from tidemark.replication.messages import (
     REFUSED,
@@ -39,9 +40,13 @@ class Replication(ClusterState):
         connection = self.network.fetches[follower][source]
         if connection.request is not None:
             return False
-        connection.request = broker.fetcher.send_fetch()
-        self.recorder.moved(connection, ("SendFetch", follower, source))
+        self.ask(broker, connection)
         return True
+
+    def ask(self, follower: Broker, connection: FetchConnection) -> None:
+        """A follower that is up asks the leader that it knows of, on its idle connection to it."""
+        connection.request = follower.fetcher.send_fetch()
+        self.recorder.moved(connection, ("SendFetch", connection.follower, connection.source))
 
     def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
         """A fetch request arrives at its source; `lazily`: its bytes are read later."""

@@ -112,13 +112,14 @@ class Run(RunBase):
         for follower in self._circle[word % count]:
             broker, row = hosts[follower].up, fetches[follower]
             connection = row[other]
-            if broker is not None:
+            if broker is not None and (of_leader or connection.request is None):
                 leader = broker.partition.leader_id
-                if leader is not None and (of_leader or connection.request is None):
+                if leader is not None:
                     connection = row[leader]
                     if connection.request is None:
                         if leader != follower:
-                            return cluster.send_fetch(follower)
+                            cluster.ask(broker, connection)
+                            return True
                         continue
             if connection.request is None:
                 continue
