@@ -293,3 +293,36 @@ def test_functions_on_strings_are_functions(tmp_path: Path) -> None:
         assert 0 < sum(expected) < len(states), name
     assert kernels.init_batch(cells).tolist() == [python.init(state) for state in states]
     assert kernels.init_batch(cells).sum() == 1
+
+
+TUPLES = r"""---- MODULE Tuples ----
+EXTENDS Integers, Folds
+CONSTANT Most, Names
+VARIABLES at, held
+TypeOK == at \in 1..Most /\ held \in SUBSET Names
+Init == at = 1 /\ held = {}
+Take(m, name) == at' = m /\ held' = held \cup {name}
+Next == \E m \in 1..Most, name \in Names : Take(m, name)
+Given == FoldSeq(LAMBDA m, run : [has |-> [run.has EXCEPT ![m] = IF m = at THEN held ELSE {}], last |-> m],
+                 [has |-> [m \in 1..Most |-> {}], last |-> 0], [m \in 1..Most |-> m])
+AllGiven == Given.has[at] = Names
+NobodyElse == \A m \in 1..Most : Given.has[m] # {} => m = 2
+====
+"""
+
+
+def test_a_constant_function_on_a_range_takes_what_except_gives_it(tmp_path: Path) -> None:
+    """Its value is a tuple, each part with the type of its own value: an empty set holds nothing that comes later."""
+    (tmp_path / "Tuples.tla").write_text(TUPLES)
+    (tmp_path / "Tuples.cfg").write_text(
+        'INIT Init\nNEXT Next\nCONSTANTS\n Most = 3\n Names = {"a", "b"}\nINVARIANTS TypeOK AllGiven NobodyElse\n'
+    )
+    spec = load(tmp_path / "Tuples.tla", tmp_path / "Tuples.cfg")
+    kernels, python = compile_kernels(spec), compile_python(spec)
+    sets = [frozenset(), frozenset({"a"}), frozenset({"b"}), frozenset({"a", "b"})]
+    states = [{"at": at, "held": held} for at in (1, 2, 3) for held in sets]
+    cells = np.array([kernels.layout.encode(state) for state in states])
+    for name in ("AllGiven", "NobodyElse"):
+        expected = [python.invariant(name, state) for state in states]
+        assert kernels.invariants_batch(name, cells).tolist() == expected
+        assert 0 < sum(expected) < len(states), name

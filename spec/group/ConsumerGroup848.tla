@@ -336,7 +336,7 @@ EpochsAfter(epochs, g, entry) ==
     IN  [p \in Partitions |-> IF wrote /\ p \in Holds(new) THEN (IF lost(p) THEN -1 ELSE new.memberEpoch)
                               ELSE IF removed(p) THEN -1 ELSE epochs[p]]
 
-\* The epochs of partitions in a group that was loaded, member by member.
+\* The epochs of partitions that a group's members hold.
 EpochsOf(g) ==
     [p \in Partitions |->
         LET holders == {m \in Present(g) : p \in Holds(g.members[m])}
@@ -373,29 +373,29 @@ Load(loaded, m, holds, at) ==
                     \/ \E p \in loaded.holds[m] : unlike(loaded.epochs[p], loaded.at[m])
                     \/ \E p \in holds : unset(left[p])]
 
-\* Step by step: of each batch the tombstones, what its member says of itself, what it is assigned.
+\* What the committed log comes to, of which the cleaner has left one record for each member: they may be read in any order, but in
+\* flawed runs, where two members hold a partition.
+LoadedGroup(stored) ==
+    FoldSeq(LAMBDA m, loaded : Load(loaded, m, Holds(stored.members[m]), stored.members[m].memberEpoch),
+            [holds |-> [m \in MemberIds |-> {}], at |-> [m \in MemberIds |-> 0], epochs |-> Nothing, failed |-> FALSE],
+            [m \in 1..MaxMember |-> m])
+
+\* Then step by step: of each batch the tombstones, what its member says of itself, what it is assigned.
 LoadedWhileCleaning(stored, kept, from, to) ==
     LET records == Records(stored, kept)
-        says(i, m)    == IF kept[i].type # "group" THEN FALSE ELSE kept[i].removed = m \/ (kept[i].member = m /\ records.says[i])
-        assigns(i, m) == IF kept[i].type # "group" THEN FALSE ELSE kept[i].removed = m \/ (kept[i].member = m /\ records.assigns[i])
-        later(i)      == IF i > from THEN (i + 1)..to ELSE {}     \* the batches that supersede records of this one
+        has(i, m, part) ==
+            IF kept[i].type # "group" THEN FALSE
+            ELSE kept[i].removed = m \/ (kept[i].member = m /\ IF part = 1 THEN records.says[i] ELSE records.assigns[i])
+        later(i) == IF i > from THEN (i + 1)..to ELSE {}     \* the batches that supersede records of this one
         Step(step, loaded) ==
             LET i    == (step + 2) \div 3
                 part == (step + 2) % 3
                 m    == IF kept[i].type # "group" THEN 0 ELSE IF part = 0 THEN kept[i].removed ELSE kept[i].member IN
             IF m = 0 THEN loaded
-            ELSE IF part = 1
-            THEN IF says(i, m) /\ ~(\E j \in later(i) : says(j, m)) THEN Load(loaded, m, loaded.holds[m], loaded.at[m]) ELSE loaded
-            ELSE IF assigns(i, m) /\ ~(\E j \in later(i) : assigns(j, m))
-            THEN Load(loaded, m, IF part = 0 THEN {} ELSE Holds(kept[i].value), IF part = 0 THEN 0 ELSE kept[i].value.memberEpoch)
-            ELSE loaded
-    IN  FoldSeq(Step,
-                [holds |-> [m \in MemberIds |-> Holds(stored.members[m])], at |-> [m \in MemberIds |-> stored.members[m].memberEpoch],
-                 epochs |-> EpochsOf(stored), failed |-> FALSE],
-                [step \in 1..(3 * Len(kept)) |-> step])
-
-LoadFails(stored, kept) ==
-    \E from \in 0..Len(kept), to \in 0..Len(kept) : from + 2 <= to /\ LoadedWhileCleaning(stored, kept, from, to).failed
+            ELSE IF ~has(i, m, part) \/ \E j \in later(i) : has(j, m, part) THEN loaded
+            ELSE Load(loaded, m, IF part = 0 THEN {} ELSE IF part = 1 THEN loaded.holds[m] ELSE Holds(kept[i].value),
+                      IF part = 0 THEN 0 ELSE IF part = 1 THEN loaded.at[m] ELSE kept[i].value.memberEpoch)
+    IN  FoldSeq(Step, LoadedGroup(stored), [step \in 1..(3 * Len(kept)) |-> step])
 
 ReplayOffsets(entries, stored) ==
     [p \in Partitions |->
@@ -942,8 +942,8 @@ CommitEntry(b) ==
 
 \* BecomeCoordinator   who: broker   code: group/modern/coordinator.py
 \* b is elected for the partition; of the old leader's uncommitted batches it has the first `keep`, the others are lost. It
-\* replays the log, while the cleaner may be at work; if the load fails it serves nothing. The old leader, if it lives, goes on
-\* until it hears of it.
+\* replays the log record by record, while the cleaner may be at work on all but the last `rest`; if the load fails it serves
+\* nothing. The old leader, if it lives, goes on until it hears of it.
 BecomeCoordinator(b, keep) ==
     LET kept  == SubSeq(appended[office.broker], 1, keep)
         found == ReplayGroup(kept, storedGroup)
@@ -954,13 +954,15 @@ BecomeCoordinator(b, keep) ==
     /\ office' = [broker |-> b, epoch |-> office.epoch + 1]
     /\ storedGroup' = found
     /\ storedOffsets' = last
-    /\ \E serves \in IF LoadFails(storedGroup, kept) THEN BOOLEAN ELSE {TRUE} :
-        IF serves
-        THEN /\ epoch' = [epoch EXCEPT ![b] = office.epoch + 1]
-             /\ group' = [group EXCEPT ![b] = found]
-             /\ partitionEpoch' = [partitionEpoch EXCEPT ![b] = EpochsOf(found)]
-             /\ offsets' = [offsets EXCEPT ![b] = last]
-        ELSE UNCHANGED <<epoch, group, partitionEpoch, offsets>>
+    /\ \E from \in 0..keep, rest \in 0..keep :
+        LET loaded == LoadedWhileCleaning(storedGroup, kept, from, keep - rest) IN
+        /\ from + 2 <= keep - rest \/ (from = keep /\ rest = 0)     \* the cleaner is at work, or it is not
+        /\ IF loaded.failed
+           THEN UNCHANGED <<epoch, group, partitionEpoch, offsets>>
+           ELSE /\ epoch' = [epoch EXCEPT ![b] = office.epoch + 1]
+                /\ group' = [group EXCEPT ![b] = found]
+                /\ partitionEpoch' = [partitionEpoch EXCEPT ![b] = loaded.epochs]
+                /\ offsets' = [offsets EXCEPT ![b] = last]
     /\ UNCHANGED <<appended, issued, consumer, position, partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* Resign   who: broker   code: group/modern/coordinator.py

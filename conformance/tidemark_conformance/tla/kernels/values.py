@@ -166,6 +166,14 @@ def _type_of_update(c: Context, value: Update, base: Type) -> Type:
             return TFun(domain, key, join(target, new, c.loc))
         case TSeq(elem, cap):
             return TSeq(join(elem, new, c.loc), cap)
+        case TTuple(parts):  # so is the type of a constant function on 1..n, whatever the key
+            lo, hi = (value.key.lo, value.key.hi) if isinstance(value.key, Int) else (None, None)
+            return TTuple(
+                tuple(
+                    join(part, new, c.loc) if (lo is None or lo <= i) and (hi is None or i <= hi) else part
+                    for i, part in enumerate(parts, 1)
+                )
+            )
         case TRec(fields):
             return TRec(tuple((n, join(k, new, c.loc) if n == value.key else k) for n, k in fields))
     return base
