@@ -96,7 +96,10 @@ LateRequests ==
     \/ \E b \in Brokers, c \in Clients, given \in [Partitions -> MemberOrNone] : AssignOnHeartbeat(b, c, TRUE, given)
     \/ \E c \in Clients : LoseStray(c)
 
-Start(c) == c \notin started /\ StartConsumer(c) /\ started' = started \cup {c}
+\* Dynamic consumers are interchangeable: one of them starts first.
+Start(c) ==
+    /\ c \notin started /\ (c \in Dynamic /\ started \cap Dynamic = {} => c = CHOOSE d \in Dynamic : TRUE)
+    /\ StartConsumer(c) /\ started' = started \cup {c}
 
 LiveInit ==
     /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ tick = FALSE
