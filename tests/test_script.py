@@ -100,9 +100,9 @@ def test_without_the_rules_every_line_happens_as_it_says(group: dict[str, Any]) 
 def test_with_the_rules_it_may_end_differently(group: dict[str, Any]) -> None:
     result = run_script(STAGE, group, f"{BEGINNING}AddMember b1 c1\nCommitEntry b1\nright: LoseMemberRpc c1")
     assert result.transcript.splitlines()[3:] == [
-        "AddMember b1 c1   (instead: IssueMemberId b1 c1 m=1)  joining {}  Empty g0 m1?",
-        "CommitEntry b1   (not possible)                       joining {}  Empty g0 m1?",
-        "LoseMemberRpc c1                                      joining {}  Empty g0 m1?",
+        "3-4   AddMember b1 c1   (instead: IssueMemberId b1 c1 m=1)  joining {}  Empty g0 m1?",
+        "      CommitEntry b1   (not possible)                       joining {}  Empty g0 m1?",
+        "5     LoseMemberRpc c1                                      joining {}  Empty g0 m1?",
     ]
     assert result.impossible == 1
 
@@ -115,7 +115,7 @@ def test_what_only_the_right_run_does_is_left_out_of_the_flawed_one(group: dict[
 
 def test_whoever_nothing_happens_to_has_no_column(group: dict[str, Any]) -> None:
     head = run_script(STAGE, group, BEGINNING).transcript.splitlines()[0]
-    assert head.split() == ["event", "c1"]
+    assert head.split() == ["step", "event", "c1"]
 
 
 def test_sets_numbers_and_truth_values_are_said_by_name(group: dict[str, Any]) -> None:

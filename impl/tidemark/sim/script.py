@@ -42,8 +42,8 @@ class ScenarioError(ValueError):
 
 @dataclass(slots=True)
 class ScenarioResult:
-    """`stream`: the trace; `transcript`: a table with a line per event and a column per node; `impossible`: lines
-    that could not happen."""
+    """`stream`: the trace; `transcript`: a table with a line per event, its steps in the trace, and a column per node;
+    `impossible`: lines that could not happen."""
 
     stream: bytes
     transcript: str
@@ -61,10 +61,13 @@ class Script(ABC):
     """One run of a text. `right`: all rules are in force, so that `expect right:` is checked and plain `expect` is
     not."""
 
+    _recorder: TraceRecorder
+
     def __init__(self, right: bool) -> None:
         self.right = right
         self.impossible = 0
-        self.shown: list[tuple[str, Cells]] = []
+        self.shown: list[tuple[str, str, Cells]] = []
+        self._told = 0  # the last step that a line of the transcript tells
 
     def drive(self, text: str) -> None:
         """Run a text and leave the trace open. Raises ScenarioError as `run` does."""
@@ -85,13 +88,17 @@ class Script(ABC):
         return ScenarioResult(self.end(), self.transcript(), self.impossible)
 
     def show(self, note: str, cells: Cells) -> None:
-        """A line of the transcript."""
-        self.shown.append((note, cells))
+        """A line of the transcript: it tells the steps that were written since the line before it."""
+        first, last = self._told + 1, self._recorder.records - 1
+        steps = "" if last < first else str(last) if last == first else f"{first}-{last}"
+        self._told = last
+        self.shown.append((steps, note, cells))
 
     def transcript(self) -> str:
         """The table of what was shown."""
         titles = self.titles()
-        rows = [["event", *titles], *([note, *(cells[one] for one in titles)] for note, cells in self.shown)]
+        rows = [["step", "event", *titles]]
+        rows += ([steps, note, *(cells[one] for one in titles)] for steps, note, cells in self.shown)
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -263,7 +270,7 @@ class ActionScript(Script):
 
     def titles(self) -> Sequence[str]:
         """Whoever is seen to change."""
-        return [one for one in self._first if any(cells[one] != self._first[one] for _, cells in self.shown)]
+        return [one for one in self._first if any(cells[one] != self._first[one] for *_, cells in self.shown)]
 
     def end(self) -> bytes:
         """The trace ends; faults may go on."""
