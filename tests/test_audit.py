@@ -13,9 +13,9 @@ import pytest
 from conftest import TwoPhase
 from rich.console import Console
 from tidemark_conformance.check.audit import Options, audit
-from tidemark_conformance.check.result import AuditResult, Failure
+from tidemark_conformance.check.result import AuditResult, Failure, by_number
 from tidemark_conformance.check.specifications import load_for
-from tidemark_conformance.check.tally import Example, Group, by_number
+from tidemark_conformance.check.tally import Example, Group
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands.audit import worth_explaining
 from tidemark_conformance.errors import Unusable

@@ -200,7 +200,29 @@ def test_among_many_traces_the_kernels_search(
     asked = []
     monkeypatch.setattr(search, "decoded", lambda trace, schema: asked.append(trace.id) or load.decoded(trace, schema))
     assert document(capsys, "many.ndjson") == alone
-    assert asked == ["tx-0", "tx-1", alone["trace"]]
+    assert asked == [alone["trace"]]
+
+
+def test_audit_and_explain_choose_a_trace_in_which_a_property_falls(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not an earlier one with a wrong step alone, and of several the first by number, wherever they stand; with kernels
+    and without."""
+    hasty = {trace[0]["trace"]: trace for trace in trace_lines.traces_of(two_phase.hasty)}
+    kinds: dict[str, set[str]] = {}
+    for name in hasty:
+        found = document(capsys, str(two_phase.hasty), "--trace", name, "--no-shrink")
+        kinds[name] = {finding["kind"] for finding in found["findings"]}
+    harmless = next(name for name, some in kinds.items() if some == {"not-a-step"})
+    harmful = [name for name, some in kinds.items() if "invariant" in some][:2]
+    named = dict(zip(["t-2", "t-10", "t-9"], [harmless, *harmful], strict=True))
+    traces = [trace_lines.signed([{**event, "trace": new} for event in hasty[old]]) for new, old in named.items()]
+    trace_lines.write(tmp_path / "few.ndjson", trace_lines.header_of(two_phase.hasty), traces)
+    for few in (search.FEW, 1):
+        monkeypatch.setattr(search, "FEW", few)
+        assert document(capsys, "few.ndjson")["trace"] == "t-9"
+    assert cli.main(["audit", "few.ndjson"]) == 1
+    assert "tidemark explain few.ndjson --trace t-9" in capsys.readouterr().out
 
 
 def test_a_passing_trace_says_so(two_phase: Any, capsys: pytest.CaptureFixture[str]) -> None:

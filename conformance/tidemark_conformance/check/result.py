@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from tidemark_conformance.check.anomalies import anomalies
 
 HOLDS, VIOLATION, UNDECIDED = 0, 1, 3
+
+
+def by_number(trace: str) -> tuple[tuple[str, int], ...]:
+    """What trace ids are ordered by: as texts, but their numbers as numbers: seed-17 comes before seed-149."""
+    return tuple((text, int(digits or -1)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", trace))
 
 
 @dataclass(frozen=True, slots=True)

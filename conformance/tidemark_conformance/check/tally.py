@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tidemark_conformance.check.result import by_number
 
 EXAMPLES = 20
 """Failing traces kept by name per signature, and undecided ones per reason (all are counted)."""
@@ -17,11 +18,6 @@ REMEMBERED_IDS = 8_000_000
 
 Signature = tuple[int, int]
 """A failing check's index in `kernels.checks`, and for "not a step" the action claimed (-1: none); else -1."""
-
-
-def by_number(trace: str) -> tuple[tuple[str, int], ...]:
-    """What trace ids are ordered by: as texts, but their numbers as numbers: seed-17 comes before seed-149."""
-    return tuple((text, int(digits or -1)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", trace))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from tidemark_conformance.check.provenance import beyond, refuse_composition
 from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
-from tidemark_conformance.check.tally import by_number
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.search import shows, telling
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import render
 from tidemark_conformance.report.progress import progress
@@ -67,10 +67,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def worth_explaining(result: AuditResult) -> str:
-    """The failing trace that shows most: one in which an invariant falls, if there is any, as a step that is none may
-    do no harm; of several the first by its number."""
-    failing = [one for one in result.failures if one.kind == "invariant"] or result.failures
-    return min((trace for failure in failing for trace, _ in failure.examples[:1]), key=by_number)
+    """The most telling of the failing traces: what `tidemark explain` chooses among all that were audited."""
+    kinds: dict[str, list[str]] = {}
+    for failure in result.failures:
+        kinds.setdefault(failure.examples[0][0], []).append(failure.kind)
+    return min(kinds, key=lambda trace: telling(shows(kinds[trace]), trace))
 
 
 def explaining(args: argparse.Namespace, trace: str) -> str:

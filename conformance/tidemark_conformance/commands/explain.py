@@ -36,7 +36,11 @@ EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("path", type=Path, metavar="PATH", help="a trace file (NDJSON or Parquet), or a folder of them")
-    parser.add_argument("--trace", metavar="ID", help="explain this trace (default: the first that does not pass)")
+    parser.add_argument(
+        "--trace",
+        metavar="ID",
+        help="explain this trace (default: of those that fail one in which a property falls, the first by its number)",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="write the explanation as a web page")
     document.add_argument(parser)
     parser.add_argument(
@@ -80,8 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema) -> tuple[Run, Judgement, int]:
-    """The trace to explain and its judgement: the wanted one, else the first that fails, is undecided, or passes; and
-    how many traces were read for it."""
+    """The trace to explain and its judgement: the wanted one, else the most telling; and how many traces were read
+    for it."""
     count = 0
 
     def counted() -> Iterator[load.Stored]:

@@ -1,26 +1,41 @@
-"""The trace to explain among many: the one that is named, or the first that fails.
+"""The trace to explain among many: the one that is named, or of those that fail the one that shows most.
 
-A few traces are judged by the reference evaluator at once. Where many follow, the kernels (if they are installed) look
-for the next one that does not pass, thousands of times faster; what they find is judged again by the evaluator.
+A few traces are judged by the reference evaluator. Of more the kernels (if they are installed) say what becomes of
+each, thousands of times faster; the one that is chosen is judged again by the evaluator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import Any
+from itertools import chain, islice
 
+from tidemark_conformance.check.result import by_number
 from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.judge import Judgement
+from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.run import Run
 from tidemark_conformance.trace.schema import Schema
 
 FEW = 200
-"""So many traces are judged before kernels are asked, which may have to be compiled first."""
+"""Of more traces kernels are asked, which may have to be compiled first."""
 BATCH = 2_000
 """Traces that the kernels take at a time."""
-PASS = 0
+HARM, WRONG_STEP, UNDECIDED, PASSING = range(4)
+"""What a trace has to show, the most telling first: a property falls; a step is none, which may do no harm; ..."""
+
+Chosen = tuple[Run, Judgement]
+Telling = tuple[int, tuple[tuple[str, int], ...], str]
+
+
+def telling(shows: int, trace: str) -> Telling:
+    """What traces are ordered by, the one to explain first: what they have to show, then their ids' numbers. An audit
+    recommends by it, and `choose` chooses by it."""
+    return shows, by_number(trace), trace
+
+
+def shows(kinds: Iterable[str]) -> int:
+    """What a failing trace has to show, given the kinds of the checks that fail in it."""
+    return WRONG_STEP if all(kind == NOT_A_STEP for kind in kinds) else HARM
 
 
 def choose(
@@ -28,55 +43,67 @@ def choose(
     explainer: Explainer,
     schema: Schema,
     tell: Callable[[int], None] = lambda _count: None,
-) -> tuple[Run, Judgement] | None:
-    """The first trace that fails; where none does the first undecided one; where all pass the first; None of none.
+) -> Chosen | None:
+    """The most telling trace: of those that fail, else of those that are undecided, else of those that pass. None of
+    none.
 
     `tell` hears how many traces were looked at.
     """
-    best: tuple[Run, Judgement] | None = None
-    for count, trace in enumerate(_suspects(iter(traces), explainer, tell)):
-        run = decoded(trace, schema)
-        judgement = explainer.judge(run)
-        if judgement.verdict == "fail":
-            return run, judgement
-        if best is None or (best[1].verdict, judgement.verdict) == ("pass", "undecided"):
-            best = run, judgement
-        tell(count + 1)
-    return best
+    best: tuple[Telling, Stored, Chosen | None] | None = None
+    for count, (trace, shown, judged) in enumerate(_looked_at(iter(traces), explainer, schema), 1):
+        key = telling(shown, trace.id)
+        if best is None or key < best[0]:
+            best = key, trace, judged
+        tell(count)
+    if best is None:
+        return None
+    _, trace, judged = best
+    return judged or _judged(trace, explainer, schema)
 
 
-def _suspects(traces: Iterator[Stored], explainer: Explainer, tell: Callable[[int], None]) -> Iterator[Stored]:
-    """The first traces as they come, of the others those that do not pass the kernels."""
-    yield from islice(traces, FEW)
-    batch = list(islice(traces, BATCH))
-    if not batch:
+def _judged(trace: Stored, explainer: Explainer, schema: Schema) -> Chosen:
+    run = decoded(trace, schema)
+    return run, explainer.judge(run)
+
+
+Looked = tuple[Stored, int, Chosen | None]
+"""A trace, what it has to show, and the evaluator's judgement if it was asked."""
+
+
+def _looked_at(traces: Iterator[Stored], explainer: Explainer, schema: Schema) -> Iterator[Looked]:
+    few = list(islice(traces, FEW + 1))
+    check = _kernels(explainer) if len(few) > FEW else None
+    traces = chain(few, traces)
+    if check is None:
+        for trace in traces:
+            judged = _, judgement = _judged(trace, explainer, schema)
+            verdicts = {"fail": shows(kind for kind, _ in judgement.first), "undecided": UNDECIDED, "pass": PASSING}
+            yield trace, verdicts[judgement.verdict], judged
         return
-    check = _kernels(explainer)
-    seen = FEW
-    while batch:
-        verdicts = check(batch) if check is not None else None
-        for index, trace in enumerate(batch):
-            if verdicts is None or verdicts[index] != PASS:
-                yield trace
-        seen += len(batch)
-        tell(seen)
-        batch = list(islice(traces, BATCH))
+    while batch := list(islice(traces, BATCH)):
+        for trace, shown in zip(batch, check(batch), strict=True):
+            yield trace, shown, None
 
 
-def _kernels(explainer: Explainer) -> Callable[[list[Stored]], Any] | None:
-    """A function from traces to their verdicts by the kernels; None where numba is not installed."""
+def _kernels(explainer: Explainer) -> Callable[[list[Stored]], list[int]] | None:
+    """A function from traces to what they have to show by the kernels; None where numba is not installed."""
     try:
         import numpy
 
         from tidemark_conformance.tla.kernels import compile_kernels
+        from tidemark_conformance.tla.kernels.program import NOT_A_STEP as WRONG
 
         kernels = compile_kernels(explainer.specification)
     except ImportError:
         return None
+    harmful = [index for index, name in enumerate(kernels.checks) if name != WRONG]
 
-    def check(batch: list[Stored]) -> Any:
+    def check(batch: list[Stored]) -> list[int]:
         data = b"".join(trace.stream for trace in batch)
         offsets = numpy.cumsum([0, *(len(trace.stream) for trace in batch)], dtype=numpy.int64)
-        return kernels.check(numpy.frombuffer(data, numpy.uint8), offsets, snapshot=explainer.snapshot).verdict
+        found = kernels.check(numpy.frombuffer(data, numpy.uint8), offsets, snapshot=explainer.snapshot)
+        failing = numpy.where((found.first[:, harmful] >= 0).any(axis=1), HARM, WRONG_STEP)
+        shown: list[int] = numpy.choose(found.verdict, [PASSING, failing, UNDECIDED]).tolist()
+        return shown
 
     return check
