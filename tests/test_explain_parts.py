@@ -19,6 +19,7 @@ from tidemark_conformance.explain.reads import Member, cell_text, reads, written
 from tidemark_conformance.explain.record import Shrunk
 from tidemark_conformance.explain.scope import Env, Scope
 from tidemark_conformance.explain.source import Source
+from tidemark_conformance.explain.state import shown_variables
 from tidemark_conformance.explain.text import changes
 from tidemark_conformance.report.explanation import shrunk_sentence
 from tidemark_conformance.tla import spec as specs
@@ -124,6 +125,21 @@ def state(**values: Any) -> dict[str, Any]:
         "decided": Fn(dict.fromkeys((R1, R2, R3), frozenset())),
     }
     return {**base, **values}
+
+
+def test_a_long_record_is_shown_by_fields_and_equal_neighbours_once() -> None:
+    """A coordinator with many absent members: only those that are there are told apart, and no other is left out."""
+    absent = Fn({"present": False, "subscription": frozenset[Any](), "state": "not there, and never was"})
+    member = Fn({"present": True, "subscription": frozenset({R1, R2}), "state": "waits for others to join"})
+    group = Fn({"leader": 2, "members": (absent, absent, member, absent, absent, absent)})
+    shown, folded = shown_variables({"group": group, "n": 1}, [("group", "members", 3)], ())
+    (variable,) = shown
+    places = [unit.name for unit in variable.units]
+    assert places == [".leader", ".members[1..2]", ".members[3]", ".members[4..6]"]
+    assert variable.folded == 0
+    assert folded == ("n",)
+    few, _ = shown_variables({"members": group["members"]}, [("members", 2), ("members", 5)], ())
+    assert [unit.name for unit in few[0].units] == ["[2]", "[5]"]
 
 
 def test_a_step_reads_what_its_formula_looks_at(two_phase: Any) -> None:
@@ -312,3 +328,5 @@ def test_what_a_decision_is_stands_where_they_are_counted() -> None:
         "7 of 40 decisions (the simulator's choices of what happens next) and 9 of 50 steps are enough "
         "(found by 31 simulations):"
     )
+    none = Shrunk("", decisions_before=40, decisions=0, steps_before=50, steps=3, runs=3)
+    assert shrunk_sentence(none).endswith("3 of 50 steps are enough (found by 3 simulations).")

@@ -95,7 +95,7 @@ def _choose(path: Path, wanted: str | None, explainer: Explainer, schema: Schema
             yield trace
 
     with progress("looking for a failing trace", "traces") as shown:
-        found = choose(counted(), explainer, schema, lambda looked: shown.update(looked, looked))
+        found = choose(counted(), explainer, schema, lambda looked: shown.update(looked, None))
     if found is None:
         raise Unusable(
             f"{path} holds no trace {wanted!r}; take an id from the audit's report"

@@ -96,7 +96,8 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of the last good state: `units` are its parts that matter (`[b1][b2]`), or one part without a name.
+    """A variable of the last good state: `units` are its parts that matter (`[b1][b2]`; `[3..5]`: equal elements of
+    a sequence), or one part without a name.
 
     `folded`: how many elements of its outermost function do not matter and are left out.
     """

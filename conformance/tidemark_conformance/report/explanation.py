@@ -210,13 +210,15 @@ def _shrunk(shrunk: Shrunk, console: Console) -> None:
     if shrunk.note:
         hanging(console, "  ", Text(shrunk.note))
     hanging(console, "  ", Text(shrunk_sentence(shrunk)))
-    hanging(console, "    ", Text(", ".join(shrunk.kept)))
+    if shrunk.kept:
+        hanging(console, "    ", Text(", ".join(shrunk.kept)))
     _draw(shrunk.diagram, console)
 
 
 def shrunk_sentence(shrunk: Shrunk) -> str:
-    """How much smaller the shrunk run is."""
+    """How much smaller the shrunk run is, before the decisions that are left, if any."""
+    end = ":" if shrunk.decisions else "."
     return (
         f"{shrunk.decisions} of {shrunk.decisions_before} decisions (the simulator's choices of what happens next) and "
-        f"{shrunk.steps} of {shrunk.steps_before} steps are enough (found by {shrunk.runs} simulations):"
+        f"{shrunk.steps} of {shrunk.steps_before} steps are enough (found by {shrunk.runs} simulations){end}"
     )

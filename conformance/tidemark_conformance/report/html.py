@@ -175,7 +175,7 @@ def _shrunk(shrunk: Shrunk) -> str:
     if shrunk.diagram is None:
         return f'<p class="soft">{escape(shrunk.note)}</p>'
     parts = ["<h2>The smallest run that fails in the same way</h2>", f"<p>{escape(shrunk_sentence(shrunk))}</p>"]
-    parts.append(f'<p class="labels">{escape(", ".join(shrunk.kept))}</p>')
+    parts += [f'<p class="labels">{escape(", ".join(shrunk.kept))}</p>'] if shrunk.kept else []
     parts += [f"<p>{escape(shrunk.note)}</p>"] if shrunk.note else []
     return "".join(parts) + f'<div class="panel">{svg(shrunk.diagram, "shrunk")}</div>'
 

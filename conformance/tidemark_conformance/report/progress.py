@@ -20,8 +20,8 @@ def say(text: str) -> None:
 class Progress(Protocol):
     """Something that is told how far work has come."""
 
-    def update(self, done: int, total: int) -> None:
-        """`done` of `total` are finished (0 of 0: nothing is running)."""
+    def update(self, done: int, total: int | None) -> None:
+        """`done` of `total` are finished (0 of 0: nothing is running; None: nobody knows how many there are)."""
 
 
 class _Plain:
@@ -29,19 +29,19 @@ class _Plain:
         self._title = title
         self._counted = counted
         self._said = time.monotonic()
-        self._last = (0, 0)
+        self._last: tuple[int, int | None] = (0, 0)
 
-    def update(self, done: int, total: int) -> None:
+    def update(self, done: int, total: int | None) -> None:
         now = time.monotonic()
-        if total and (done, total) != self._last and now - self._said >= PLAIN_SECONDS:
+        if total != 0 and (done, total) != self._last and now - self._said >= PLAIN_SECONDS:
             self._said, self._last = now, (done, total)
-            say(f"{self._title}: {done} of {total} {self._counted}")
+            say(f"{self._title}: {done}{'' if total is None else f' of {total}'} {self._counted}")
 
 
 class Silent:
     """Progress that nobody sees."""
 
-    def update(self, done: int, total: int) -> None:
+    def update(self, done: int, total: int | None) -> None:
         """Say nothing."""
 
 
@@ -68,7 +68,7 @@ def progress(title: str, counted: str = "parts") -> Iterator[Progress]:
         task = bar.add_task(title, total=None, counted=counted)
 
         class _Bar:
-            def update(self, done: int, total: int) -> None:
+            def update(self, done: int, total: int | None) -> None:
                 bar.update(task, completed=done, total=total or None)
 
         yield _Bar()
