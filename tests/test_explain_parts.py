@@ -21,9 +21,10 @@ from tidemark_conformance.explain.scope import Env, Scope
 from tidemark_conformance.explain.source import Source
 from tidemark_conformance.explain.state import shown_variables
 from tidemark_conformance.explain.text import changes
+from tidemark_conformance.explain.why import why
 from tidemark_conformance.report.explanation import shrunk_sentence
 from tidemark_conformance.tla import spec as specs
-from tidemark_conformance.tla.ir import Loc
+from tidemark_conformance.tla.ir import HasRule, Loc, Op
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.values import Fn, ModelValue
 from tidemark_conformance.trace.parquet import PartWriter
@@ -153,6 +154,14 @@ def test_a_step_reads_what_its_formula_looks_at(two_phase: Any) -> None:
     assert list(found) == [("tmState",), ("messages", Member(message))]
     assert [cell_text(cell) for cell in found] == ["tmState", 'messages \\ni [rm |-> r2, type |-> "prepared"]']
     assert list(written(before, after)) == [("tmPrepared", Member(R2))]
+
+
+def test_a_guard_that_asks_for_a_rule_alone_says_whether_it_is_in_force(two_phase: Any) -> None:
+    specification = two_phase.specification
+    scope = Scope(Explainer(specification).evaluator, {}, {})
+    rule = "CommitOnlyIfAllPrepared"
+    reason, _ = why(Op("not", (HasRule(rule),)), scope, Env(), Source(specification.sources))
+    assert (reason.outcome, reason.text, reason.note) == ("false", f'~Has("{rule}")', f"the rule {rule} is in force")
 
 
 def test_the_text_of_a_definition_comes_with_its_comment(two_phase: Any) -> None:

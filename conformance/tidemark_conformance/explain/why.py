@@ -203,10 +203,10 @@ class _Walk:
         names = ", ".join(binder.name for binder in expr.binders)
         if not candidates:
             return Reason(self.text(expr), outcome, note=f"there is nothing that {names} could be")
-        some, every = (
-            ("none of them makes it true", "all of them") if expr.kind == "exists" else ("", "it holds of all")
-        )
-        note = f"{names}: {len(candidates)} candidates, {some or every}"
+        count = len(candidates)
+        failing = "none of them makes it true" if count > 1 else "which does not make it true"
+        said = failing if expr.kind == "exists" else "it holds of all" if count > 1 else "of which it holds"
+        note = f"{names}: {count} candidate{'s' * (count > 1)}, {said}"
         if expr.kind == "forall":
             return Reason(self.text(expr), outcome, note=note)
         tried = []
@@ -239,6 +239,9 @@ class _Walk:
             shown = tuple(islice(dict.fromkeys(self.paths(expr, env)), VALUES))
             return Reason(self.text(expr), "error", note=str(problem), values=shown)
         match expr:
+            case HasRule(rule):
+                note = f"the rule {rule} is {'' if outcome == 'true' else 'not '}in force"
+                return Reason(self.text(expr), outcome, note=note)
             case Unchanged(names):
                 return self.unchanged(expr, names, outcome)
             case Op("eq", (Var(name, True), right)) if outcome == "false":
