@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from tidemark_conformance.check.bootstrap import Partition
 from tidemark_conformance.check.judge import NOT_A_STEP, Batch, Judge, batch_of, judge_for
 from tidemark_conformance.check.protocols import Protocol
+from tidemark_conformance.check.result import by_number
 from tidemark_conformance.check.session import readable_errors, run_with_progress
 from tidemark_conformance.check.shipping import partition_work
 from tidemark_conformance.check.specifications import with_rules_off
-from tidemark_conformance.check.tally import Group, Tally, by_number
+from tidemark_conformance.check.tally import Group, Tally
 from tidemark_conformance.check.zoo import Row
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.progress import Progress, Silent
