@@ -11,7 +11,7 @@ import twophase_simulator
 from conftest import TwoPhase
 from tidemark_conformance.check import clean
 from tidemark_conformance.check import protocols as registry
-from tidemark_conformance.check.audit import Options, audit
+from tidemark_conformance.check.audit import Options, counted
 from tidemark_conformance.check.generate import Generated, Output, generate_together
 from tidemark_conformance.check.protocols import compositions, protocols
 from tidemark_conformance.check.specifications import load_for
@@ -134,7 +134,7 @@ def test_what_is_amiss_in_one_part_is_told_of_it(
     for itself."""
     registered.write_text(TABLE.replace(":together", ":amiss"))
     monkeypatch.setattr(clean, "_folder", lambda name, *_: tmp_path / name)
-    monkeypatch.setattr(clean, "audit", lambda *given: audit(*given[:3], Options(oracle=0), given[4]))
+    monkeypatch.setattr(clean, "counted", lambda *given: counted(*given[:3], Options(oracle=0), given[4]))
     found = clean.composed_run(spark, compositions()["both"], 12, 20, 2)
     unreplayed = "TLC replayed 0 traces of the 2 that it was asked for"
     assert [(one.protocol, one.result.failed, one.complaints) for one in found] == [

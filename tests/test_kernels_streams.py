@@ -8,7 +8,7 @@ from dataclasses import replace
 import crc32c
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kernel_reference import Subject, alphabet, two_phase
 from tidemark_conformance.tla.kernels import compile_kernels
@@ -89,7 +89,15 @@ def test_a_flipped_byte_is_a_bad_checksum(at: int, flip: int) -> None:
     assert verdict(bytes(stream))[0] == 2
 
 
+def fails_before_its_damage(stream: bytes) -> bool:
+    """Whether records at its beginning, ended properly, are a trace that fails."""
+    ended = (stream[:cut] + bytes([3, 0, count, 0, 0, 0, 0]) for cut in range(len(stream)) for count in range(8))
+    return any(verdict(resealed(one))[0] == 1 for one in ended)
+
+
 @given(st.lists(st.tuples(st.integers(min_value=0), st.integers(0, 255)), min_size=1, max_size=4))
+@example([(16, 0), (27, 129)])
+@example([(16, 0), (26, 130)])
 @settings(max_examples=500, deadline=None)
 def test_rewritten_streams_are_decoded_alike(edits: list[tuple[int, int]]) -> None:
     """A forged stream with a right checksum: kernel and Python decoder agree on whether it is a stream at all."""
@@ -102,8 +110,9 @@ def test_rewritten_streams_are_decoded_alike(edits: list[tuple[int, int]]) -> No
     try:
         decoded = list(records(forged, kernels.layout.base_cells, [len(p.names) for p in kernels.parameters.values()]))
     except Malformed:
-        assert found == 2
-        assert reason in (
+        # A step that failed stays failed where a value beyond its capacity ends the replay, before what is damaged.
+        assert found == 2 or (found == 1 and fails_before_its_damage(forged))
+        assert found == 1 or reason in (
             "malformed stream",
             "no end record",
             "unknown action",
