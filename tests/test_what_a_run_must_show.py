@@ -32,7 +32,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.report import audit as audit_report
 from tidemark_conformance.report import closing, progress
-from tidemark_conformance.report.matrix import Matrix, render
+from tidemark_conformance.report.matrix import Matrix, Unflawed, render
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tlc.manifest import Model
@@ -211,8 +211,9 @@ def test_a_row_needs_both_sides(specification: Specification, excused: str, by_t
 def test_no_row_and_a_flagged_clean_trace_are_no_success(specification: Specification) -> None:
     found = {"hasty": killed(specification, row(), hasty)}
     assert not Matrix([], {}, {}, {}, 1.0).ok
-    assert Matrix([row()], {"hasty": outcome()}, found, {"twophase": (100, 0)}, 1.0).ok
-    assert not Matrix([row()], {"hasty": outcome()}, found, {"twophase": (100, 1)}, 1.0).ok
+    assert Matrix([row()], {"hasty": outcome()}, found, {"twophase": Unflawed(100, 0)}, 1.0).ok
+    assert not Matrix([row()], {"hasty": outcome()}, found, {"twophase": Unflawed(100, 1)}, 1.0).ok
+    assert not Matrix([row()], {"hasty": outcome()}, found, {"twophase": Unflawed(100, 0, ["1 x loss"])}, 1.0).ok
 
 
 # --- the clean run ------------------------------------------------------------------------------------------------
@@ -431,7 +432,7 @@ def test_each_line_of_the_closing_table_turns_red(
     bad, wrong = cleaned(specification, [nothing()]), cleaned(specification, sound(), {"bad.loss": 1})
     assert lines(monkeypatch, good, dead, outcome()) == [True, True, True]
     assert lines(monkeypatch, bad, dead, outcome(), [good, good]) == [False, True, True]
-    assert lines(monkeypatch, wrong, dead, outcome(), [good, good]) == [False, True, True]
+    assert lines(monkeypatch, wrong, dead, outcome(), [good, good]) == [False, True, False]
     assert lines(monkeypatch, good, dead, outcome(), [good, wrong]) == [True, False, True]
     assert lines(monkeypatch, good, killed(specification, row(), nothing), outcome()) == [True, True, False]
     assert lines(monkeypatch, good, dead, None) == [True, True, False]

@@ -10,22 +10,41 @@ from typing import Any
 
 import pytest
 from tidemark_conformance.check import clean, matrix, zoo
+from tidemark_conformance.check.generate import Generated
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import zoo as command
 from tidemark_conformance.report import matrix as report
 
 
-@pytest.mark.parametrize(("failed", "undecided"), [(0, 0), (3, 0), (0, 2)])
+@pytest.mark.parametrize(
+    ("failed", "undecided", "facts", "by_clients"),
+    [
+        (0, 0, {"bad.lost records": 0, "good.an answer": command.TRACES}, []),
+        (3, 0, {}, []),
+        (0, 2, {}, []),
+        (0, 0, {"bad.lost records": 2}, ["2 x lost records"]),
+        (0, 0, {"good.an answer": command.TRACES - 1}, ["1 traces without an answer"]),
+        (0, 0, {"some.fail-over": 0}, []),
+    ],
+)
 def test_the_document_has_the_unflawed_traces_of_every_protocol(
-    failed: int, undecided: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failed: int,
+    undecided: int,
+    facts: dict[str, int],
+    by_clients: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A flag on one of them is a failure, however well the rows do, and so is one that could not be judged."""
+    """A flag on one of them is a failure, however well the rows do, and so is one that could not be judged, or what
+    the simulator's clients found; not what so few traces did not come to."""
     asked: list[tuple[str, int]] = []
 
     def clean_run(_session: Any, protocol: Any, traces: int, *_more: Any) -> Any:
         asked.append((protocol.name, traces))
         passed = traces - failed - undecided
-        return SimpleNamespace(result=SimpleNamespace(traces=traces, failed=failed, passed=passed))
+        result = SimpleNamespace(traces=traces, failed=failed, passed=passed)
+        return SimpleNamespace(run=Generated((), traces, 0, facts, 0), result=result)
 
     flags = failed + undecided
     row = zoo.select(["22"])[0]
@@ -36,8 +55,11 @@ def test_the_document_has_the_unflawed_traces_of_every_protocol(
     monkeypatch.setattr(command, "spark_session", lambda _: nullcontext())
     monkeypatch.setattr(report.Matrix, "killed_by_tlc", lambda *_: True)
     target = tmp_path / "zoo.json"
-    assert main(["zoo", "22", "--json", str(target)]) == (1 if flags else 0)
+    assert main(["zoo", "22", "--json", str(target)]) == (1 if flags or by_clients else 0)
     document = json.loads(target.read_text())
     assert asked == [("replication", command.TRACES)]
-    assert document["clean"] == {"replication": {"traces": command.TRACES, "flags": flags}}
-    assert document["ok"] is (flags == 0)
+    assert document["clean"] == {"replication": {"traces": command.TRACES, "flags": flags, "by_clients": by_clients}}
+    assert document["ok"] is not bool(flags or by_clients)
+    said = [line.rstrip() for line in capsys.readouterr().out.splitlines() if "unflawed: " in line]
+    flagged = [f"{flags} of {command.TRACES:,} traces do not pass"] if flags else []
+    assert said == [f"replication, unflawed: {sentence}" for sentence in [*flagged, *by_clients]]

@@ -222,13 +222,19 @@ def _amiss(specification: Specification, run: Generated, result: AuditResult, or
         yield "no trace declares its faults stopped, so no quiescence property has judged anything"
     if run.facts.get(HEALED, result.quiescent) != result.quiescent:
         yield f"{run.facts[HEALED]:,} traces were healed, but {result.quiescent:,} judged by the quiescence properties"
+    yield from found_by_clients(run)
+    for name, number in sorted(run.facts.items()):
+        if name.startswith(SOME) and not number:
+            yield f"no trace with {name.removeprefix(SOME)}"
+
+
+def found_by_clients(run: Generated) -> Iterable[str]:
+    """What is wrong by the simulator's own count, which knows nothing of the specification, however few the traces."""
     for name, number in sorted(run.facts.items()):
         if name.startswith(BAD) and number:
             yield f"{number:,} x {name.removeprefix(BAD)}"
         if name.startswith(GOOD) and number != run.traces:
             yield f"{run.traces - number:,} traces without {name.removeprefix(GOOD)}"
-        if name.startswith(SOME) and not number:
-            yield f"no trace with {name.removeprefix(SOME)}"
 
 
 def flaw_actions(specification: Specification) -> frozenset[str]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tidemark_conformance.check.clean import CleanRun
     from tidemark_conformance.check.matrix import Killed
     from tidemark_conformance.check.protocols import Composition, Protocol
+    from tidemark_conformance.report.matrix import Unflawed
 
 TRACES, STEPS, ORACLE = 200_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
@@ -138,20 +139,21 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
     """Unflawed and flawed traces: their lines of the closing table. `outcomes`: of the zoo's models, among others."""
     from tidemark_conformance.check import protocols
     from tidemark_conformance.check.session import spark_session
+    from tidemark_conformance.report.matrix import Unflawed
 
     lines: list[closing.Line] = []
     known = protocols.protocols()
-    flags: dict[str, tuple[int, int]] = {}
+    unflawed: dict[str, Unflawed] = {}
     with contextlib.ExitStack() as ends:
         spark = functools.cache(lambda: ends.enter_context(spark_session(args.master)))
         for name, protocol in known.items():
             found, line = _clean_line(args, console, spark, protocol)
-            flags[name] = (found.result.traces, found.result.failed)
+            unflawed[name] = Unflawed.of(found)
             lines.append(line)
         lines += [_composed_line(args, console, spark, one) for one in protocols.compositions().values()]
         rows = zoo.rows()
         if rows:
-            lines.append(_matrix_line(args, console, spark, rows, known, outcomes, flags))
+            lines.append(_matrix_line(args, console, spark, rows, known, outcomes, unflawed))
         if args.deep:
             lines += [_rarity(spark(), row, known) for row in rows if row.simulation.rarity]
     return lines
@@ -195,7 +197,7 @@ def _matrix_line(
     rows: list[zoo.Row],
     known: Mapping[str, Protocol],
     outcomes: list[verify.Outcome],
-    flags: Mapping[str, tuple[int, int]],
+    unflawed: Mapping[str, Unflawed],
 ) -> closing.Line:
     """The kill matrix: only those rows are simulated whose verdict is not known."""
     from tidemark_conformance.check import kept, matrix
@@ -219,7 +221,7 @@ def _matrix_line(
     by_name = {outcome.model.name: outcome for outcome in outcomes}
     models = {row.id: by_name.get(row.model) for row in rows}
     seconds = time.monotonic() - started
-    result = matrix_report.Matrix(rows, models, killed, flags, seconds)
+    result = matrix_report.Matrix(rows, models, killed, unflawed, seconds)
     matrix_report.render(result, console)
     _write(args, "zoo", result.document())
     good = sum(map(result.row_ok, rows))

@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: every row is killed where it must be; 1: a flaw survives, or a flawed trace is no trace of the flawed spec."""
+    """0: every row is killed where it must be; 1: a flaw survives, a flawed trace is no trace of the flawed spec, or
+    something is wrong with the unflawed traces."""
     from tidemark_conformance.check import clean, matrix, protocols
     from tidemark_conformance.report import matrix as report
 
@@ -34,14 +35,13 @@ def run(args: argparse.Namespace) -> int:
     rows = zoo.select(args.rows)
     models = models_of(rows, args.jar)
     known = protocols.protocols()
-    flags: dict[str, tuple[int, int]] = {}
+    unflawed: dict[str, report.Unflawed] = {}
     with spark_session(args.master) as session:
         with progress("flawed implementations") as bar:
             killed = matrix.kill(session, rows, known, bar)
         for name in sorted({row.protocol for row in rows}):
-            found = clean.clean_run(session, known[name], TRACES, STEPS, 0, progress).result
-            flags[name] = (found.traces, found.traces - found.passed)  # one that is undecided did not pass either
-    result = report.Matrix(rows, models, {one.row.id: one for one in killed}, flags, time.monotonic() - started)
+            unflawed[name] = report.Unflawed.of(clean.clean_run(session, known[name], TRACES, STEPS, 0, progress))
+    result = report.Matrix(rows, models, {one.row.id: one for one in killed}, unflawed, time.monotonic() - started)
     document.write(result.document(), args.json)
     if args.json != "-":
         report.render(result, document.console(args.json))

@@ -10,9 +10,31 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tidemark_conformance.check.clean import CleanRun, found_by_clients
 from tidemark_conformance.check.matrix import Killed
 from tidemark_conformance.check.zoo import Row
 from tidemark_conformance.tlc.verify import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Unflawed:
+    """What a protocol's unflawed traces showed: how many were audited, how many did not pass, and what the simulator's
+    own clients found wrong, a sentence each."""
+
+    traces: int
+    flags: int
+    by_clients: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, run: CleanRun) -> Unflawed:
+        """Of an audited run; a trace that is undecided did not pass either."""
+        result = run.result
+        return cls(result.traces, result.traces - result.passed, tuple(found_by_clients(run.run)))
+
+    @property
+    def ok(self) -> bool:
+        """Not a flag, and no client complains."""
+        return not self.flags and not self.by_clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +42,13 @@ class Matrix:
     """All that is known of the rows.
 
     `models`: TLC's outcome of each row's model (None: no model); `traces`: what the flawed traces showed; `clean`: per
-    protocol the unflawed traces audited, and those flagged (empty if this run audited none).
+    protocol what the unflawed traces did (empty if this run audited none).
     """
 
     rows: Sequence[Row]
     models: Mapping[str, Outcome | None]
     traces: Mapping[str, Killed]
-    clean: Mapping[str, tuple[int, int]]
+    clean: Mapping[str, Unflawed]
     seconds: float
 
     def killed_by_tlc(self, row: Row) -> bool:
@@ -41,10 +63,8 @@ class Matrix:
 
     @property
     def ok(self) -> bool:
-        """Every row as expected, and not a flag on the unflawed traces."""
-        return (
-            bool(self.rows) and all(map(self.row_ok, self.rows)) and not any(flags for _, flags in self.clean.values())
-        )
+        """Every row as expected, and nothing wrong with the unflawed traces."""
+        return bool(self.rows) and all(map(self.row_ok, self.rows)) and all(one.ok for one in self.clean.values())
 
     def document(self) -> dict[str, Any]:
         """The document `tidemark.zoo/1`."""
@@ -52,7 +72,10 @@ class Matrix:
             "schema": "tidemark.zoo/1",
             "ok": self.ok,
             "seconds": round(self.seconds, 3),
-            "clean": {name: {"traces": traces, "flags": flags} for name, (traces, flags) in self.clean.items()},
+            "clean": {
+                name: {"traces": one.traces, "flags": one.flags, "by_clients": list(one.by_clients)}
+                for name, one in self.clean.items()
+            },
             "rows": [self._row(row) for row in self.rows],
         }
 
@@ -92,7 +115,8 @@ class Matrix:
 
 
 def render(matrix: Matrix, console: Console) -> None:
-    """Print the matrix, why a row is excused, and every row that is not as expected."""
+    """Print the matrix, why a row is excused, every row that is not as expected, and what is wrong with the unflawed
+    traces."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("row", "rules removed", "property that falls"):
         table.add_column(title)
@@ -124,6 +148,10 @@ def render(matrix: Matrix, console: Console) -> None:
             console.print(f"{row.number} {row.id} is excused from the traces: {row.simulation.excused}")
         if not matrix.row_ok(row):
             console.print(Text(f"{row.number} {row.id} is not as expected: {_why(matrix, row)}", style="bold red"))
+    for name, one in matrix.clean.items():
+        flagged = [f"{one.flags:,} of {one.traces:,} traces do not pass"] if one.flags else []
+        for sentence in (*flagged, *one.by_clients):
+            console.print(Text(f"{name}, unflawed: {sentence}", style="bold red"))
     good = sum(map(matrix.row_ok, matrix.rows))
     console.print(f"{good} of {len(matrix.rows)} rows as expected in {matrix.seconds:.1f} s")
 
