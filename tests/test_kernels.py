@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kernel_reference import MODELS, Attempt, Subject, alphabet, bestiary, holds, replayed, stream, two_phase
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.kernels import compile_kernels, runtime
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.kernels.runtime import BatchResult
 from tidemark_conformance.tla.python import compile_python
-from tidemark_conformance.tla.spec import load
+from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import Fn
 
 SUBJECTS = {"Alphabet": (alphabet, 400), "Bestiary": (bestiary, 400), "TwoPhase": (two_phase, 800)}
@@ -326,3 +326,51 @@ def test_a_constant_function_on_a_range_takes_what_except_gives_it(tmp_path: Pat
         expected = [python.invariant(name, state) for state in states]
         assert kernels.invariants_batch(name, cells).tolist() == expected
         assert 0 < sum(expected) < len(states), name
+
+
+FIELDS = r"""---- MODULE Fields ----
+EXTENDS Integers, Folds, Sequences
+CONSTANT Names
+VARIABLES at, held, slot
+TypeOK == at \in Names /\ held \in SUBSET Names /\ slot \in [type : {"request"}, from : Names] \cup [type : {"idle"}]
+Init == at = "a" /\ held = {} /\ slot = [type |-> "idle"]
+Take(m, name) == at' = m /\ held' = held \cup {name} /\ slot' = [type |-> "request", from |-> name]
+Next == \E m \in Names, name \in Names : Take(m, name)
+Given == FoldSeq(LAMBDA m, run : [run EXCEPT ![m] = held], [a |-> {}, b |-> {}], <<"a", at>>)
+SecondGiven == Given.b # {}
+Appended == FoldSeq(LAMBDA m, run : [run EXCEPT ![m] = <<1, 2>>], [a |-> <<>>, b |-> <<>>], <<at>>)
+SecondAppended == Len(Appended["b"]) = 2
+Sent == FoldSeq(LAMBDA m, run : [run EXCEPT !.from = m], slot, <<"a", at>>)
+SentAtLast == Sent = slot
+Renamed == FoldSeq(LAMBDA m, run : [run EXCEPT !.type = "reply"], slot, <<"a", at>>).type = "idle"
+====
+"""
+
+
+def fields_spec(folder: Path, *invariants: str) -> Specification:
+    (folder / "Fields.tla").write_text(FIELDS)
+    (folder / "Fields.cfg").write_text(
+        f'INIT Init\nNEXT Next\nCONSTANT Names = {{"a", "b"}}\nINVARIANTS TypeOK {" ".join(invariants)}\n'
+    )
+    return load(folder / "Fields.tla", folder / "Fields.cfg")
+
+
+def test_a_record_takes_what_except_gives_a_computed_field(tmp_path: Path) -> None:
+    """Any of its fields may be the one: each has room for what the field is given; so has the field of any variant."""
+    invariants = ["SecondGiven", "SecondAppended", "SentAtLast"]
+    spec = fields_spec(tmp_path, *invariants)
+    kernels, python = compile_kernels(spec), compile_python(spec)
+    sets = [frozenset(), frozenset({"a"}), frozenset({"a", "b"})]
+    slots = [Fn({"type": "idle"}), *[Fn({"type": "request", "from": name}) for name in ("a", "b")]]
+    states = [{"at": at, "held": held, "slot": slot} for at in ("a", "b") for held in sets for slot in slots]
+    cells = np.array([kernels.layout.encode(state) for state in states])
+    for name in invariants:
+        expected = [python.invariant(name, state) for state in states]
+        assert kernels.invariants_batch(name, cells).tolist() == expected
+        assert 0 < sum(expected) < len(states), name
+
+
+def test_except_that_gives_a_record_another_type_is_refused(tmp_path: Path) -> None:
+    """No variant has that tag."""
+    with pytest.raises(Unsupported, match="EXCEPT changes records tagged idle, request"):
+        compile_kernels(fields_spec(tmp_path, "Renamed"))

@@ -10,6 +10,8 @@ NEARLY = 0.1
 """A name that comes so close to another as the closest does, but for this share, is suggested, too."""
 FEW = 8
 """So many names at most are all told, where none comes close."""
+EVERY_RULE = "`tidemark rule` lists them all"
+"""Where the rules are."""
 
 
 def closest(name: str, names: Iterable[str], other: Callable[[str], str] = str.lower) -> list[str]:

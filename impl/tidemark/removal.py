@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
-from tidemark.naming import camel_case, instead, snake_case
+from tidemark.naming import EVERY_RULE, camel_case, instead, snake_case
 
 R = TypeVar("R")
-
-EVERY_RULE = "`tidemark rule` lists them all"
 
 
 def _always(*_: Any) -> bool:

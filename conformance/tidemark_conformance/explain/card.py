@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tidemark.naming import instead, snake_case
+from tidemark.naming import EVERY_RULE, instead, snake_case
 
 from tidemark_conformance.check import protocols, zoo
 from tidemark_conformance.check.protocols import REGISTRY
@@ -207,7 +207,7 @@ def of_rule(name: str) -> list[Card]:
         removed = row.rules if row is not None else ()
         found = [(rule, home) for rule in removed for home in known if row is not None and _is_of(row, home)]
     if not found:
-        hint = instead(name, [rule for rule, _ in rules], "`tidemark rule` lists them all", snake_case)
+        hint = instead(name, [rule for rule, _ in rules], EVERY_RULE, snake_case)
         raise Unusable(f"no specification in {spec_root()} has a rule {name}: {hint}")
     return [_card(rule, home) for rule, home in found]
 

@@ -70,8 +70,10 @@ def field(c: Context, value: Symbol, name: str) -> Symbol:
                 return values.load(base.plus(found[0]), found[1])
         case Place(base, TUnion() as kind, _):
             return _union_field(c, base, kind, name)
-        case Update(base2, key, new):
+        case Update(base2, str() as key, new):
             return new() if key == name else field(c, base2, name)
+        case Update():
+            return apply(c, value, Atom("0", (name,)))
         case Choice(condition, then, orelse):
             return values.choice(c, condition, lambda: field(c, then(), name), lambda: field(c, orelse(), name))
         case Literal() | Seg() | Tup():

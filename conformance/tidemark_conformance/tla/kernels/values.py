@@ -44,6 +44,7 @@ from tidemark_conformance.tla.types import (
     TUnion,
     Type,
     atom_name,
+    describe,
     enumerate_type,
     size,
 )
@@ -175,8 +176,17 @@ def _type_of_update(c: Context, value: Update, base: Type) -> Type:
                 )
             )
         case TRec(fields):
-            return TRec(tuple((n, join(k, new, c.loc) if n == value.key else k) for n, k in fields))
-    return base
+            return TRec(_updated_fields(c, value.key, fields, new))
+        case TUnion(variants) if isinstance(value.key, str) and value.key != "type":
+            return TUnion(tuple((tags, _updated_fields(c, value.key, fields, new)) for tags, fields in variants))
+    raise c.unsupported(f"EXCEPT changes {describe(base)} in a way that has no type")
+
+
+def _updated_fields(
+    c: Context, key: Symbol | str, fields: Sequence[tuple[str, Type]], new: Type
+) -> tuple[tuple[str, Type], ...]:
+    """The fields of a record when one is given a value of type `new`: any of them, where the key is computed."""
+    return tuple((n, join(k, new, c.loc) if n == key or not isinstance(key, str) else k) for n, k in fields)
 
 
 def _type_of_elements(c: Context, value: Seg | Literal) -> Type:
