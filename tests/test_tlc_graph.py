@@ -194,3 +194,19 @@ def test_domains_are_enumerated_however_tlc_prints_them(tmp_path: Path) -> None:
     assert set(found.domains["Name"][0]) == {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")}
     assert len(found.states) == 4
     assert {edge.params for edge in found.edges if edge.action == "Name"} == {(("a", "a"),), (("a", "b"),)}
+
+
+def test_variables_are_those_of_the_root_and_of_what_it_extends() -> None:
+    texts = {
+        "Root": "---- MODULE Root ----\nEXTENDS Base\nVARIABLE mine\nOther == INSTANCE Aside WITH x <- mine\n====",
+        "Base": "---- MODULE Base ----\nVARIABLES\n    first,   \\* a VARIABLE of its own\n    second\n====",
+        "Aside": "---- MODULE Aside ----\nVARIABLE x\n====",
+    }
+    assert definitions.variables(texts, "Root") == ("mine", "first", "second")
+
+
+def test_a_dump_without_loops_is_refused() -> None:
+    plan = graph._plan(LEDGER, SOUND)
+    read = graph._Dump({"1": 0}, [{}], [0], [True], {}, 0.0)
+    with pytest.raises(Unusable, match="was not asked about every state of Ledger"):
+        graph._graph(plan, read, [], [], {}, 0.0)

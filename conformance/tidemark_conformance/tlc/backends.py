@@ -31,6 +31,10 @@ class PythonBackend:
 
     def __init__(self, spec: Specification) -> None:
         self.checks = compile_python(spec)
+        self._states: dict[tuple[Value, ...], State] = {}
+        self._given: dict[int, State] = {}
+        self._steps: dict[tuple[int, str, tuple[Value, ...], int], tuple[State, tuple[str, ...]]] = {}
+        self._invariants: dict[int, tuple[str, ...]] = {}
 
     def domains(self, action: str) -> Sequence[Sequence[Value]]:
         """The domains of the action's parameters."""
@@ -70,24 +74,58 @@ class PythonBackend:
 
     def _replay(self, walk: Walk) -> dict[str, int]:
         first: dict[str, int] = {}
-        checks = self.checks
-        state: State = {**self.visible(walk.initial), **checks.initial_ghosts(self.visible(walk.initial))}
-        self._invariants(state, 0, first)
+        visible = self.visible(walk.initial)
+        state = self._same({**visible, **self.checks.initial_ghosts(visible)})
+        self._note(self._fallen(state), 0, first)
         for at, record in enumerate(walk.records, 1):
-            visible = self.visible(record.next)
-            if not _truth(checks.action, record.action, record.params, state, visible):
-                first.setdefault(NOT_A_STEP, at)
-            following = {**state, **visible, **self._next_ghosts(record, state, visible)}
-            for named in checks.spec.properties:
-                if not _truth(checks.property, named.name, state, following):
-                    first.setdefault(named.name, at)
-            self._invariants(following, at, first)
-            state = following
+            state, fallen = self._stepped(state, record)
+            self._note(fallen, at, first)
+            self._note(self._fallen(state), at, first)
         if walk.quiescent:
-            for named in checks.spec.quiescence:
-                if not _truth(checks.quiescent, named.name, state):
+            for named in self.checks.spec.quiescence:
+                if not _truth(self.checks.quiescent, named.name, state):
                     first.setdefault(named.name, len(walk.records))
         return first
+
+    def _stepped(self, state: State, record: Record) -> tuple[State, tuple[str, ...]]:
+        """The state after a record, ghosts computed, and the checks that fall on the step.
+
+        Walks go over the same steps again and again, so an answer is kept for the next time.
+        """
+        key = (id(state), record.action, record.params, self._identity(record.next))
+        known = self._steps.get(key)
+        if known is None:
+            checks, visible = self.checks, self.visible(record.next)
+            fallen = [] if _truth(checks.action, record.action, record.params, state, visible) else [NOT_A_STEP]
+            following = self._same({**state, **visible, **self._next_ghosts(record, state, visible)})
+            for named in checks.spec.properties:
+                if not _truth(checks.property, named.name, state, following):
+                    fallen.append(named.name)
+            known = self._steps[key] = (following, tuple(fallen))
+        return known
+
+    def _fallen(self, state: State) -> tuple[str, ...]:
+        """The invariants that fall in a state that `_same` gave; kept, too."""
+        known = self._invariants.get(id(state))
+        if known is None:
+            named = self.checks.spec.invariants
+            known = tuple(one.name for one in named if not _truth(self.checks.invariant, one.name, state))
+            self._invariants[id(state)] = known
+        return known
+
+    def _same(self, state: State) -> State:
+        """The one object that stands for all equal states; it is kept, so its identity stays its own."""
+        return self._states.setdefault(tuple(state[name] for name in self.checks.module.variables), state)
+
+    def _identity(self, state: State) -> int:
+        """Of an object that is kept, so that no other one ever has it."""
+        self._given[id(state)] = state
+        return id(state)
+
+    @staticmethod
+    def _note(fallen: Sequence[str], at: int, first: dict[str, int]) -> None:
+        for name in fallen:
+            first.setdefault(name, at)
 
     def _next_ghosts(self, record: Record, state: State, visible: State) -> State:
         """The ghosts after a record; unchanged where they cannot be evaluated, which only a wrong step can cause."""
@@ -99,11 +137,6 @@ class PythonBackend:
     def visible(self, state: State) -> State:
         """The state without its ghosts."""
         return {name: value for name, value in state.items() if name not in self.checks.module.ghosts}
-
-    def _invariants(self, state: State, at: int, first: dict[str, int]) -> None:
-        for named in self.checks.spec.invariants:
-            if named.name not in first and not _truth(self.checks.invariant, named.name, state):
-                first[named.name] = at
 
 
 def _truth(check: Callable[..., bool], *arguments: Any) -> bool:
@@ -123,6 +156,8 @@ class NumbaBackend:
         self.kernels = compile_kernels(spec)
         self.layout = self.kernels.layout
         self._cells: dict[tuple[str, int], tuple[Value, list[int]]] = {}
+        self._places: dict[int, tuple[State, int]] = {}
+        self._known = np.zeros((1024, self.layout.cells), np.int64)
 
     def domains(self, action: str) -> Sequence[Sequence[Value]]:
         """The domains of the action's parameters."""
@@ -202,7 +237,19 @@ class NumbaBackend:
         return cells
 
     def _rows(self, states: Sequence[State]) -> NDArray[np.int64]:
-        return np.array([self._row(state) for state in states], np.int64).reshape(len(states), self.layout.cells)
+        """The cells of states, a row for each. A state's are kept by its identity: questions come back to the same."""
+        places = np.array([self._place(state) for state in states], np.int64)
+        return self._known[places]
+
+    def _place(self, state: State) -> int:
+        known = self._places.get(id(state))
+        if known is None:
+            at = len(self._places)
+            if at == len(self._known):
+                self._known = np.concatenate([self._known, np.zeros_like(self._known)])
+            self._known[at] = self._row(state)
+            known = self._places[id(state)] = (state, at)
+        return known[1]
 
     def _attempts(
         self, name: str, attempts: Sequence[Attempt]

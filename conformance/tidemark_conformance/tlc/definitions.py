@@ -22,6 +22,7 @@ _UNIT = re.compile(
 )
 _OPEN = {"(": ")", "[": "]", "{": "}", "<<": ">>"}
 _BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*"|<<|>>|[()\[\]{}]')
+_VARIABLES = re.compile(r"^[ \t]*VARIABLES?\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
 _CALL = re.compile(r"\s*(\w+)\s*(?:\(([\w\s,]*)\))?\s*\Z")
 
 
@@ -65,6 +66,20 @@ def named_like(texts: Mapping[str, str], prefix: str) -> list[str]:
     """The names of parameterless definitions that start with `prefix`, in the order of the modules."""
     head = re.compile(rf"^[ \t]*({re.escape(prefix)}\w*)[ \t]*==(?!=)", re.MULTILINE)
     return list(dict.fromkeys(name for text in texts.values() for name in head.findall(modules.body(text))))
+
+
+def variables(texts: Mapping[str, str], root: str) -> tuple[str, ...]:
+    """The variables of the root module and of those that it extends, in the order of the modules."""
+    found: dict[str, None] = {}
+    waiting, known = [root], {root}
+    while waiting:
+        text = texts[waiting.pop(0)]
+        for names in _VARIABLES.findall(modules.body(text)):
+            found.update(dict.fromkeys(re.findall(r"\w+", names)))
+        extended = [name for name in modules.extended(text) if name in texts and name not in known]
+        known.update(extended)
+        waiting += extended
+    return tuple(found)
 
 
 def _depths(text: str) -> Iterator[tuple[int, int]]:

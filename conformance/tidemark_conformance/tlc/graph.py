@@ -1,23 +1,29 @@
 r"""The full state graph of a small model, with TLC's own verdict on everything that a backend will be asked.
 
-A generated root extends the model's. One variable carries the tuple of TLC's verdicts on every invariant (every
-quiescence predicate, the constraint) in the state; it is a function of the state, so it multiplies nothing. Next is a
-disjunction of ground instances, one operator per action and parameter tuple, so that the labels of the dump carry the
-parameters; the parameters' domains are printed by TLC itself. Two more kinds of disjunct cost one Next each:
+A generated root extends the model's. Next is a disjunction of ground instances, one operator per action and parameter
+tuple, so that the labels of the dump carry the parameters; the parameters' domains are printed by TLC itself. More
+disjuncts carry TLC's verdicts:
 
-    tm_next == Next             its edges must be exactly the ground ones: no action or parameter was forgotten
-    tm_bad_P == Next /\ ~[Q]_v  the edges on which the action property P == [][Q]_v is false
+    tm_here == UNCHANGED             a loop at every state: what has none was not asked about
+    tm_false_n == ~P /\ UNCHANGED    a loop at every state where the nth predicate (invariant, quiescence) is false
+    tm_next == Next /\ good         together with tm_bad exactly the ground edges: no action or parameter was forgotten
+    tm_bad == Next /\ ~good         the edges on which some action property P == [][Q]_v is false
+
+Where there are such edges a second dump, of the same states, has one disjunct Next /\ ~[Q]_v per property. Thus a
+predicate is evaluated once per state, and Next three times whatever the number of properties.
 
 No invariant, SYMMETRY or VIEW stands in the cfg, so violating states are there and expanded like all others. A
-CONSTRAINT becomes a guard on the *source* state: a state outside it is in the graph, but not expanded, and every
-successor of an expanded state is there; so what is no edge from an expanded state is no step, in TLC's own opinion.
+CONSTRAINT becomes a guard on the *source* state, carried by a variable of its own (a function of the state, so that it
+multiplies nothing): a state outside it is in the graph, but not expanded, and every successor of an expanded state is
+there; so what is no edge from an expanded state is no step, in TLC's own opinion.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
@@ -29,7 +35,7 @@ from tidemark_conformance.tlc.values import MODEL_VALUE, StateParser, declaratio
 BOUND = "use a smaller model, or bound it with a CONSTRAINT (docs/bring-your-own-spec.md, step 1)"
 """What to do about a graph that TLC does not finish."""
 ROOT = "TidemarkGraph"
-VERDICTS = "tidemark_verdicts"
+EXPANDED = "tidemark_expanded"
 _NODE = re.compile(r'^(-?\d+) \[label="((?:[^"\\]|\\.)*)"(,style = filled)?\]')
 _EDGE = re.compile(r'^(-?\d+) -> (-?\d+) \[label="(\w+)"')
 _DOMAIN = re.compile(r'<<\s*"tidemark-domain",\s*(\d+),\s*(\d+),\s*"((?:[^"\\]|\\.)*)"\s*>>')
@@ -75,6 +81,7 @@ class _Plan:
 
     module: Path
     texts: dict[str, str]
+    variables: tuple[str, ...]
     parsed: cfg_files.Config
     init: str
     next: str
@@ -103,27 +110,13 @@ def dump(
         for disjunct, own in zip(plan.disjuncts, domains, strict=True)
         for params in itertools.product(*own)
     ]
-    declared, configured = declarations(params for _, params in instances)
-    with toolchain.room("tidemark-graph-") as folder:
-        dot = folder / "graph.dot"
-        result = runner.run(
-            module.with_name(f"{ROOT}.tla"),
-            _cfg(plan, "tidemark_init", "tidemark_next") + configured,
-            runner.Options(
-                budget_s=budget_s, heap_mib=heap_mib, brief=True, extra=("-dump", "dot,actionlabels", "graph")
-            ),
-            jar=jar,
-            given={**plan.texts, ROOT: _text(plan, instances, declared)},
-            keep={"graph.dot": dot},
-        )
-        _finished(result, module)
-        graph = _read(dot, plan, instances, domains, first + result.seconds)
-    if len(graph.states) != result.distinct:
-        raise Unusable(
-            f"the dump of {module.stem} has {len(graph.states)} states where TLC found {result.distinct}: "
-            "free some disk space and run again"
-        )
-    return graph
+    read = _dumped(plan, _ground(plan, instances), [params for _, params in instances], options, jar)
+    broken = {name: set[tuple[int, int]]() for name in plan.properties}
+    if read.arrows.get("tm_bad"):
+        again = _dumped(plan, _by_property(plan), [], options, jar)
+        broken = {name: again.between(f"tm_bad_{at}", read.numbers) for at, name in enumerate(plan.properties)}
+        first += again.seconds
+    return _graph(plan, read, instances, domains, broken, first + read.seconds)
 
 
 def _finished(result: runner.TlcResult, module: Path) -> None:
@@ -142,6 +135,7 @@ def _plan(module: Path, cfg: Path) -> _Plan:
     return _Plan(
         module=module,
         texts=texts,
+        variables=definitions.variables(texts, module.stem),
         parsed=parsed,
         init=init,
         next=next_,
@@ -196,79 +190,154 @@ def _domains(
     ], result.seconds
 
 
-def _text(plan: _Plan, instances: list[tuple[str, tuple[Value, ...]]], declared: str) -> str:
-    """The generated root module."""
-    verdicts = [*plan.invariants, *plan.quiescence, " /\\ ".join([*plan.constraints, "TRUE"])]
-    guard = f"{VERDICTS}[{len(verdicts)}] /\\ "  # the constraint, evaluated once per state
-    carry = f"{VERDICTS}' = tidemark_all'"
-    lines = [declared, f"VARIABLE {VERDICTS}", "tidemark_all == <<" + ", ".join(verdicts) + ">>"]
-    lines.append(f"tidemark_init == {plan.init} /\\ {VERDICTS} = tidemark_all")
-    labels = []
+def _head(plan: _Plan, declared: str) -> list[str]:
+    """What both generated roots begin with."""
+    return [
+        declared,
+        f"VARIABLE {EXPANDED}",
+        "tidemark_within == " + " /\\ ".join([*plan.constraints, "TRUE"]),
+        f"tidemark_init == {plan.init} /\\ {EXPANDED} = tidemark_within",
+        *(
+            f"tidemark_kept_{at} ==\n{body}\ntidemark_good_{at} == tidemark_kept_{at} \\/ UNCHANGED ({subscript})"
+            for at, (body, subscript) in enumerate(plan.properties.values())
+        ),
+    ]
+
+
+def _disjunction(guarded: Mapping[str, str], free: Mapping[str, str]) -> list[str]:
+    """Next of a generated root: operators by name, the guarded ones only where the constraint holds."""
+    lines = [f"{name} == {EXPANDED} /\\ {text} /\\ {EXPANDED}' = tidemark_within'" for name, text in guarded.items()]
+    lines += [f"{name} == {text}" for name, text in free.items()]
+    return [*lines, "tidemark_next == " + "\n    \\/ ".join(["", *guarded, *free])]
+
+
+def _ground(plan: _Plan, instances: list[tuple[str, tuple[Value, ...]]]) -> list[str]:
+    """Every action with every parameter, Next with and without a property that falls, where predicates are false."""
+    guarded = {}
     for at, (action, params) in enumerate(instances):
         call = f"({', '.join(to_tla(value, MODEL_VALUE) for value in params)})" if params else ""
-        lines.append(f"tm_{at} == {guard}{action}{call} /\\ {carry}")
-        labels.append(f"tm_{at}")
-    lines.append(f"tm_next == {guard}{plan.next} /\\ {carry}")
-    labels.append("tm_next")
-    for name, (body, subscript) in plan.properties.items():
-        lines.append(f"tidemark_step_{name} ==\n{body}")
-        lines.append(
-            f"tm_bad_{name} == {guard}{plan.next} /\\ ~(tidemark_step_{name} \\/ UNCHANGED ({subscript})) /\\ {carry}"
+        guarded[f"tm_{at}"] = f"{action}{call}"
+    good = " /\\ ".join(["TRUE", *(f"tidemark_good_{at}" for at in range(len(plan.properties)))])
+    # As a condition: TLC takes a disjunction among an action's conjuncts for two ways to take the step.
+    guarded["tm_next"] = f"{plan.next} /\\ (IF {good} THEN TRUE ELSE FALSE)"
+    guarded["tm_bad"] = f"{plan.next} /\\ (IF {good} THEN FALSE ELSE TRUE)"
+    stays = f"UNCHANGED <<{', '.join([*plan.variables, EXPANDED])}>>"
+    predicates = [*plan.invariants, *plan.quiescence]
+    false = {f"tm_false_{at}": f"~{name} /\\ {stays}" for at, name in enumerate(predicates)}
+    return _disjunction(guarded, {"tm_here": stays, **false})
+
+
+def _by_property(plan: _Plan) -> list[str]:
+    """Next, and for each property the steps on which it falls."""
+    bad = {
+        f"tm_bad_{at}": f"{plan.next} /\\ (IF tidemark_good_{at} THEN FALSE ELSE TRUE)"
+        for at in range(len(plan.properties))
+    }
+    return _disjunction({"tm_next": plan.next, **bad}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Dump:
+    """TLC's dump: states with their numbers by TLC's name, arrows between these names by label."""
+
+    numbers: dict[str, int]
+    states: list[dict[str, Value]]
+    initial: list[int]
+    expanded: list[bool]
+    arrows: dict[str, set[tuple[str, str]]]
+    seconds: float
+
+    def between(self, label: str, numbers: Mapping[str, int]) -> set[tuple[int, int]]:
+        """The arrows of a label between states as `numbers` has them: this dump's, or another's of the same states."""
+        return {(numbers[source], numbers[target]) for source, target in self.arrows.get(label, ())}
+
+
+def _dumped(
+    plan: _Plan, body: list[str], params: list[tuple[Value, ...]], options: runner.Options, jar: str | Path | None
+) -> _Dump:
+    """TLC's dump of the graph of a generated root, in whose text the values of `params` stand."""
+    declared, configured = declarations(params)
+    with toolchain.room("tidemark-graph-") as folder:
+        dot = folder / "graph.dot"
+        result = runner.run(
+            plan.module.with_name(f"{ROOT}.tla"),
+            _cfg(plan, "tidemark_init", "tidemark_next") + configured,
+            replace(options, extra=("-dump", "dot,actionlabels", "graph")),
+            jar=jar,
+            given={**plan.texts, ROOT: _module(ROOT, f"{plan.module.stem}, TLC", [*_head(plan, declared), *body])},
+            keep={"graph.dot": dot},
         )
-        labels.append(f"tm_bad_{name}")
-    lines.append("tidemark_next == " + "\n    \\/ ".join(["", *labels]))
-    return _module(ROOT, f"{plan.module.stem}, TLC", lines)
+        _finished(result, plan.module)
+        read = _read(dot, result.seconds)
+    if len(read.states) != result.distinct:
+        raise Unusable(
+            f"the dump of {plan.module.stem} has {len(read.states)} states where TLC found {result.distinct}: "
+            "free some disk space and run again"
+        )
+    return read
 
 
-def _read(
-    dot: Path,
-    plan: _Plan,
-    instances: list[tuple[str, tuple[Value, ...]]],
-    domains: list[tuple[tuple[Value, ...], ...]],
-    seconds: float,
-) -> Graph:
-    """The graph out of TLC's dump."""
-    numbers: dict[str, int] = {}
-    states: list[dict[str, Value]] = []
-    verdicts: list[tuple[Value, ...]] = []
-    initial: list[int] = []
-    arrows: dict[str, set[tuple[str, str]]] = {}
+def _read(dot: Path, seconds: float) -> _Dump:
+    """A file of TLC's dump."""
+    read = _Dump({}, [], [], [], {}, seconds)
     parser = StateParser()
     with dot.open(encoding="utf-8") as lines:
         for line in lines:
             edge = _EDGE.match(line)
             if edge:
-                arrows.setdefault(edge[3], set()).add((edge[1], edge[2]))
+                read.arrows.setdefault(edge[3], set()).add((edge[1], edge[2]))
                 continue
             node = _NODE.match(line)
-            if node and node[1] not in numbers:
+            if node and node[1] not in read.numbers:
                 state = parser.parse(_unescape(node[2]))
-                numbers[node[1]] = len(states)
+                read.numbers[node[1]] = len(read.states)
                 if node[3]:
-                    initial.append(len(states))
-                verdicts.append(state.pop(VERDICTS))
-                states.append(state)
-    pairs = {label: {(numbers[a], numbers[b]) for a, b in found} for label, found in arrows.items()}
+                    read.initial.append(len(read.states))
+                read.expanded.append(bool(state.pop(EXPANDED)))
+                read.states.append(state)
+    return read
+
+
+def _graph(
+    plan: _Plan,
+    read: _Dump,
+    instances: list[tuple[str, tuple[Value, ...]]],
+    domains: list[tuple[tuple[Value, ...], ...]],
+    broken: dict[str, set[tuple[int, int]]],
+    seconds: float,
+) -> Graph:
+    """The graph out of TLC's dump."""
     edges = [
         Edge(source, action, params, target)
         for at, (action, params) in enumerate(instances)
-        for source, target in sorted(pairs.get(f"tm_{at}", ()))
+        for source, target in sorted(read.between(f"tm_{at}", read.numbers))
     ]
-    if {(edge.source, edge.target) for edge in edges} != pairs.get("tm_next", set()):
+    together = read.between("tm_next", read.numbers) | read.between("tm_bad", read.numbers)
+    if {(edge.source, edge.target) for edge in edges} != together:
         raise Unusable(
             f"the ground actions of {plan.module.stem} do not make up {plan.next}: write it as the conventions say"
         )
+    if read.between("tm_here", read.numbers) != {(at, at) for at in range(len(read.states))}:
+        raise Unusable(
+            f"TLC was not asked about every state of {plan.module.stem}: its dump lacks loops; use another jar"
+        )
+    false = [
+        {source for source, _ in read.between(f"tm_false_{at}", read.numbers)}
+        for at in range(len(plan.invariants) + len(plan.quiescence))
+    ]
     names = [*plan.invariants, *plan.quiescence]
     return Graph(
-        states=states,
-        initial=initial,
-        expanded=[bool(verdict[-1]) for verdict in verdicts],
+        states=read.states,
+        initial=read.initial,
+        expanded=read.expanded,
         invariants=plan.invariants,
         quiescence=plan.quiescence,
-        predicates={name: [bool(verdict[at]) for verdict in verdicts] for at, name in enumerate(names)},
+        predicates={
+            name: [at not in found for at in range(len(read.states))] for name, found in zip(names, false, strict=True)
+        },
         domains=_by_action(plan, domains),
         edges=edges,
-        broken={name: pairs.get(f"tm_bad_{name}", set()) for name in plan.properties},
+        broken=broken,
         temporal=plan.temporal,
         seconds=seconds,
     )

@@ -60,11 +60,14 @@ def body(text: str) -> str:
 def references(text: str) -> set[str]:
     """The modules named by EXTENDS and INSTANCE in a module's text, inner modules' own names left out."""
     plain = body(text)
-    names: set[str] = set()
-    for found in _EXTENDS.finditer(plain):
-        names.update(re.findall(r"\w+", found[1]))
+    names = set(extended(text))
     names.update(found[1] for found in _INSTANCE.finditer(plain))
     return names - set(_HEADER.findall(plain))
+
+
+def extended(text: str) -> list[str]:
+    """The modules named by EXTENDS in a module's text, in its order."""
+    return [name for found in _EXTENDS.finditer(body(text)) for name in re.findall(r"\w+", found[1])]
 
 
 def library_path(root: Path, library: Iterable[Path] = ()) -> list[Path]:
