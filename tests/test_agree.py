@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 from ledger import FLAWED, LEDGER, flawed_graph
+from tidemark_conformance.check import kept
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import agree as command
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.report import agreed
 from tidemark_conformance.tla.spec import Specification, load
-from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants
+from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants, nonedges, walks
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -167,6 +169,24 @@ def test_the_command_fails_on_a_disagreement(
     assert "invariant NothingFromNothing: TLC says TRUE, the backend says FALSE" in out.err
 
 
+def test_walks_over_the_same_steps_evaluate_them_once(spec: Specification, dumped: graph.Graph) -> None:
+    ways = walks.walks(dumped, nonedges.near_misses(dumped, spec.module.ghosts))
+    backend = backends.PythonBackend(spec)
+    evaluated: list[object] = []
+    right = backend.checks.action
+
+    def counted(*asked: Any) -> bool:
+        evaluated.append(asked)
+        return right(*asked)
+
+    backend.checks.action = counted  # type: ignore[method-assign]
+    answers = backend.replay(ways)
+    assert len(evaluated) < sum(len(way.records) for way in ways) / 2
+    evaluated.clear()
+    assert backend.replay(ways) == answers
+    assert evaluated == []
+
+
 # --- what the model never violates ------------------------------------------------------------------------------------
 
 TWO_PHASE = spec_root() / "twophase" / "TwoPhase.tla"
@@ -254,8 +274,8 @@ def test_a_property_that_no_model_of_a_specification_violates_is_named() -> None
 def test_a_whole_run_in_which_a_property_never_falls_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unbroken: list[str], code: int
 ) -> None:
-    monkeypatch.setattr(command, "_compare_all", lambda *_: [_compared("One", ["Safe"], unbroken)])
-    given = argparse.Namespace(spec=None, config=None, model=None, json="-")
+    monkeypatch.setattr(command, "_compare_all", lambda *_: ([_compared("One", ["Safe"], unbroken)], 0))
+    given = argparse.Namespace(spec=None, config=None, model=None, json="-", record=False)
     assert command.run(given) == code
     out = capsys.readouterr()
     assert (json.loads(out.out)["ok"], json.loads(out.out)["never_false"]) == (code == 0, unbroken)
@@ -265,3 +285,88 @@ def test_a_whole_run_in_which_a_property_never_falls_fails(
 def test_every_specification_with_models_has_some_for_agree() -> None:
     flagged = {model.name for model in manifest.load().models if model.agree}
     assert {"TwoPhase", "TwoPhaseFlawed", "TwoPhaseForgets", "MCAgreeElections", "MCAgreeIsr"} <= flagged
+
+
+# --- what an earlier run has compared ---------------------------------------------------------------------------------
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, spec: Path, wrong: int = 0, no_cache: bool = False) -> tuple[int, int]:
+    """The exit code of the command on a model, whose comparison is made up, and how often that was asked for."""
+    asked: list[object] = []
+
+    def compared(subject: Any, *_: Any) -> agree.Agreement:
+        asked.append(subject)
+        sides = [agree.Comparison(name, compared=9, disagreements=wrong) for name in backends.NAMES]
+        return agree.Agreement(subject.name, 1, 0, 1, 1, 1, 2, 0, ("A",), (), tuple(sides), 5.0)
+
+    monkeypatch.setattr(command, "_compare", compared)
+    given = ["--spec", str(spec), "--config", str(spec.with_suffix(".cfg"))]
+    return main(["agree", *given, *(["--no-cache"] if no_cache else [])]), len(asked)
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A specification of its own, and an empty cache."""
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
+    for file in (TWO_PHASE, SOUND):
+        (tmp_path / file.name).write_text(file.read_text())
+    return tmp_path / TWO_PHASE.name
+
+
+def test_a_second_run_compares_nothing_and_says_so(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(monkeypatch, copied) == (0, 1)
+    assert "earlier run" not in capsys.readouterr().out
+    assert _run(monkeypatch, copied) == (0, 0)
+    assert "1 of 1 models were compared by an earlier run" in capsys.readouterr().out
+    assert _run(monkeypatch, copied, no_cache=True) == (0, 1)
+
+
+@pytest.mark.parametrize("suffix", [".tla", ".cfg"])
+def test_a_changed_model_is_compared_again(copied: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    assert _run(monkeypatch, copied) == (0, 1)
+    changed = copied.with_suffix(suffix)
+    changed.write_text(changed.read_text() + "\n")
+    assert _run(monkeypatch, copied) == (0, 1)
+
+
+def test_another_compiler_compares_again(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _run(monkeypatch, copied) == (0, 1)
+    monkeypatch.setattr(kept, "digest", lambda package: f"another {package}")
+    assert _run(monkeypatch, copied) == (0, 1)
+
+
+def test_a_difference_is_not_kept(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _run(monkeypatch, copied, wrong=1) == (1, 1)
+    assert _run(monkeypatch, copied, wrong=1) == (1, 1)
+
+
+def test_models_of_one_specification_do_not_begin_together() -> None:
+    subjects = [command._Subject(name, Path(f"{name[0]}.tla"), Path()) for name in ("A1", "A2", "A3", "B1", "C1", "C2")]
+    assert [one.name for one in command._in_turn(subjects)] == ["A1", "B1", "C1", "A2", "C2", "A3"]
+
+
+# --- the recorded run -------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_run_is_recorded_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "agree.json"
+    monkeypatch.setattr(agreed, "RECORD", file)
+    monkeypatch.setattr(command, "_compare_all", lambda *_: ([_compared("One", ["Safe"], [])], 0))
+    assert main(["agree", "--record"]) == 0
+    assert agreed.rows(file) == [
+        ("`One`", "1", "0", "1", "1", "2", "0", "1 of 1", "0"),
+        ("all", "1", "0", "1", "1", "2", "0", "", "0"),
+    ]
+
+
+@pytest.mark.parametrize("given", [["--model", "TwoPhase"], ["--backend", "python"]])
+def test_only_a_whole_run_is_recorded(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agree", "--record", *given]) == 2
+    assert "whole run" in capsys.readouterr().err
+
+
+def test_no_record_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Unusable, match="make it by `tidemark agree --record`"):
+        agreed.rows(tmp_path / "agree.json")

@@ -1,10 +1,12 @@
-"""Verdicts on traces, kept from one `tidemark verify` to the next under a digest of all that they depend on.
+"""Verdicts kept from one `tidemark verify`, or `tidemark agree`, to the next under a digest of all that they depend on.
 
 - An unflawed run: the protocol's entry in spec/protocols.toml, the modules that its specification reaches, its cfg; how
   many traces, steps and replays. A composition's run: the same of every part.
+- A model of `tidemark agree`: the modules that it reaches, its cfg, the backends; of our own code the compiler (`tla/`)
+  and what TLC is asked by (`tlc/`), nothing else.
 - A row of the kill matrix: the row in spec/zoo.toml, its seeds included; the protocol's entry, modules and cfg.
-- Each of them: all files of the packages that simulate and judge; the versions of Python, of the libraries that compute
-  and of Java; the tla2tools.jar; Spark's master.
+- Each of them: all files of the packages that simulate and judge (agree: see there); the versions of Python, of the
+  libraries that compute and of Java; the tla2tools.jar; Spark's master (agree has none).
 
 Only what is wholly as expected is kept: a flag, a complaint or a row that survives is looked at again every time.
 """
@@ -56,12 +58,29 @@ def of_rows(rows: Sequence[Row], protocols: Mapping[str, Protocol], master: str 
     return {row.id: _key("row", repr((row, master)), *shared[row.protocol]) for row in rows}
 
 
+def of_agreement(module: Path, cfg: Path, backends: Sequence[str], jar: str | Path | None) -> str:
+    """The key of what `tidemark agree` finds in one model: no difference, between TLC and these backends."""
+    return _key(
+        "agreement",
+        *backends,
+        module.stem,
+        *_text(module, cfg),
+        *(digest(f"tidemark_conformance.{part}") for part in ("tla", "tlc")),
+        *_versions(toolchain.jar_digest(toolchain.find_jar(jar)), toolchain.find_java().version),
+    )
+
+
 def _judging(protocol: Protocol) -> Iterable[str]:
     """The protocol's entry, and the text of all that judges its traces."""
     yield repr(protocol)
-    for name, (_, text) in sorted(modules.closure(protocol.spec).items()):
+    yield from _text(protocol.spec, protocol.config)
+
+
+def _text(module: Path, cfg: Path) -> Iterable[str]:
+    """Of all modules that one reaches, by name, and of a cfg."""
+    for name, (_, text) in sorted(modules.closure(module).items()):
         yield from (name, text)
-    yield protocol.config.read_text(encoding="utf-8")
+    yield cfg.read_text(encoding="utf-8")
 
 
 def _surroundings(packages: Iterable[str]) -> Iterable[str]:

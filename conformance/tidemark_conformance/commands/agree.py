@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import contextlib
+import itertools
 import multiprocessing
 import os
 import sys
@@ -18,10 +19,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tidemark_conformance.check import kept
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.report import document
+from tidemark_conformance.report import agreed, document
 from tidemark_conformance.tla import spec as specifications
-from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants
+from tidemark_conformance.tlc import agree, backends, classes, graph, manifest, mutants, toolchain, verify
 
 BUDGET_S = 600.0
 """Seconds that TLC may take for one graph."""
@@ -48,6 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", type=float, default=BUDGET_S, metavar="SECONDS", help=f"TLC's time for one graph ({BUDGET_S:g})"
     )
+    parser.add_argument("--no-cache", action="store_true", help="compare every model, whatever is known")
+    parser.add_argument(
+        "--record", action="store_true", help=f"keep the document in {agreed.RECORD}, for docs/agree.md"
+    )
     parser.add_argument("--jar", help="the tla2tools.jar to use")
     document.add_argument(parser)
 
@@ -55,36 +61,85 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """0: every answer is TLC's; 1: one differs, or in no model of the manifest some action has a step, or some property
     falls."""
+    if arguments.record and (arguments.backend or not _whole(arguments)):
+        raise Unusable("--record keeps what a whole run found: leave --spec, --model and --backend out")
     console = document.console(arguments.json)
     started = time.monotonic()
     with _progress() as say:
-        agreements = _compare_all(_subjects(arguments), arguments, say)
-    whole = arguments.spec is None and not arguments.model
-    missed = agree.never_taken(agreements) if whole else []
-    hollow = agree.never_false(agreements) if whole else []
-    document.write(as_document(agreements, missed, hollow), arguments.json)
-    render(agreements, console, time.monotonic() - started, missed, hollow)
-    return 0 if all(one.ok for one in agreements) and not missed and not hollow else 1
+        agreements, known = _compare_all(_subjects(arguments), arguments, say)
+    missed = agree.never_taken(agreements) if _whole(arguments) else []
+    hollow = agree.never_false(agreements) if _whole(arguments) else []
+    found = as_document(agreements, missed, hollow)
+    document.write(found, arguments.json)
+    render(agreements, console, time.monotonic() - started, missed, hollow, known)
+    if arguments.record:
+        agreed.record(found)
+    return 0 if found["ok"] else 1
+
+
+def _whole(arguments: argparse.Namespace) -> bool:
+    """Whether all models of the manifest are compared."""
+    return arguments.spec is None and not arguments.model
 
 
 def _compare_all(
     subjects: list[_Subject], arguments: argparse.Namespace, say: Callable[[str], None]
-) -> list[agree.Agreement]:
-    """The models in their order, as many side by side as there are cores, each in a process of its own."""
-    cores = min(len(os.sched_getaffinity(0)), len(subjects))
+) -> tuple[list[agree.Agreement], int]:
+    """The models in their order, as many side by side as there are cores, each in a process of its own; and how many of
+    them an earlier run has compared."""
+    keys = {subject.name: _key(subject, arguments) for subject in subjects}
+    found: dict[str, agree.Agreement] = {}
+    for subject in subjects:
+        kept_one = None if arguments.no_cache else kept.recall(keys[subject.name])
+        if isinstance(kept_one, agree.Agreement):
+            found[subject.name] = kept_one
+    known = len(found)
+    rest = [subject for subject in subjects if subject.name not in found]
+    if len(rest) >= verify.MANY:
+        classes.make(toolchain.find_jar(arguments.jar))
+    cores = min(len(os.sched_getaffinity(0)), len(rest))
     if cores < 2:
-        return [_compare(subject, arguments, say) for subject in subjects]
+        found |= {subject.name: _once(subject, keys[subject.name], arguments, say) for subject in rest}
+        return [found[subject.name] for subject in subjects], known
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(cores, mp_context=context) as pool:
-        running = {pool.submit(_compare, subject, arguments, _silent): subject.name for subject in subjects}
+        running = {
+            pool.submit(_once, subject, keys[subject.name], arguments, _silent): subject.name
+            for subject in _in_turn(rest)
+        }
         try:
             for future in concurrent.futures.as_completed(running):
-                found = future.result()
-                say(f"{running[future]}: {found.states:,} states and {found.edges:,} steps compared")
+                one = found[running[future]] = future.result()
+                say(
+                    f"{running[future]}: {one.states:,} states, {one.edges:,} steps compared in {one.seconds:.0f} s, "
+                    f"{sum(backend.disagreements for backend in one.comparisons):,} answers differ"
+                )
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return [future.result() for future in running]
+    return [found[subject.name] for subject in subjects], known
+
+
+def _in_turn(subjects: Sequence[_Subject]) -> list[_Subject]:
+    """The models of the specifications in turn: those of one often have the same kernels, and two processes that began
+    with them at once would both compile them."""
+    modules: dict[Path, list[_Subject]] = {}
+    for subject in subjects:
+        modules.setdefault(subject.module, []).append(subject)
+    rounds = itertools.zip_longest(*modules.values())
+    return [subject for one in rounds for subject in one if subject is not None]
+
+
+def _key(subject: _Subject, arguments: argparse.Namespace) -> str:
+    return kept.of_agreement(subject.module, subject.cfg, arguments.backend or backends.NAMES, arguments.jar)
+
+
+def _once(subject: _Subject, key: str, arguments: argparse.Namespace, say: Callable[[str], None]) -> agree.Agreement:
+    """The comparison, kept for later runs if nothing differs."""
+    found = _compare(subject, arguments, say)
+    if found.ok:
+        kept.keep(key, found)
+    return found
 
 
 def _silent(_text: str) -> None:
@@ -151,6 +206,7 @@ def as_document(
                 "actions": one.actions,
                 "properties": one.properties,
                 "untaken": list(one.untaken),
+                "broken": list(one.broken),
                 "unbroken": list(one.unbroken),
                 "seconds": round(one.seconds, 3),
                 "backends": {
@@ -174,9 +230,10 @@ def render(
     seconds: float,
     missed: Sequence[str] = (),
     hollow: Sequence[str] = (),
+    known: int = 0,
 ) -> None:
-    """Prints one line per model and backend, what no model takes or violates, the first disagreement of each, and how
-    long all of it took (`seconds`, wall clock)."""
+    """Prints one line per model and backend, what no model takes or violates, the first disagreement of each, how long
+    all of it took (`seconds`, wall clock), and how many models (`known`) an earlier run has compared."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model")
     for title in ("states", "violating", "edges", "non-edges", "invariants", "actions"):
@@ -205,6 +262,8 @@ def render(
     total = sum(backend.compared for one in agreements for backend in one.comparisons)
     wrong = sum(backend.disagreements for one in agreements for backend in one.comparisons)
     console.print(f"{total:,} answers compared with TLC's in {seconds:.1f} s, {wrong:,} differ")
+    if known:
+        console.print(f"{known} of {len(agreements)} models were compared by an earlier run, and nothing changed since")
 
 
 def _firsts(agreements: list[agree.Agreement]) -> Iterator[str]:

@@ -5,7 +5,7 @@
     <!-- end: models -->
 
 Every generator's output is sorted by something that does not change from run to run. Its only clock times are those
-of the recorded run of `make check` (closing.py).
+of the recorded runs of `make check` (closing.py) and `tidemark agree` (agreed.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tidemark_conformance.check import zoo
 from tidemark_conformance.check.anomalies import glossary
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import PACKAGE
-from tidemark_conformance.report import closing, stories
+from tidemark_conformance.report import agreed, closing, stories
 from tidemark_conformance.tlc import manifest as manifests
 
 _BLOCK = re.compile(
@@ -128,6 +128,11 @@ def make_check() -> str:
     return closing.recorded(PACKAGE.parent.parent / closing.RECORD)
 
 
+def agree() -> str:
+    """What the last recorded run of `tidemark agree` compared."""
+    return table(agreed.HEADER, agreed.rows(PACKAGE.parent.parent / agreed.RECORD))
+
+
 def group_states() -> str:
     """The state machine of a classic group, from the table that its coordinator runs by."""
     return _machine(states.TRANSITIONS)
@@ -152,6 +157,7 @@ def _machine(transitions: Mapping[tuple[S, E], Transition[S]]) -> str:
 
 
 CHEAP: dict[str, Generator] = {
+    "agree": agree,
     "anomalies": anomalies,
     "consumer-states": consumer_states,
     "group-states": group_states,
