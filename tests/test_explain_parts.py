@@ -275,6 +275,34 @@ def test_a_run_is_shrunk_to_what_it_needs(two_phase: Any, tmp_path: Path) -> Non
     assert not shrunk.note
 
 
+class Mumbling(Hasty):
+    """The manager does not even tell anybody where nobody has voted: no rule has it so."""
+
+    @staticmethod
+    def attempt(kind: str, rm: ModelValue | None, now: dict[str, Any]) -> tuple[str, tuple[Any, ...], Any] | None:
+        if kind == "commit" and now["tmState"] == "init" and not now["tmPrepared"]:
+            return "TMDecide", ("committed",), {**now, "tmState": "committed"}
+        return Hasty.attempt(kind, rm, now)
+
+
+def test_a_step_that_is_none_for_another_reason_is_no_smaller_run(two_phase: Any, tmp_path: Path) -> None:
+    """To commit in silence is no step either, but by the effect; the run is shrunk to what the rule refuses."""
+    explainer = Explainer(two_phase.specification)
+    schema = two_phase.schema
+    header = schema.with_nodes(["tm", "r1", "r2", "r3"])
+    again = Mumbling(schema, ["prepare r1", "vote r1", "commit"])
+    run = load.decoded(Stored("t", again.stream(range(3)), tmp_path / "t.parquet", header), schema)
+    silent = load.decoded(Stored("t", again.stream([2]), tmp_path / "t.parquet", header), schema)
+    shrinker = shrink.Shrinker(explainer, schema)
+    signatures = [shrinker.signature(one, explainer.judge(one)) for one in (run, silent)]
+    assert signatures == [
+        ("not-a-step", "TMDecide", (("CommitOnlyIfAllPrepared",),)),
+        ("not-a-step", "TMDecide", ()),
+    ]
+    found = shrinker.shrink(run, explainer.judge(run), header, again)
+    assert found.kept == ("prepare r1", "vote r1", "commit")
+
+
 def test_a_run_that_does_not_repeat_is_not_shrunk(two_phase: Any, tmp_path: Path) -> None:
     explainer = Explainer(two_phase.specification)
     schema = two_phase.schema

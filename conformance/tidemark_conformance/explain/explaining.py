@@ -45,6 +45,7 @@ class Explainer:
         self.snapshot = snapshot
         self.specification = specification
         self.checks = checks or compile_python(specification)
+        self.compiled: dict[frozenset[str], PythonChecks] = {}
         self.module = specification.module
         self.evaluator = Evaluator(specification)
         self.judge = Judge(specification, self.checks, self.evaluator, snapshot)
@@ -158,7 +159,7 @@ class Explainer:
             explained,
             enabled=enabled,
             allowed=tuple(self.allowed(event, before, after)),
-            allowed_without=tuple(self.allowed_without(event, before, after)) if event.kind == STEP else (),
+            allowed_without=self.missing(event, judgement),
         )
 
     def enabled(self, state: State, but: str = "") -> Iterable[Enabled]:
@@ -180,6 +181,12 @@ class Explainer:
                 if self.is_step(self.checks, action.name, params, before, after):
                     yield label(action.name, params)
 
+    def missing(self, event: Event, judgement: Judgement) -> tuple[tuple[str, ...], ...]:
+        """The sets of rules without which a step that is none would be one (none for a stutter or an attempt)."""
+        if event.kind != STEP:
+            return ()
+        return tuple(self.allowed_without(event, judgement.states[event.number - 1], judgement.states[event.number]))
+
     def allowed_without(self, event: Event, before: State, after: State) -> Iterable[tuple[str, ...]]:
         """The rules of the action, in force now, that keep this from being its step: alone, or else two together."""
         action = self.specification.action(event.action)
@@ -195,9 +202,12 @@ class Explainer:
         return []
 
     def checks_without(self, rules: Iterable[str]) -> PythonChecks:
-        """The checks of the specification without some more rules."""
-        constants = {**self.specification.constants, WITHOUT: self.specification.without | set(rules)}
-        return compile_python(replace(self.specification, constants=constants))
+        """The checks of the specification without some more rules, compiled once."""
+        removed = self.specification.without | set(rules)
+        if removed not in self.compiled:
+            constants = {**self.specification.constants, WITHOUT: removed}
+            self.compiled[removed] = compile_python(replace(self.specification, constants=constants))
+        return self.compiled[removed]
 
     @staticmethod
     def is_step(checks: PythonChecks, action: str, params: tuple[object, ...], before: State, after: State) -> bool:

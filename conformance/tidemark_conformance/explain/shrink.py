@@ -28,6 +28,10 @@ from tidemark_conformance.trace.schema import Schema
 BUDGET = 400
 """Simulations that shrinking may take."""
 
+Signature = tuple[str, str, tuple[tuple[str, ...], ...]]
+"""How a run fails: the check's kind, its name, and for a step that is none the sets of rules that keep it from being
+one."""
+
 NO_SIMULATOR = "Not shrunk: that needs the simulator that made the trace, and this trace names none."
 
 
@@ -56,7 +60,8 @@ class Shrinker:
     def shrink(
         self, run: Run, judgement: Judgement, header: Header, again: Resimulation, budget: int = BUDGET
     ) -> Shrunk:
-        """The smallest run that fails as `run` does: the same check first, and for a step the same action.
+        """The smallest run that fails as `run` does: the same check first, and for a step the same action, for want of
+        the same rules.
 
         A run with fewer decisions is taken only if it does not fail later than the smallest one before it.
         """
@@ -99,15 +104,16 @@ class Shrinker:
             diagram=drawn,
         )
 
-    def signature(self, run: Run, judgement: Judgement) -> tuple[str, str] | None:
-        """How a run fails first: the check's kind, and its property or the action that is not a step."""
+    def signature(self, run: Run, judgement: Judgement) -> Signature | None:
+        """How a run fails first: the check's kind, its property or the action that is not a step, and the rules without
+        which it would be one."""
         if judgement.verdict != "fail":
             return None
         number = min(judgement.first.values())
         kinds = [key for key, at in judgement.first.items() if at == number]
         if any(kind == NOT_A_STEP for kind, _ in kinds):
-            return NOT_A_STEP, run.events[number].action
-        return min(kinds)
+            return NOT_A_STEP, run.events[number].action, self.explainer.missing(run.events[number], judgement)
+        return *min(kinds), ()
 
 
 def resimulation(run: Run, header: Header) -> Resimulation | None:
