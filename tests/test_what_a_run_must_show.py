@@ -128,7 +128,8 @@ def test_a_flaw_that_shows_itself_is_killed(specification: Specification) -> Non
         (row(prop="OneDecision"), [hasty], "no trace shows it"),
         (row(rules=["KeepDecision"]), [hasty], "1 traces do not conform without the row's rules"),
         (row(), [hasty, cut], "2 traces are undecided"),
-        (row(unseen="too rare"), [nothing, cut], "2 traces are undecided"),
+        (row(unseen="too rare"), [partial(hasty, harm=False), cut], "2 traces are undecided"),
+        (row(unseen="too rare"), [nothing], "no trace has a wrong step, so the flaw may not be there"),
         (row(unseen="too rare"), [hasty], "the traces show it although it is excused"),
         (row(rules=["KeepDecision"], unseen="too rare"), [hasty], "1 traces do not conform without the row's rules"),
     ],
@@ -139,6 +140,7 @@ def test_a_flaw_that_shows_itself_is_killed(specification: Specification) -> Non
         "another rule is missing",
         "a trace is undecided (by both specifications)",
         "an undecided trace of an excused row",
+        "an excused row whose flaw is not there",
         "an excuse that is stale",
         "an excused row whose traces are not of the flawed specification",
     ],
@@ -151,8 +153,26 @@ def test_a_row_that_is_not_as_expected(
     assert why(given, found) == reason
 
 
-def test_an_excused_row_of_which_nothing_is_seen(specification: Specification) -> None:
-    assert killed(specification, row(unseen="too rare"), nothing).ok
+def test_an_excused_row_of_which_the_wrong_step_is_seen(specification: Specification) -> None:
+    assert killed(specification, row(unseen="too rare"), nothing, partial(hasty, harm=False)).ok
+
+
+def test_a_rows_seeds_are_simulated_with_its_flaw(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each once, with what the row gives the simulator, and nodes by the names that the protocol has."""
+
+    def factory(header: dict[str, Any], **options: Any) -> Callable[[int], tuple[int, list[str], dict[str, Any]]]:
+        return lambda seed: (seed, header["nodes"], options)
+
+    monkeypatch.setattr(twophase_simulator, "factory", factory)
+    given = dataclasses.replace(row(), simulation=Simulation(700, 501, 33, {"profile": "late"}))
+    tasks = list(matrix._tasks(given, SHOWN, specification))
+    nodes = list(twophase_simulator.NODES)
+    assert {task.nodes for task in tasks} == {len(nodes)}
+    asked = [task.simulate(seed) for task in tasks for seed in range(task.first, task.stop)]
+    options = {"steps": 33, "flaw": "hasty", "profile": "late"}
+    assert asked == [(seed, nodes, options) for seed in range(700, 1201)]
 
 
 def test_a_property_that_nobody_checks_is_refused(specification: Specification) -> None:

@@ -18,7 +18,7 @@ excused = "why TLC does not reach it" # only where it does not
   count = 500                         # traces simulated with the flaw
   steps = 60
   rarity = 100000                     # seeds from 0 in which `tidemark verify --deep` counts the hits of a rare flaw
-  excused = "why the simulator does not reach it"
+  excused = "why the property falls in no trace"
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ ZOO = "zoo.toml"
 @dataclass(frozen=True, slots=True)
 class Simulation:
     """How the flawed implementation is simulated: `count` seeds from `first_seed`; the other settings go to the
-    protocol's simulator as they are. `excused`: why no trace shows the flaw (empty: one must); `rarity`: in how many
-    seeds from 0 its hits are counted by `make check-deep` (0: they are not)."""
+    protocol's simulator as they are. `excused`: why the property falls in no trace (empty: it must in one; a wrong step
+    there must be in any case); `rarity`: in how many seeds from 0 its hits are counted by `make check-deep` (0: they
+    are not)."""
 
     first_seed: int = 0
     count: int = 500

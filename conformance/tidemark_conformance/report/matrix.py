@@ -137,7 +137,7 @@ def render(matrix: Matrix, console: Console) -> None:
             else ("excused" if row.excused else "SURVIVES"),
             f"{killed.simulated:,}",
             f"{killed.by_property:,}" if killed.by_property else ("excused" if row.simulation.excused else "SURVIVES"),
-            f"{killed.by_step:,}" if killed.by_step else ("excused" if row.simulation.excused else "SURVIVES"),
+            f"{killed.by_step:,}" if killed.by_step else "SURVIVES",
             "yes" if not killed.strange else f"NO ({killed.strange:,})",
         )
     console.print(table)
@@ -170,8 +170,16 @@ def _why(matrix: Matrix, row: Row) -> str:
     if not killed.simulated:
         reasons.append("nothing was simulated")
     elif not killed.ok and not killed.strange and not killed.undecided:
-        reasons.append("the traces show it although it is excused" if row.simulation.excused else "no trace shows it")
+        reasons.append(_not_by_traces(killed))
     return "; ".join(reasons) or "unknown"
+
+
+def _not_by_traces(killed: Killed) -> str:
+    if not killed.row.simulation.excused:
+        return "no trace shows it"
+    if killed.by_property:
+        return "the traces show it although it is excused"
+    return "no trace has a wrong step, so the flaw may not be there"
 
 
 def _not_by_tlc(row: Row, outcome: Outcome | None) -> str:
