@@ -37,12 +37,13 @@ class EndOffsetRules:
 
 
 def list_offsets(partition: Partition, client_epoch: int, rules: EndOffsetRules) -> tuple[Errors, int]:
-    """The end of the partition for a client that knows of that leader epoch, or an error and UNKNOWN_END."""
-    if not partition.is_leader:
-        return Errors.NOT_LEADER_OR_FOLLOWER, UNKNOWN_END
+    """The end of the partition for a client that knows of that leader epoch, or an error and UNKNOWN_END. In Kafka's
+    order (Partition.getLocalLog): epochs, leadership."""
     if not rules.match_client_epoch(partition.leader_epoch, client_epoch):
         older = client_epoch < partition.leader_epoch
         return Errors.FENCED_LEADER_EPOCH if older else Errors.UNKNOWN_LEADER_EPOCH, UNKNOWN_END
+    if not partition.is_leader:
+        return Errors.NOT_LEADER_OR_FOLLOWER, UNKNOWN_END
     end = partition.log.high_watermark
     if not rules.reached_own_epoch(end, partition.epoch_start_offset):
         return Errors.OFFSET_NOT_AVAILABLE, UNKNOWN_END
