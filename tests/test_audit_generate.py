@@ -11,12 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 import twophase_simulator
 from conftest import TwoPhase
+from tidemark_conformance.check import measure
 from tidemark_conformance.check import protocols as registry
 from tidemark_conformance.check.audit import audit
 from tidemark_conformance.check.generate import MANIFEST, Generated, generate
 from tidemark_conformance.check.protocols import protocol
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report import speed
+from tidemark_conformance.tlc import oracle as tlc_oracle
 
 
 @pytest.fixture(name="registered")
@@ -143,12 +146,19 @@ def test_a_wrong_registry_is_one_sentence(registered: Path, capsys: pytest.Captu
 def test_bench_measures_everything_it_promises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tidemark_conformance.check.measure.CORE_SECONDS", 0.2)
-    monkeypatch.setattr("tidemark_conformance.check.measure.ROUNDS", 1)
-    monkeypatch.setattr("tidemark_conformance.check.measure.ORACLE_TRACES", 3)
-    assert main(["bench", "TwoPhase", "--steps", "2000", "--json", str(tmp_path / "bench.json")]) == 0
+    monkeypatch.setattr(measure, "CORE_SECONDS", 0.2)
+    monkeypatch.setattr(measure, "ROUNDS", 1)
+    monkeypatch.setattr(measure, "ORACLE_TRACES", 3)
+    record = tmp_path / "kept.json"
+    speed.record(
+        [speed.Measure("Other.audit.steps", 7.0, "steps"), speed.Measure("TwoPhase.old", 1.0, "steps")], record
+    )
+    monkeypatch.setattr(speed, "RECORD", record)
+    arguments = ["bench", "TwoPhase", "--steps", "2000", "--record", "--json", str(tmp_path / "bench.json")]
+    assert main(arguments) == 0
     document = json.loads((tmp_path / "bench.json").read_text())
     assert document["schema"] == "tidemark.bench/1"
+    assert document["missing"] == {}
     values = {measure["name"]: measure["value"] for measure in document["measures"]}
     promised = (
         "audit.full.steps_per_s audit.invariants.steps_per_s scan.steps_per_s audit.full_over_scan audit.over_tlc "
@@ -157,3 +167,38 @@ def test_bench_measures_everything_it_promises(
     assert all(values[f"TwoPhase.{name}"] > 0 for name in promised.split())
     assert values["TwoPhase.audit.steps"] >= 2000
     assert "TwoPhase.audit.full_over_scan" in capsys.readouterr().out
+    kept = {one.name: one.value for one in speed.read(record)}
+    assert kept == {"Other.audit.steps": 7.0, **values}
+
+
+@pytest.mark.usefixtures("spark", "registered")
+def test_bench_loses_nothing_where_tlc_cannot_be_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def replay(*_: Any, **__: Any) -> Any:
+        raise Unusable("TLC cannot start on TidemarkReplay (exit 255): Java ran out of memory")
+
+    monkeypatch.setattr(measure, "CORE_SECONDS", 0.05)
+    monkeypatch.setattr(measure, "ROUNDS", 1)
+    monkeypatch.setattr(tlc_oracle, "replay", replay)
+    monkeypatch.setattr(speed, "RECORD", tmp_path / "kept.json")
+    arguments = ["bench", "TwoPhase", "--steps", "500", "--record", "--json", str(tmp_path / "bench.json")]
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert "TwoPhase.audit.full.steps_per_s" in printed.out
+    assert "bench: TwoPhase is not measured in full: TLC cannot start on TidemarkReplay (exit 255)" in printed.err
+    document = json.loads((tmp_path / "bench.json").read_text())
+    assert document["missing"]["TwoPhase"].endswith("Java ran out of memory")
+    names = {measure["name"] for measure in document["measures"]}
+    assert "TwoPhase.audit.full_over_scan" in names
+    assert "TwoPhase.audit.over_tlc" not in names
+    assert not (tmp_path / "kept.json").exists()
+
+
+def test_bench_says_at_once_that_its_record_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "kept.json").write_text('{"schema": "tidemark.verify/1"}')
+    monkeypatch.setattr(speed, "RECORD", tmp_path / "kept.json")
+    assert main(["bench", "replication", "--record"]) == 2
+    assert "is no document of tidemark bench" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import verify
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.report import closing, generated, picture
+from tidemark_conformance.report import closing, generated, picture, speed
 
 ROOT = Path(__file__).parent.parent
 FILES = [file for file in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")) if generated.blocks(file)]
@@ -23,8 +23,27 @@ def test_generated_parts_are_up_to_date(file: Path) -> None:
     assert generated.rewrite(text, generated.CHEAP, file.name) == text
 
 
-def test_the_readme_shows_a_recorded_run() -> None:
-    assert "make-check" in generated.blocks(ROOT / "README.md")
+def test_the_readme_shows_a_recorded_run_and_recorded_benches() -> None:
+    assert {"make-check", "bench"} <= set(generated.blocks(ROOT / "README.md"))
+
+
+def test_recorded_benches_are_shown_a_row_per_protocol(tmp_path: Path) -> None:
+    file = tmp_path / "bench.json"
+    speed.record([speed.Measure("b.audit.full.steps_per_s", 2_500_000.0, "steps/s")], file)
+    speed.record(
+        [
+            speed.Measure("a.audit.steps", 10_000_000.0, "steps"),
+            speed.Measure("a.audit.full_over_scan", 2.44, "ratio"),
+            speed.Measure("a.audit.over_tlc", 6900.4, "ratio"),
+        ],
+        file,
+    )
+    assert speed.recorded(file).splitlines() == [
+        "                                        invariants                                       simulated/s",
+        "    audit  steps audited    steps/s          alone  time of a scan  rate of TLC  MiB        and core",
+        "    a         10,000,000          -              -           2.4 x      6,900 x    -               -",
+        "    b                  -  2,500,000              -               -            -    -               -",
+    ]
 
 
 def test_a_recorded_run_is_shown_as_it_was_printed(tmp_path: Path) -> None:

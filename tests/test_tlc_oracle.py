@@ -10,7 +10,7 @@ import pytest
 from ledger import FLAWED, GHOSTS, LEDGER, SOUND
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.values import Fn, ModelValue, function
-from tidemark_conformance.tlc import oracle
+from tidemark_conformance.tlc import oracle, runner
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -139,14 +139,40 @@ def test_traces_that_do_not_fit_are_refused(bad: Any, message: str) -> None:
         replay(*bad())
 
 
-def test_batches_and_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(oracle, "BATCH_STEPS", 4)
+@pytest.mark.parametrize(("bound", "runs"), [("BATCH_STEPS", 3), ("BATCH_CHARACTERS", 3), ("MOST_ERRORS", 1)])
+def test_batches_and_rate(bound: str, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    run = runner.run
+
+    def counted(module: Path, *arguments: Any, **more: Any) -> runner.TlcResult:
+        started.append(module.stem)
+        return run(module, *arguments, **more)
+
+    monkeypatch.setattr(runner, "run", counted)
+    monkeypatch.setattr(oracle, bound, 4)
     long = trace("long", *([LOCK, step("Unlock", holder=NONE)] * 3))
     found = oracle.replay(LEDGER, SOUND, GHOSTS, [long, trace("short", LOCK), long])
     assert [one.name for one in found.traces] == ["long", "short", "long"]
     assert all(one.passes for one in found.traces)
     assert found.steps == 13
     assert found.steps_per_s == pytest.approx(13 / found.seconds)
+    assert started == [oracle.ROOT] * runs
+
+
+def test_what_values_have_in_common_stands_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    run = runner.run
+
+    def read(*arguments: Any, given: dict[str, str], **more: Any) -> runner.TlcResult:
+        texts.append(given[oracle.ROOT])
+        return run(*arguments, given=given, **more)
+
+    monkeypatch.setattr(runner, "run", read)
+    one, two = Fn({**DEPOSIT, "amount": 1}), Fn({**DEPOSIT, "amount": 2})
+    asked = step("AskDeposit", ANN, 2, queue=(one, two))
+    served = step("Serve", queue=(two,), balance=Fn({ANN: 1, BOB: 0}))
+    assert replay(trace("t", LOCK, ASK, asked, served))[0].rejected is None
+    assert texts[0].count('"deposit"') == 2
 
 
 def test_one_and_true_are_not_the_same_value(tmp_path: Path) -> None:

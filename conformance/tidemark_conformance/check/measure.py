@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,8 @@ from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.session import readable_errors
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.report.progress import Progress
+from tidemark_conformance.report.progress import Progress, say
+from tidemark_conformance.report.speed import Measure
 from tidemark_conformance.tla.ir import Lit
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.schema import schema_of
@@ -40,35 +41,38 @@ SAMPLE = 1_000
 """Traces whose steps say how many traces are needed: always the same ones, so that kept traces fit the next run."""
 ORACLE_TRACES = 60
 
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One number of the document `tidemark.bench/1`."""
-
-    name: str
-    value: float
-    unit: str
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"name": self.name, "value": self.value, "unit": self.unit}
+Found = tuple[str, float, str]
+"""A measure's name without the protocol's, its value, its unit."""
 
 
 def bench(
     session: SparkSession, protocol: Protocol, steps: int, progress: Progress, folder: Path | None = None
-) -> list[Measure]:
+) -> Iterator[Measure]:
     """Simulate traces with at least `steps` steps to audit, scan and audit them in turns, and let TLC replay a few.
 
-    `folder`: where the traces are kept (a finished run there is used again); None: a temporary one.
-    Raises Unusable when the clean traces do not pass, since a rate of failing is none.
+    Every measure comes as soon as it is known, so that what fails later takes none away. `folder`: where the traces are
+    kept (a finished run there is used again); None: a temporary one.
+    Raises Unusable when the clean traces do not pass, since a rate of failing is none, and where TLC cannot replay
+    them.
     """
+    for name, value, unit in _measured(session, protocol, steps, progress, folder):
+        yield Measure(f"{protocol.name}.{name}", round(value, 4), unit)
+
+
+def _measured(
+    session: SparkSession, protocol: Protocol, steps: int, progress: Progress, folder: Path | None
+) -> Iterator[Found]:
+    """The same, by names without the protocol's."""
     specification, _ = load_for(protocol.name, protocol.spec, protocol.config)
     schema = schema_of(specification)
     header = schema.with_nodes(protocol.nodes())
     simulator = protocol.make_simulator(header, steps=STEPS_PER_TRACE)
     rate, changing, sample = simulated_per_core(simulator)
+    yield "simulate.steps_per_s_per_core", rate, "steps/s"
+    yield "simulate.changing_share", changing, "ratio"
     with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as temporary:
         traces = needed(steps, sample[:SAMPLE], judge_for(specification), len(header.nodes))
+        say(f"bench of {protocol.name}: {traces:,} traces with {steps:,} steps")
         settings = {"bench": protocol.name, "steps": STEPS_PER_TRACE}
         started = time.monotonic()
         run = generate(
@@ -81,14 +85,10 @@ def bench(
             progress=progress,
             packages=protocol.packages(),
         )
-        seconds = time.monotonic() - started
+        if not run.kept:
+            yield "simulate.spark_steps_per_s", run.steps / (time.monotonic() - started), "steps/s"
         source = open_input(session, [str(run.parts[0].parent)])
-        measures = _audited(session, source, specification, run, progress)
-    simulated = [("steps_per_s_per_core", rate, "steps/s"), ("changing_share", changing, "ratio")]
-    if not run.kept:
-        simulated.append(("spark_steps_per_s", run.steps / seconds, "steps/s"))
-    measures += [(f"simulate.{name}", value, unit) for name, value, unit in simulated]
-    return [Measure(f"{protocol.name}.{name}", round(value, 4), unit) for name, value, unit in measures]
+        yield from _audited(session, source, specification, run, progress, f"bench of {protocol.name}")
 
 
 def needed(steps: int, sample: list[Simulated], judge: Judge, nodes: int) -> int:
@@ -120,30 +120,41 @@ def simulated_per_core(simulator: Simulator) -> tuple[float, float, list[Simulat
 
 
 def _audited(
-    session: SparkSession, source: Input, specification: Specification, run: Generated, progress: Progress
-) -> list[tuple[str, float, str]]:
+    session: SparkSession,
+    source: Input,
+    specification: Specification,
+    run: Generated,
+    progress: Progress,
+    title: str,
+) -> Iterator[Found]:
     """Audits of half the files, for their memory; scan, full audit and invariants alone in turns, after one round that
     does not count; then TLC."""
     alone = invariants_alone(specification)
     scans, fulls, invariants = [], [], []
     steps = 0
     half, peak = Peak(), Peak()
+    say(f"{title}: half of the traces, {ROUNDS + 1} times, for their memory")
     for _ in range(ROUNDS + 1):  # as often as all of them: a JVM grows with every job for a while
         with half.watched():
             half_steps = audit(session, _files(source, (len(source.files) + 1) // 2), specification).steps
     for number in range(ROUNDS + 1):
+        say(f"{title}: scan, audit, invariants alone, {number + 1} of {ROUNDS + 1}")
         scans.append(_timed(lambda: _scan(session, source)))
         with peak.watched():
             result = audit(session, source, specification, progress=progress)
         if result.failed:
-            raise Unusable(f"clean traces of {result.spec} fail; run `tidemark audit` on them first")
+            trace, step = result.failures[0].examples[0]
+            raise Unusable(
+                f"{result.failed:,} of {result.traces:,} unflawed traces fail ({result.failures[0].signature}, trace "
+                f"{trace}, step {step}); keep them with --traces and run `tidemark explain` on them first"
+            )
         fulls.append(result.seconds)
         invariants.append(audit(session, source, alone, progress=progress).seconds)
         steps = result.steps
         if number == 0:
             scans, fulls, invariants = [], [], []
     scan, full, part = map(statistics.median, (scans, fulls, invariants))
-    found = [
+    yield from [
         ("audit.full.steps_per_s", steps / full, "steps/s"),
         ("audit.invariants.steps_per_s", steps / part, "steps/s"),
         ("scan.steps_per_s", steps / scan, "steps/s"),
@@ -155,10 +166,12 @@ def _audited(
         ("audit.traces", float(run.traces), "traces"),
         ("audit.bytes_per_step", sum(part.stat().st_size for part in run.parts) / steps, "bytes"),
     ]
-    tlc = audit(session, _files(source, 1), specification, Options(oracle=ORACLE_TRACES)).tlc_steps_per_s
-    found.append(("tlc.steps_per_s", tlc, "steps/s"))
-    found.append(("audit.over_tlc", steps / full / tlc if tlc else math.inf, "ratio"))
-    return found
+    say(f"{title}: TLC replays {ORACLE_TRACES} traces")
+    replayed = audit(session, _files(source, 1), specification, Options(oracle=ORACLE_TRACES))
+    for disagreement in replayed.oracle.disagreements:
+        raise Unusable(f"TLC and the audit disagree, so their rates compare nothing: {disagreement}")
+    yield "tlc.steps_per_s", replayed.tlc_steps_per_s, "steps/s"
+    yield "audit.over_tlc", steps / full / replayed.tlc_steps_per_s, "ratio"
 
 
 def _files(source: Input, count: int) -> Input:

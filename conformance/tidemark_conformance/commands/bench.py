@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from tidemark_conformance.check.measure import Measure, bench
+from tidemark_conformance.check.measure import bench
 from tidemark_conformance.check.protocols import protocol, protocols
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.report import document
-from tidemark_conformance.report.progress import progress
+from tidemark_conformance.paths import PACKAGE
+from tidemark_conformance.report import document, speed
+from tidemark_conformance.report.progress import progress, say
 
 STEPS = 20_000_000
 
@@ -25,38 +25,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, default=STEPS, help=f"steps to audit (default: {STEPS:,})")
     parser.add_argument("--master", help="Spark's master (default: local[2])")
     parser.add_argument("--traces", type=Path, metavar="DIR", help="keep the traces here, and use them again")
+    parser.add_argument(
+        "--record", action="store_true", help=f"keep what was measured in full in {speed.RECORD}, for the README"
+    )
     document.add_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure; always 0 unless something cannot be measured."""
+    """0: all was measured; 2: something could not be; what could is printed, written and recorded all the same."""
     chosen = [protocol(name) for name in args.protocols or sorted(protocols())]
     if not chosen:
         raise Unusable("no protocol with a simulator is registered; add one to spec/protocols.toml")
-    measures: list[Measure] = []
+    if args.steps < 1:
+        raise Unusable(f"cannot bench with {args.steps} steps: give at least 1")
+    record = PACKAGE.parent.parent / speed.RECORD if args.record else None
+    if record and record.exists():
+        speed.read(record)  # a damaged one is better known before hours of measuring
+    console = document.console(args.json)
+    measures: list[speed.Measure] = []
+    missing: dict[str, str] = {}
     with spark_session(args.master) as session:
         for one in chosen:
             folder = args.traces / one.name if args.traces else None
-            with progress(f"bench of {one.name}") as bar:
-                measures += bench(session, one, args.steps, bar, folder)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = {
-        "schema": "tidemark.bench/1",
-        "machine": {"cores": cores},
-        "measures": [measure.document() for measure in measures],
-    }
-    document.write(found, args.json)
-    if args.json != "-":
-        _render(measures, document.console(args.json))
-    return 0
+            found: list[speed.Measure] = []
+            try:
+                with progress(f"bench of {one.name}") as bar:
+                    for measure in bench(session, one, args.steps, bar, folder):
+                        found.append(measure)
+            except Unusable as problem:
+                missing[one.name] = str(problem)
+            measures += found
+            if args.json != "-":
+                _render(found, console)
+            if record and one.name not in missing:
+                speed.record(found, record)
+    document.write(speed.content(measures, missing), args.json)
+    if args.json != "-" and len(chosen) > 1:
+        console.print()
+        speed.render(measures, console)
+    for name, why in missing.items():
+        say(f"tidemark bench: {name} is not measured in full: {why}")
+    return 2 if missing else 0
 
 
-def _render(measures: list[Measure], console: Console) -> None:
+def _render(measures: list[speed.Measure], console: Console) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("measure")
     table.add_column("value", justify="right")
     table.add_column("unit")
     for measure in measures:
-        value = f"{measure.value:,.0f}" if abs(measure.value) >= 100 else f"{measure.value:,.2f}"
-        table.add_row(measure.name, value, measure.unit)
+        table.add_row(measure.name, speed.shown(measure.value), measure.unit)
     console.print(table)

@@ -5,7 +5,7 @@
     <!-- end: models -->
 
 Every generator's output is sorted by something that does not change from run to run. Its only clock times are those
-of the recorded runs of `make check` (closing.py) and `tidemark agree` (agreed.py).
+of the recorded runs of `make check` (closing.py), `tidemark agree` (agreed.py) and `tidemark bench` (speed.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tidemark_conformance.check import zoo
 from tidemark_conformance.check.anomalies import glossary
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import PACKAGE
-from tidemark_conformance.report import agreed, closing, stories
+from tidemark_conformance.report import agreed, closing, speed, stories
 from tidemark_conformance.tlc import manifest as manifests
 
 _BLOCK = re.compile(
@@ -133,6 +133,11 @@ def agree() -> str:
     return table(agreed.HEADER, agreed.rows(PACKAGE.parent.parent / agreed.RECORD))
 
 
+def bench() -> str:
+    """What the last recorded benches measured."""
+    return speed.recorded(PACKAGE.parent.parent / speed.RECORD)
+
+
 def group_states() -> str:
     """The state machine of a classic group, from the table that its coordinator runs by."""
     return _machine(states.TRANSITIONS)
@@ -159,6 +164,7 @@ def _machine(transitions: Mapping[tuple[S, E], Transition[S]]) -> str:
 CHEAP: dict[str, Generator] = {
     "agree": agree,
     "anomalies": anomalies,
+    "bench": bench,
     "consumer-states": consumer_states,
     "group-states": group_states,
     "make-check": make_check,

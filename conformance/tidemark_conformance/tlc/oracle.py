@@ -29,6 +29,11 @@ BATCH_STEPS = 20_000
 """Steps in one run of TLC at most (a single longer trace is a run of its own)."""
 BRIEF_STEPS = 10_000
 """Fewer steps are replayed before the optimising compiler of the JVM would pay off."""
+BATCH_CHARACTERS = 2_000_000
+"""Characters in the generated module of one run at most (that of a single trace may be longer): TLC needs some
+200 bytes of Java's heap for each."""
+SHORT = 24
+"""Characters of a value's text up to which it is written out wherever it stands."""
 MOST_ERRORS = 200
 """Evaluation errors in one batch after which it is refused."""
 
@@ -228,6 +233,8 @@ class _Batch:
         seconds = 0.0
         while len(self.skipped) + len(self.unasked) + sum(bool(one.errors) for one in self.replays) <= MOST_ERRORS:
             text, cfg = _Text(self).module()
+            if len(text) > BATCH_CHARACTERS and len(self.traces) > 1:
+                return seconds + self.halved(options, jar)
             self.at = [set() for _ in self.traces]
             self.false = {}
             result = runner.run(
@@ -259,6 +266,10 @@ class _Batch:
         if len(self.traces) == 1:
             self.replays[0].errors.append(f"Init: {result.reason}")
             return 0.0
+        return self.halved(options, jar)
+
+    def halved(self, options: runner.Options, jar: str | Path | None) -> float:
+        """The first half of the traces, then the second, each in runs of its own."""
         middle = len(self.traces) // 2
         halves = [_Batch(self.spec, self.traces[:middle]), _Batch(self.spec, self.traces[middle:])]
         seconds = sum(half.run(options, jar) for half in halves)
@@ -329,14 +340,14 @@ class _Text:
         self.batch = batch
         self.spec = batch.spec
         self.names: dict[str, str] = {}
-        self.values: list[Value] = []
+        self.values: dict[str, Value] = {}
         self.actions = {name: at for at, name in enumerate(self.spec.actions, 1)}
 
     def module(self) -> tuple[str, str]:
         """The module's text and its cfg's."""
         traces = [self.trace(number, trace) for number, trace in enumerate(self.batch.traces, 1)]
         overridden = [f"tidemark_const_{name} == {to_tla(x, MODEL_VALUE)}" for name, x in self.spec.overrides.items()]
-        declared, configured = declarations([*self.values, *self.spec.overrides.values()])
+        declared, configured = declarations([*self.values.values(), *self.spec.overrides.values()])
         head = self.head()
         # The properties come first: `property_lines` counts on it.
         body = [*head, declared, *overridden]
@@ -373,17 +384,15 @@ class _Text:
         }
 
     def reference(self, value: Value) -> str:
-        """The value's text, or the name of the definition that holds it if it is a compound one.
+        """The value's text if that is short, else the name of a definition; so what values have in common stands once.
 
         Looked up by text: Python takes 1 and True, and so (1,) and (True,), for equal.
         """
-        if isinstance(value, bool | int | str):
-            return to_tla(value)
-        text = to_tla(value, MODEL_VALUE)
-        if text not in self.names:
-            self.names[text] = f"tidemark_v{len(self.names) + 1}"
-            self.values.append(value)
-        return self.names[text]
+        text = to_tla(value, MODEL_VALUE, self.reference)
+        self.values.setdefault(text, value)
+        if len(text) <= SHORT:
+            return text
+        return self.names.setdefault(text, f"tidemark_v{len(self.names) + 1}")
 
     def trace(self, number: int, trace: Trace) -> str:
         """One trace: the initial values in the order of the variables, then <<action, parameters, changes>> each."""

@@ -9,7 +9,8 @@ Grammar:  value := literal | identifier | lo..hi | {v, ...} | <<v, ...>> | [f |-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order
 
@@ -163,9 +164,10 @@ MODEL_VALUE = "tidemark_mv_"
 """Prefix of the constants that stand for model values in generated modules (`declarations`)."""
 
 
-def to_tla(value: Value, model_value: str = "") -> str:
+def to_tla(value: Value, model_value: str = "", part: Callable[[Value], str] | None = None) -> str:
     """TLA+ text of a value, each model value's name prefixed with `model_value`.
 
+    `part` gives the text of what a compound value is made of; None: their own, written the same way.
     A function that is no record needs the operators of the module TLC.
     """
     if isinstance(value, bool):
@@ -176,16 +178,16 @@ def to_tla(value: Value, model_value: str = "") -> str:
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
     if isinstance(value, ModelValue):
         return model_value + value.name
+    inner = part or partial(to_tla, model_value=model_value)
     if isinstance(value, tuple):
-        return "<<" + ", ".join(to_tla(item, model_value) for item in value) + ">>"
+        return "<<" + ", ".join(map(inner, value)) + ">>"
     if isinstance(value, frozenset):
-        return "{" + ", ".join(to_tla(item, model_value) for item in in_order(value)) + "}"
+        return "{" + ", ".join(map(inner, in_order(value))) + "}"
     if isinstance(value, Fn):
         keys = in_order(value)
         if all(type(key) is str and _IDENTIFIER.match(key) and key not in _RESERVED for key in keys):
-            return "[" + ", ".join(f"{key} |-> {to_tla(value[key], model_value)}" for key in keys) + "]"
-        pairs = (f"{to_tla(key, model_value)} :> {to_tla(value[key], model_value)}" for key in keys)
-        return "(" + " @@ ".join(pairs) + ")"
+            return "[" + ", ".join(f"{key} |-> {inner(value[key])}" for key in keys) + "]"
+        return "(" + " @@ ".join(f"{inner(key)} :> {inner(value[key])}" for key in keys) + ")"
     raise TypeError(f"no TLA+ value: {value!r}")
 
 
