@@ -113,17 +113,24 @@ def test_simulate_writes_a_folder_for_each_part(
     assert "is a composition" in capsys.readouterr().err
 
 
+def composed(spark: Any, oracle: int) -> list[clean.CleanRun]:
+    """Twelve runs of the composition, each part with what is to be said of it."""
+    with clean.replaying() as beside:
+        begun = clean.composed_run(spark, compositions()["both"], 12, 20, oracle, beside)
+    return [part.result() for part in begun]
+
+
 def test_a_composed_run_is_audited_part_by_part(
     registered: Path, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clean, "_folder", lambda name, *_: tmp_path / name)
-    found = clean.composed_run(spark, compositions()["both"], 12, 20, 0)
+    found = composed(spark, 0)
     assert [(one.protocol, one.result.traces, one.result.failed, one.complaints) for one in found] == [
         ("left", 12, 0, ()),
         ("right", 12, 0, ()),
     ]
     assert all(one.ok for one in found)
-    again = clean.composed_run(spark, compositions()["both"], 12, 20, 0)
+    again = composed(spark, 0)
     assert [one.run.kept for one in again] == [2, 2]
 
 
@@ -135,7 +142,7 @@ def test_what_is_amiss_in_one_part_is_told_of_it(
     registered.write_text(TABLE.replace(":together", ":amiss"))
     monkeypatch.setattr(clean, "_folder", lambda name, *_: tmp_path / name)
     monkeypatch.setattr(clean, "counted", lambda *given: counted(*given[:3], Options(oracle=0), given[4]))
-    found = clean.composed_run(spark, compositions()["both"], 12, 20, 2)
+    found = composed(spark, 2)
     unreplayed = "TLC replayed 0 traces of the 2 that it was asked for"
     assert [(one.protocol, one.result.failed, one.complaints) for one in found] == [
         ("left", 0, (unreplayed, "6 x losses")),

@@ -9,7 +9,9 @@ import io
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -159,18 +161,21 @@ def test_what_is_asked_and_what_runs_it_is_in_the_key(tree: Path, monkeypatch: p
 
 
 def test_only_what_is_sound_is_kept_and_damage_is_nothing(tree: Path) -> None:
-    made: list[int] = []
+    begun: list[int] = []
 
-    def make() -> int:
-        made.append(len(made))
-        return made[-1]
+    def begin() -> Callable[[], int]:
+        begun.append(len(begun))
+        return lambda made=begun[-1]: made  # type: ignore[misc]
 
-    assert kept.once("key", make, lambda _: False) == (0, False)
-    assert kept.once("key", make, lambda _: True) == (1, False)
-    assert kept.once("key", make, lambda _: True) == (1, True)
-    assert kept.once("other", make, lambda _: True) == (2, False)
-    assert kept.once("key", make, lambda _: True, use=False) == (3, False)
-    assert kept.once("key", make, lambda _: True) == (3, True)
+    assert kept.once("key", begin, lambda _: False)() == (0, False)
+    unfinished = kept.once("key", begin, lambda _: True)
+    assert kept.recall("key") is None
+    assert unfinished() == (1, False)
+    assert kept.once("key", begin, lambda _: True)() == (1, True)
+    assert kept.once("other", begin, lambda _: True)() == (2, False)
+    assert kept.once("key", begin, lambda _: True, use=False)() == (3, False)
+    assert kept.once("key", begin, lambda _: True)() == (3, True)
+    assert begun == [0, 1, 2, 3]
     (file,) = (tree / "cache" / "verdicts").glob("key.*")
     content = file.read_bytes()
     for damage in (b"", content[:-1], content.replace(b"\x03", b"\x04"), content[:64] + b"\n"):
@@ -198,14 +203,18 @@ class Made:
         self.asked.append("spark")
         yield "spark"
 
-    def run(self, session: str, protocol: Protocol, traces: int, *more: Any) -> clean.CleanRun:
+    def run(
+        self, session: str, protocol: Protocol, traces: int, _steps: int, _oracle: int, beside: Executor, *more: Any
+    ) -> Future[clean.CleanRun]:
         assert session == "spark"
         self.asked.append(f"run {traces}, fresh {more[-1]}")
-        return self.found(protocol.name, traces)
+        return beside.submit(self.found, protocol.name, traces)
 
-    def together(self, _session: str, one: Composition, traces: int, *_more: Any) -> list[clean.CleanRun]:
+    def together(
+        self, _session: str, one: Composition, traces: int, _steps: int, _oracle: int, beside: Executor, *_more: Any
+    ) -> list[Future[clean.CleanRun]]:
         self.asked.append(f"composition {traces}")
-        return [self.found(name, traces) for name in one.parts]
+        return [beside.submit(self.found, name, traces) for name in one.parts]
 
     def found(self, name: str, traces: int) -> clean.CleanRun:
         counts = {"passed": traces - self.failed, "failed": self.failed, "failures": (), "undecided": ()}
@@ -246,6 +255,57 @@ def test_a_second_verify_runs_nothing_and_says_so(tree: Path, monkeypatch: pytes
     replace("spec/zoo.toml", "count = 9", "count = 10")(tree)
     verify()
     assert made.asked == ["spark", "rows ['HASTE']"]
+
+
+def test_a_line_is_finished_beside_what_spark_does_for_the_next(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left of the run waits for the composition to begin, and what is left of that for the matrix."""
+    made = Made(monkeypatch)
+    begun = {"pair": threading.Event(), "twice": threading.Event()}
+
+    class Waiting:
+        def __init__(self, name: str, beside: Executor) -> None:
+            self.name, self.beside = name, beside
+
+        def submit(self, work: Callable[..., clean.CleanRun], *given: Any) -> Future[clean.CleanRun]:
+            return self.beside.submit(lambda: begun[self.name].wait(60) and work(*given))  # type: ignore[arg-type]
+
+    def run(*given: Any) -> Future[clean.CleanRun]:
+        return made.run(*given[:5], Waiting("pair", given[5]), *given[6:])  # type: ignore[arg-type]
+
+    def together(*given: Any) -> list[Future[clean.CleanRun]]:
+        begun["pair"].set()
+        return made.together(*given[:5], Waiting("twice", given[5]))  # type: ignore[arg-type]
+
+    def kill(*given: Any) -> list[Killed]:
+        begun["twice"].set()
+        return made.kill(*given)
+
+    monkeypatch.setattr(clean, "clean_run", run)
+    monkeypatch.setattr(clean, "composed_run", together)
+    monkeypatch.setattr(matrix, "kill", kill)
+    assert [line.split(";")[0] for line in verify()] == [
+        "30 traces, 300 steps, 0 flags",
+        "30 runs, simulated before",
+        "0 of 1 rows as expected",
+    ]
+
+
+def test_an_exception_ends_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    started, stopped = threading.Event(), threading.Event()
+    left: list[Future[Any]] = []
+    monkeypatch.setattr(clean.runner, "stop_all", stopped.set)
+
+    def interrupted() -> None:
+        with clean.replaying() as beside:
+            left.append(beside.submit(lambda: started.set() or stopped.wait(60)))
+            left.append(beside.submit(started.clear))
+            started.wait(60)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert left[0].result()
+    assert left[1].cancelled()
 
 
 def test_a_flag_or_a_row_that_survives_is_never_cached(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import dataclasses
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -419,6 +420,13 @@ def test_traces_that_were_not_audited_and_replays_that_were_not_made(specificati
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
+def done(found: clean.CleanRun) -> Future[clean.CleanRun]:
+    """A run that nothing is left to do of."""
+    finished: Future[clean.CleanRun] = Future()
+    finished.set_result(found)
+    return finished
+
+
 def lines(
     monkeypatch: pytest.MonkeyPatch,
     found: clean.CleanRun,
@@ -432,8 +440,8 @@ def lines(
     monkeypatch.setattr(protocols, "protocols", lambda: {"twophase": SHOWN})
     monkeypatch.setattr(protocols, "compositions", lambda: {"together": together})
     monkeypatch.setattr(zoo, "rows", lambda: [dead.row])
-    monkeypatch.setattr(clean, "clean_run", lambda *_: found)
-    monkeypatch.setattr(clean, "composed_run", lambda *_: parts or [found, found])
+    monkeypatch.setattr(clean, "clean_run", lambda *_: done(found))
+    monkeypatch.setattr(clean, "composed_run", lambda *_: [done(part) for part in parts or [found, found]])
     monkeypatch.setattr(matrix, "kill", lambda *_: [dead])
     for key in ("of_run", "of_composition", "of_rows"):
         monkeypatch.setattr(kept, key, lambda *_: {dead.row.id: ""})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,7 +45,9 @@ def test_the_document_has_the_unflawed_traces_of_every_protocol(
         asked.append((protocol.name, traces))
         passed = traces - failed - undecided
         result = SimpleNamespace(traces=traces, failed=failed, passed=passed)
-        return SimpleNamespace(run=Generated((), traces, 0, facts, 0), result=result)
+        found: Future[Any] = Future()
+        found.set_result(SimpleNamespace(run=Generated((), traces, 0, facts, 0), result=result))
+        return found
 
     flags = failed + undecided
     row = zoo.select(["22"])[0]

@@ -1,7 +1,8 @@
 """The unflawed implementation at scale: simulate, audit, and ask that the run shows everything it should.
 
 A run is kept in the cache folder under a digest of all that decides its traces, so that it is simulated again only
-when the implementation, the specification or the settings change; it is audited every time.
+when the implementation, the specification or the settings change; it is audited every time. Of an audit Spark's part
+needs both cores and the session, TLC's replays one core and no session: they go on beside what Spark does next.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidemark_conformance.check.audit import Options, audit, counted
+from tidemark_conformance.check.audit import Options, counted
 from tidemark_conformance.check.generate import (
     BAD,
     GOOD,
@@ -68,19 +70,36 @@ class CleanRun:
         return self.result.exit_code == 0 and not self.complaints
 
 
+@contextmanager
+def replaying() -> Iterator[Executor]:
+    """Where TLC replays traces beside the block, one run's after another's; an exception ends them.
+
+    A block that waits for the results of all that it began here leaves nothing behind.
+    """
+    with ThreadPoolExecutor(1) as beside:
+        try:
+            yield beside
+        except BaseException:
+            beside.shutdown(wait=False, cancel_futures=True)
+            runner.stop_all()
+            raise
+
+
 def clean_run(
     session: SparkSession,
     protocol: Protocol,
     traces: int,
     steps: int,
     oracle: int,
+    beside: Executor,
     shown: Callable[[str], AbstractContextManager[Progress]] = lambda _: nullcontext(Silent()),
     fresh: bool = False,
-) -> CleanRun:
+) -> Future[CleanRun]:
     """Simulate (or find) `traces` unflawed traces of a protocol, and audit them with all rules in force.
 
-    `oracle`: passing traces that TLC replays, too; `shown`: from a title to a display of progress; `fresh`: simulate,
-    whatever was simulated before. Raises Unusable where the run or the audit cannot be made.
+    `oracle`: passing traces that TLC replays, too, and `beside` what does it (`replaying`): when this returns, nothing
+    else is left to do. `shown`: from a title to a display of progress; `fresh`: simulate, whatever was simulated
+    before. Raises Unusable where the run or the audit cannot be made, the result where TLC cannot run.
     """
     specification = judging(protocol)
     header = schema_of(specification).with_nodes(protocol.nodes())
@@ -108,9 +127,9 @@ def clean_run(
         )
     simulated_s = time.monotonic() - started
     with shown(f"auditing {protocol.name}") as progress:
-        result = audit(session, [str(folder)], specification, Options(oracle=oracle), progress)
-    found = tuple(complaints(protocol, specification, run, result, oracle))
-    return CleanRun(protocol.name, run, result, found, simulated_s)
+        rest = counted(session, [str(folder)], specification, Options(oracle=oracle), progress)
+    missed = partial(complaints, protocol, specification, run, oracle=oracle)
+    return beside.submit(_judged, protocol.name, run, rest, missed, simulated_s)
 
 
 def composed_run(
@@ -119,9 +138,10 @@ def composed_run(
     traces: int,
     steps: int,
     oracle: int,
+    beside: Executor,
     shown: Callable[[str], AbstractContextManager[Progress]] = lambda _: nullcontext(Silent()),
     fresh: bool = False,
-) -> list[CleanRun]:
+) -> list[Future[CleanRun]]:
     """Simulate (or find) `traces` runs of a composition once, and audit each part's traces by its own specification.
 
     Every part must pass whole; that its every action is seen is asked of its protocol's own run. Arguments and errors
@@ -161,24 +181,25 @@ def composed_run(
             packages=composition.packages(),
         )
     simulated_s = time.monotonic() - started
-    results: dict[str, Future[AuditResult]] = {}
-    with ThreadPoolExecutor(1) as beside:  # TLC replays a part's traces while Spark audits the next part
-        try:
-            for name, specification in specifications.items():
-                with shown(f"auditing {name} of {composition.name}") as progress:
-                    rest = counted(session, [str(folders[name])], specification, Options(oracle=oracle), progress)
-                results[name] = beside.submit(rest)
-            wait(results.values())
-        except BaseException:
-            beside.shutdown(wait=False, cancel_futures=True)
-            runner.stop_all()
-            raise
     found = []
     for name, specification in specifications.items():
-        result = results[name].result()
-        wrong = tuple(_amiss(specification, runs[name], result, oracle))
-        found.append(CleanRun(name, runs[name], result, wrong, simulated_s))
+        with shown(f"auditing {name} of {composition.name}") as progress:
+            rest = counted(session, [str(folders[name])], specification, Options(oracle=oracle), progress)
+        missed = partial(_amiss, specification, runs[name], oracle=oracle)
+        found.append(beside.submit(_judged, name, runs[name], rest, missed, simulated_s))
     return found
+
+
+def _judged(
+    name: str,
+    run: Generated,
+    rest: Callable[[], AuditResult],
+    missed: Callable[[AuditResult], Iterable[str]],
+    simulated_s: float,
+) -> CleanRun:
+    """A run whose audit Spark has done, once the `rest` of it is done, too."""
+    result = rest()
+    return CleanRun(name, run, result, tuple(missed(result)), simulated_s)
 
 
 def judging(protocol: Protocol) -> Specification:

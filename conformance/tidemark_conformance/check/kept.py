@@ -109,19 +109,26 @@ def _key(*parts: str) -> str:
     return hashed.hexdigest()
 
 
-def once(key: str, make: Callable[[], T], sound: Callable[[T], bool], use: bool = True) -> tuple[T, bool]:
-    """What was kept under `key`, or what `make` comes to, kept if it is `sound`; and whether it was kept before.
+def once(
+    key: str, begin: Callable[[], Callable[[], T]], sound: Callable[[T], bool], use: bool = True
+) -> Callable[[], tuple[T, bool]]:
+    """A function to what was kept under `key`, or to what `begin` has begun here and now, kept if it is `sound`; and to
+    whether it was kept before.
 
     With `use` false it is made anew, whatever is there.
     """
-    if use:
-        found = recall(key)
-        if found is not None:
-            return found, True
-    made = make()
-    if sound(made):
-        keep(key, made)
-    return made, False
+    known: Any = recall(key) if use else None
+    if known is not None:
+        return lambda: (known, True)
+    finish = begin()
+
+    def finished() -> tuple[T, bool]:
+        made = finish()
+        if sound(made):
+            keep(key, made)
+        return made, False
+
+    return finished
 
 
 def recall(key: str) -> Any:

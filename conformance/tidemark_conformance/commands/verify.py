@@ -11,6 +11,7 @@ import functools
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,47 +136,88 @@ def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closin
     ], outcomes
 
 
+Finish = Callable[[], tuple[str, str, bool]]
+"""What is left of a line when Spark has done its part: to wait for TLC, and to say what was found. It comes to the line
+without its time."""
+
+
 def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verify.Outcome]) -> list[closing.Line]:
-    """Unflawed and flawed traces: their lines of the closing table. `outcomes`: of the zoo's models, among others."""
-    from tidemark_conformance.check import protocols
+    """Unflawed and flawed traces: their lines of the closing table. `outcomes`: of the zoo's models, among others.
+
+    A line is finished when Spark's part of the next one is done: meanwhile TLC replays.
+    """
+    from tidemark_conformance.check import clean, protocols
     from tidemark_conformance.check.session import spark_session
-    from tidemark_conformance.report.matrix import Unflawed
 
     lines: list[closing.Line] = []
     known = protocols.protocols()
+    rows = zoo.rows()
     unflawed: dict[str, Unflawed] = {}
-    with contextlib.ExitStack() as ends:
+    with contextlib.ExitStack() as ends, clean.replaying() as beside:
         spark = functools.cache(lambda: ends.enter_context(spark_session(args.master)))
-        for name, protocol in known.items():
-            found, line = _clean_line(args, console, spark, protocol)
-            unflawed[name] = Unflawed.of(found)
-            lines.append(line)
-        lines += [_composed_line(args, console, spark, one) for one in protocols.compositions().values()]
-        rows = zoo.rows()
+        begin: list[Callable[[], Finish]] = [
+            functools.partial(_clean_line, args, console, spark, protocol, beside, unflawed)
+            for protocol in known.values()
+        ]
+        for one in protocols.compositions().values():
+            begin.append(functools.partial(_composed_line, args, console, spark, one, beside))
         if rows:
-            lines.append(_matrix_line(args, console, spark, rows, known, outcomes, unflawed))
+            begin.append(functools.partial(_matrix_line, args, console, spark, rows, known, outcomes, unflawed))
+        before: Callable[[], closing.Line] | None = None
+        for line in begin:
+            after = _timed(line)
+            if before:
+                lines.append(before())
+            before = after
+        if before:
+            lines.append(before())
         if args.deep:
             lines += [_rarity(spark(), row, known) for row in rows if row.simulation.rarity]
     return lines
 
 
-def _clean_line(
-    args: argparse.Namespace, console: Console, spark: Callable[[], Any], protocol: Protocol
-) -> tuple[CleanRun, closing.Line]:
-    """A protocol's unflawed run, or the verdict on it that is known; and its line."""
-    from tidemark_conformance.check import clean, kept
-
+def _timed(begin: Callable[[], Finish]) -> Callable[[], closing.Line]:
+    """A line begun; its time is that of its two parts, without what is done between them."""
     started = time.monotonic()
+    finish = begin()
+    begun = time.monotonic() - started
+
+    def line() -> closing.Line:
+        resumed = time.monotonic()
+        what, found, ok = finish()
+        return closing.Line(what, found, ok, begun + time.monotonic() - resumed)
+
+    return line
+
+
+def _clean_line(
+    args: argparse.Namespace,
+    console: Console,
+    spark: Callable[[], Any],
+    protocol: Protocol,
+    beside: Executor,
+    unflawed: dict[str, Unflawed],
+) -> Finish:
+    """A protocol's unflawed run begun, or the verdict on it that is known; its line notes in `unflawed`
+    what the kill matrix says of it."""
+    from tidemark_conformance.check import clean, kept
+    from tidemark_conformance.report.matrix import Unflawed
+
     traces = _traces(args, protocol)
-    found, cached = kept.once(
+    finish = kept.once(
         kept.of_run(protocol, traces, STEPS, ORACLE, args.master),
-        lambda: clean.clean_run(spark(), protocol, traces, STEPS, ORACLE, progress, args.no_cache),
+        lambda: clean.clean_run(spark(), protocol, traces, STEPS, ORACLE, beside, progress, args.no_cache).result,
         lambda made: made.ok,
         not args.no_cache,
     )
-    _show(args, console, found, protocol.name, cached)
-    seconds = time.monotonic() - started
-    return found, closing.Line(f"{found.protocol} traces", clean_text(found, cached), found.ok, seconds)
+
+    def line() -> tuple[str, str, bool]:
+        found, cached = finish()
+        _show(args, console, found, protocol.name, cached)
+        unflawed[protocol.name] = Unflawed.of(found)
+        return f"{found.protocol} traces", clean_text(found, cached), found.ok
+
+    return line
 
 
 def clean_text(found: CleanRun, cached: bool) -> str:
@@ -198,7 +240,7 @@ def _matrix_line(
     known: Mapping[str, Protocol],
     outcomes: list[verify.Outcome],
     unflawed: Mapping[str, Unflawed],
-) -> closing.Line:
+) -> Finish:
     """The kill matrix: only those rows are simulated whose verdict is not known."""
     from tidemark_conformance.check import kept, matrix
     from tidemark_conformance.report import matrix as matrix_report
@@ -221,12 +263,16 @@ def _matrix_line(
     by_name = {outcome.model.name: outcome for outcome in outcomes}
     models = {row.id: by_name.get(row.model) for row in rows}
     seconds = time.monotonic() - started
-    result = matrix_report.Matrix(rows, models, killed, unflawed, seconds)
-    matrix_report.render(result, console)
-    _write(args, "zoo", result.document())
-    good = sum(map(result.row_ok, rows))
-    text = f"{good} of {len(rows)} rows as expected" + (f"; {cached} cached" if cached else "")
-    return closing.Line("kill matrix", text, result.ok, seconds)
+
+    def line() -> tuple[str, str, bool]:
+        result = matrix_report.Matrix(rows, models, killed, unflawed, seconds)
+        matrix_report.render(result, console)
+        _write(args, "zoo", result.document())
+        good = sum(map(result.row_ok, rows))
+        text = f"{good} of {len(rows)} rows as expected" + (f"; {cached} cached" if cached else "")
+        return "kill matrix", text, result.ok
+
+    return line
 
 
 def _show(args: argparse.Namespace, console: Console, found: CleanRun, name: str, cached: bool) -> None:
@@ -242,26 +288,35 @@ def _show(args: argparse.Namespace, console: Console, found: CleanRun, name: str
 
 
 def _composed_line(
-    args: argparse.Namespace, console: Console, spark: Callable[[], Any], composition: Composition
-) -> closing.Line:
-    """The unflawed run of a composition: every part audited by its own specification."""
+    args: argparse.Namespace, console: Console, spark: Callable[[], Any], composition: Composition, beside: Executor
+) -> Finish:
+    """The unflawed run of a composition begun: every part audited by its own specification."""
     from tidemark_conformance.check import clean, kept
 
-    started = time.monotonic()
     name, traces, oracle = composition.name, min(COMPOSED, args.traces), ORACLE // 4
-    parts, cached = kept.once(
+
+    def begin() -> Callable[[], list[CleanRun]]:
+        found = clean.composed_run(spark(), composition, traces, STEPS, oracle, beside, progress, args.no_cache)
+        return lambda: [part.result() for part in found]
+
+    finish = kept.once(
         kept.of_composition(composition, traces, STEPS, oracle, args.master),
-        lambda: clean.composed_run(spark(), composition, traces, STEPS, oracle, progress, args.no_cache),
+        begin,
         lambda made: all(part.ok for part in made),
         not args.no_cache,
     )
-    for found in parts:
-        _show(args, console, found, f"{name}-{found.protocol}", cached)
-    text = f"{parts[0].run.traces:,} runs, {CACHED if cached else _simulated(parts[0])}; " + "; ".join(
-        f"{found.protocol}: {found.result.steps:,} steps, {found.result.failed:,} flags, {_doubted(found, ', ')}"
-        for found in parts
-    )
-    return closing.Line(f"{name} traces", text, all(found.ok for found in parts), time.monotonic() - started)
+
+    def line() -> tuple[str, str, bool]:
+        parts, cached = finish()
+        for found in parts:
+            _show(args, console, found, f"{name}-{found.protocol}", cached)
+        text = f"{parts[0].run.traces:,} runs, {CACHED if cached else _simulated(parts[0])}; " + "; ".join(
+            f"{found.protocol}: {found.result.steps:,} steps, {found.result.failed:,} flags, {_doubted(found, ', ')}"
+            for found in parts
+        )
+        return f"{name} traces", text, all(found.ok for found in parts)
+
+    return line
 
 
 def _rarity(session: Any, row: zoo.Row, known: Mapping[str, Any]) -> closing.Line:

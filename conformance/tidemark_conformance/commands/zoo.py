@@ -35,12 +35,15 @@ def run(args: argparse.Namespace) -> int:
     rows = zoo.select(args.rows)
     models = models_of(rows, args.jar)
     known = protocols.protocols()
-    unflawed: dict[str, report.Unflawed] = {}
     with spark_session(args.master) as session:
         with progress("flawed implementations") as bar:
             killed = matrix.kill(session, rows, known, bar)
-        for name in sorted({row.protocol for row in rows}):
-            unflawed[name] = report.Unflawed.of(clean.clean_run(session, known[name], TRACES, STEPS, 0, progress))
+        with clean.replaying() as beside:
+            runs = {
+                name: clean.clean_run(session, known[name], TRACES, STEPS, 0, beside, progress)
+                for name in sorted({row.protocol for row in rows})
+            }
+        unflawed = {name: report.Unflawed.of(run.result()) for name, run in runs.items()}
     result = report.Matrix(rows, models, {one.row.id: one for one in killed}, unflawed, time.monotonic() - started)
     document.write(result.document(), args.json)
     if args.json != "-":
