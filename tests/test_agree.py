@@ -16,7 +16,7 @@ from tidemark_conformance.cli import main
 from tidemark_conformance.commands import agree as command
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.report import agreed
+from tidemark_conformance.report import agreed, generated
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants, nonedges, walks
 
@@ -355,6 +355,10 @@ def test_a_whole_run_is_recorded_and_shown(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(agreed, "RECORD", file)
     monkeypatch.setattr(command, "_compare_all", lambda *_: ([_compared("One", ["Safe"], [])], 0))
     assert main(["agree", "--record"]) == 0
+    assert generated.agree().splitlines()[-2:] == [
+        "| `One` | 1 | 0 | 1 | 1 | 2 | 0 | 1 of 1 | 0 |",
+        "| all | 1 | 0 | 1 | 1 | 2 | 0 |  | 0 |",
+    ]
     assert agreed.rows(file) == [
         ("`One`", "1", "0", "1", "1", "2", "0", "1 of 1", "0"),
         ("all", "1", "0", "1", "1", "2", "0", "", "0"),
@@ -367,6 +371,10 @@ def test_only_a_whole_run_is_recorded(given: list[str], capsys: pytest.CaptureFi
     assert "whole run" in capsys.readouterr().err
 
 
-def test_no_record_is_said(tmp_path: Path) -> None:
+def test_no_record_and_a_wrong_one_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "agree.json"
+    monkeypatch.setattr(agreed, "RECORD", file)
+    assert generated.agree() == f"No whole run is kept in `{file}`.\n"
+    file.write_text('{"models": [{}]}')
     with pytest.raises(Unusable, match="make it by `tidemark agree --record`"):
-        agreed.rows(tmp_path / "agree.json")
+        generated.agree()

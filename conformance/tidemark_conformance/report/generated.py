@@ -129,8 +129,11 @@ def make_check() -> str:
 
 
 def agree() -> str:
-    """What the last recorded run of `tidemark agree` compared."""
-    return table(agreed.HEADER, agreed.rows(PACKAGE.parent.parent / agreed.RECORD))
+    """What the last recorded run of `tidemark agree` compared, or that none is recorded."""
+    file = PACKAGE.parent.parent / agreed.RECORD
+    return (
+        table(agreed.HEADER, agreed.rows(file)) if file.is_file() else f"No whole run is kept in `{agreed.RECORD}`.\n"
+    )
 
 
 def bench() -> str:
