@@ -44,18 +44,24 @@ def _until(condition: Any) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
     "arguments",
-    [["check", "MCElections", "--no-cache"], ["audit", str(EXAMPLES / "twophase" / "good.ndjson")]],
-    ids=["check", "audit"],
+    [
+        ["check", "MCElections", "--no-cache"],
+        ["agree", "--model", "TwoPhase", "--model", "TwoPhaseForgets", "--backend", "python"],
+        ["audit", str(EXAMPLES / "twophase" / "good.ndjson")],
+    ],
+    ids=["check", "agree", "audit"],
 )
 def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path: Path) -> None:
     """The signal comes when the command's Java has just started."""
     mark = f"MARK={uuid.uuid4().hex}"
     environment = {**os.environ, "MARK": mark.partition("=")[2], "TMPDIR": str(tmp_path)}
+    if arguments[0] == "agree":
+        environment["TIDEMARK_CACHE"] = str(tmp_path / "cache")
     command = [sys.executable, "-m", "tidemark_conformance.cli", *arguments]
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert _until(lambda: _marked(mark, "tlc2.TLC" if arguments[0] == "check" else "pyspark-shell"))
+        assert _until(lambda: _marked(mark, "pyspark-shell" if arguments[0] == "audit" else "tlc2.TLC"))
         process.send_signal(number)
         _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + number
@@ -64,6 +70,7 @@ def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path:
     assert "Traceback" not in said
     assert _until(lambda: not _marked(mark, ""))
     assert list(tmp_path.glob("tidemark-*")) == []
+    assert not (tmp_path / "cache" / "verdicts").exists(), "a comparison went on to its end"
 
 
 def test_only_old_runs_of_the_same_protocol_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

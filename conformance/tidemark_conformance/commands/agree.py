@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -102,7 +103,7 @@ def _compare_all(
         found |= {subject.name: _once(subject, keys[subject.name], arguments, say) for subject in rest}
         return [found[subject.name] for subject in subjects], known
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(cores, mp_context=context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(cores, mp_context=context, initializer=_terminable) as pool:
         running = {
             pool.submit(_once, subject, keys[subject.name], arguments, _silent): subject.name
             for subject in _in_turn(rest)
@@ -116,8 +117,15 @@ def _compare_all(
                 )
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
             raise
     return [found[subject.name] for subject in subjects], known
+
+
+def _terminable() -> None:
+    """In another process: what is under way there is cleaned up when the command ends early."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 
 
 def _in_turn(subjects: Sequence[_Subject]) -> list[_Subject]:
