@@ -3,7 +3,7 @@
 - An unflawed run: the protocol's entry in spec/protocols.toml, the modules that its specification reaches, its cfg; how
   many traces, steps and replays. A composition's run: the same of every part.
 - A model of `tidemark agree`: the modules that it reaches, its cfg, the backends; of our own code the compiler (`tla/`)
-  and what TLC is asked by (`tlc/`), nothing else.
+  and what TLC is asked by (`tlc/` without what only checks models and replays traces), nothing else.
 - A row of the kill matrix: the row in spec/zoo.toml, its seeds included; the protocol's entry, modules and cfg.
 - Each of them: all files of the packages that simulate and judge (agree: see there); the versions of Python, of the
   libraries that compute and of Java; the tla2tools.jar; Spark's master (agree has none).
@@ -27,7 +27,7 @@ from tidemark_conformance.check.protocols import Composition, Protocol
 from tidemark_conformance.check.shipping import digest
 from tidemark_conformance.check.zoo import Row
 from tidemark_conformance.errors import writable
-from tidemark_conformance.paths import cache_root
+from tidemark_conformance.paths import PACKAGE, cache_root
 from tidemark_conformance.tlc import modules, toolchain
 
 FORMAT = 1
@@ -65,9 +65,20 @@ def of_agreement(module: Path, cfg: Path, backends: Sequence[str], jar: str | Pa
         *backends,
         module.stem,
         *_text(module, cfg),
-        *(digest(f"tidemark_conformance.{part}") for part in ("tla", "tlc")),
+        digest("tidemark_conformance.tla"),
+        _asking(PACKAGE / "tlc"),
         *_versions(toolchain.jar_digest(toolchain.find_jar(jar)), toolchain.find_java().version),
     )
+
+
+def _asking(folder: Path) -> str:
+    """Of the code that asks TLC about a graph, and reads and compares its answers."""
+    files = [file for file in sorted(folder.glob("*.py")) if file.stem not in _APART]
+    return hashlib.sha256(b"\0".join(file.name.encode() + b" " + file.read_bytes() for file in files)).hexdigest()
+
+
+_APART = frozenset({"classes", "manifest", "oracle", "probes", "verify"})
+"""Modules of `tlc/` that no comparison depends on."""
 
 
 def _judging(protocol: Protocol) -> Iterable[str]:
