@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from composing import Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
+from tidemark.errors import BrokenInvariant
 from tidemark.group.purgatory import JOIN_TIMER
 from tidemark.sim.composed import PROFILES, ComposedSimulator, group_cluster, group_run, simulate
 from tidemark.sim.composed.group_cluster import ComposedCluster
@@ -201,6 +202,54 @@ def test_serving_what_may_be_lost_again_is_seen(composed: Composed, monkeypatch:
     found = stage.ends(composed)
     assert found["replication"] == set()
     assert {"not a step", "GenerationMonotone"} <= found["classic-group"]
+
+
+def test_what_a_successor_has_counts_as_committed(composed: Composed) -> None:
+    stage = Stage(composed.headers)
+    assert stage.replica.read_back() == [], "nobody has fetched it"
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    assert len(stage.replica.read_back()) == 1
+    for broker, others in ((B2, (B1, B3)), (B3, (B1, B2))):
+        stage.elect(broker, *others)
+        assert stage.cluster.load(broker)
+        assert (stage.replica.kept, stage.replica.dropped) == (1, 0)
+        assert len(stage.replica.committed) == 1
+    assert stage.ends(composed) == {"replication": set(), "classic-group": set()}
+
+
+def test_a_coordinator_that_is_elected_again_goes_on(headers: dict[str, dict[str, Any]]) -> None:
+    stage = Stage(headers)
+    stage.elect(B2)
+    stage.elect(B1, B2, B3)
+    assert (stage.replica.serves[B1], stage.replica.office_epoch) == ((stage.partition.hosts[B1].up, 2), 2)
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    assert stage.cluster.commit_entry()
+
+
+def test_a_coordinator_that_is_elected_again_after_another_has_lost_its_office(
+    headers: dict[str, dict[str, Any]],
+) -> None:
+    stage = Stage(headers)
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    stage.elect(B2)
+    assert stage.cluster.load(B2)
+    assert stage.replica.serves[B1] is not None, "nobody has told it"
+    stage.elect(B1, B2, B3)
+    assert (stage.replica.serves[B1], stage.replica.office) == (None, B2)
+
+
+def test_records_that_were_never_lost_do_not_come_back(headers: dict[str, dict[str, Any]]) -> None:
+    """A bookkeeping that forgets what a predecessor appended must not pass for a run that ends."""
+    stage = Stage(headers)
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    stage.replica.pending[B1].clear()
+    stage.elect(B2, B1, B3)
+    with pytest.raises(BrokenInvariant, match=r"broker 1 leads with \[2\] uncommitted, after \[\]"):
+        stage.cluster.load(B2)
 
 
 def test_a_run_ends_where_lost_records_come_back(composed: Composed) -> None:

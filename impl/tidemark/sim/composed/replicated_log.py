@@ -54,6 +54,7 @@ class ReplicatedLog(Generic[Entry]):
         "dropped",
         "entries",
         "fail_overs",
+        "gone",
         "heals",
         "kept",
         "office",
@@ -77,6 +78,7 @@ class ReplicatedLog(Generic[Entry]):
         self.room = self.payloads = 0
         self.heals = False
         self.fail_overs = self.kept = self.dropped = self.orphaned = 0
+        self.gone: set[Payload] = set()
         process = replicated.hosts[first].up
         if process is not None:
             self._take_office(first, process)
@@ -145,19 +147,25 @@ class ReplicatedLog(Generic[Entry]):
         """A broker that leads takes office: how many of the entries that its predecessor has not seen commit it has.
 
         If its log has lost what was seen to commit, that is 0, and what counts as committed is what it has. Raises
-        LostRecordsReturnedError.
+        LostRecordsReturnedError, and BrokenInvariant for records that were never gone.
         """
         process = self.replicated.hosts[broker].up
         if process is None:
             raise BrokenInvariant(f"broker {broker} takes office and is not up")
-        found, known, before = payloads(process.log.storage.batches), len(self.committed), self.pending[self.office]
+        found, known = payloads(process.log.storage.batches), len(self.committed)
+        before = [payload for payload, _ in self.pending[self.office]]
         keep = max(len(found) - known, 0)
         if found[:known] != self.committed:
+            self.gone.update({*self.committed} - {*found})
             keep, self.committed = 0, found
-        elif found[known:] != [payload for payload, _ in before][:keep]:
+        elif found[known:] != before[:keep]:
+            back = {*found[known:]} - {*before}
+            if not back or not back <= self.gone:
+                raise BrokenInvariant(f"broker {broker} leads with {found[known:]} uncommitted, after {before}")
             raise LostRecordsReturnedError
         self.kept += keep
         self.dropped += len(before) - keep
+        self.gone.update(before[keep:])
         self.fail_overs += 1
         self._take_office(broker, process)
         known = len(self.committed)
@@ -187,7 +195,9 @@ class ReplicatedLog(Generic[Entry]):
             return False
         self.entries[payload] = entry
         self.pending[broker].append((payload, offset))
-        self.orphaned += broker != self.office
+        if broker != self.office:
+            self.orphaned += 1
+            self.gone.add(payload)
         return True
 
     def commit(self) -> Payload | None:
