@@ -27,6 +27,7 @@ from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.matrix import Killed
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.result import AuditResult, Oracle
+from tidemark_conformance.check.tally import Tally
 from tidemark_conformance.check.zoo import Row, Simulation
 from tidemark_conformance.commands import verify as command
 from tidemark_conformance.errors import Unusable
@@ -415,6 +416,58 @@ def test_traces_that_were_not_audited_and_replays_that_were_not_made(specificati
     assert few.complaints == ("TLC replayed 19 traces of the 20 that it was asked for",)
     all_there_are = cleaned(specification, sound(), asked=40, oracle=Oracle(30))
     assert all_there_are.ok
+
+
+def test_what_the_parts_of_an_audit_found_adds_up_in_any_order(specification: Specification) -> None:
+    streams = [*sound(), *[hasty()] * 25, *[hasty(harm=False)] * 3, *[cut()] * 2, nothing(quiescent=False)]
+    judging = judge.judge_for(specification, 4)
+
+    def found(part: range) -> Tally:
+        tally = judging.tally()
+        judging.add(tally, judge.batch_of([f"seed-{at}" for at in part], [streams[at] for at in part]), 4)
+        return tally
+
+    def shown(tally: Tally) -> tuple[Any, ...]:
+        ids = sorted(number for some in tally.ids for number in some.tolist())
+        return audit.result_of(tally, judging, audit.Options(), 1.0), ids, tally.sample
+
+    whole = found(range(len(streams)))
+    assert (whole.traces, whole.verdicts.tolist(), len(whole.sample)) == (61, [31, 28, 2], 4)
+    thirds = [range(first, len(streams), 3) for first in range(3)]
+    for parts in (thirds, thirds[::-1]):
+        total = judging.tally()
+        for part in parts:
+            tally = found(part)
+            tally.headers = {f"from {part.start}"}
+            tally.refuse(f"refused in {part.start}")
+            total.merge(tally)
+        assert shown(total) == shown(whole)
+        assert total.headers == {"from 0", "from 1", "from 2"}
+        assert sorted(total.refused) == ["refused in 0", "refused in 1", "refused in 2"]
+
+
+def test_a_run_is_simulated_again_when_anything_that_decides_it_has_changed(
+    specification: Specification, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, code = audited(specification, sound()), ["of today"]
+    monkeypatch.setattr(clean, "cache_root", lambda: tmp_path)
+    monkeypatch.setattr(clean, "digest", lambda _: code[-1])
+    monkeypatch.setattr(clean, "counted", lambda *_: lambda: result)
+
+    def found(steps: int = 20, fresh: bool = False) -> bool:
+        with clean.replaying() as beside:
+            run = clean.clean_run(None, SHOWN, 30, steps, 0, beside, fresh=fresh).result().run
+        return run.kept == len(run.parts)
+
+    assert [found(), found(), found(fresh=True), found()] == [False, True, False, True]
+    assert [found(steps=21), found(steps=21), found()] == [False, True, True]
+    code.append("of tomorrow")
+    assert [found(), found()] == [False, True]
+    without = {**specification.constants, "Without": frozenset({RULE})}
+    for change in ({"hash": "0" * 64}, {"constants": without}):
+        other = dataclasses.replace(specification, **change)
+        monkeypatch.setattr(clean, "judging", lambda _, other=other: other)
+        assert [found(), found()] == [False, True]
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
