@@ -217,7 +217,7 @@ class RecordAccumulator:
                 first = queue[0]
                 if first.number:
                     yield partition, first.retry_at
-                elif hurried or first.full or len(queue) > 1:
+                elif hurried or first.full:
                     yield partition, first.created
                 else:
                     yield partition, first.created + self._config.linger_ms
@@ -229,6 +229,11 @@ class RecordAccumulator:
         if len(in_flight) >= self._config.max_in_flight:
             return True
         return self._config.enable_idempotence and any(one.number < number for one in in_flight)
+
+    def retries(self, partition: int) -> bool:
+        """Whether the first batch of a partition, if there is one, has been sent before."""
+        queue = self._queues[partition]
+        return bool(queue) and queue[0].number > 0
 
     def drain(self, partition: int) -> Batch:
         """The first batch of a partition that is `ready`, which is in flight now."""
