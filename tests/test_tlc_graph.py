@@ -210,3 +210,12 @@ def test_a_dump_without_loops_is_refused() -> None:
     read = graph._Dump({"1": 0}, [{}], [0], [True], {}, 0.0)
     with pytest.raises(Unusable, match="was not asked about every state of Ledger"):
         graph._graph(plan, read, [], [], {}, 0.0)
+
+
+def test_two_dumps_may_name_the_same_states_differently() -> None:
+    one, two = {"x": 1, "y": 2}, {"x": 3, "y": 4}
+    first = graph._Dump({"10": 0, "20": 1}, [one, two], [0], [True, True], {}, 0.0)
+    again = graph._Dump({"7": 0, "8": 1}, [dict(reversed(two.items())), one], [1], [True, True], {}, 0.0)
+    again.arrows["tm_bad_0"] = {("8", "7")}
+    assert again.between("tm_bad_0", again.numbered_as(first)) == {(0, 1)}
+    assert again.between("tm_bad_0") == {(1, 0)}

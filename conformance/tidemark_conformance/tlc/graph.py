@@ -114,7 +114,8 @@ def dump(
     broken = {name: set[tuple[int, int]]() for name in plan.properties}
     if read.arrows.get("tm_bad"):
         again = _dumped(plan, _by_property(plan), [], options, jar)
-        broken = {name: again.between(f"tm_bad_{at}", read.numbers) for at, name in enumerate(plan.properties)}
+        numbers = again.numbered_as(read)
+        broken = {name: again.between(f"tm_bad_{at}", numbers) for at, name in enumerate(plan.properties)}
         first += again.seconds
     return _graph(plan, read, instances, domains, broken, first + read.seconds)
 
@@ -247,9 +248,23 @@ class _Dump:
     arrows: dict[str, set[tuple[str, str]]]
     seconds: float
 
-    def between(self, label: str, numbers: Mapping[str, int]) -> set[tuple[int, int]]:
-        """The arrows of a label between states as `numbers` has them: this dump's, or another's of the same states."""
+    def between(self, label: str, numbers: Mapping[str, int] | None = None) -> set[tuple[int, int]]:
+        """The arrows of a label, between states by their numbers here (`numbers`: by others)."""
+        numbers = self.numbers if numbers is None else numbers
         return {(numbers[source], numbers[target]) for source, target in self.arrows.get(label, ())}
+
+    def numbered_as(self, other: _Dump) -> dict[str, int]:
+        """TLC's names of this dump's states -> their numbers in another dump of the same states.
+
+        Names are fingerprints, which need not be the same in a run of another text: fields of a record are ordered as
+        their names are first met.
+        """
+        places = {_values(state): at for at, state in enumerate(other.states)}
+        return {name: places[_values(self.states[at])] for name, at in self.numbers.items()}
+
+
+def _values(state: Mapping[str, Value]) -> tuple[Value, ...]:
+    return tuple(value for _, value in sorted(state.items()))
 
 
 def _dumped(
@@ -310,19 +325,19 @@ def _graph(
     edges = [
         Edge(source, action, params, target)
         for at, (action, params) in enumerate(instances)
-        for source, target in sorted(read.between(f"tm_{at}", read.numbers))
+        for source, target in sorted(read.between(f"tm_{at}"))
     ]
-    together = read.between("tm_next", read.numbers) | read.between("tm_bad", read.numbers)
+    together = read.between("tm_next") | read.between("tm_bad")
     if {(edge.source, edge.target) for edge in edges} != together:
         raise Unusable(
             f"the ground actions of {plan.module.stem} do not make up {plan.next}: write it as the conventions say"
         )
-    if read.between("tm_here", read.numbers) != {(at, at) for at in range(len(read.states))}:
+    if read.between("tm_here") != {(at, at) for at in range(len(read.states))}:
         raise Unusable(
             f"TLC was not asked about every state of {plan.module.stem}: its dump lacks loops; use another jar"
         )
     false = [
-        {source for source, _ in read.between(f"tm_false_{at}", read.numbers)}
+        {source for source, _ in read.between(f"tm_false_{at}")}
         for at in range(len(plan.invariants) + len(plan.quiescence))
     ]
     names = [*plan.invariants, *plan.quiescence]
