@@ -138,6 +138,19 @@ QUIET_WITHOUT_P3 = {
 EXTRA = record({**SETTLED, "static": "FALSE"})
 READS = {"position[c1][p1]": "1"}
 
+MEMBER_EPOCH, MEMBER_STATE, MEMBER_HAS_P1 = (
+    f"group[b1].members[1].{field}" for field in ("memberEpoch", "state", "assigned[p1]")
+)
+TOLD = {MEMBER_STATE: '"UNREVOKED_PARTITIONS"'}
+WAITS = {MEMBER_STATE: '"UNRELEASED_PARTITIONS"', MEMBER_EPOCH: "2", MEMBER_HAS_P1: "-1"}
+ARRIVED = {MEMBER_STATE: '"STABLE"', MEMBER_EPOCH: "2"}
+
+
+def edge(why: str, start: Mapping[str, str], step: Mapping[str, str], wrong: Mapping[str, str]) -> Fall:
+    """Of the states of member 1 at b1, which begins as `start` says: it may go on as `step` says, and not as `wrong`
+    does."""
+    return Fall("LegalStateEdges", why, wrong, good={**GOOD, **start}, step=step)
+
 
 def deposed(name: str, why: str, wrong: Mapping[str, str]) -> Fall:
     """What is wrong with the group that b2 holds."""
@@ -348,13 +361,10 @@ TABLE = Table(
             step=COMMITS,
             before={"consumer[c2]": stable(1, "{p1}")},
         ),
-        Fall(
-            "LegalStateEdges",
-            "a member is in a new epoch before it has given up what it should",
-            {"group[b1].members[1].memberEpoch": "3"},
-            good=GOOD,
-            step={"group[b1].members[1].state": '"UNREVOKED_PARTITIONS"'},
-        ),
+        edge("a member is in a new epoch before it has given up what it should", {}, TOLD, {MEMBER_EPOCH: "3"}),
+        edge("a member waits in its old epoch", {MEMBER_EPOCH: "1"}, WAITS, {MEMBER_EPOCH: "1"}),
+        edge("a member waits, and has all of its target", {MEMBER_EPOCH: "1"}, WAITS, {MEMBER_HAS_P1: "2"}),
+        edge("a member has arrived in its old epoch", {**TOLD, MEMBER_EPOCH: "1"}, ARRIVED, {MEMBER_EPOCH: "1"}),
         Fall(
             "AssignmentFollowsRelease",
             "member 2 was still giving p1 up",

@@ -30,7 +30,6 @@ NEVER_ALONE: dict[tuple[str, str], dict[int, str]] = {
         3: "a running consumer that is no member is not in the group, so QuiescentGroupSettled is false, too",
     },
     ("ConsumerGroup848Properties", "LiveIsReplay"): {3: "PartitionEpochsMatch says it, too, of what members hold"},
-    ("ConsumerGroup848Properties", "LegalStateEdges"): {1: "a member may go from each state to each"},
     ("ConsumerGroup848Properties", "CommittedByAccepted"): {2: "the last of the commits that are needed is a commit"},
     ("ConsumerGroup848Properties", "QuiescentAllOwned"): {
         1: "only running consumers are asked",

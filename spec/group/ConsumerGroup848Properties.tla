@@ -193,19 +193,19 @@ CommitOfOwnerStep ==
                 \A p \in Partitions : appended'[b][n].offsets[p] >= 0 => ~\E d \in Clients \ {c} : ActivelyOwns(d, p))
 CommitOfOwner == [][CommitOfOwnerStep]_vars
 
-\* Kafka's edges between a member's states.
-Edge(from, to) ==
-    CASE from = "STABLE"                -> to \in {"UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"}
-      [] from = "UNREVOKED_PARTITIONS"  -> to \in {"STABLE", "UNRELEASED_PARTITIONS"}
-      [] from = "UNRELEASED_PARTITIONS" -> to \in {"STABLE", "UNREVOKED_PARTITIONS"}
-\* A member in its state stays in its epoch, but a stable one.
+\* A member may go from each state to each, by one of three events (CurrentAssignmentBuilder). It is told what to give up, and stays
+\* in its epoch; or it takes the target assignment's epoch, and waits for what others hold of its target; or has all of it.
+LegalEdge(old, new, target, targetEpoch) ==
+    CASE new.state = "UNREVOKED_PARTITIONS"  -> new.memberEpoch = Max(old.memberEpoch, 0)
+      [] new.state = "UNRELEASED_PARTITIONS" -> /\ new.memberEpoch = targetEpoch
+                                                /\ ~(target \subseteq PartitionsOf(new.assigned))
+      [] new.state = "STABLE"                -> new.memberEpoch = targetEpoch
 LegalStateEdgesStep ==
     \A b \in Brokers : epoch'[b] = epoch[b] =>
         \A m \in Present(group[b]) : group'[b].members[m].present =>
             LET old == group[b].members[m]
                 new == group'[b].members[m] IN
-            /\ new.state # old.state => Edge(old.state, new.state)
-            /\ new.state = "UNREVOKED_PARTITIONS" /\ old.state # new.state => new.memberEpoch = old.memberEpoch \/ old.memberEpoch = -2
+            new.state # old.state => LegalEdge(old, new, group'[b].target[m], group'[b].assignmentEpoch)
 LegalStateEdges == [][LegalStateEdgesStep]_vars
 
 \* A member gets a partition only after whoever held it has given it up: acknowledged, left, or removed.
