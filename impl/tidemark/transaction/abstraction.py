@@ -50,6 +50,8 @@ from tidemark.transaction.partition import LogRead, TransactionalPartition
 Key = Any
 IDLE: Key = ("idle",)
 NONE = -1
+UNKNOWN: Key = (NO_EPOCH, NO_EPOCH, NONE, NONE, NO_SEQUENCE)
+"""A producer of which a leader knows nothing."""
 
 
 class Rpc(Protocol):
@@ -174,13 +176,13 @@ class Abstraction:
             _mask(value.partitions),
             value.producer_id,
             value.previous_producer_id,
-            value.state.value,
+            value.state,
         )
 
     def aside(self, coordinator: TransactionCoordinator) -> Key:
         """What a coordinator's memory has beside what is from the log."""
         second = coordinator.second
-        return coordinator.earlier, coordinator.failed_fence, "none" if second is None else second.value
+        return coordinator.earlier, coordinator.failed_fence, "none" if second is None else second
 
     def unreplicated(self, records: Sequence[TransactionLogValue]) -> Key:
         """The records of a broker that are not committed."""
@@ -196,7 +198,7 @@ class Abstraction:
             tuple(producer.sequences),
             _mask(producer.partitions),
             producer.producer_id,
-            producer.state.value,
+            producer.state,
             producer.transaction,
         )
 
@@ -207,7 +209,7 @@ class Abstraction:
         kind, epoch, partitions, producer_id, result = _request(exchange.request)
         response = exchange.response
         if response is not None:
-            return "reply", response.producer_epoch, response.error.value, kind, partitions, response.producer_id
+            return "reply", response.producer_epoch, response.error, kind, partitions, response.producer_id
         if exchange.parked is not None:
             return "parked", exchange.broker, exchange.parked, partitions
         return "request", exchange.broker, epoch, kind, partitions, producer_id, result
@@ -225,7 +227,7 @@ class Abstraction:
         if stage == "waiting":
             return stage, epoch, exchange.offset, producer_id, sequence, transaction
         if stage == "reply":
-            return stage, epoch, exchange.error.value, producer_id, sequence, transaction
+            return stage, epoch, exchange.error, producer_id, sequence, transaction
         guarded = exchange.guard is partition.transactions.guard(producer_id)
         if stage == "adding":
             return stage, exchange.broker, epoch, guarded, producer_id, sequence, transaction
@@ -237,7 +239,7 @@ class Abstraction:
             return IDLE
         request, response = exchange.request, exchange.response
         if response is not None:
-            return "reply", response.coordinator_epoch, response.error.value
+            return "reply", response.coordinator_epoch, response.error
         if exchange.offset is not None:
             return "waiting", request.coordinator_epoch, exchange.offset
         return (
@@ -254,7 +256,9 @@ class Abstraction:
 
     def producers(self, partition: TransactionalPartition) -> Key:
         """What a leader knows of producers, by producer id."""
-        return tuple([self._producer(partition, producer_id) for producer_id in self._pids])
+        entries, known = partition.producers.entries, partition.transactions
+        named = {*entries, *known.guards, *known.first_offsets, *known.coordinator_epochs}
+        return tuple([self._producer(partition, one) if one in named else UNKNOWN for one in self._pids])
 
     @staticmethod
     def _producer(partition: TransactionalPartition, producer_id: int) -> Key:

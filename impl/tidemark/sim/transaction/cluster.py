@@ -126,9 +126,10 @@ class TransactionCluster(Processes):
     def commit_record(self) -> bool:
         """The oldest record of the log is replicated."""
         broker = self.log.leader
-        own, coordinator = self.log.unreplicated[broker], self.coordinators[broker]
+        own = self.log.unreplicated[broker]
         if not own:
             return False
+        coordinator = self.coordinators[broker]
         mine = coordinator.pending is not None and self._is_written(broker) and len(own) == 1
         record = self.log.stored = own.pop(0)
         if mine:

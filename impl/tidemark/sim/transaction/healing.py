@@ -68,18 +68,24 @@ def _serve(cluster: TransactionCluster) -> None:
     cluster.load_transactions()
     for client in range(len(cluster.clients)):
         cluster.handle_rpc(client, True)
+        late, batches = cluster.late_produce[client], cluster.produce[client]
         for partition in partitions:
-            for late in (True, False):
-                _step(cluster, client, partition, late)
+            if late[partition] is not None:
+                _step(cluster, client, partition, True)
+            if batches[partition] is not None:
+                _step(cluster, client, partition, False)
     while cluster.commit_record():
         pass
     for broker in brokers:
+        late_markers, markers = cluster.late_marker[broker], cluster.marker[broker]
         for partition in partitions:
-            cluster.handle_marker(broker, partition, True)
-            cluster.send_marker(broker, partition)
-            cluster.handle_marker(broker, partition, False)
+            if late_markers[partition] is not None:
+                cluster.handle_marker(broker, partition, True)
+            if markers[partition] is not None or cluster.send_marker(broker, partition):
+                cluster.handle_marker(broker, partition, False)
             cluster.advance_high_watermark(partition, len(cluster.partitions[partition].log))
-            cluster.receive_marker_reply(broker, partition)
+            if markers[partition] is not None:
+                cluster.receive_marker_reply(broker, partition)
     leader = cluster.coordinators[cluster.log.leader]
     if not leader.value.partitions or not leader.value.state.decided:
         cluster.complete_transaction(cluster.log.leader)

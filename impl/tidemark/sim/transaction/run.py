@@ -99,8 +99,11 @@ class TransactionRun(RunBase):
     def _has_room(self, topic: int) -> bool:
         """Whether the trace has room for one more batch, and for what follows from it."""
         cluster = self.cluster
+        room = self.table.max_log - LOG_ROOM - len(cluster.partitions[topic].log)
+        if room > 2 * self._clients:
+            return True
         waiting = sum(slots[topic] is not None for slots in (*cluster.produce, *cluster.late_produce))
-        return len(cluster.partitions[topic].log) + waiting < self.table.max_log - LOG_ROOM
+        return waiting < room
 
     # --- events -----------------------------------------------------------------------------------------------------
 
@@ -118,11 +121,10 @@ class TransactionRun(RunBase):
         if state is ProducerState.READY:
             return cluster.begun < table.max_transaction - ROOM and cluster.begin_transaction(client)
         if state is ProducerState.IN_TRANSACTION:
-            ends = word >> 24 & 255 < self.profile.ends or not self._has_room(topic)
-            if ends and producer.partitions:
+            room = self._has_room(topic)
+            if producer.partitions and (not room or word >> 24 & 255 < self.profile.ends):
                 return cluster.send_end_txn(client, broker, word >> 33 & 63 < self.profile.commits)
-            room = producer.sequences[topic] < table.max_sequence - ROOM and self._has_room(topic)
-            if not room:
+            if not room or producer.sequences[topic] >= table.max_sequence - ROOM:
                 return False
             return cluster.send_add_partitions(client, broker, topic) or cluster.send_produce(client, topic)
         if state is ProducerState.FATAL_ERROR:
@@ -131,12 +133,16 @@ class TransactionRun(RunBase):
 
     def rpc(self, word: int) -> bool:
         """A coordinator handles a request, or its reply arrives."""
-        client = self._client(word)
-        return self.cluster.handle_rpc(client, False) or self.cluster.receive_rpc(client)
+        client, cluster = self._client(word), self.cluster
+        if cluster.rpc[client] is None:
+            return False
+        return cluster.handle_rpc(client, False) or cluster.receive_rpc(client)
 
     def batch(self, word: int) -> bool:
         """A batch goes on."""
         client, topic, cluster = self._client(word), self._topic(word >> 8), self.cluster
+        if cluster.produce[client][topic] is None:
+            return False
         return (
             cluster.handle_produce(client, topic, False)
             or cluster.verify_partition(self._coordinator_for(word >> 16), client, topic, False)
@@ -155,9 +161,12 @@ class TransactionRun(RunBase):
         broker, topic, cluster = self._broker(word), self._topic(word >> 8), self.cluster
         if word >> 16 & 7 == 0:
             return cluster.complete_transaction(broker)
-        if self._may_mark(topic) and cluster.handle_marker(broker, topic, False):
-            return True
-        if cluster.receive_marker_reply(broker, topic) or cluster.send_marker(broker, topic):
+        if cluster.marker[broker][topic] is None:
+            went_on = cluster.send_marker(broker, topic)
+        else:
+            arrives = self._may_mark(topic) and cluster.handle_marker(broker, topic, False)
+            went_on = arrives or cluster.receive_marker_reply(broker, topic)
+        if went_on:
             return True
         return not cluster.coordinators[broker].value.partitions and cluster.complete_transaction(broker)
 
