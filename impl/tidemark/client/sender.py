@@ -80,7 +80,7 @@ class Sender:
     def expire(self, now: int) -> Over:
         """What is late. A sequence that was given is unresolved then, or is the next again."""
         late = self._accumulator.expire(now)
-        for batch in sorted(late, key=lambda one: one.number):
+        for batch in late:
             if batch.number:
                 self._producer.expire_batch(batch.partition)
         return [(batch, Errors.REQUEST_TIMED_OUT) for batch in late]
