@@ -154,6 +154,42 @@ def test_an_argument_used_twice_is_evaluated_once(tmp_path: Path) -> None:
     assert plain(spec.module.definitions["F"].body) == Op("mul", (X, X))
 
 
+def test_a_mark_says_what_its_operator_is_given(tmp_path: Path) -> None:
+    body = (
+        """
+P(a, b) == a < b /\\ x = x
+Q(c) == \\A k \\in {1, 2} : P(c + k, y[k]) \\/ P(c * (k + 1), <<k, "s">>[1])
+R(f(_), s) == LET n == f(x) IN P(n, s) /\\ P(IF x = 1 THEN 1 ELSE 2, x')
+Neg(a) == 0 - a
+E(d) == Q(d - 1) /\\ R(Neg, Len(<<d, x>>)) /\\ P({d}, [i |-> d].i) /\\ P(d, d + 1000000001 + 1000000002 + 1000000003)
+G == \\E d \\in {1} : E(d)
+"""
+        + ACT
+    )
+    spec = load(tmp_path, body, also=("G",))
+    calls = [node.call for node in walk.walk(spec.module.definitions["G"].body) if isinstance(node, ir.Mark)]
+    assert list(dict.fromkeys(call for call in calls if call)) == [
+        "G",
+        "E(d)",
+        "Q(d - 1)",
+        "P((d - 1) + k, y[k])",
+        'P((d - 1) * (k + 1), <<k, "s">>[1])',
+        "R(Neg, Len(<<d, x>>))",
+        "Neg(x)",
+        "P(n, Len(<<d, x>>))",
+        "P(..., x')",
+        "P({d}, ...)",
+        "P(d, ...)",
+    ]
+
+
+def test_what_an_operator_is_given_moves_no_key() -> None:
+    marks = [ir.Mark("P", ir.Loc("M", 1), X, arguments) for arguments in ((), ("a",), ("b", "..."))]
+    assert len(set(marks)) == 1
+    assert len({repr(mark) for mark in marks}) == 1
+    assert [mark.call for mark in marks] == ["P", "P(a)", "P(b, ...)"]
+
+
 def test_every_bound_identifier_has_its_own_uid(tmp_path: Path) -> None:
     body = "P(S) == \\A a \\in S : \\E b \\in S : a <= b\nE == P({1}) /\\ P({2}) /\\ P({x})\n" + ACT
     spec = load(tmp_path, body, also=("E",))

@@ -1,7 +1,7 @@
 r"""Expressions of the IR as TLA+ text.
 
 Inlining has replaced every operator by its body; where a `Mark` remembers the name of an operator inside a longer
-formula, the name is printed in place of a body that is longer than `SHORT`.
+formula, the name with its arguments is printed in place of a body that is longer than `SHORT`.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class _Printer:
                 return name + "'" * primed, ATOM
             case Local(uid, name):
                 return self.name(uid, name), ATOM
-            case Mark(name, _, body):
-                return self.mark(name, body)
+            case Mark(_, _, body):
+                return self.mark(expr.call, body)
             case HasRule(rule):
                 return f'Has("{rule}")', ATOM
             case RuleGuard(rule, connective, predicate):
@@ -139,11 +139,11 @@ class _Printer:
                 return f"CHOOSE {self.binders((binder,))} : {self.text(body)}", OPEN
         return self.constructor(expr), ATOM
 
-    def mark(self, name: str, body: Expr) -> tuple[str, int]:
+    def mark(self, call: str, body: Expr) -> tuple[str, int]:
         shown, level = self.print(body)
-        if not name or len(shown) <= self.short:
+        if not call or len(shown) <= self.short:
             return shown, level
-        return name, ATOM
+        return call, ATOM
 
     def operator(self, expr: Op) -> tuple[str, int]:
         name, args = expr.name, expr.args

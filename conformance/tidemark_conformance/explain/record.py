@@ -41,9 +41,10 @@ class Change:
 class Reason:
     """Why a formula has its value: one node of a chain that ends where nothing but values is left to say.
 
-    `text`: the formula; `operator`, `place`: the named operator that it is the body of, and where that, or the formula,
-    stands; `outcome`: "false", "true" or "error"; `note`: a sentence where the formula alone does not say it;
-    `bindings`: the quantified variables that make it so; `values`: what its parts are; `because`: what decides.
+    `text`: the formula; `operator`, `place`: the named operator that it is the body of, with its arguments, and where
+    that, or the formula, stands; `outcome`: "false", "true" or "error"; `note`: a sentence where the formula alone does
+    not say it; `bindings`: the quantified variables that make it so; `values`: what its parts are; `because`: what
+    decides.
     """
 
     text: str

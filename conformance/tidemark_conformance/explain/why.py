@@ -42,6 +42,8 @@ from tidemark_conformance.tla.walk import children, strip, variables_used, walk
 
 TEXT = 400
 """Longer formulas and values are shortened in their middle to so many characters."""
+NAMED = 140
+"""The same for what stands before a value, and for the condition that chose a branch."""
 WITNESSES = 3
 """Of an unsatisfied \\E at most so many candidates are followed further."""
 VALUES = 8
@@ -77,8 +79,8 @@ class _Walk:
 
     def reason(self, expr: Expr, env: Env) -> Reason:
         match expr:
-            case Mark(name, loc, body):
-                return self.marked(self.reason(body, env), name, loc, expr)
+            case Mark(_, loc, body):
+                return self.marked(self.reason(body, env), expr.call, loc, expr)
             case Op("and" | "or", args):
                 return self.junction(expr, args, env)
             case Op("not", (negated,)):
@@ -101,7 +103,7 @@ class _Walk:
         return self.atom(expr, env)
 
     def marked(self, inner: Reason, name: str, loc: Loc, expr: Mark) -> Reason:
-        """The reason of a body, under the name of its operator, or with the place of a conjunct."""
+        """The reason of a body, under its operator as it is used, or with the place of a conjunct."""
         if not name:
             text = shorten(self.source.item(loc), TEXT) or self.text(expr)
             if inner.operator:
@@ -161,7 +163,7 @@ class _Walk:
             return self.reason(condition, env)
         inner = self.reason(then if taken == "true" else orelse, env)
         side = "THEN" if taken == "true" else "ELSE"
-        said = f"{side}, as {shorten(self.text(condition), TEXT // 4)} is {taken}"
+        said = f"{side}, as {shorten(self.text(condition), NAMED)} is {taken}"
         return replace(inner, note=f"{said}; {inner.note}" if inner.note else said)
 
     def case(self, expr: Expr, arms: Sequence[tuple[Expr, Expr]], other: Expr | None, env: Env) -> Reason:
@@ -171,7 +173,7 @@ class _Walk:
                 return self.reason(when, env)
             if outcome == "true":
                 inner = self.reason(value, env)
-                said = f"CASE {shorten(self.text(when), TEXT // 4)}"
+                said = f"CASE {shorten(self.text(when), NAMED)}"
                 return replace(inner, note=f"{said}; {inner.note}" if inner.note else said)
         if other is None:
             return Reason(self.text(expr), "error", note="no CASE applies and there is no OTHER")
@@ -331,7 +333,7 @@ class _Walk:
             value = self.scope.value(expr, env)
         except EvaluationError:
             return
-        yield Shown(shorten(self.text(expr), TEXT // 4), shorten(value_text(value), TEXT))
+        yield Shown(shorten(self.text(expr), NAMED), shorten(value_text(value), TEXT))
 
     def paths(self, expr: Expr, env: Env) -> Iterator[Shown]:
         """The parts of the state that an expression reads, its LETs and constants; no binder is crossed."""

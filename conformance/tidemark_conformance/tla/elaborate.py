@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidemark_conformance.tla import sany, walk
+from tidemark_conformance.tla import sany, walk, written
 from tidemark_conformance.tla.forms import FORMS
 from tidemark_conformance.tla.ir import (
     Const,
@@ -235,7 +235,9 @@ class Elaborator:
             context.spine,
         )
         body = self._wrap(lets, self.expression(entry.body, inside))
-        return body if isinstance(walk.strip(body), HasRule) else Mark(name, entry.loc, body)
+        if isinstance(walk.strip(body), HasRule):
+            return body
+        return Mark(name, entry.loc, body, tuple(written.argument(one, self.tables) for one in arguments))
 
     def _argument(self, formal: int, argument: Meaning, uses: int, context: Context) -> Meaning:
         """What a formal parameter means inside the body: the argument itself, or a `Let` if it is used repeatedly."""

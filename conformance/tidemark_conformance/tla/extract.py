@@ -345,7 +345,8 @@ class _Extractor:
                 "leave it out",
             )
         body = self.elaborator.expression(entry.body, replace(SPINE, env=dict(env)))
-        return self.checked_action(entry, tuple(params), Mark(entry.name, entry.loc, body))
+        names = tuple(self.tables.entries[formal].name for formal in entry.params)
+        return self.checked_action(entry, tuple(params), Mark(entry.name, entry.loc, body, names))
 
     def checked_action(self, entry: sany.Definition, params: tuple[Param, ...], whole: Expr) -> Action:
         rest, ghosts = self.split(whole, primed=True)
@@ -381,7 +382,7 @@ class _Extractor:
         """A conjunction without its conjuncts of ghosts, and what these say: ghost -> value."""
         if isinstance(expr, Mark):
             rest, values = self.split(expr.body, primed)
-            return self.rewrap(rest, values, lambda e: Mark(expr.name, expr.loc, e))
+            return self.rewrap(rest, values, lambda e: replace(expr, body=e))
         if isinstance(expr, Let):
             rest, values = self.split(expr.body, primed)
             return self.rewrap(rest, values, lambda e: walk.wrap_let(expr, e))

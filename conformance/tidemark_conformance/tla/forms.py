@@ -177,7 +177,7 @@ def _guards(items: list[Expr]) -> list[Expr]:
         rule = walk.strip(item)
         if isinstance(rule, HasRule) and joined and not isinstance(walk.strip(joined[-1]), (HasRule, RuleGuard)):
             guard: Expr = RuleGuard(rule.rule, "and", joined.pop())
-            joined.append(Mark(item.name, item.loc, guard) if isinstance(item, Mark) else guard)
+            joined.append(replace(item, body=guard) if isinstance(item, Mark) else guard)
         else:
             joined.append(item)
     return joined[::-1]

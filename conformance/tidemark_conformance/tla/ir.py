@@ -242,11 +242,18 @@ class Mark(Expr):
     """An inlined operator or a conjunct: only for labels and explanations, no meaning of its own.
 
     `name` is the operator's and `loc` its definition; an empty name marks a conjunct where it stands in the text.
+    `arguments`: what the operator is given, as texts; they take part in no comparison, hash or key.
     """
 
     name: str
     loc: Loc
     body: Expr
+    arguments: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def call(self) -> str:
+        """The operator as it is used, `LegalEdge(b, c)`."""
+        return f"{self.name}({', '.join(self.arguments)})" if self.arguments else self.name
 
 
 @dataclass(frozen=True, slots=True)

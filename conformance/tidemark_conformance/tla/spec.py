@@ -194,7 +194,17 @@ def _jar_digest() -> str:
 
 
 PARSING = ("ir.py", "sany.py")
-ELABORATION = (*PARSING, "scope.py", "elaborate.py", "forms.py", "extract.py", "walk.py", "cfg.py", "values.py")
+ELABORATION = (
+    *PARSING,
+    "scope.py",
+    "elaborate.py",
+    "written.py",
+    "forms.py",
+    "extract.py",
+    "walk.py",
+    "cfg.py",
+    "values.py",
+)
 """The sources that decide what tables and what IR come out."""
 
 

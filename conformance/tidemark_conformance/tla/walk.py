@@ -161,7 +161,7 @@ def conjuncts(expr: Expr) -> list[Expr]:
     A definition that several conjuncts use is repeated for each of them.
     """
     if isinstance(expr, Mark):
-        return [Mark(expr.name, expr.loc, part) for part in conjuncts(expr.body)]
+        return [dataclasses.replace(expr, body=part) for part in conjuncts(expr.body)]
     if isinstance(expr, Let):
         return [wrap_let(expr, part) for part in conjuncts(expr.body)]
     if isinstance(expr, Op) and expr.name == "and":
@@ -173,7 +173,7 @@ def _enabling(expr: Expr) -> tuple[Expr, bool]:
     """The part of a conjunction before its first primed variable; and whether that is all of it."""
     if isinstance(expr, Mark):
         body, whole = _enabling(expr.body)
-        return Mark(expr.name, expr.loc, body), whole
+        return dataclasses.replace(expr, body=body), whole
     if isinstance(expr, Let):
         body, whole = _enabling(expr.body)
         return wrap_let(expr, body), whole
