@@ -48,6 +48,8 @@ GOOD = {
     "entry[p1][1]": record(ENTRY),
     "entry[p2][1]": record(ENTRY, coordinatorEpoch="-1", first="0"),
     "abortedIndex[p1]": sequence(ABORTED),
+    "offsets[p1]": record(type='"data"'),
+    "offsets[p2]": record(type='"data"'),
     "told[1]": '"ABORT"',
 }
 BOTH_ABORTED = {
@@ -71,6 +73,7 @@ MARKED = {
     "entry[p1][1]": record(ENTRY, epoch="2", sequence="-1", first="-1"),
     "entry[p2][1]": record(ENTRY, epoch="2", sequence="-1", first="-1"),
 }
+OFFSETS = {**MARKED, "offsets[p2]": record(type='"offsets"', committed="2")}
 COMPLETE = {"stored.state": '"CompleteCommit"', "stored.partitions": "{}"}
 WRITTEN = {"log[p1]": sequence(*LOG, marker(2, "COMMIT"))}
 TWO_COORDINATORS = {
@@ -231,6 +234,18 @@ TABLE = Table(
         ),
         Fall("SequencesContiguous", "epoch 1 is behind epoch 2", {"log[p1][1].epoch": "2"}, good=GOOD),
         Fall("OneTransactionPerEpoch", "epoch 1 is of two transactions", {"log[p2][1].transaction": "3"}, good=GOOD),
+        Fall(
+            "OffsetsFollowMarkers",
+            "other offsets count than were committed",
+            {"offsets[p2].committed": "1"},
+            good=OFFSETS,
+        ),
+        Fall(
+            "OffsetsFollowMarkers",
+            "offsets count that are undecided",
+            {"offsets[p2].committed": "2"},
+            good={**GOOD, "offsets[p2]": record(type='"offsets"', committed="0")},
+        ),
         Fall("LastEpochIsForMarkers", "a client has the last epoch", {"client[c1].epoch": "6"}, good=GOOD),
         Fall("LastEpochIsForMarkers", "a transaction is open in the last epoch", {"stored.epoch": "6"}, good=EMPTY),
         Fall("DecidedIsSent", "nobody sends the markers", {"sending[b1]": "0"}, good=GOOD),

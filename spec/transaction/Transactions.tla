@@ -7,17 +7,21 @@
 (* Modelled: the coordinator's log, with pending transitions that count    *)
 (* when their record has committed, election, load, a suffix that is lost  *)
 (* or kept, and zombies; InitProducerId with bump, fence and a new         *)
-(* producer id; AddPartitionsToTxn by the client (version 1) or by the     *)
-(* partition (version 2); verification with its guard; EndTxn, with an     *)
-(* epoch per transaction in version 2; time-out; markers, repeated, late   *)
-(* and of older coordinators; producer state, high watermark, last stable  *)
-(* offset and aborted index of a partition, and a change of its leader;    *)
+(* producer id; AddPartitionsToTxn and AddOffsetsToTxn by the client       *)
+(* (version 1) or by the partition (version 2); verification with its      *)
+(* guard; EndTxn, with an epoch per transaction in version 2; time-out;    *)
+(* markers, repeated, late and of older coordinators; producer state, high *)
+(* watermark, last stable offset and aborted index of a partition, and a   *)
+(* change of its leader; a partition of __consumer_offsets, to which       *)
+(* TxnOffsetCommit goes, which the group may refuse, and whose offsets     *)
+(* count with the marker;                                                  *)
 (* requests and replies that are lost, and requests that arrive late;      *)
 (* consumers of both isolation levels, whose fetches may wait.             *)
 (* KIPs: 98, 360, 447, 890, 1228.                                          *)
 (*                                                                         *)
-(* Left out (DIVERGENCES.md says why and what it could hide): committed    *)
-(* offsets (Offsets), other transactional ids, expiry of the id, appends   *)
+(* Left out (DIVERGENCES.md says why and what it could hide): who is in    *)
+(* the group (ExactlyOnce), what else becomes of committed offsets         *)
+(* (Offsets), other transactional ids, expiry of the id, appends           *)
 (* that time out and commit later, several batches in flight, who leads a  *)
 (* data partition, two-phase commit.                                       *)
 (*                                                                         *)
@@ -67,6 +71,7 @@ VARIABLES
     lastStableOffset, \* per partition: the first offset that a read_committed reader does not get
     entry,        \* per partition and producer id: what the leader knows (ProducerStateEntry, VerificationStateEntry)
     abortedIndex, \* per partition: the aborted transactions
+    offsets,      \* per partition: whether it is one of __consumer_offsets, and the transaction whose offsets count there
     \* the consumers: of every partition one of each isolation level
     fetch,        \* per isolation level and partition: its fetch, as request, waiting, being read, or as response
     position,     \* per isolation level and partition: the offset that it reads next
@@ -75,8 +80,8 @@ VARIABLES
     told          \* per transaction: what its client was told by EndTxn
 
 vars == <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc, produce,
-          lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, fetch, position,
-          returned, told>>
+          lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, offsets, fetch,
+          position, returned, told>>
 
 Ghosts == <<told>>
 
@@ -91,6 +96,7 @@ CoordinatorEpochs == 0..MaxCoordinatorEpoch
 Offsets      == 0..MaxLog
 OffsetOrNone == -1..MaxLog
 Sequences    == 0..MaxSequence
+SequenceOrNone == -1..MaxSequence
 Transactions == 1..MaxTransaction
 Results      == {"COMMIT", "ABORT"}
 
@@ -115,10 +121,13 @@ Client == [state : ClientStates, pid : PidOrNone, epoch : EpochOrNone, transacti
 
 Errors == {"NONE", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "CONCURRENT_TRANSACTIONS", "PRODUCER_FENCED",
            "INVALID_PRODUCER_ID_MAPPING", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE", "TRANSACTION_ABORTABLE",
-           "OUT_OF_ORDER_SEQUENCE_NUMBER", "NOT_LEADER_OR_FOLLOWER", "TRANSACTION_COORDINATOR_FENCED"}
+           "OUT_OF_ORDER_SEQUENCE_NUMBER", "NOT_LEADER_OR_FOLLOWER", "TRANSACTION_COORDINATOR_FENCED",
+           "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"}
+\* What a group says of who is none of its members (any more).
+GroupErrors == {"ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"}
 
-\* InitProducerId (pid 0, epoch -1: none is expected), AddPartitionsToTxn, EndTxn. A "fence" is an InitProducerId whose reply
-\* is that there was a transaction.
+\* InitProducerId (pid 0, epoch -1: none is expected), AddPartitionsToTxn or AddOffsetsToTxn, EndTxn. A "fence" is an InitProducerId
+\* whose reply is that there was a transaction.
 Kinds == {"init", "add", "end", "fence"}
 RpcRequest == [type : {"request"}, kind : Kinds, broker : Brokers, pid : PidOrNone, epoch : EpochOrNone,
                partitions : SUBSET Partitions, result : Results]
@@ -128,18 +137,18 @@ RpcSlot ==
     \cup [type : {"reply"}, kind : Kinds, error : Errors, pid : PidOrNone, epoch : EpochOrNone, partitions : SUBSET Partitions]
 LateRpc == [type : {"idle"}] \cup RpcRequest
 
-\* guard: the VerificationGuard of the batch is the one that the partition has for its producer now. "adding": the coordinator
-\* has appended the partition to the transaction.
+\* A batch; or a TxnOffsetCommit, which has no sequence (-1). guard: the VerificationGuard of the batch is the one that the partition
+\* has for its producer now. "adding": the coordinator has appended the partition to the transaction.
 OpenBatch ==
-         [type : {"request"}, pid : Pids, epoch : Epochs, sequence : Sequences, transaction : Transactions]
-    \cup [type : {"verifying", "verified"}, pid : Pids, epoch : Epochs, sequence : Sequences, transaction : Transactions,
+         [type : {"request"}, pid : Pids, epoch : Epochs, sequence : SequenceOrNone, transaction : Transactions]
+    \cup [type : {"verifying", "verified"}, pid : Pids, epoch : Epochs, sequence : SequenceOrNone, transaction : Transactions,
           guard : BOOLEAN]
-    \cup [type : {"adding"}, pid : Pids, epoch : Epochs, sequence : Sequences, transaction : Transactions, guard : BOOLEAN,
+    \cup [type : {"adding"}, pid : Pids, epoch : Epochs, sequence : SequenceOrNone, transaction : Transactions, guard : BOOLEAN,
           broker : Brokers]
 ProduceSlot ==
          [type : {"idle"}] \cup OpenBatch
-    \cup [type : {"waiting"}, pid : Pids, epoch : Epochs, sequence : Sequences, transaction : Transactions, offset : Offsets]
-    \cup [type : {"reply"}, pid : Pids, epoch : Epochs, sequence : Sequences, transaction : Transactions, error : Errors]
+    \cup [type : {"waiting"}, pid : Pids, epoch : Epochs, sequence : SequenceOrNone, transaction : Transactions, offset : Offsets]
+    \cup [type : {"reply"}, pid : Pids, epoch : Epochs, sequence : SequenceOrNone, transaction : Transactions, error : Errors]
 LateProduce == [type : {"idle"}] \cup OpenBatch
 
 MarkerRequest == [type : {"marker"}, pid : Pids, epoch : Epochs, result : Results, coordinatorEpoch : CoordinatorEpochs]
@@ -150,8 +159,11 @@ MarkerSlot ==
 LateMarker == [type : {"idle"}] \cup MarkerRequest
 
 Record ==
-         [type : {"data"}, pid : Pids, epoch : Epochs, sequence : Sequences, transaction : Transactions]
+         [type : {"data"}, pid : Pids, epoch : Epochs, sequence : SequenceOrNone, transaction : Transactions]
     \cup [type : {"marker"}, pid : Pids, epoch : Epochs, result : Results, coordinatorEpoch : CoordinatorEpochs]
+
+\* committed: 0, no transaction's offsets count.
+Held == [type : {"data"}] \cup [type : {"offsets"}, committed : 0..MaxTransaction]
 
 IsolationLevels == {"read_committed", "read_uncommitted"}
 
@@ -191,6 +203,7 @@ TypeOK ==
     /\ lastStableOffset \in [Partitions -> Offsets]
     /\ entry \in [Partitions -> [Pids -> Entry]]
     /\ abortedIndex \in [Partitions -> BoundedSeq([pid : Pids, first : Offsets, last : Offsets], MaxLog)]
+    /\ offsets \in [Partitions -> Held]
     /\ fetch \in [IsolationLevels -> [Partitions -> FetchSlot]]
     /\ position \in [IsolationLevels -> [Partitions -> Offsets]]
     /\ returned \in [IsolationLevels -> [Partitions -> SUBSET Offsets]]
@@ -217,6 +230,8 @@ NothingAside == [fence |-> FALSE, second |-> "none", clock |-> FALSE]
 
 NewClient == [state |-> "UNINITIALIZED", pid |-> 0, epoch |-> -1, transaction |-> 0, partitions |-> {},
               next |-> [p \in Partitions |-> 0], bump |-> FALSE]
+
+IsOffsets(p) == offsets[p].type = "offsets"
 
 Serving(b) == epoch[b] > 0
 Acting(b)  == office.broker = b /\ epoch[b] = office.epoch     \* it leads the partition, and what it appends may commit
@@ -365,7 +380,7 @@ Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOp
           "AbortedListOfDelayedFetch"}
 
 \* A client adds partitions by itself in version 1 only.
-FlawActions == {"SendAddPartitions", "ReceiveAddPartitions", "AppendAddPartitions"}
+FlawActions == {"SendAddPartitions", "SendAddOffsets", "ReceiveAddPartitions", "AppendAddPartitions"}
 
 \* Baselines: Kafka 4.x with transaction.version 2; the same with version 1; Kafka before 3.6.
 KafkaAsShipped == {"ActOnCommitted"}
@@ -521,15 +536,17 @@ IsReady(p, r) ==
 LacksGuard(e, r) ==
     IF r.type # "verified" THEN FALSE ELSE ~IsOngoing(e, r) /\ ~(Has("VerificationGuard") => VerificationGuard(r))
 
-\* KAFKA-15591: in version 2 a partition that knows nothing of the producer takes the first batch only.
+\* KAFKA-15591: in version 2 a partition that knows nothing of the producer takes the first batch only. What a group's coordinator
+\* writes has no sequence, and nobody looks whether it is there already.
 FitsSequence(e, r) ==
-    IF e.epoch = -1 THEN V2 => r.sequence = 0
+    IF r.sequence = -1 THEN TRUE
+    ELSE IF e.epoch = -1 THEN V2 => r.sequence = 0
     ELSE IF e.epoch # r.epoch THEN r.sequence = 0
     ELSE r.sequence = e.sequence + 1
 
 BatchVerdict(p, r) ==
     LET e == entry[p][r.pid] IN
-    IF e.epoch = r.epoch /\ e.sequence = r.sequence THEN "DUPLICATE"
+    IF e.epoch = r.epoch /\ e.sequence = r.sequence /\ r.sequence # -1 THEN "DUPLICATE"
     ELSE IF IsStale(p, r) THEN "INVALID_PRODUCER_EPOCH"
     ELSE IF LacksGuard(e, r) THEN "INVALID_TXN_STATE"
     ELSE IF ~FitsSequence(e, r) THEN "OUT_OF_ORDER_SEQUENCE_NUMBER"
@@ -566,6 +583,17 @@ ReplayAborted(records) ==
                               ELSE Append(index, [pid |-> records[i].pid, first |-> Opened(records, records[i].pid, i) - 1,
                                                   last |-> i - 1]),
             <<>>, [i \in 1..Len(records) |-> i])
+
+\* The offsets of which transaction a marker makes count: the last that its producer has written.
+Materialised(records, pid, held) ==
+    LET mine == {i \in 1..Len(records) : records[i].pid = pid /\ records[i].type = "data"}
+        last == records[MaxOf(mine)] IN
+    IF last.type = "data" THEN [type |-> "offsets", committed |-> last.transaction] ELSE held
+ReplayOffsets(records) ==
+    FoldSeq(LAMBDA i, held : IF records[i].type # "marker" THEN held
+                             ELSE IF records[i].result = "ABORT" \/ Opened(records, records[i].pid, i) = 0 THEN held
+                             ELSE Materialised(SubSeq(records, 1, i), records[i].pid, held),
+            [type |-> "offsets", committed |-> 0], [i \in 1..Len(records) |-> i])
 
 \* Everything before it is decided, and stays so.
 StableEnd(records, known, offset) ==
@@ -635,7 +663,7 @@ NextTold(c) ==
     ELSE [told EXCEPT ![client[c].transaction] = IF client[c].state = "COMMITTING_TRANSACTION" THEN "COMMIT" ELSE "ABORT"]
 
 -----------------------------------------------------------------------------
-(* Init: nobody has a producer id; any broker is the first coordinator. *)
+(* Init: nobody has a producer id; any broker is the first coordinator, any partition one of __consumer_offsets. *)
 
 Init ==
     /\ \E b \in Brokers :
@@ -661,6 +689,7 @@ Init ==
     /\ lastStableOffset = [p \in Partitions |-> 0]
     /\ entry = [p \in Partitions |-> [pid \in Pids |-> NoEntry]]
     /\ abortedIndex = [p \in Partitions |-> <<>>]
+    /\ offsets \in [Partitions -> {[type |-> "data"], [type |-> "offsets", committed |-> 0]}]
     /\ fetch = [r \in IsolationLevels |-> [p \in Partitions |-> Idle]]
     /\ position = [r \in IsolationLevels |-> [p \in Partitions |-> 0]]
     /\ returned = [r \in IsolationLevels |-> [p \in Partitions |-> {}]]
@@ -682,7 +711,7 @@ SendInitProducerId(c, b) ==
                                   partitions |-> {}, result |-> "ABORT"]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* BeginTransaction   who: client   code: client/transactional_producer.py
@@ -694,27 +723,44 @@ BeginTransaction(c, k) ==
     /\ client' = [client EXCEPT ![c].state = "IN_TRANSACTION", ![c].transaction = k, ![c].partitions = {}]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
+
+AddRequest(c, b, p) ==
+    [type |-> "request", kind |-> "add", broker |-> b, pid |-> client[c].pid, epoch |-> client[c].epoch, partitions |-> {p},
+     result |-> "ABORT"]
 
 \* SendAddPartitions   who: client   code: client/transactional_producer.py
 SendAddPartitions(c, b, p) ==
     \* enabled when
     /\ ~V2
-    /\ client[c].state = "IN_TRANSACTION" /\ rpc[c].type = "idle" /\ p \notin client[c].partitions
+    /\ client[c].state = "IN_TRANSACTION" /\ rpc[c].type = "idle" /\ p \notin client[c].partitions /\ ~IsOffsets(p)
     \* effect
-    /\ rpc' = [rpc EXCEPT ![c] = [type |-> "request", kind |-> "add", broker |-> b, pid |-> client[c].pid,
-                                  epoch |-> client[c].epoch, partitions |-> {p}, result |-> "ABORT"]]
+    /\ rpc' = [rpc EXCEPT ![c] = AddRequest(c, b, p)]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
+    /\ UNCHANGED told
+
+\* SendAddOffsets   who: client   code: client/transactional_producer.py
+\* AddOffsetsToTxn names a group; its partition is what the coordinator adds, as any other.
+SendAddOffsets(c, b, p) ==
+    \* enabled when
+    /\ ~V2
+    /\ client[c].state = "IN_TRANSACTION" /\ rpc[c].type = "idle" /\ p \notin client[c].partitions /\ IsOffsets(p)
+    \* effect
+    /\ rpc' = [rpc EXCEPT ![c] = AddRequest(c, b, p)]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
+                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* SendProduce   who: client   code: client/transactional_producer.py
 SendProduce(c, p) ==
     \* enabled when
-    /\ client[c].state = "IN_TRANSACTION" /\ produce[c][p].type = "idle"
+    /\ client[c].state = "IN_TRANSACTION" /\ produce[c][p].type = "idle" /\ ~IsOffsets(p)
     /\ V2 \/ p \in client[c].partitions
     \* effect
     /\ client' = [client EXCEPT ![c].partitions = @ \cup {p}, ![c].next[p] = @ + 1]
@@ -722,7 +768,22 @@ SendProduce(c, p) ==
                                              sequence |-> client[c].next[p], transaction |-> client[c].transaction]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
+    /\ UNCHANGED told
+
+\* SendTxnOffsetCommit   who: client   code: client/transactional_producer.py
+\* sendOffsetsToTransaction: what the group's coordinator writes of it is part of the transaction.
+SendTxnOffsetCommit(c, p) ==
+    \* enabled when
+    /\ client[c].state = "IN_TRANSACTION" /\ produce[c][p].type = "idle" /\ IsOffsets(p)
+    /\ V2 \/ p \in client[c].partitions
+    \* effect
+    /\ client' = [client EXCEPT ![c].partitions = @ \cup {p}]
+    /\ produce' = [produce EXCEPT ![c][p] = [type |-> "request", pid |-> client[c].pid, epoch |-> client[c].epoch,
+                                             sequence |-> -1, transaction |-> client[c].transaction]]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
+                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* SendEndTxn   who: client   code: client/transactional_producer.py
@@ -741,7 +802,7 @@ SendEndTxn(c, b, result) ==
                                   epoch |-> client[c].epoch, partitions |-> {}, result |-> result]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 FatalErrors == {"PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE"}
@@ -764,7 +825,7 @@ ReceiveInitProducerId(c) ==
                      bump |-> m.bump /\ reply.error # "NONE"]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* ReceiveAddPartitions   who: client   code: client/transactional_producer.py
@@ -780,7 +841,7 @@ ReceiveAddPartitions(c) ==
                     ![c].partitions = IF reply.error = "NONE" THEN @ \cup reply.partitions ELSE @]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* ReceiveEndTxn   who: client   code: client/transactional_producer.py
@@ -803,7 +864,7 @@ ReceiveEndTxn(c) ==
                      bump |-> m.bump /\ (~done \/ (Has("BumpAfterDoubt") /\ ~V2))]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ told' = NextTold(c)
 
 Retriable == {"CONCURRENT_TRANSACTIONS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "NOT_LEADER_OR_FOLLOWER"}
@@ -818,7 +879,7 @@ ReceiveProduce(c, p) ==
         abort == \/ reply.error \notin {"INVALID_PRODUCER_ID_MAPPING", "INVALID_PRODUCER_EPOCH"}
                  \/ Has("AbortOnInvalidEpoch") /\ AbortOnInvalidEpoch(reply) IN
     \* enabled when
-    /\ reply.type = "reply"
+    /\ reply.type = "reply" /\ ~IsOffsets(p)
     \* effect
     /\ produce' = [produce EXCEPT ![c][p] = IF again THEN BatchRequest(reply) ELSE Idle]
     /\ client' = [client EXCEPT
@@ -827,7 +888,26 @@ ReceiveProduce(c, p) ==
                     ![c].bump = @ \/ ~ok]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
+    /\ UNCHANGED told
+
+\* ReceiveTxnOffsetCommit   who: client   code: client/transactional_producer.py
+\* Who is none of the group's can only abort (CommitFailedException); who is fenced has to stop, also if nobody has replaced it.
+ReceiveTxnOffsetCommit(c, p) ==
+    LET reply == produce[c][p]
+        m     == client[c]
+        again == reply.error \in Retriable /\ m.state = "IN_TRANSACTION"
+        ok    == reply.error = "NONE" \/ reply.error \in Retriable
+        abort == reply.error \in GroupErrors \cup {"TRANSACTION_ABORTABLE"} IN
+    \* enabled when
+    /\ reply.type = "reply" /\ IsOffsets(p)
+    \* effect
+    /\ produce' = [produce EXCEPT ![c][p] = IF again THEN BatchRequest(reply) ELSE Idle]
+    /\ client' = [client EXCEPT ![c].state = IF ok \/ (abort /\ m.state # "IN_TRANSACTION") THEN @
+                                            ELSE IF abort THEN "ABORTABLE_ERROR" ELSE "FATAL_ERROR"]
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
+                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* Something of a batch may still come to the partition.
@@ -838,7 +918,7 @@ IsOpen(slot) == slot.type \in {"request", "verifying", "verified", "adding"}
 GiveUpProduce(c, p, keep) ==
     LET slot == produce[c][p] IN
     \* enabled when
-    /\ slot.type # "idle"
+    /\ slot.type # "idle" /\ ~IsOffsets(p)
     /\ keep => IsOpen(slot) /\ lateProduce[c][p].type = "idle"
     \* effect
     /\ produce' = [produce EXCEPT ![c][p] = Idle]
@@ -846,7 +926,23 @@ GiveUpProduce(c, p, keep) ==
     /\ client' = [client EXCEPT ![c].state = IF @ = "FATAL_ERROR" THEN @ ELSE "ABORTABLE_ERROR", ![c].bump = TRUE]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
+    /\ UNCHANGED told
+
+\* DisconnectOffsets   who: the network   code: sim/transaction/processes.py
+\* The connection to the group's coordinator fails: the client sends its TxnOffsetCommit again, if its transaction goes on; the
+\* first may yet be read. No time-out of the client's puts it in doubt (BumpAfterDoubt): it asks until it is answered.
+DisconnectOffsets(c, p, keep) ==
+    LET slot == produce[c][p] IN
+    \* enabled when
+    /\ slot.type # "idle" /\ IsOffsets(p)
+    /\ keep => IsOpen(slot) /\ lateProduce[c][p].type = "idle"
+    \* effect
+    /\ produce' = [produce EXCEPT ![c][p] = IF client[c].state = "IN_TRANSACTION" THEN BatchRequest(slot) ELSE Idle]
+    /\ lateProduce' = IF keep THEN [lateProduce EXCEPT ![c][p] = slot] ELSE lateProduce
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc,
+                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* DisconnectRpc   who: the network   code: sim/transaction/processes.py
@@ -860,7 +956,7 @@ DisconnectRpc(c, keep) ==
     /\ lateRpc' = IF keep THEN [lateRpc EXCEPT ![c] = rpc[c]] ELSE lateRpc
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* CrashClient   who: the nemesis   code: sim/transaction/processes.py
@@ -878,7 +974,7 @@ CrashClient(c) ==
                                               ELSE lateProduce[c][p]]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -908,7 +1004,7 @@ AppendInitProducerId(b, c, late) ==
     /\ Park(c, late, "init", b, {})
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* FenceProducer   who: coordinator   code: transaction/coordinator.py
@@ -924,7 +1020,7 @@ FenceProducer(b, c, late) ==
     /\ Park(c, late, "fence", b, {})
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendAddPartitions   who: coordinator   code: transaction/coordinator.py
@@ -938,7 +1034,7 @@ AppendAddPartitions(b, c, late) ==
     /\ Park(c, late, "add", b, r.partitions)
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, issued, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendEndTxn   who: coordinator   code: transaction/coordinator.py
@@ -953,7 +1049,7 @@ AppendEndTxn(b, c, late) ==
     /\ Park(c, late, "end", b, {})
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AnswerRpc   who: coordinator, or who was asked in its place   code: transaction/coordinator.py (answer_rpc)
@@ -971,7 +1067,7 @@ AnswerRpc(b, c, late) ==
     /\ lateRpc' = IF late THEN [lateRpc EXCEPT ![c] = Idle] ELSE lateRpc
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* The batch goes on, or is answered; a late one is forgotten with its answer.
@@ -993,7 +1089,7 @@ VerifyPartition(b, c, p, late) ==
     /\ Goes(c, p, late, Verified(r, r.guard))
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendVerified   who: coordinator   code: transaction/coordinator.py (append_add_partitions)
@@ -1008,7 +1104,7 @@ AppendVerified(b, c, p, late) ==
     /\ Goes(c, p, late, Adding(r, r.guard, b))
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, issued, begun, client, rpc, lateRpc, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* RefuseVerification   who: coordinator, or who was asked in its place   code: transaction/coordinator.py (verify_partition)
@@ -1022,7 +1118,7 @@ RefuseVerification(b, c, p, late) ==
     /\ Answered(c, p, late, BatchReply(r, IF verdict = "PRODUCER_FENCED" THEN "INVALID_PRODUCER_EPOCH" ELSE verdict))
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AbortTimedOutTransaction   who: the coordinator's clock   code: transaction/coordinator.py
@@ -1034,7 +1130,7 @@ AbortTimedOutTransaction(b) ==
     /\ issued' = IF EndRecord(b, "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* Who waited at b is answered.
@@ -1058,7 +1154,7 @@ ClockGoesBack(b) ==
     /\ aside' = [aside EXCEPT ![b].clock = TRUE]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* CommitRecord   who: the log   code: transaction/coordinator.py
@@ -1083,7 +1179,7 @@ CommitRecord(b) ==
     /\ lateProduce' = IF mine THEN Added(lateProduce, b) ELSE lateProduce
     /\ UNCHANGED <<office, epoch, issued, begun, client, lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset,
                    entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* FailAppend   who: the log   code: transaction/coordinator.py
@@ -1107,7 +1203,7 @@ FailAppend(b) ==
     /\ lateProduce' = LateFailures(b)
     /\ UNCHANGED <<office, stored, epoch, sending, issued, begun, client, lateRpc, marker, lateMarker,
                    log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* BecomeCoordinator   who: controller   code: sim/transaction/cluster.py
@@ -1122,7 +1218,7 @@ BecomeCoordinator(b, keep) ==
                                             ![office.broker] = IF Serving(office.broker) THEN @ ELSE <<>>]
     /\ UNCHANGED <<stored, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* LoadTransactions   who: broker   code: transaction/coordinator.py
@@ -1137,7 +1233,7 @@ LoadTransactions(b) ==
     /\ sending' = [sending EXCEPT ![b] = IF Has("ResumeOnLoad") /\ ResumeOnLoad(LogEnd(b)) THEN office.epoch ELSE 0]
     /\ UNCHANGED <<office, stored, unreplicated, pending, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* Resign   who: broker   code: transaction/coordinator.py
@@ -1157,7 +1253,7 @@ Resign(b) ==
     /\ lateProduce' = LateFailures(b)
     /\ UNCHANGED <<office, stored, issued, begun, client, lateRpc, marker, lateMarker, log, highWatermark,
                    lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -1175,7 +1271,7 @@ SendMarker(b, p) ==
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* ReceiveMarkerReply   who: coordinator   code: transaction/coordinator.py
@@ -1194,7 +1290,7 @@ ReceiveMarkerReply(b, p) ==
     /\ sending' = [sending EXCEPT ![b] = IF ends THEN 0 ELSE @]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, pending, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* CompleteTransaction   who: coordinator   code: transaction/coordinator.py
@@ -1210,7 +1306,7 @@ CompleteTransaction(b) ==
     /\ sending' = [sending EXCEPT ![b] = 0]
     /\ UNCHANGED <<office, stored, epoch, metadata, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* FindCompletion   who: coordinator   code: transaction/coordinator.py
@@ -1223,7 +1319,7 @@ FindCompletion(b) ==
     /\ aside' = [aside EXCEPT ![b].second = CompleteOf(metadata[b].state)]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* What the second thread writes; it is from the transaction that is complete, and no other has been decided since.
@@ -1242,7 +1338,7 @@ CompleteAgain(b) ==
     /\ aside' = [aside EXCEPT ![b].second = "none"]
     /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -1271,7 +1367,7 @@ StartVerification(c, p, late) ==
     /\ entry' = [entry EXCEPT ![p][r.pid].guard = Max(@, r.epoch)]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendBatch   who: partition leader   code: transaction/partition.py
@@ -1289,7 +1385,7 @@ AppendBatch(c, p, late) ==
     /\ lateProduce' = IF late THEN [others EXCEPT ![c][p] = Idle] ELSE others
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, highWatermark, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* The place of the last batch of the producer with this sequence.
@@ -1308,7 +1404,7 @@ AnswerDuplicate(c, p, late) ==
     /\ Answered(c, p, late, IF offset < highWatermark[p] THEN BatchReply(r, "NONE") ELSE Waiting(r, offset))
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* RejectBatch   who: partition leader   code: transaction/partition.py (append_error)
@@ -1321,7 +1417,23 @@ RejectBatch(c, p, late) ==
     /\ Answered(c, p, late, BatchReply(r, BatchVerdict(p, r)))
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
+    /\ UNCHANGED told
+
+\* RefuseOffsets   who: group coordinator   code: sim/transaction/cluster.py
+\* The group has no such member, or another generation. It is asked behind the transaction coordinator, which has the partition in
+\* the transaction then, and again when a late request comes.
+RefuseOffsets(c, p, late, error) ==
+    LET r == BatchOf(c, p, late) IN
+    \* enabled when
+    /\ IsOffsets(p) /\ IsReady(p, r)
+    /\ r.type = "request" => ~IsStale(p, r)
+    /\ error \in GroupErrors
+    \* effect
+    /\ Answered(c, p, late, BatchReply(r, error))
+    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* AppendMarker   who: partition leader   code: transaction/partition.py
@@ -1339,6 +1451,8 @@ AppendMarker(b, p, late) ==
     /\ abortedIndex' = IF m.result = "ABORT" /\ e.first >= 0
                        THEN [abortedIndex EXCEPT ![p] = Append(@, [pid |-> m.pid, first |-> e.first, last |-> Len(log[p])])]
                        ELSE abortedIndex
+    /\ offsets' = IF IsOffsets(p) /\ m.result = "COMMIT" /\ e.first >= 0
+                  THEN [offsets EXCEPT ![p] = Materialised(log[p], m.pid, @)] ELSE offsets
     /\ produce' = IF keeps THEN produce ELSE WithoutGuards(produce, p, m.pid)
     /\ lateProduce' = IF keeps THEN lateProduce ELSE WithoutGuards(lateProduce, p, m.pid)
     /\ marker' = IF late THEN marker
@@ -1363,7 +1477,7 @@ RejectMarker(b, p, late) ==
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* What is below the offset is answered.
@@ -1386,7 +1500,7 @@ AdvanceHighWatermark(p, offset) ==
                         IF q = p THEN MarkerReplicated(marker[b][q], offset) ELSE marker[b][q]]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, lateProduce, lateMarker, log, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* ExpireProducer   who: the partition leader's clock   code: transaction/partition.py
@@ -1400,8 +1514,11 @@ ExpireProducer(p, pid) ==
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset,
                    abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
+
+\* What a broker says that does not lead the partition any more.
+LeadsNoMore(p) == IF IsOffsets(p) THEN "NOT_COORDINATOR" ELSE "NOT_LEADER_OR_FOLLOWER"
 
 \* ElectPartitionLeader   who: controller   code: transaction/partition.py (elect_partition_leader)
 \* Another broker leads the partition, with `keep` of its records; what it knows of producers it has from them. Verifications
@@ -1415,10 +1532,11 @@ ElectPartitionLeader(p, keep) ==
     /\ log' = [log EXCEPT ![p] = kept]
     /\ entry' = [entry EXCEPT ![p] = after]
     /\ abortedIndex' = [abortedIndex EXCEPT ![p] = ReplayAborted(kept)]
+    /\ offsets' = IF IsOffsets(p) THEN [offsets EXCEPT ![p] = ReplayOffsets(kept)] ELSE offsets
     /\ lastStableOffset' = [lastStableOffset EXCEPT ![p] = StableEnd(kept, after, highWatermark[p])]
     /\ produce' = [c \in Clients |-> [q \in Partitions |->
                         IF q = p /\ produce[c][q].type \in {"verifying", "verified", "adding", "waiting"}
-                        THEN BatchReply(produce[c][q], "NOT_LEADER_OR_FOLLOWER") ELSE produce[c][q]]]
+                        THEN BatchReply(produce[c][q], LeadsNoMore(q)) ELSE produce[c][q]]]
     /\ lateProduce' = [c \in Clients |-> [q \in Partitions |->
                         IF q = p /\ lateProduce[c][q].type # "request" THEN Idle ELSE lateProduce[c][q]]]
     /\ marker' = [b \in Brokers |-> [q \in Partitions |->
@@ -1447,7 +1565,7 @@ LoseMarker(b, p, keep) ==
     /\ lateMarker' = IF keep THEN [lateMarker EXCEPT ![b][p] = marker[b][p]] ELSE lateMarker
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* DropLateRpc   who: the network   code: sim/transaction/cluster.py
@@ -1458,7 +1576,7 @@ DropLateRpc(c) ==
     /\ lateRpc' = [lateRpc EXCEPT ![c] = Idle]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* DropLateProduce   who: the network   code: sim/transaction/cluster.py
@@ -1469,7 +1587,7 @@ DropLateProduce(c, p) ==
     /\ lateProduce' = [lateProduce EXCEPT ![c][p] = Idle]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* DropLateMarker   who: the network   code: sim/transaction/cluster.py
@@ -1480,7 +1598,7 @@ DropLateMarker(b, p) ==
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = Idle]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* RepeatMarker   who: the network   code: sim/transaction/cluster.py
@@ -1491,7 +1609,7 @@ RepeatMarker(b, p) ==
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = marker[b][p]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
-    /\ UNCHANGED <<fetch, position, returned>>
+    /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -1506,7 +1624,7 @@ SendFetch(r, p) ==
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
-    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
 \* DelayFetch   who: partition leader   code: transaction/partition.py (last_readable)
@@ -1520,7 +1638,7 @@ DelayFetch(r, p) ==
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
-    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
 \* StartRead   who: partition leader   code: transaction/partition.py
@@ -1536,7 +1654,7 @@ StartRead(r, p) ==
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
-    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
 \* AnswerFetch   who: partition leader   code: transaction/partition.py (read)
@@ -1553,7 +1671,7 @@ AnswerFetch(r, p, end) ==
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
-    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
 \* ReceiveFetch   who: consumer   code: client/fetcher.py
@@ -1570,7 +1688,7 @@ ReceiveFetch(r, p) ==
                             /\ \A first \in fetch[r][p].aborted : ~IsAborted(r, p, first, o)}]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+                   abortedIndex, offsets>>
     /\ UNCHANGED told
 
 \* LoseFetch   who: the network   code: sim/transaction/fetching.py
@@ -1583,7 +1701,7 @@ LoseFetch(r, p) ==
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
-    /\ UNCHANGED <<position, returned>>
+    /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
 -----------------------------------------------------------------------------
@@ -1591,13 +1709,17 @@ Next ==
     \/ \E c \in Clients, b \in Brokers : SendInitProducerId(c, b)
     \/ \E c \in Clients, k \in Transactions : BeginTransaction(c, k)
     \/ \E c \in Clients, b \in Brokers, p \in Partitions : SendAddPartitions(c, b, p)
+    \/ \E c \in Clients, b \in Brokers, p \in Partitions : SendAddOffsets(c, b, p)
     \/ \E c \in Clients, p \in Partitions : SendProduce(c, p)
+    \/ \E c \in Clients, p \in Partitions : SendTxnOffsetCommit(c, p)
     \/ \E c \in Clients, b \in Brokers, result \in Results : SendEndTxn(c, b, result)
     \/ \E c \in Clients : ReceiveInitProducerId(c)
     \/ \E c \in Clients : ReceiveAddPartitions(c)
     \/ \E c \in Clients : ReceiveEndTxn(c)
     \/ \E c \in Clients, p \in Partitions : ReceiveProduce(c, p)
+    \/ \E c \in Clients, p \in Partitions : ReceiveTxnOffsetCommit(c, p)
     \/ \E c \in Clients, p \in Partitions, keep \in BOOLEAN : GiveUpProduce(c, p, keep)
+    \/ \E c \in Clients, p \in Partitions, keep \in BOOLEAN : DisconnectOffsets(c, p, keep)
     \/ \E c \in Clients, keep \in BOOLEAN : DisconnectRpc(c, keep)
     \/ \E c \in Clients : CrashClient(c)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN : AppendInitProducerId(b, c, late)
@@ -1624,6 +1746,7 @@ Next ==
     \/ \E c \in Clients, p \in Partitions, late \in BOOLEAN : AppendBatch(c, p, late)
     \/ \E c \in Clients, p \in Partitions, late \in BOOLEAN : AnswerDuplicate(c, p, late)
     \/ \E c \in Clients, p \in Partitions, late \in BOOLEAN : RejectBatch(c, p, late)
+    \/ \E c \in Clients, p \in Partitions, late \in BOOLEAN, error \in GroupErrors : RefuseOffsets(c, p, late, error)
     \/ \E b \in Brokers, p \in Partitions, late \in BOOLEAN : AppendMarker(b, p, late)
     \/ \E b \in Brokers, p \in Partitions, late \in BOOLEAN : RejectMarker(b, p, late)
     \/ \E p \in Partitions, offset \in Offsets : AdvanceHighWatermark(p, offset)

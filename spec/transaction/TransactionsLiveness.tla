@@ -89,7 +89,7 @@ Helpful ==
     \/ \E c \in Clients : Ask(c) \/ Hear(c) \/ Answer(c) \/ Verify(c) \/ Take(c)
     \/ Commit \/ Load \/ Mark \/ TimeOut
 
-LiveInit == Init /\ faults = 0
+LiveInit == Init /\ DataPartitions = Partitions /\ faults = 0
 LiveNext ==
     \/ (Helpful \/ Begin) /\ UNCHANGED faults
     \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1

@@ -23,6 +23,14 @@ DecidedForGood(p, i) ==
     \E j \in (i + 1)..highWatermark[p] :
         j <= Len(log[p]) => log[p][j].type = "marker" /\ log[p][j].pid = log[p][i].pid
 
+\* The partitions that batches go to; TxnOffsetCommits go to the others.
+DataPartitions == {p \in Partitions : ~IsOffsets(p)}
+
+\* The last transaction that wrote in a partition and was committed there.
+LastCommitted(p) ==
+    LET committed == {i \in Data(p) : Decision(p, i) = "COMMIT"} IN
+    IF committed = {} THEN 0 ELSE TransactionAt(p, MaxOf(committed))
+
 \* The places of the records that a read_committed reader of the whole partition gets.
 ReadCommitted(p) ==
     {i \in Data(p) :
@@ -78,7 +86,7 @@ OpenIsKnown ==
 
 \* Per producer id and epoch the sequences of a partition begin with 0 and have no gap, and epochs ascend.
 SequencesContiguous ==
-    \A p \in Partitions : \A j \in Data(p) :
+    \A p \in DataPartitions : \A j \in Data(p) :
         LET before == {i \in Data(p) : i < j /\ log[p][i].pid = log[p][j].pid} IN
         IF before = {} THEN log[p][j].sequence = 0
         ELSE LET i == MaxOf(before) IN
@@ -90,6 +98,9 @@ SequencesContiguous ==
 OneTransactionPerEpoch ==
     V2 => \A p, q \in Partitions : \A i \in Data(p), j \in Data(q) :
         log[p][i].pid = log[q][j].pid /\ log[p][i].epoch = log[q][j].epoch => TransactionAt(p, i) = TransactionAt(q, j)
+
+\* The offsets that count are those of the last transaction that was committed: its marker has made them count, and nothing else.
+OffsetsFollowMarkers == \A p \in Partitions \ DataPartitions : offsets[p] = [type |-> "offsets", committed |-> LastCommitted(p)]
 
 \* The last epoch of a producer id is for the markers of its last transaction, which end it: no client has it, and nothing is open
 \* in it.
@@ -144,9 +155,9 @@ NextIdIsKnownStep ==
 NextIdIsKnown == [][NextIdIsKnownStep]_vars
 
 \* A partition that refuses the epoch of a batch does not end a process whose transaction was aborted for it, and that may yet go
-\* on behind that (version 2).
+\* on behind that (version 2). Whose TxnOffsetCommit is refused so ends.
 TimedOutGoesOnStep ==
-    V2 => \A c \in Clients, p \in Partitions :
+    V2 => \A c \in Clients, p \in DataPartitions :
         (produce[c][p].type = "reply" /\ produce'[c][p].type = "idle") =>
             \/ produce[c][p].error # "INVALID_PRODUCER_EPOCH" \/ client[c].state = "FATAL_ERROR"
             \/ stored.state \notin {"PrepareAbort", "CompleteAbort"}

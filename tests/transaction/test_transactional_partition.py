@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tidemark.client.fetcher import Fetcher
 from tidemark.errors import Errors
-from tidemark.idempotence.messages import ProduceRequest
+from tidemark.group.offset_records import TxnOffsetCommitRequest
+from tidemark.group.partitions import TopicPartition
+from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
 from tidemark.log.ongoing_transactions import AbortedTxn
 from tidemark.sim.transaction.reader import amiss
 from tidemark.sim.transaction.state import Acknowledged
@@ -17,7 +19,7 @@ from tidemark.transaction.messages import (
     IsolationLevel,
     WriteTxnMarkersRequest,
 )
-from tidemark.transaction.partition import TransactionalPartition
+from tidemark.transaction.partition import TransactionalPartition, offsets_batch
 from tidemark.transaction.rules import Rules
 
 TV1 = rules_without({"EpochPerTransaction"})
@@ -60,6 +62,58 @@ def read_committed(one: TransactionalPartition, most: int = 100, delayed: bool =
 def lost(sides: list[TransactionalPartition], told: dict[int, bool], acked: list[Acknowledged]) -> int:
     """What the simulator finds amiss when its consumers have read everything."""
     return amiss([read_committed(one) for one in sides], [one.log for one in sides], told, acked)
+
+
+def group_partition(rules: Rules | None = None) -> TransactionalPartition:
+    """A partition of __consumer_offsets."""
+    return TransactionalPartition(rules or Rules(), is_offsets=True)
+
+
+def offsets(epoch: int, transaction: int) -> ProduceRequest:
+    """What its leader writes of a TxnOffsetCommit."""
+    return offsets_batch(TxnOffsetCommitRequest(1, epoch, 5, TopicPartition("input", 0), transaction))
+
+
+class TestOffsets:
+    def test_a_groups_coordinator_writes_without_a_sequence(self) -> None:
+        assert offsets(0, 7) == ProduceRequest(1, 0, NO_SEQUENCE, 7)
+        one = group_partition()
+        for _ in range(2):  # the second is none that is recognised, nor one that is missing a sequence
+            assert one.duplicate_of(offsets(0, 7)) is None
+            assert one.append_error(offsets(0, 7), one.start_verification(offsets(0, 7))) is Errors.NONE
+            one.append_batch(offsets(0, 7))
+        assert len(one.log) == 2
+
+    def test_the_epoch_and_the_verification_are_asked_for_all_the_same(self) -> None:
+        one = group_partition()
+        one.append_batch(offsets(1, 7))
+        assert one.append_error(offsets(0, 6), None) is Errors.INVALID_PRODUCER_EPOCH
+        one.append_marker(marker(2))
+        assert one.must_verify(offsets(2, 8))
+
+    def test_offsets_count_when_their_marker_says_so(self) -> None:
+        one = group_partition()
+        one.append_batch(offsets(0, 7))
+        one.append_batch(offsets(0, 8))
+        assert (one.offsets, one.staged) == (0, {1: 8})
+        one.append_marker(marker(1))
+        assert (one.offsets, one.staged) == (8, {})
+        one.append_batch(offsets(1, 9))
+        one.append_marker(marker(2, committed=False))
+        assert (one.offsets, one.staged) == (8, {})
+        one.append_marker(marker(2))  # it comes again, and there is nothing to count
+        assert one.offsets == 8
+
+    def test_a_new_leader_learns_of_them_from_the_log(self) -> None:
+        one = group_partition()
+        one.append_batch(offsets(0, 7))
+        one.append_marker(marker(1))
+        one.append_batch(offsets(1, 8))
+        one.append_marker(marker(2))
+        one.elect_partition_leader(3)
+        assert (one.offsets, one.staged) == (7, {1: 8})
+        one.elect_partition_leader(1)
+        assert (one.offsets, one.staged) == (0, {1: 7})
 
 
 class TestVerification:

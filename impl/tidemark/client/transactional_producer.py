@@ -77,7 +77,9 @@ def abort_after_error(failed: bool) -> bool:
 
 class TransactionalProducer:
     """One process. `partitions`: those that the transaction has (TV1: that were added; TV2: that were sent to);
-    `sequences`: the next sequence per partition; `bump`: TV1's wish for another epoch when the transaction is aborted.
+    `sequences`: the next sequence per partition; `bump`: TV1's wish for another epoch when the transaction is aborted;
+    `offsets_partition`: the partition of __consumer_offsets, numbered behind those that batches are sent to if nothing
+    else is said.
     """
 
     __slots__ = (
@@ -86,6 +88,7 @@ class TransactionalProducer:
         "_tv2",
         "bump",
         "epoch",
+        "offsets_partition",
         "partitions",
         "producer_id",
         "sequences",
@@ -94,7 +97,11 @@ class TransactionalProducer:
     )
 
     def __init__(
-        self, partitions: int, rules: Rules, abort_after_error: Callable[[bool], bool] = abort_after_error
+        self,
+        partitions: int,
+        rules: Rules,
+        abort_after_error: Callable[[bool], bool] = abort_after_error,
+        offsets_partition: Partition | None = None,
     ) -> None:
         self._rules = rules
         self._commits_after = abort_after_error
@@ -106,6 +113,7 @@ class TransactionalProducer:
         self.partitions: set[Partition] = set()
         self.sequences = [0] * partitions
         self.bump = False
+        self.offsets_partition: Partition = partitions if offsets_partition is None else offsets_partition
 
     # --- what is sent -----------------------------------------------------------------------------------------------
 
@@ -155,11 +163,6 @@ class TransactionalProducer:
             return None
         self.state = ProducerState.COMMITTING_TRANSACTION if committed else ProducerState.ABORTING_TRANSACTION
         return EndTxnRequest(self.producer_id, self.epoch, committed)
-
-    @property
-    def offsets_partition(self) -> Partition:
-        """The partition of __consumer_offsets, numbered behind those that batches are sent to."""
-        return len(self.sequences)
 
     def send_add_offsets(self) -> AddPartitionsToTxnRequest | None:
         """TV1's AddOffsetsToTxn: say that the group's partition will be written to; None if there is no need."""

@@ -15,6 +15,7 @@ broker's records behind that |
 | `entry` | epoch and sequence of a producer's last batch (log/producer_state.py), its last marker's coordinator epoch,
 where its open transaction begins, the epoch of its verification (log/ongoing_transactions.py); -1 none |
 | `abortedIndex` | the partition's aborted transactions |
+| `offsets` | whether the partition is one of __consumer_offsets, and what its `offsets` are: a transaction's number |
 | `fetch` | a consumer's fetch; of a response, how far it goes, and where the aborted transactions begin that it lists |
 | `position`, `returned` | the Fetcher's position, and which offsets' records its application got |
 
@@ -275,6 +276,11 @@ class Abstraction:
     def aborted(self, partition: TransactionalPartition) -> Key:
         """The aborted transactions of a partition."""
         return tuple([(one.first_offset, one.last_offset, one.producer_id) for one in partition.transactions.aborted])
+
+    @staticmethod
+    def offsets(partition: TransactionalPartition) -> Key:
+        """Which offsets count in a partition of __consumer_offsets."""
+        return ("offsets", partition.offsets) if partition.is_offsets else ("data",)
 
     # --- consumers --------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,9 @@ may be read.
 How the log is replicated is replication's affair: here a new leader has all that is committed, and as much more as is
 said. A batch is checked in Kafka's order: whether it is a duplicate, its epoch, whether the transaction is open or
 verified, its sequence (since KAFKA-19690; before, the epoch came third).
+
+A partition of __consumer_offsets is led by a group's coordinator. What that writes in a transaction has no sequence
+(AppendOrigin.COORDINATOR: no duplicate, no gap), and counts when the marker says so.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from tidemark.errors import Errors
-from tidemark.idempotence.messages import NO_EPOCH, ProduceRequest, ProducerId
+from tidemark.group.offset_records import TxnOffsetCommitRequest
+from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest, ProducerId
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.log.ongoing_transactions import OngoingTransactions, VerificationGuard
 from tidemark.log.producer_state import ProducerStateEntry, ProducerStateManager
@@ -29,6 +33,8 @@ from tidemark.transaction.messages import (
 from tidemark.transaction.rules import Rules, is_version_2
 
 LAST_SEQUENCE = 2**31 - 1
+NO_OFFSETS = 0
+"""No transaction's offsets count."""
 _last_offset = attrgetter("last_offset")
 
 
@@ -45,17 +51,33 @@ class LogRead(NamedTuple):
 class TransactionalPartition:
     """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batch
     of each producer; `transactions`: what is open. `sequences`: the rules of idempotence, if not all of them are in
-    force."""
+    force.
 
-    __slots__ = ("_rules", "_tv2", "high_watermark", "log", "producers", "transactions")
+    `is_offsets`: it is one of __consumer_offsets; `offsets`: the payload of the offsets that count there;
+    `staged`: that of each producer's last, which await their marker."""
 
-    def __init__(self, rules: Rules, sequences: SequenceRules | None = None) -> None:
+    __slots__ = (
+        "_rules",
+        "_tv2",
+        "high_watermark",
+        "is_offsets",
+        "log",
+        "offsets",
+        "producers",
+        "staged",
+        "transactions",
+    )
+
+    def __init__(self, rules: Rules, sequences: SequenceRules | None = None, is_offsets: bool = False) -> None:
         self._rules = rules
         self._tv2 = is_version_2(rules)
         if sequences is None:
             sequences = SequenceRules(fence_older_epoch=rules.fence_older_epoch)
             if not self._tv2:
                 sequences.first_sequence_is_zero = _any_sequence
+        self.is_offsets = is_offsets
+        self.offsets = NO_OFFSETS
+        self.staged: dict[ProducerId, int] = {}
         self.log: list[LogEntry] = []
         self.high_watermark = 0
         self.producers = ProducerStateManager(sequences, 1, LAST_SEQUENCE)
@@ -129,7 +151,9 @@ class TransactionalPartition:
         return self.transactions.maybe_start_verification(request.producer_id, request.producer_epoch)
 
     def duplicate_of(self, request: ProduceRequest) -> int | None:
-        """The offset of the batch that this one repeats."""
+        """The offset of the batch that this one repeats; who has no sequence repeats none."""
+        if request.sequence == NO_SEQUENCE:
+            return None
         duplicate = self.producers.duplicate_of(request)
         return None if duplicate is None else duplicate.offset
 
@@ -145,7 +169,7 @@ class TransactionalPartition:
             and not self._rules.verification_guard(guard, self.transactions.guard(producer_id))
         ):
             return Errors.INVALID_TXN_STATE
-        return self.producers.validate(request)
+        return Errors.NONE if request.sequence == NO_SEQUENCE else self.producers.validate(request)
 
     def append_batch(self, request: ProduceRequest) -> int:
         """Write a batch; returns its offset. It begins the producer's transaction if none is open."""
@@ -158,6 +182,8 @@ class TransactionalPartition:
     def _remember(self, request: ProduceRequest, offset: int) -> None:
         self.producers.update(request, offset)
         self.transactions.add_batch(request.producer_id, offset)
+        if self.is_offsets:
+            self.staged[request.producer_id] = request.payload
 
     # --- markers ----------------------------------------------------------------------------------------------------
 
@@ -195,6 +221,9 @@ class TransactionalPartition:
         entry = entries.get(producer_id)
         batches = entry.batches if entry is not None and entry.epoch == epoch else ()
         entries[producer_id] = ProducerStateEntry(epoch, batches)
+        staged = self.staged.pop(producer_id, None)
+        if staged is not None and marker.committed:
+            self.offsets = staged
         self.transactions.add_marker(producer_id, marker.committed, marker.coordinator_epoch, offset)
 
     # --- expiry -----------------------------------------------------------------------------------------------------
@@ -223,12 +252,19 @@ class TransactionalPartition:
         del self.log[keep:]
         self.producers.entries.clear()
         self.transactions.reset()
+        self.staged.clear()
+        self.offsets = NO_OFFSETS
         for offset, one in enumerate(self.log):
             if isinstance(one, EndTransactionMarker):
                 self._end(one, offset)
             else:
                 self._remember(one, offset)
         self.transactions.replicated(self.high_watermark)
+
+
+def offsets_batch(request: TxnOffsetCommitRequest) -> ProduceRequest:
+    """What a group's coordinator writes of a TxnOffsetCommit; the payload is the offset."""
+    return ProduceRequest(request.producer_id, request.producer_epoch, NO_SEQUENCE, request.offset)
 
 
 def _any_sequence(_: int) -> bool:

@@ -17,6 +17,7 @@
 (*    "slow produce"), a marker is written at once ("slow marker");        *)
 (*  - a fetch that is read is answered and received at once ("slow fetch"). *)
 (* Consumers fetch with "fetch" (of committed records) and "uncommitted".  *)
+(* With "offsets" one of the partitions is of __consumer_offsets.          *)
 (* A client asks who coordinates, but for "stale". A violation is real;    *)
 (* what a "holds" covers the manifest says.                                *)
 (***************************************************************************)
@@ -36,14 +37,16 @@ CONSTANTS
 ASSUME Families \subseteq {"give up", "late produce", "disconnect", "late rpc", "crash", "time out", "fail-over", "lose log",
                            "zombie", "fail", "lose marker", "late marker", "repeat marker", "slow commit", "slow log",
                            "slow rpc", "slow produce", "slow marker", "elect", "stale", "abort", "clock", "second thread", "expire",
-                           "fetch", "uncommitted", "slow fetch", "lose fetch"}
+                           "fetch", "uncommitted", "slow fetch", "lose fetch", "offsets", "refuse", "reconnect"}
 
 VARIABLE faults
 mcVars == <<vars, faults>>
 
 On(family, S) == IF family \in Families THEN S ELSE {}
 
-MCInit == Init /\ office.broker \in FirstBrokers /\ faults = 0
+MCInit ==
+    /\ Init /\ office.broker \in FirstBrokers /\ faults = 0
+    /\ Cardinality(Partitions \ DataPartitions) = IF "offsets" \in Families THEN 1 ELSE 0
 
 -----------------------------------------------------------------------------
 (* Refinement *)
@@ -67,6 +70,8 @@ AtomicWriteRefined == Abstract!Spec
 AtomicWriteSteps == [][Abstract!Next]_(Abstract!vars)
 
 Symmetry == Permutations(Partitions)
+\* Where every client starts.
+ClientSymmetry == Permutations(Clients) \cup Symmetry
 
 -----------------------------------------------------------------------------
 (* What is due *)
@@ -88,7 +93,7 @@ Reading == ReadRpc # {} \/ (\E x \in ReadBatch : ~Stuck(x)) \/ ReadMarker # {}
 
 Replies ==
     \/ \E c \in Clients : ReceiveInitProducerId(c) \/ ReceiveAddPartitions(c) \/ ReceiveEndTxn(c)
-    \/ \E x \in ReadBatch : ~Stuck(x) /\ ReceiveProduce(x[1], x[2])
+    \/ \E x \in ReadBatch : ~Stuck(x) /\ (ReceiveProduce(x[1], x[2]) \/ ReceiveTxnOffsetCommit(x[1], x[2]))
     \/ \E x \in ReadMarker : ReceiveMarkerReply(x[1], x[2])
 
 -----------------------------------------------------------------------------
@@ -113,6 +118,7 @@ Batch(late) ==
     \/ \E c \in Clients, p \in Partitions : AppendBatch(c, p, late)
     \/ \E c \in Clients, p \in Partitions : AnswerDuplicate(c, p, late)
     \/ \E c \in Clients, p \in Partitions : RejectBatch(c, p, late)
+    \/ \E c \in On("refuse", Clients), p \in Partitions : RefuseOffsets(c, p, late, "ILLEGAL_GENERATION")
 BatchMoves == \E c \in Clients, p \in Partitions : produce[c][p].type \in {"request", "verifying", "verified"}
 
 Markers(late) ==
@@ -126,8 +132,8 @@ Sent(c, p) == Cardinality({i \in Data(p) : TransactionAt(p, i) = client[c].trans
 Client1(c) ==
     \/ \E b \in Coordinators : c \in Starts /\ SendInitProducerId(c, b)
     \/ begun < Begins /\ BeginTransaction(c, begun + 1)
-    \/ \E b \in Coordinators, p \in Partitions : SendAddPartitions(c, b, p)
-    \/ \E p \in Partitions : Sent(c, p) < Batches /\ SendProduce(c, p)
+    \/ \E b \in Coordinators, p \in Partitions : SendAddPartitions(c, b, p) \/ SendAddOffsets(c, b, p)
+    \/ \E p \in Partitions : Sent(c, p) < Batches /\ (SendProduce(c, p) \/ SendTxnOffsetCommit(c, p))
     \/ \E b \in Coordinators, result \in Results :
             (result = "ABORT" /\ client[c].state = "IN_TRANSACTION" => "abort" \in Families) /\ SendEndTxn(c, b, result)
 
@@ -140,6 +146,8 @@ Fetches == \E r \in Levels, p \in Partitions : SendFetch(r, p) \/ DelayFetch(r, 
 
 Losses ==
     \/ \E c \in On("give up", Clients), p \in Partitions, keep \in On("late produce", {TRUE}) \cup {FALSE} : GiveUpProduce(c, p, keep)
+    \/ \E c \in On("reconnect", Clients), p \in Partitions, keep \in On("late produce", {TRUE}) \cup {FALSE} :
+            DisconnectOffsets(c, p, keep)
     \/ \E c \in On("disconnect", Clients), keep \in On("late rpc", {TRUE}) \cup {FALSE} : DisconnectRpc(c, keep)
     \/ \E c \in On("crash", Clients) : CrashClient(c)
     \/ \E b \in On("lose marker", Brokers), p \in Partitions, keep \in On("late marker", {TRUE}) \cup {FALSE} : LoseMarker(b, p, keep)

@@ -45,6 +45,9 @@ Bounds ==
 -----------------------------------------------------------------------------
 (* The next transaction is open, and a copy of the last one's marker is still to come. *)
 
+DataInit == Init /\ DataPartitions = Partitions
+OffsetsInit == Init /\ DataPartitions = {}
+
 OfOne(x) == [b \in Brokers |-> x]
 ToOne(x) == [b \in Brokers |-> [p \in Partitions |-> x]]
 
@@ -78,6 +81,7 @@ RepeatedInit ==
     /\ entry = [p \in Partitions |-> [pid \in Pids |->
                 IF pid = 1 THEN [epoch |-> 1, sequence |-> 0, coordinatorEpoch |-> 1, first |-> 2, guard |-> -1] ELSE NoEntry]]
     /\ abortedIndex = [p \in Partitions |-> <<>>]
+    /\ offsets = [p \in Partitions |-> [type |-> "data"]]
     /\ fetch = [r \in IsolationLevels |-> [p \in Partitions |-> Idle]]
     /\ position = [r \in IsolationLevels |-> [p \in Partitions |-> 0]]
     /\ returned = [r \in IsolationLevels |-> [p \in Partitions |-> {}]]
@@ -121,6 +125,7 @@ Placed(record) ==
                 THEN [epoch |-> IF Rotates THEN 1 ELSE 0, sequence |-> 0, coordinatorEpoch |-> -1, first |-> 0, guard |-> -1]
                 ELSE [epoch |-> 2, sequence |-> -1, coordinatorEpoch |-> 1, first |-> -1, guard |-> -1]]]
     /\ abortedIndex = [p \in Partitions |-> [i \in 1..(Written(record) - 1) |-> [pid |-> 1, first |-> 0, last |-> 1]]]
+    /\ offsets = [p \in Partitions |-> [type |-> "data"]]
     /\ fetch = [r \in IsolationLevels |-> [p \in Partitions |-> Idle]]
     /\ position = [r \in IsolationLevels |-> [p \in Partitions |-> 0]]
     /\ returned = [r \in IsolationLevels |-> [p \in Partitions |-> {}]]

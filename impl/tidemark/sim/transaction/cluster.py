@@ -19,6 +19,9 @@ from tidemark.transaction.messages import (
     WriteTxnMarkersResponse,
 )
 
+GROUP_ERRORS = (Errors.FENCED_INSTANCE_ID, Errors.ILLEGAL_GENERATION, Errors.UNKNOWN_MEMBER_ID)
+"""What a group says of who is none of its members (any more), in the specification's order."""
+
 
 class TransactionCluster(Processes):
     """Processes, brokers and partitions, each numbered from 0."""
@@ -284,6 +287,19 @@ class TransactionCluster(Processes):
         self.recorder.did("AppendBatch", client, partition, late)
         return True
 
+    def refuse_offsets(self, client: int, partition: int, late: bool, error: Errors) -> bool:
+        """A group refuses a TxnOffsetCommit that the transaction coordinator has let through."""
+        exchange, log = self._batch(client, partition, late), self.partitions[partition]
+        if not log.is_offsets or exchange is None:
+            return False
+        request, stage = exchange.request, exchange.stage
+        asked = stage is ProduceStage.REQUEST and not log.is_stale(request) and not log.must_verify(request)
+        if not asked and stage is not ProduceStage.VERIFIED:
+            return False
+        self._answer(exchange, error)
+        self.recorder.did("RefuseOffsets", client, partition, late, GROUP_ERRORS.index(error))
+        return True
+
     @staticmethod
     def _written(exchange: ProduceExchange, offset: int) -> None:
         exchange.stage, exchange.offset = ProduceStage.WAITING, offset
@@ -331,10 +347,11 @@ class TransactionCluster(Processes):
         if not log.high_watermark <= keep <= len(log.log):
             return False
         log.elect_partition_leader(keep)
+        gone = Errors.NOT_COORDINATOR if log.is_offsets else Errors.NOT_LEADER_OR_FOLLOWER
         for slots in (*self.produce, *self.late_produce):
             batch = slots[partition]
             if batch is not None and batch.stage not in (ProduceStage.REQUEST, ProduceStage.REPLY):
-                self._answer(batch, Errors.NOT_LEADER_OR_FOLLOWER)
+                self._answer(batch, gone)
         for markers in self.marker:
             marker = markers[partition]
             if marker is not None and marker.offset is not None and marker.response is None:

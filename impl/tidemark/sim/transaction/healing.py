@@ -124,7 +124,10 @@ def _drive(cluster: TransactionCluster, client: int, commits: bool) -> None:
             cluster.begin_transaction(client)
     elif state is ProducerState.IN_TRANSACTION:
         if len(producer.partitions) == len(partitions) or not all(
-            cluster.send_add_partitions(client, leader, partition) or cluster.send_produce(client, partition)
+            cluster.send_add_partitions(client, leader, partition)
+            or cluster.send_produce(client, partition)
+            or cluster.send_add_offsets(client, leader)
+            or cluster.send_txn_offset_commit(client)
             for partition in partitions
             if partition not in producer.partitions
         ):

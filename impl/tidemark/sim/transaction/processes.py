@@ -4,10 +4,16 @@ replies, and how they end."""
 from __future__ import annotations
 
 from tidemark.errors import Errors
+from tidemark.group.offset_records import ConsumerGroupMetadata
+from tidemark.group.partitions import TopicPartition
 from tidemark.sim.transaction.fetching import Fetching
 from tidemark.sim.transaction.network import Broker, ProduceExchange, ProduceStage, RpcExchange
 from tidemark.sim.transaction.state import Acknowledged
 from tidemark.transaction.messages import AddPartitionsToTxnRequest, InitProducerIdRequest
+from tidemark.transaction.partition import offsets_batch
+
+INPUT, GROUP = TopicPartition("input", 0), ConsumerGroupMetadata("member", 1)
+"""Whose offsets are committed, and by whom; whether the group takes them is somebody else's choice."""
 
 
 class Processes(Fetching):
@@ -33,7 +39,8 @@ class Processes(Fetching):
 
     def send_add_partitions(self, client: int, broker: Broker, partition: int) -> bool:
         """A process of TV1 adds a partition."""
-        request = self.clients[client].send_add_partitions(partition) if self.rpc[client] is None else None
+        sends = self.rpc[client] is None and not self.partitions[partition].is_offsets
+        request = self.clients[client].send_add_partitions(partition) if sends else None
         if request is None:
             return False
         self.rpc[client] = RpcExchange(broker, request)
@@ -42,13 +49,36 @@ class Processes(Fetching):
 
     def send_produce(self, client: int, partition: int) -> bool:
         """A process sends a batch."""
-        if self.produce[client][partition] is not None:
+        if self.produce[client][partition] is not None or self.partitions[partition].is_offsets:
             return False
         request = self.clients[client].send_produce(partition)
         if request is None:
             return False
         self.produce[client][partition] = ProduceExchange(request)
         self.recorder.did("SendProduce", client, partition)
+        return True
+
+    def send_add_offsets(self, client: int, broker: Broker) -> bool:
+        """A process of TV1 adds the partition of __consumer_offsets that it will commit to."""
+        if self.rpc[client] is not None or self.offsets is None:
+            return False
+        request = self.clients[client].send_add_offsets()
+        if request is None:
+            return False
+        self.rpc[client] = RpcExchange(broker, request)
+        self.recorder.did("SendAddOffsets", client, broker, request.partition)
+        return True
+
+    def send_txn_offset_commit(self, client: int) -> bool:
+        """A process commits offsets in its transaction: what is committed is the number of that."""
+        producer, partition = self.clients[client], self.offsets
+        if partition is None or self.produce[client][partition] is not None:
+            return False
+        request = producer.send_txn_offset_commit(INPUT, producer.transaction, GROUP)
+        if request is None:
+            return False
+        self.produce[client][partition] = ProduceExchange(offsets_batch(request))
+        self.recorder.did("SendTxnOffsetCommit", client, partition)
         return True
 
     def send_end_txn(self, client: int, broker: Broker, committed: bool) -> bool:
@@ -83,28 +113,46 @@ class Processes(Fetching):
         return True
 
     def receive_produce(self, client: int, partition: int) -> bool:
-        """The reply to a batch arrives; perhaps it is sent again."""
-        exchange = self.produce[client][partition]
+        """The reply to a batch, or to a TxnOffsetCommit, arrives; perhaps it is sent again."""
+        exchange, producer = self.produce[client][partition], self.clients[client]
         if exchange is None or exchange.stage is not ProduceStage.REPLY:
             return False
-        again = self.clients[client].receive_produce(exchange.error)
+        commits = self.partitions[partition].is_offsets
+        again = (producer.receive_txn_offset_commit if commits else producer.receive_produce)(exchange.error)
         self.produce[client][partition] = ProduceExchange(exchange.request) if again else None
         if exchange.error is Errors.NONE:
             self.acked.append(Acknowledged(partition, exchange.request))
-        self.recorder.did("ReceiveProduce", client, partition)
+        self.recorder.did("ReceiveTxnOffsetCommit" if commits else "ReceiveProduce", client, partition)
         return True
 
     def give_up_produce(self, client: int, partition: int, keep: bool) -> bool:
         """delivery.timeout.ms is over for a batch, which may still be written."""
         exchange = self.produce[client][partition]
-        if exchange is None:
+        if exchange is None or self.partitions[partition].is_offsets:
             return False
-        keep = keep and exchange.outlives and self.late_produce[client][partition] is None
+        keep = self._keeps(exchange, client, partition, keep)
         self.produce[client][partition] = None
-        if keep:
-            self.late_produce[client][partition] = exchange
         self.clients[client].give_up_produce()
         self.recorder.did("GiveUpProduce", client, partition, keep)
+        return True
+
+    def _keeps(self, exchange: ProduceExchange, client: int, partition: int, keep: bool) -> bool:
+        """What nobody waits for any more may still be written, if it is to be kept and there is room; whether it is."""
+        keep = keep and exchange.outlives and self.late_produce[client][partition] is None
+        if keep:
+            self.late_produce[client][partition] = exchange
+        return keep
+
+    def disconnect_offsets(self, client: int, partition: int, keep: bool) -> bool:
+        """The connection to the group's coordinator fails; a process sends its TxnOffsetCommit again, if its
+        transaction goes on."""
+        exchange = self.produce[client][partition]
+        if exchange is None or not self.partitions[partition].is_offsets:
+            return False
+        keep = self._keeps(exchange, client, partition, keep)
+        again = self.clients[client].receive_txn_offset_commit(Errors.COORDINATOR_NOT_AVAILABLE)
+        self.produce[client][partition] = ProduceExchange(exchange.request) if again else None
+        self.recorder.did("DisconnectOffsets", client, partition, keep)
         return True
 
     def disconnect_rpc(self, client: int, keep: bool) -> bool:

@@ -11,12 +11,13 @@ from tidemark.sim.shared import Profile
 class TransactionProfile(Profile):
     """`stale`: how often another broker is taken for the coordinator; `rivals`: how often the process that has nothing
     to do takes the transactional id over; `ends`: how often a process that may go on in its transaction ends it;
-    `commits`: how many of 64 that it ends it commits."""
+    `commits`: how many of 64 that it ends it commits; `offsets`: a partition is of __consumer_offsets."""
 
     stale: int = 12
     rivals: int = 4
     ends: int = 64
     commits: int = 48
+    offsets: bool = False
 
 
 CALM = {"client": 60, "rpc": 60, "batch": 70, "log": 60, "marker": 60, "replicate": 50}
@@ -143,6 +144,41 @@ EXPIRY = TransactionProfile(
 UNWRITTEN = TransactionProfile("unwritten", {**CALM, "log": 20, "fail": 30, "time_out": 30}, stale=0, rivals=24)
 """The coordinators' log mostly fails, when transactions time out, too."""
 
+OFFSETS = TransactionProfile(
+    "offsets",
+    {
+        **CALM,
+        "reconnect": 8,
+        "refuse": 8,
+        "late_batch": 8,
+        "straggle": 24,
+        "disconnect": 6,
+        "late_rpc": 4,
+        "elect": 4,
+        "resign": 4,
+        "fail": 4,
+        "time_out": 4,
+        "depose": 4,
+        "repeat": 6,
+        "late_marker": 4,
+        "crash": 3,
+    },
+    rivals=12,
+    offsets=True,
+)
+"""One of the two partitions is of __consumer_offsets; its group refuses, and connections to it fail."""
+
+LATE_OFFSETS = TransactionProfile(
+    "late-offsets",
+    {**CALM, "client": 90, "reconnect": 20, "straggle": 90, "refuse": 2},
+    stale=0,
+    rivals=1,
+    ends=28,
+    commits=32,
+    offsets=True,
+)
+"""What is left of a connection that has failed arrives when its process is in its next transaction."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -159,6 +195,8 @@ PROFILES = {
         THREADS,
         EXPIRY,
         UNWRITTEN,
+        OFFSETS,
+        LATE_OFFSETS,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
 }
@@ -177,6 +215,7 @@ MIXES = {
         "exhausted",
         "threads",
         "expiry",
+        "offsets",
     )
 }
 """Profiles that take others in turns, seed by seed."""

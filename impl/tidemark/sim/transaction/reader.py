@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tidemark.idempotence.messages import ProduceRequest, ProducerId
+from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest, ProducerId
 from tidemark.sim.transaction.state import Acknowledged
 from tidemark.transaction.messages import LogEntry
 
@@ -18,9 +18,11 @@ def amiss(
 ) -> int:
     """How much of what applications were told is not so, by what a consumer of committed records has `seen` of each
     partition: batches of committed transactions that it does not get, those that it gets twice, batches of aborted
-    transactions that it gets, and transactions of which it gets a part of what is in the `logs`."""
+    transactions that it gets, and transactions of which it gets a part of what is in the `logs`. Offsets, which have no
+    sequence, may be there twice."""
     missing = sum(told.get(one.request.payload, False) and one.request not in seen[one.partition] for one in acked)
-    twice = sum(len(one) - len(set(one)) for one in seen)
+    counted = [[batch for batch in one if batch.sequence != NO_SEQUENCE] for one in seen]
+    twice = sum(len(one) - len(set(one)) for one in counted)
     shown = {batch.payload for one in seen for batch in one}
     undone = sum(transaction in shown for transaction, committed in told.items() if not committed)
     hidden = {

@@ -19,13 +19,17 @@ TOUCHES = {
     "SendInitProducerId": "client.c rpc.c",
     "BeginTransaction": "begun client.c",
     "SendAddPartitions": "rpc.c",
+    "SendAddOffsets": "rpc.c",
     "SendProduce": "client.c produce.cp",
+    "SendTxnOffsetCommit": "client.c produce.cp",
     "SendEndTxn": "client.c rpc.c",
     "ReceiveInitProducerId": "client.c rpc.c",
     "ReceiveAddPartitions": "client.c rpc.c",
     "ReceiveEndTxn": "client.c rpc.c",
     "ReceiveProduce": "client.c produce.cp",
+    "ReceiveTxnOffsetCommit": "client.c produce.cp",
     "GiveUpProduce": "client.c produce.cp lateProduce.cp",
+    "DisconnectOffsets": "produce.cp lateProduce.cp",
     "DisconnectRpc": "rpc.c lateRpc.c",
     "CrashClient": "client.c rpc.c lateRpc.c produce.c* lateProduce.c*",
     "AppendInitProducerId": f"{_WRITES} rpc.c lateRpc.c",
@@ -52,11 +56,12 @@ TOUCHES = {
     "AppendBatch": f"{_APPENDS} produce.*p lateProduce.*p",
     "AnswerDuplicate": "produce.cp lateProduce.cp",
     "RejectBatch": "produce.cp lateProduce.cp",
-    "AppendMarker": f"{_APPENDS} abortedIndex.p produce.*p lateProduce.*p marker.bp lateMarker.bp",
+    "RefuseOffsets": "produce.cp lateProduce.cp",
+    "AppendMarker": f"{_APPENDS} abortedIndex.p offsets.p produce.*p lateProduce.*p marker.bp lateMarker.bp",
     "RejectMarker": "marker.bp lateMarker.bp",
     "AdvanceHighWatermark": "highWatermark.p lastStableOffset.p produce.*p marker.*p",
     "ExpireProducer": "entry.p",
-    "ElectPartitionLeader": f"{_APPENDS} abortedIndex.p produce.*p lateProduce.*p marker.*p fetch.*p",
+    "ElectPartitionLeader": f"{_APPENDS} abortedIndex.p offsets.p produce.*p lateProduce.*p marker.*p fetch.*p",
     "LoseMarker": "marker.bp lateMarker.bp",
     "DropLateRpc": "lateRpc.c",
     "DropLateProduce": "lateProduce.cp",
@@ -80,13 +85,14 @@ PARTITION = {
     "AppendBatch",
     "AnswerDuplicate",
     "RejectBatch",
+    "RefuseOffsets",
     "AppendMarker",
     "RejectMarker",
     "DelayFetch",
     "StartRead",
     "AnswerFetch",
 }
-NETWORK = ("DisconnectRpc", "LoseMarker", "Drop", "RepeatMarker")
+NETWORK = ("Disconnect", "LoseMarker", "Drop", "RepeatMarker")
 """These actions happen at no node of a trace: at a partition's leader, which has no name, or in the network. No
 consumer has a name, either."""
 
@@ -148,6 +154,7 @@ class TransactionRecorder(UnitRecorder):
             "lastStableOffset": [partitions[p].last_stable_offset for p in ps],
             "entry": [partial(see.producers, partitions[p]) for p in ps],
             "abortedIndex": [partial(see.aborted, partitions[p]) for p in ps],
+            "offsets": [partial(see.offsets, partitions[p]) for p in ps],
             "fetch": [lambda r=r, p=p: see.fetch(fetch[r][p]) for r in rs for p in ps],  # type: ignore[misc]
             "position": [lambda r=r, p=p: consumers[r][p].position for r in rs for p in ps],  # type: ignore[misc]
             "returned": [lambda r=r, p=p: see.returned(returned[r][p]) for r in rs for p in ps],  # type: ignore[misc]

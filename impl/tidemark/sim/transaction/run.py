@@ -8,7 +8,7 @@ from typing import Any
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.sim.running import RunBase, SimulatorBase
 from tidemark.sim.shared import Mix
-from tidemark.sim.transaction.cluster import TransactionCluster
+from tidemark.sim.transaction.cluster import GROUP_ERRORS, TransactionCluster
 from tidemark.sim.transaction.healing import COMMITTED, heal
 from tidemark.sim.transaction.network import Broker
 from tidemark.sim.transaction.profiles import MIXES, PROFILES, TransactionProfile
@@ -23,6 +23,8 @@ ROOM = 3
 """So many transactions, coordinator epochs and sequences are kept for the healing."""
 LOG_ROOM = 8
 """So many records of a log are."""
+OFFSETS = 0
+"""The partition of __consumer_offsets, if the profile has one: the busiest."""
 
 
 class TransactionSimulator(SimulatorBase):
@@ -60,7 +62,13 @@ class TransactionRun(RunBase):
     def _make_cluster(self, first: Broker) -> TransactionCluster:
         """The cluster of this run; `first` is the first coordinator."""
         return TransactionCluster(
-            self._clients, self._brokers, self._topics, first, self.table.max_epoch, self.simulator.rules
+            self._clients,
+            self._brokers,
+            self._topics,
+            first,
+            self.table.max_epoch,
+            self.simulator.rules,
+            OFFSETS if self.profile.offsets else None,
         )
 
     def heal(self) -> bool:
@@ -126,6 +134,8 @@ class TransactionRun(RunBase):
                 return cluster.send_end_txn(client, broker, word >> 33 & 63 < self.profile.commits)
             if not room or producer.sequences[topic] >= table.max_sequence - ROOM:
                 return False
+            if cluster.partitions[topic].is_offsets:
+                return cluster.send_add_offsets(client, broker) or cluster.send_txn_offset_commit(client)
             return cluster.send_add_partitions(client, broker, topic) or cluster.send_produce(client, topic)
         if state is ProducerState.FATAL_ERROR:
             return not word >> 32 & 3 and cluster.crash_client(client)
@@ -258,6 +268,15 @@ class TransactionRun(RunBase):
         """A batch's time is over."""
         return self.cluster.give_up_produce(self._client(word), self._topic(word >> 8), bool(word >> 16 & 3))
 
+    def reconnect(self, word: int) -> bool:
+        """The connection of a TxnOffsetCommit fails."""
+        return self.cluster.disconnect_offsets(self._client(word), OFFSETS, bool(word >> 16 & 3))
+
+    def refuse(self, word: int) -> bool:
+        """A group refuses a TxnOffsetCommit."""
+        error = GROUP_ERRORS[(word >> 8) % len(GROUP_ERRORS)]
+        return self.cluster.refuse_offsets(self._client(word), OFFSETS, not word >> 16 & 3, error)
+
     def late_rpc(self, word: int) -> bool:
         """A late request to a coordinator arrives, or never will."""
         cluster, client = self.cluster, word % self._clients
@@ -288,6 +307,9 @@ class TransactionRun(RunBase):
             return False
         if cluster.partitions[topic].transactions.is_open(producer.producer_id):
             return cluster.handle_rpc(client, True)
+        late = cluster.late_produce[client][topic]
+        if late is not None and cluster.partitions[topic].is_offsets and late.request.payload == producer.transaction:
+            return False
         return cluster.handle_produce(client, topic, True) or cluster.verify_partition(
             cluster.log.leader, client, topic, True
         )

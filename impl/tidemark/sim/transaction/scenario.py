@@ -1,6 +1,6 @@
 """Transactions driven by a text (script.py): what makes each action happen, and what is seen of whom.
 
-    begin coordinator=b1        the first coordinator (b1)
+    begin coordinator=b1 offsets=p2     the first coordinator (b1), and which partition is of __consumer_offsets (none)
 
 A batch is `T1/e0.2`: of transaction 1, sequence 2 in producer epoch 0; a marker is `COMMIT/e1@2`, in producer epoch 1,
 of the coordinator in its epoch 2. Before an epoch stands a producer id other than 1: `2:e0`.
@@ -12,7 +12,8 @@ committed, the state that is about to be (`->`; `clock back` where its time is b
 markers, what a second thread is about to write (`twice`), and a copy of a marker that may still arrive;
 the log of __transaction_state: who leads it in which epoch, the last committed record, behind the bar the leader's
 others; of a partition, the log with a bar at the high watermark, the last stable offset, where a transaction is open,
-and the epoch of a verification that batches may rely on; of a consumer of a partition, its fetch, its position, and the
+the epoch of a verification that batches may rely on, and whose offsets count (`T1/e0`, without a sequence, are those of
+a transaction); of a consumer of a partition, its fetch, its position, and the
 batches that it has returned.
 """
 
@@ -23,9 +24,9 @@ from typing import Any
 
 from tidemark.client.transactional_producer import ProducerState, TransactionalProducer
 from tidemark.errors import Errors
-from tidemark.idempotence.messages import ProduceRequest
+from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
 from tidemark.sim.script import Cells, Performance, Stage
-from tidemark.sim.transaction.cluster import TransactionCluster
+from tidemark.sim.transaction.cluster import GROUP_ERRORS, TransactionCluster
 from tidemark.sim.transaction.network import Broker, ProduceStage, TransactionStateLog
 from tidemark.sim.transaction.recorder import TransactionRecorder
 from tidemark.sim.transaction.run import TransactionSimulator
@@ -48,7 +49,10 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
     simulator = TransactionSimulator(header, rules=rules)
     table = simulator.table
     first = options.get("coordinator", table.brokers[0])
-    if first not in table.brokers or options.keys() - {"coordinator"}:
+    offsets = options.get("offsets")
+    if first not in table.brokers or options.keys() - {"coordinator", "offsets"}:
+        raise KeyError(str(options))
+    if offsets is not None and offsets not in table.partitions:
         raise KeyError(str(options))
     cluster = TransactionCluster(
         len(table.clients),
@@ -57,6 +61,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
         table.brokers.index(first),
         table.max_epoch,
         simulator.rules,
+        None if offsets is None else table.partitions.index(offsets),
     )
     recorder = TransactionRecorder(simulator.plan, cluster, Abstraction(table))
 
@@ -101,12 +106,16 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "SendInitProducerId": lambda t, c, b: t.send_init_producer_id(c, b),
     "BeginTransaction": lambda t, c: t.begin_transaction(c),
     "SendAddPartitions": lambda t, c, b, p: t.send_add_partitions(c, b, p),
+    "SendAddOffsets": lambda t, c, b, p: t.partitions[p].is_offsets and t.send_add_offsets(c, b),
     "SendProduce": lambda t, c, p: t.send_produce(c, p),
+    "SendTxnOffsetCommit": lambda t, c, p: t.partitions[p].is_offsets and t.send_txn_offset_commit(c),
     "SendEndTxn": lambda t, c, b, result: t.send_end_txn(c, b, bool(result)),
     "ReceiveInitProducerId": lambda t, c: t.receive_rpc(c),
     "ReceiveAddPartitions": lambda t, c: t.receive_rpc(c),
     "ReceiveEndTxn": lambda t, c: t.receive_rpc(c),
     "ReceiveProduce": lambda t, c, p: t.receive_produce(c, p),
+    "ReceiveTxnOffsetCommit": lambda t, c, p: t.receive_produce(c, p),
+    "DisconnectOffsets": lambda t, c, p, keep: t.disconnect_offsets(c, p, keep),
     "GiveUpProduce": lambda t, c, p, keep: t.give_up_produce(c, p, keep),
     "DisconnectRpc": lambda t, c, keep: t.disconnect_rpc(c, keep),
     "CrashClient": lambda t, c: t.crash_client(c),
@@ -135,6 +144,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "AppendBatch": _batch,
     "AnswerDuplicate": _batch,
     "RejectBatch": _batch,
+    "RefuseOffsets": lambda t, c, p, late, error: t.refuse_offsets(c, p, late, GROUP_ERRORS[error]),
     "AppendMarker": _marker,
     "RejectMarker": _marker,
     "AdvanceHighWatermark": lambda t, p, offset: t.advance_high_watermark(p, offset),
@@ -166,7 +176,8 @@ def _of(producer_id: int) -> str:
 
 
 def _named(request: ProduceRequest) -> str:
-    return f"T{request.payload}/{_of(request.producer_id)}e{request.producer_epoch}.{request.sequence}"
+    sequence = "" if request.sequence == NO_SEQUENCE else f".{request.sequence}"
+    return f"T{request.payload}/{_of(request.producer_id)}e{request.producer_epoch}{sequence}"
 
 
 def _topics(partitions: Sequence[str], places: Mapping[int, Any] | set[int] | frozenset[int]) -> str:
@@ -258,6 +269,7 @@ def _partition(partition: TransactionalPartition) -> str:
     transactions = partition.transactions
     said += [f"{_of(one)}open {first}" for one, first in sorted(transactions.first_offsets.items())]
     said += [f"{_of(one)}guard e{entry.epoch}" for one, entry in sorted(transactions.guards.items())]
+    said += [f"counts T{partition.offsets}"] if partition.offsets else []
     return " ".join(said)
 
 

@@ -16,7 +16,7 @@ from tidemark.sim.transaction.network import (
     TransactionStateLog,
 )
 from tidemark.transaction.coordinator import TransactionCoordinator
-from tidemark.transaction.messages import IsolationLevel
+from tidemark.transaction.messages import IsolationLevel, Partition
 from tidemark.transaction.partition import TransactionalPartition
 from tidemark.transaction.rules import Rules
 
@@ -41,20 +41,28 @@ class Acknowledged(NamedTuple):
 class TransactionState:
     """The parts, without the events: see `TransactionCluster`. `recorder` must be set before the first event.
 
-    `told`: transaction -> whether its application was told that it committed; `acked`: the batches that processes were
-    told to be written; `returned`: what applications got from consumers, with its offsets, by isolation level and
-    partition.
+    `offsets`: the partition of __consumer_offsets, if there is one; `told`: transaction -> whether its application was
+    told that it committed; `acked`: the batches that processes were told to be written; `returned`: what applications
+    got from consumers, with its offsets, by isolation level and partition.
     """
 
     recorder: Recorder
 
     def __init__(
-        self, clients: int, brokers: int, partitions: int, first: Broker, last_epoch: int, rules: Rules
+        self,
+        clients: int,
+        brokers: int,
+        partitions: int,
+        first: Broker,
+        last_epoch: int,
+        rules: Rules,
+        offsets: Partition | None = None,
     ) -> None:
         self.rules = rules
         self.issued = 1
         self.begun = 0
-        self.partitions = [TransactionalPartition(rules) for _ in range(partitions)]
+        self.offsets = offsets
+        self.partitions = [TransactionalPartition(rules, None, one == offsets) for one in range(partitions)]
         self.clients = [self.new_process() for _ in range(clients)]
         self.log = TransactionStateLog(brokers, first)
         self.coordinators = [TransactionCoordinator(rules, last_epoch) for _ in range(brokers)]
@@ -74,4 +82,4 @@ class TransactionState:
 
     def new_process(self) -> TransactionalProducer:
         """A process that has just started."""
-        return TransactionalProducer(len(self.partitions), self.rules)
+        return TransactionalProducer(len(self.partitions), self.rules, offsets_partition=self.offsets)
