@@ -98,6 +98,9 @@ GOOD = {
     "settled": "{2}",
 }
 
+WITHHOLDING = {**S1, "owned": "{p2, p3}", "ownedGeneration": "0", "assignment": "{p2}"}
+COOPERATIVE = record(GROUP, protocol='"cooperative-sticky"', members=members(NO_MEMBER, C1, WITHHOLDING))
+STORED_COOPERATIVE = record(STORED, protocol='"cooperative-sticky"', members=members(NO_STORED, C1, WITHHOLDING))
 WAITS = record({"type": '"group"', "cause": '"sync"', "member": "0", "group": STORED_GROUP})
 OFFSETS = record({"type": '"offsets"', "offsets": "(p1 :> 1 @@ p2 :> -1 @@ p3 :> -1)"})
 REQUEST = {"broker": "b1", "member": "1", "generation": "1"}
@@ -112,6 +115,10 @@ JOINING = record({"type": '"joining"', "broker": "b1", "member": "3"})
 COMMIT_OF_S1, SYNC_OF_S1, HEARTBEAT_OF_S1 = (
     request.replace("member |-> 1", "member |-> 2") for request in (COMMIT, SYNC, HEARTBEAT)
 )
+STATE, GENERATION = "group[b1].state", "group[b1].generation"
+PREPARING, COMPLETING, STABLE = '"PreparingRebalance"', '"CompletingRebalance"', '"Stable"'
+ENDED = {STATE: COMPLETING, GENERATION: "2"}
+LOADED = {STATE: STABLE, "epoch[b1]": "1"}
 STAYS = {"position[c1][p1]": "1"}
 EMPTY = record(ABSENT, state='"Empty"', generation="1")
 STORED_EMPTY = record(generation="1", protocol='"none"', leader="0", members=members(NO_STORED))
@@ -138,6 +145,11 @@ def refused(why: str, client: str, slot: str, request: str, reply: str, wrong: M
         step={place: reply, "group[b1].pendingSync": "{}"},
         before={f"{place}.{field}": value for field, value in wrong.items()},
     )
+
+
+def edge(why: str, start: str, step: Mapping[str, str], wrong: Mapping[str, str], epoch: str = "1") -> Fall:
+    """Of the states of b1's group: it may go from `start` as `step` says, and not as `wrong` does."""
+    return Fall("LegalStateEdges", why, wrong, good={**GOOD, STATE: start, "epoch[b1]": epoch}, step=step)
 
 
 def _place(name: str) -> str:
@@ -257,6 +269,13 @@ TABLE = Table(
             "nobody is given p3",
             {"group[b1].members[2].assignment": "{p2}", "storedGroup.members[2].assignment": "{p2}"},
         ),
+        wrong_state(
+            "WithheldIsOwed",
+            "nobody is given p3, and nobody has to give it up",
+            {"group[b1].members[2].owned": "{p2}", "storedGroup.members[2].owned": "{p2}"},
+            group__b1=COOPERATIVE,
+            storedGroup=STORED_COOPERATIVE,
+        ),
         Fall(
             "GenerationMonotone",
             "the log goes back",
@@ -316,34 +335,13 @@ TABLE = Table(
             step={"stray[c1]": IDLE, "appended[b1]": sequence(OFFSETS)},
             before={"stray[c1].offsets[p2]": "1"},
         ),
-        Fall(
-            "LegalStateEdges",
-            "the group is stable before its leader assigned",
-            {"group[b1].state": '"Stable"'},
-            good={**GOOD, "group[b1].state": '"PreparingRebalance"'},
-            step={"group[b1].state": '"CompletingRebalance"'},
-        ),
-        Fall(
-            "LegalStateEdges",
-            "an empty group has a generation before anybody joined",
-            {"group[b1].state": '"CompletingRebalance"'},
-            good={**GOOD, "group[b1].state": '"Empty"'},
-            step={"group[b1].state": '"PreparingRebalance"'},
-        ),
-        Fall(
-            "LegalStateEdges",
-            "a group is loaded that waits for its leader",
-            {"group[b1].state": '"CompletingRebalance"'},
-            good={**GOOD, "group[b1].state": '"Dead"'},
-            step={"group[b1].state": '"Stable"'},
-        ),
-        Fall(
-            "LegalStateEdges",
-            "a group is loaded that waits for its members",
-            {"group[b1].state": '"PreparingRebalance"'},
-            good={**GOOD, "group[b1].state": '"Dead"'},
-            step={"group[b1].state": '"Stable"'},
-        ),
+        edge("the group is stable before its leader assigned", PREPARING, ENDED, {STATE: STABLE}),
+        edge("the join phase ends without a new generation", PREPARING, ENDED, {GENERATION: "1"}),
+        edge("the leader assigns once more", STABLE, {STATE: PREPARING}, {STATE: COMPLETING}),
+        edge("a join phase begins with a new generation", COMPLETING, {STATE: PREPARING}, {GENERATION: "2"}),
+        edge("an empty group has a generation before anybody joined", '"Empty"', {STATE: PREPARING}, ENDED),
+        edge("a group is loaded that waits for its leader", '"Dead"', LOADED, {STATE: COMPLETING}, epoch="0"),
+        edge("a group is loaded that waits for its members", '"Dead"', LOADED, {STATE: PREPARING}, epoch="0"),
         Fall(
             "AssignmentFollowsRevocation",
             "c1 takes what s1 has not given up",

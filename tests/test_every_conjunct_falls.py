@@ -20,9 +20,6 @@ ASKED = [(table, name) for table in tables() for name in sorted({fall.name for f
 
 NEVER_ALONE: dict[tuple[str, str], dict[int, str]] = {
     ("ClassicGroupProperties", "GroupWellFormed"): {1: "who leads is a member"},
-    ("ClassicGroupProperties", "LegalStateEdges"): {
-        3: "what does not follow a rebalance's beginning is an edge itself"
-    },
     ("ClassicGroupProperties", "CommittedByAccepted"): {2: "the last of the commits that are needed is a commit"},
     ("ClassicGroupProperties", "QuiescentAllOwned"): {
         1: "only running consumers are asked",

@@ -268,11 +268,13 @@ PersistAssignmentFirst(g) == g.state = "CompletingRebalance"
 \* Without it an assignment that commits late is handed out in a later generation.
 PropagateOnlyToItsGeneration(g, stored) == g.generation = stored.generation
 
-\* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew appends a second
-\* assignment while the first waits to commit. Without it the first is handed out and the log ends with the second (row 106).
-OneAssignmentPerGeneration(b) ==
-    \A i \in 1..Len(appended[b]) :
+\* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew makes all join again, for
+\* the first assignment waits to commit, or counts. Without it the first is handed out, and the log ends with the second (row 106);
+\* or the second is nobody's, and the leader takes it for the group's.
+OneAssignmentPerGeneration(b, assignments) ==
+    /\ \A i \in 1..Len(appended[b]) :
         appended[b][i].type = "group" => appended[b][i].cause # "sync" \/ appended[b][i].group.generation # group[b].generation
+    /\ group[b].state = "Stable" => \A m \in MemberIds : assignments[m] \subseteq group[b].members[m].assignment
 
 \* This project's conjecture; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment
 \* takes from it. Without it a static member revokes, and commits, what another member has owned since (row 107).
@@ -286,16 +288,21 @@ NoticeWhatWasMissed(reply) == reply.role = "leader skipping"
 \* group rebalance. Without it nobody is given what the new process subscribes to (row 109).
 ReplacementKeepsSubscription(member, request) == member.subscription = request.subscription
 
+\* This project's; Kafka 4.x lacks it. A static member that is replaced before it has given up what its assignment takes from it
+\* makes the group rebalance: its successor has nothing to give up, and does not join again. Without it nobody is given what was
+\* withheld for it (row 135).
+ReplacementOwesNothing(member) == member.owned \subseteq member.assignment
+
 Rules == {"RequireKnownMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
           "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "WithholdUntilRevoked", "HighestClaimWins",
           "OlderClaimCounts", "GenerationExceedsOlderEpochs", "CommitOfCurrentGeneration", "CommitOfMember",
           "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FenceInstanceId", "PersistAssignmentFirst",
           "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
-          "ReplacementKeepsSubscription"}
+          "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped == {"GenerationExceedsOlderEpochs", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
-                   "ReplacementKeepsSubscription"}
+                   "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ClassicGroup): groups to groups *)
@@ -931,8 +938,8 @@ Replaced(g, old, m, awaiting, request) ==
 
 \* JoinStaticMember   who: coordinator   code: group/coordinator.py
 \* A new process of the instance gets the id m; the process that had the instance is replaced. While the group is stable (and
-\* its protocol stays, and the subscription) the replacement is written first and nobody rebalances; while the leader assigns, all
-\* join again.
+\* its protocol stays, and the subscription, and the old process had nothing to give up) the replacement is written first and nobody
+\* rebalances; while the leader assigns, all join again.
 JoinStaticMember(b, c, late, m) ==
     LET request  == Request(c, late)
         g        == group[b]
@@ -941,6 +948,7 @@ JoinStaticMember(b, c, late, m) ==
         replaced == Replaced(g, old, m, "join", request)
         stays    == /\ Vote(replaced.members) = g.protocol
                     /\ Has("ReplacementKeepsSubscription") => ReplacementKeepsSubscription(g.members[old], request)
+                    /\ Has("ReplacementOwesNothing") => ReplacementOwesNothing(g.members[old])
         persists == /\ old # 0
                     /\ Has("PersistStaticReplacement") /\ PersistStaticReplacement(g)
                     /\ stays
@@ -1025,7 +1033,7 @@ Distribute(g, stored) ==
 
 \* HandleSync   who: coordinator   code: group/coordinator.py
 \* While the leader assigns, members wait; the leader's assignment is appended (and handed out when it has committed). Later
-\* they are told what they got.
+\* they are told what they got, unless the leader has assigned by something new: all join again then.
 HandleSync(b, c, late) ==
     LET request == Request(c, late)
         g       == group[b]
@@ -1033,9 +1041,10 @@ HandleSync(b, c, late) ==
         before  == [g EXCEPT !.pendingSync = @ \ {m},
                              !.members[m].awaiting = IF g.state = "CompletingRebalance" THEN "sync" ELSE @]
         record  == Record(before, request.assignments)
-        leads   == g.state = "CompletingRebalance" /\ m = g.leader
-        assigns == leads /\ (Has("OneAssignmentPerGeneration") => OneAssignmentPerGeneration(b))
-        again   == leads /\ ~assigns      \* it may have assigned by something new: all join again
+        leads   == g.state \in {"CompletingRebalance", "Stable"} /\ m = g.leader
+        once    == Has("OneAssignmentPerGeneration") => OneAssignmentPerGeneration(b, request.assignments)
+        assigns == leads /\ once /\ g.state = "CompletingRebalance"
+        again   == leads /\ ~once
         waits   == Has("PersistAssignmentFirst") /\ PersistAssignmentFirst(g) IN
     \* enabled when
     /\ request.type = "sync" /\ request.broker = b
@@ -1043,7 +1052,7 @@ HandleSync(b, c, late) ==
     \* effect
     /\ Settle(b, IF again THEN PrepareRebalance(b, before)
                  ELSE IF ~waits /\ assigns THEN Distribute(before, record) ELSE before,
-              Replied(c, late, IF g.state = "Stable" THEN [type |-> "synced", assignment |-> g.members[m].assignment]
+              Replied(c, late, IF g.state = "Stable" /\ ~again THEN [type |-> "synced", assignment |-> g.members[m].assignment]
                                ELSE Parked("syncing", b, m)),
               0,
               IF assigns THEN <<[type |-> "group", cause |-> "sync", member |-> 0, group |-> record]>> ELSE <<>>)

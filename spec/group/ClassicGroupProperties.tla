@@ -84,14 +84,24 @@ GroupWellFormed ==
         /\ \A m \in Present(g) : /\ g.members[m].awaiting = "sync" => g.state = "CompletingRebalance"
                                  /\ m <= issued
 
+\* The leader has nothing to notice: it sees the partitions by which it assigned.
+LeaderIsUpToDate ==
+    \E c \in Clients :
+        consumer[c].leads /\ consumer[c].state = "STABLE" /\ Unfenced(c) /\ consumer[c].snapshot = partitions
+
 \* Everything that is subscribed to and exists is given to somebody when an eager group is stable and has nothing to notice.
 EagerAssignmentIsComplete ==
-    Coordinator.state = "Stable" /\ Coordinator.protocol = "range" =>
-        \A c \in Clients :
-            consumer[c].leads /\ consumer[c].state = "STABLE" /\ Unfenced(c) /\ consumer[c].snapshot = partitions =>
-                \A p \in partitions :
-                    (\E m \in Present(Coordinator) : p \in Coordinator.members[m].subscription) =>
-                        \E m \in Present(Coordinator) : p \in Coordinator.members[m].assignment
+    Coordinator.state = "Stable" /\ Coordinator.protocol = "range" /\ LeaderIsUpToDate =>
+        \A p \in partitions :
+            (\E m \in Present(Coordinator) : p \in Coordinator.members[m].subscription) =>
+                \E m \in Present(Coordinator) : p \in Coordinator.members[m].assignment
+
+\* A cooperative one may withhold what a member has said that it owns: who has given it up joins again.
+WithheldIsOwed ==
+    Coordinator.state = "Stable" /\ Coordinator.protocol = "cooperative-sticky" /\ LeaderIsUpToDate =>
+        \A p \in partitions :
+            (\E m \in Present(Coordinator) : p \in Coordinator.members[m].subscription) =>
+                \E m \in Present(Coordinator) : p \in Coordinator.members[m].assignment \cup Coordinator.members[m].owned
 
 -----------------------------------------------------------------------------
 (* Steps *)
@@ -138,14 +148,19 @@ Edge(from, to) ==
       [] from = "CompletingRebalance" -> to \in {"Stable", "PreparingRebalance"}
       [] from = "Stable"              -> to = "PreparingRebalance"
       [] OTHER                        -> FALSE
-\* One handler may prepare a rebalance and complete it; a coordinator is loaded and unloaded.
-LegalEdge(from, to) ==
-    \/ Edge(from, to)
-    \/ from # "Empty" /\ Edge(from, "PreparingRebalance") /\ Edge("PreparingRebalance", to)
-    \/ to = "Dead"
-    \/ from = "Dead" /\ to \in {"Empty", "Stable"}
+\* By what: the end of a join phase is a new generation, and nothing else is. One handler may begin the phase and end it, but not
+\* the first one of a group.
+LegalEdge(from, to, ends) ==
+    IF ends THEN from # "Empty" /\ Edge("PreparingRebalance", to)
+    ELSE from # "PreparingRebalance" /\ Edge(from, to)
+\* A coordinator is loaded and unloaded.
 LegalStateEdgesStep ==
-    \A b \in Brokers : group'[b].state # group[b].state => LegalEdge(group[b].state, group'[b].state)
+    \A b \in Brokers :
+        LET from == group[b].state
+            to   == group'[b].state
+            ends == group'[b].generation # group[b].generation IN
+        IF epoch'[b] # epoch[b] THEN to \in {"Empty", "Stable", "Dead"}
+        ELSE to # from \/ ends => LegalEdge(from, to, ends)
 LegalStateEdges == [][LegalStateEdgesStep]_vars
 
 \* A consumer takes a partition only after its owner has given it up, or is fenced. (Who is fenced itself may take what it was

@@ -254,6 +254,29 @@ class TestSync:
         brokers.commit()
         assert brokers.group.state is GroupState.PREPARING_REBALANCE
 
+    @pytest.mark.parametrize("removed", [(), ("OneAssignmentPerGeneration",)])
+    def test_a_leader_that_assigns_anew_when_its_first_assignment_counts_begins_a_rebalance(
+        self, removed: tuple[str, ...]
+    ) -> None:
+        brokers = Brokers(rules_without(removed))
+        first, second = brokers.two_joined()
+        brokers.replies.clear()
+        brokers.sync("a", first, 1, {first: (P0,)})
+        brokers.commit()
+        brokers.sync("a again", first, 1, {first: (P0,), second: (P1,)})
+        told = SyncGroupResponse(Errors.NONE, (P0,)) if removed else SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
+        assert brokers.reply("a again") == told
+        assert brokers.group.state is (GroupState.STABLE if removed else GroupState.PREPARING_REBALANCE)
+
+    def test_a_leader_that_repeats_what_counts_is_told_what_it_got(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.sync("a", first, 1, {first: (P0,), second: (P1,)})
+        brokers.commit()
+        brokers.sync("a again", first, 1, {first: (P0,), second: (P1,)})
+        assert brokers.reply("a again") == SyncGroupResponse(Errors.NONE, (P0,))
+        assert brokers.group.state is GroupState.STABLE
+
     def test_without_that_rule_the_log_ends_with_another_one(self) -> None:
         brokers = Brokers(rules_without({"OneAssignmentPerGeneration"}))
         first, second = brokers.two_joined()

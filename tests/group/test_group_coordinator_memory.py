@@ -69,6 +69,33 @@ class TestStaticMembers:
         brokers.join("new", instance="i", topics="p")
         assert brokers.group.state is (GroupState.STABLE if removed else GroupState.PREPARING_REBALANCE)
 
+    @pytest.mark.parametrize("fails_over", [False, True])
+    @pytest.mark.parametrize("removed", [(), ("ReplacementOwesNothing",)])
+    def test_a_replacement_that_had_to_give_something_up_begins_a_rebalance(
+        self, removed: tuple[str, ...], fails_over: bool
+    ) -> None:
+        brokers = Brokers(rules_without(removed))
+        first, second = brokers.stable(static=True)
+        brokers.join("a", first)
+        brokers.join("b", second, "i", owned=(P1,))
+        brokers.sync("a", first, 2, {first: (P0,), second: ()})
+        brokers.commit()
+        if fails_over:
+            brokers.fail_over()
+        assert brokers.group.state is GroupState.STABLE
+        brokers.join("new", instance="i")
+        assert brokers.group.state is (GroupState.STABLE if removed else GroupState.PREPARING_REBALANCE)
+
+    def test_a_replacement_that_has_all_that_it_said_begins_no_rebalance(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable(static=True)
+        brokers.join("a", first)
+        brokers.join("b", second, "i", owned=(P1,))
+        brokers.sync("a", first, 2, {first: (), second: (P0, P1)})
+        brokers.commit()
+        brokers.join("new", instance="i")
+        assert brokers.group.state is GroupState.STABLE
+
     def test_a_replacement_while_the_leader_assigns_makes_all_join_again(self) -> None:
         brokers = Brokers()
         first, second = brokers.stable(static=True)

@@ -18,7 +18,7 @@ PROPERTIES = (SPEC / "ClassicGroupProperties.tla").read_text()
 
 def edges_of_spec() -> set[tuple[str, str]]:
     """`Edge(from, to)`, read from the text."""
-    body = PROPERTIES[PROPERTIES.index("\nEdge(from, to)") : PROPERTIES.index("\n\\* One handler may prepare")]
+    body = PROPERTIES[PROPERTIES.index("\nEdge(from, to)") : PROPERTIES.index("\nLegalEdge(")]
     lines = re.findall(r'from = "(\w+)"\s*-> to (?:= "(\w+)"|\\in \{([^}]*)\})', body)
     return {(start, end) for start, one, many in lines for end in ([one] if one else re.findall(r"\w+", many))}
 

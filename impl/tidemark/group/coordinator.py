@@ -177,8 +177,8 @@ class GroupCoordinator:
 
     def join_static_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A new process of an instance joins. The process that had the instance is replaced: in a stable group that is
-        written down and nobody rebalances, unless the assignor or what it subscribes to changes; while the leader
-        assigns, all join again."""
+        written down and nobody rebalances, unless the assignor or what it subscribes to changes, or the old process had
+        something to give up; while the leader assigns, all join again."""
         group, rebalance, rules = self.group, self._rebalance, self._rules
         old_id = group.static_members.get(request.group_instance_id or "")
         fresh = rules.replace_static_member_id(old_id) or old_id is None
@@ -189,9 +189,11 @@ class GroupCoordinator:
         if old_id is None:
             rebalance.add_member(member_id, request, now_ms)
         else:
-            before = group.members[old_id].topics
+            old = group.members[old_id]
+            before, owned = old.topics, old.metadata(group.protocol).owned_partitions
+            done = rules.replacement_owes_nothing(owned, old.assignment)
             rebalance.replace_static(old_id, member_id, request, now_ms)
-            keeps = rules.replacement_keeps_subscription(before, group.members[member_id].topics)
+            keeps = done and rules.replacement_keeps_subscription(before, group.members[member_id].topics)
         self._purgatory.joins[token] = member_id
         stays = keeps and group.select_protocol() == group.protocol
         if rules.persist_static_replacement(group.state) and stays:
@@ -236,23 +238,24 @@ class GroupCoordinator:
         return _answered(token, SyncGroupResponse(error))
 
     def handle_sync(self, request: SyncGroupRequest, token: Token, now_ms: int) -> Outcome:
-        """While the leader assigns, members wait; what the leader brings is written down. If it has assigned already,
-        it may have assigned by something new: all join again. Later members are told at once what they got."""
+        """While the leader assigns, members wait; what it brings is written down. Later members are told at once what
+        they got. If the leader has assigned already, it may have assigned by something new: all join again."""
         group, rebalance = self.group, self._rebalance
         member = group.members[request.member_id]
         group.pending_sync.discard(member.member_id)
         if not group.pending_sync:
             self._purgatory.disarm(SYNC_TIMER)
         rebalance.heard_of(member, now_ms)
-        if group.state is GroupState.STABLE:
+        leads, assignments = member.member_id == group.leader, request.assignments or {}
+        again = leads and not rebalance.may_assign(assignments)
+        if group.state is GroupState.STABLE and not again:
             return _answered(token, SyncGroupResponse(Errors.NONE, member.assignment))
         member.awaiting = Awaiting.SYNC
         self._purgatory.syncs[token] = member.member_id
-        if member.member_id == group.leader:
-            if rebalance.may_assign():
-                rebalance.assign(request.assignments or {})
-            else:
-                rebalance.prepare_rebalance(now_ms)
+        if again:
+            rebalance.prepare_rebalance(now_ms)
+        elif leads:
+            rebalance.assign(assignments)
         return self._purgatory.outcome()
 
     def heartbeat_error(self, request: HeartbeatRequest) -> Errors:

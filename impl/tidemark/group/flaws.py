@@ -23,6 +23,7 @@ GUARDS = {
     "propagate_only_to_its_generation",
     "one_assignment_per_generation",
     "replacement_keeps_subscription",
+    "replacement_owes_nothing",
 }
 """Rules that refuse something: without one, nothing is refused. The others provide for a case: without one, the case is
 not seen."""

@@ -208,8 +208,8 @@ class Rebalance:
         if not self._rules.persist_assignment_first(self.group.state):
             self.distribute(record)
 
-    def may_assign(self) -> bool:
-        """Whether this generation takes an assignment: none of it waits to commit."""
+    def may_assign(self, assignments: Mapping[MemberId, Partitions]) -> bool:
+        """Whether this generation takes an assignment: none of it waits to commit, nor counts and is another one."""
         waiting = self.purgatory.waiting
         generations = [
             record.generation
@@ -218,7 +218,10 @@ class Rebalance:
             for record in one.batch
             if isinstance(record, GroupMetadataRecord)
         ]
-        return self._rules.one_assignment_per_generation(self.group.generation, generations)
+        group, assigned = self.group, None
+        if group.state is GroupState.STABLE:
+            assigned = {member_id: member.assignment for member_id, member in group.members.items()}
+        return self._rules.one_assignment_per_generation(group.generation, generations, assigned, assignments)
 
     def assignment_committed(self, record: GroupMetadataRecord) -> None:
         """An assignment is on the log: it is handed out, if its generation is still waiting for it."""

@@ -7,13 +7,16 @@ removed. The three that an assignor asks for stand in assignors/claims.py, the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from tidemark.client.membership import lose_what_was_missed
 from tidemark.group.assignors.claims import Claim, highest_claim_wins, older_claim_counts, withhold_until_revoked
-from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId
+from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
 from tidemark.group.states import GroupState
+
+Assigned = Mapping[MemberId, Collection[TopicPartition]]
+"""Member -> what it is assigned."""
 
 
 def require_known_member_id(member_id: MemberId) -> bool:
@@ -95,11 +98,17 @@ def propagate_only_to_its_generation(generation: int, assigned: int) -> bool:
     return generation == assigned
 
 
-def one_assignment_per_generation(generation: int, waiting: Iterable[int]) -> bool:
-    """This project's; Kafka 4.x lacks it: while the assignment of a generation waits to commit, no other one is
-    appended (`waiting`: the generations whose assignments do). Without it a leader that joins again and assigns anew
-    leaves another assignment on the log than was handed out (row 106)."""
-    return generation not in waiting
+def one_assignment_per_generation(
+    generation: int, waiting: Iterable[int], assigned: Assigned | None, assignments: Assigned
+) -> bool:
+    """This project's; Kafka 4.x lacks it: a leader that joins again and assigns anew makes all join again, while an
+    assignment of the generation waits to commit (`waiting`: the generations whose assignments do) and when one counts
+    (`assigned`: what a stable group's members have). Without it another assignment is on the log than was handed out
+    (row 106), or the leader takes for the group's what is nobody's."""
+    counts = assigned is None or all(
+        one in assigned.get(member, ()) for member, given in assignments.items() for one in given
+    )
+    return generation not in waiting and counts
 
 
 def notice_what_was_missed(skip_assignment: bool) -> bool:
@@ -113,6 +122,13 @@ def replacement_keeps_subscription(before: Collection[str], after: Collection[st
     """This project's; Kafka 4.x compares the vote only: a static member that comes back with other topics makes the
     group rebalance. Without it nobody is given what the new process subscribes to (row 109)."""
     return before == after
+
+
+def replacement_owes_nothing(owned: Collection[TopicPartition], assignment: Collection[TopicPartition]) -> bool:
+    """This project's; Kafka 4.x lacks it: a static member that is replaced before it has given up what its assignment
+    takes from it makes the group rebalance, for its successor has nothing to give up and does not join again. Without
+    it nobody is given what was withheld for it (row 135)."""
+    return all(one in assignment for one in owned)
 
 
 @dataclass(slots=True)
@@ -135,10 +151,15 @@ class Rules:
     fence_instance_id: Callable[[MemberId, MemberId], bool] = fence_instance_id
     persist_assignment_first: Callable[[GroupState], bool] = persist_assignment_first
     propagate_only_to_its_generation: Callable[[int, int], bool] = propagate_only_to_its_generation
-    one_assignment_per_generation: Callable[[int, Iterable[int]], bool] = one_assignment_per_generation
+    one_assignment_per_generation: Callable[[int, Iterable[int], Assigned | None, Assigned], bool] = (
+        one_assignment_per_generation
+    )
     lose_what_was_missed: Callable[[bool], bool] = lose_what_was_missed
     notice_what_was_missed: Callable[[bool], bool] = notice_what_was_missed
     replacement_keeps_subscription: Callable[[Collection[str], Collection[str]], bool] = replacement_keeps_subscription
+    replacement_owes_nothing: Callable[[Collection[TopicPartition], Collection[TopicPartition]], bool] = (
+        replacement_owes_nothing
+    )
 
 
 RULES = tuple(field.name for field in fields(Rules))

@@ -4,7 +4,8 @@
 (* are needed that a small graph does not reach. Missed: a static consumer  *)
 (* owns the partition, a generation passes without it, and it joins again   *)
 (* with an older claim than the other's. InTurn: two processes of one       *)
-(* instance, the second when the first has its assignment.                  *)
+(* instance, the second when the first has its assignment. Owing: a static  *)
+(* consumer is to give something up, ends, and comes back.                  *)
 (***************************************************************************)
 EXTENDS MCGroupAgree
 
@@ -44,4 +45,14 @@ InTurn ==
         /\ offsetRpc[c].type # "idle" => \A d \in Clients : consumer[d].state = "STABLE" /\ memberRpc[d].type = "idle"
     /\ Coordinating.generation = 1 => Coordinating.state # "PreparingRebalance"
     /\ \A b \in Brokers : \A i \in 1..Len(appended[b]) : appended[b][i].type = "group"
+
+\* The process ends when its group is stable and waits for it to give something up. Nothing is lost.
+Owing ==
+    /\ Bounds
+    /\ \A s \in Static :
+        /\ issued > 0 /\ ~consumer[s].running =>
+            /\ Coordinating.state = "Stable"
+            /\ \E m \in Present(Coordinating) :
+                ~(Coordinating.members[m].owned \subseteq Coordinating.members[m].assignment)
+        /\ memberRpc[s].type = "idle" /\ ~consumer[s].rejoin => consumer[s].state \in {"UNJOINED", "STABLE"}
 =============================================================================
