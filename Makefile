@@ -31,7 +31,7 @@ check-deep: setup ## the larger models and the rarity of row 19, too
 	@$(BIN)/tidemark verify --deep
 
 test: setup ## the test suite
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: setup ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -286,9 +286,9 @@ TABLE = Table(
         Fall(
             "GenerationMonotone",
             "a coordinator counts back",
-            {"group[b1].generation": "0"},
-            good=GOOD,
-            step={"position[c1][p1]": "1"},
+            {GENERATION: "0"},
+            good={**GOOD, STATE: PREPARING},
+            step=ENDED,
         ),
         Fall("GenerationMonotone", "a coordinator epoch comes again", {"office.epoch": "0"}, good=GOOD, step=STAYS),
         Fall(
