@@ -179,6 +179,16 @@ LATE_OFFSETS = TransactionProfile(
 )
 """What is left of a connection that has failed arrives when its process is in its next transaction."""
 
+OVERTAKEN = TransactionProfile(
+    "overtaken",
+    {**CALM, "client": 90, "marker": 30, "repeat": 120, "overtake": 200, "time_out": 3, "give_up": 4},
+    ends=160,
+    stale=0,
+    rivals=1,
+    commits=32,
+)
+"""Transactions are short, and copies of their markers arrive while a batch of a later one is verified."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -197,6 +207,7 @@ PROFILES = {
         UNWRITTEN,
         OFFSETS,
         LATE_OFFSETS,
+        OVERTAKEN,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
 }
@@ -216,6 +227,7 @@ MIXES = {
         "threads",
         "expiry",
         "offsets",
+        "overtaken",
     )
 }
 """Profiles that take others in turns, seed by seed."""

@@ -10,7 +10,7 @@ from tidemark.sim.running import RunBase, SimulatorBase
 from tidemark.sim.shared import Mix
 from tidemark.sim.transaction.cluster import GROUP_ERRORS, TransactionCluster
 from tidemark.sim.transaction.healing import COMMITTED, heal
-from tidemark.sim.transaction.network import Broker
+from tidemark.sim.transaction.network import Broker, ProduceStage
 from tidemark.sim.transaction.profiles import MIXES, PROFILES, TransactionProfile
 from tidemark.sim.transaction.reader import amiss
 from tidemark.sim.transaction.recorder import TransactionPlan, TransactionRecorder
@@ -296,6 +296,14 @@ class TransactionRun(RunBase):
         cluster, broker, topic = self.cluster, self._broker(word), self._topic(word >> 8)
         if not word >> 16 & 1:
             return cluster.drop_late_marker(broker, topic)
+        return self._may_mark(topic) and cluster.handle_marker(broker, topic, True)
+
+    def overtake(self, word: int) -> bool:
+        """A late marker arrives while a verified batch waits to be written."""
+        cluster, broker, topic = self.cluster, self._broker(word), self._topic(word >> 8)
+        batches = [slots[topic] for slots in cluster.produce]
+        if not any(batch is not None and batch.stage is ProduceStage.VERIFIED for batch in batches):
+            return False
         return self._may_mark(topic) and cluster.handle_marker(broker, topic, True)
 
     def straggle(self, word: int) -> bool:
