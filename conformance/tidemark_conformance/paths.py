@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = PACKAGE.parent.parent
+"""The folder of the checkout that holds the package, if one does."""
 
 
 def spec_root() -> Path:
     """The folder that holds the specifications: the checkout's `spec/`, or the copy inside an installed wheel."""
-    checkout = PACKAGE.parent.parent / "spec"
+    checkout = CHECKOUT / "spec"
     return checkout if checkout.is_dir() else PACKAGE / "_spec"
 
 
@@ -22,7 +24,6 @@ def cache_root() -> Path:
     override = os.environ.get("TIDEMARK_CACHE")
     if override:
         return Path(override)
-    checkout = PACKAGE.parent.parent
-    if (checkout / "spec").is_dir():
-        return checkout / ".cache"
+    if (CHECKOUT / "spec").is_dir():
+        return CHECKOUT / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "tidemark"

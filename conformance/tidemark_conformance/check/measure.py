@@ -170,6 +170,8 @@ def _audited(
     replayed = audit(session, _files(source, 1), specification, Options(oracle=ORACLE_TRACES))
     for disagreement in replayed.oracle.disagreements:
         raise Unusable(f"TLC and the audit disagree, so their rates compare nothing: {disagreement}")
+    if not replayed.tlc_steps_per_s:
+        raise Unusable("TLC has replayed no step, so there is no rate of its own to compare with")
     yield "tlc.steps_per_s", replayed.tlc_steps_per_s, "steps/s"
     yield "audit.over_tlc", steps / full / replayed.tlc_steps_per_s, "ratio"
 

@@ -7,7 +7,6 @@ import concurrent.futures
 import contextlib
 import itertools
 import multiprocessing
-import os
 import signal
 import sys
 import time
@@ -20,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tidemark_conformance import machine
 from tidemark_conformance.check import kept
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report import agreed, document
@@ -98,7 +98,7 @@ def _compare_all(
     rest = [subject for subject in subjects if subject.name not in found]
     if len(rest) >= verify.MANY:
         classes.make(toolchain.find_jar(arguments.jar))
-    cores = min(len(os.sched_getaffinity(0)), len(rest))
+    cores = min(machine.cores(), len(rest))
     if cores < 2:
         found |= {subject.name: _once(subject, keys[subject.name], arguments, say) for subject in rest}
         return [found[subject.name] for subject in subjects], known

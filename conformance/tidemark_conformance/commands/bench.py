@@ -12,7 +12,7 @@ from tidemark_conformance.check.measure import bench
 from tidemark_conformance.check.protocols import protocol, protocols
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.paths import PACKAGE
+from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.report import document, speed
 from tidemark_conformance.report.progress import progress, say
 
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         raise Unusable("no protocol with a simulator is registered; add one to spec/protocols.toml")
     if args.steps < 1:
         raise Unusable(f"cannot bench with {args.steps} steps: give at least 1")
-    record = PACKAGE.parent.parent / speed.RECORD if args.record else None
+    record = CHECKOUT / speed.RECORD if args.record else None
     if record and record.exists():
         speed.read(record)  # a damaged one is better known before hours of measuring
     console = document.console(args.json)

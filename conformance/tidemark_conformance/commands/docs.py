@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.paths import PACKAGE
+from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.report import generated, picture
 
 
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0: all is up to date (or was rewritten); 1: with --check, something is not."""
-    root = PACKAGE.parent.parent
+    root = CHECKOUT
     files = [
         root / "README.md",
         root / "ARCHITECTURE.md",

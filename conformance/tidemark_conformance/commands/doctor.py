@@ -20,6 +20,7 @@ from rich.text import Text
 
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.machine import cores
 from tidemark_conformance.report import document
 from tidemark_conformance.tlc import runner, toolchain
 
@@ -200,8 +201,8 @@ def _spark() -> Finding:
 
 
 def _cores() -> Finding:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Finding("cores", "ok" if cores > 1 else "warning", str(cores), "" if cores > 1 else "2 or more are faster")
+    here = cores()
+    return Finding("cores", "ok" if here > 1 else "warning", str(here), "" if here > 1 else "2 or more are faster")
 
 
 def _memory() -> Finding:

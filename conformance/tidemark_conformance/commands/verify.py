@@ -22,7 +22,7 @@ from rich.text import Text
 from tidemark_conformance.check import zoo
 from tidemark_conformance.commands import check
 from tidemark_conformance.errors import writable
-from tidemark_conformance.paths import PACKAGE
+from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.report import closing, document
 from tidemark_conformance.report.progress import progress
 from tidemark_conformance.tlc import manifest as manifests
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     found = closing.document(lines, seconds, args.deep)
     _write(args, "verify", found)
     if args.record:
-        document.write(found, str(PACKAGE.parent.parent / closing.RECORD))
+        document.write(found, str(CHECKOUT / closing.RECORD))
     return 0 if all(line.ok for line in lines) else 1
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance.errors import Unusable, writable
-from tidemark_conformance.paths import PACKAGE
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import CHECKOUT
+from tidemark_conformance.report import document
 
 RECORD = Path("docs") / "agree.json"
 """Where a checkout keeps the document of its last recorded run."""
@@ -21,9 +22,7 @@ HEADER = ("model", "states", "violating", "edges", "non-edges", "answers", "diff
 
 def record(found: Mapping[str, Any]) -> None:
     """Keep the document of a whole run in the checkout. Raises Unusable where that cannot be written."""
-    file = PACKAGE.parent.parent / RECORD
-    with writable(file):
-        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    document.write(found, str(CHECKOUT / RECORD))
 
 
 def rows(file: Path) -> list[Iterable[str]]:

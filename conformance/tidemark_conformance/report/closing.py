@@ -6,7 +6,6 @@ there, so that what the README shows was measured once and does not change with 
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,10 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report.document import block
 
 RECORD = Path("docs") / "make-check.json"
 """Where a checkout keeps the table of its last recorded run."""
-README_WIDTH = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,4 @@ def recorded(file: Path) -> str:
         raise Unusable(
             f"{file} is no table of make check ({problem!r}); make it anew by `tidemark verify --record`"
         ) from problem
-    console = Console(file=io.StringIO(), width=README_WIDTH, color_system=None, force_terminal=False, record=True)
-    render(lines, seconds, console)
-    return "".join(f"    {line.rstrip()}\n" for line in console.export_text().splitlines())
+    return block(lambda console: render(lines, seconds, console))

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import writable
 
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe."""
+PAGE_WIDTH = 96
+"""Columns of one in a page of the documents."""
 
 
 def add_argument(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,12 @@ def write(document: Mapping[str, Any], target: str | None) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
-    try:
+    with writable(Path(target)):
         Path(target).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise Unusable(f"--json {target} cannot be written ({problem.strerror}): name another file") from None
+
+
+def block(render: Callable[[Console], None]) -> str:
+    """What `render` prints, as an indented block of Markdown for a page of the documents."""
+    printed = Console(file=io.StringIO(), width=PAGE_WIDTH, color_system=None, force_terminal=False, record=True)
+    render(printed)
+    return "".join(f"    {line.rstrip()}\n" for line in printed.export_text().splitlines())

@@ -22,7 +22,7 @@ from tidemark.group.transitions import E, S, Transition
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.anomalies import glossary
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.paths import PACKAGE
+from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.report import agreed, closing, speed, stories
 from tidemark_conformance.tlc import manifest as manifests
 
@@ -125,12 +125,12 @@ def anomalies() -> str:
 
 def make_check() -> str:
     """The closing table of the last recorded run of `make check`."""
-    return closing.recorded(PACKAGE.parent.parent / closing.RECORD)
+    return closing.recorded(CHECKOUT / closing.RECORD)
 
 
 def agree() -> str:
     """What the last recorded run of `tidemark agree` compared, or that none is recorded."""
-    file = PACKAGE.parent.parent / agreed.RECORD
+    file = CHECKOUT / agreed.RECORD
     return (
         table(agreed.HEADER, agreed.rows(file)) if file.is_file() else f"No whole run is kept in `{agreed.RECORD}`.\n"
     )
@@ -138,7 +138,7 @@ def agree() -> str:
 
 def bench() -> str:
     """What the last recorded benches measured."""
-    return speed.recorded(PACKAGE.parent.parent / speed.RECORD)
+    return speed.recorded(CHECKOUT / speed.RECORD)
 
 
 def group_states() -> str:

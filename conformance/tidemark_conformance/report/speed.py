@@ -6,9 +6,7 @@ of older ones; `tidemark docs` prints the table from there.
 
 from __future__ import annotations
 
-import io
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,12 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.machine import cores
 from tidemark_conformance.report import document
 
 RECORD = Path("docs") / "bench.json"
 """Where a checkout keeps the measures of its last recorded benches."""
 SCHEMA = "tidemark.bench/1"
-README_WIDTH = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +44,6 @@ _COLUMNS = {
 }
 """Title of a column -> the measure in it, without the protocol's name."""
 _TIMES = {"audit.full_over_scan", "audit.over_tlc"}
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def content(measures: Iterable[Measure], missing: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -86,9 +79,8 @@ def record(measures: Sequence[Measure], file: Path) -> None:
 
 def recorded(file: Path) -> str:
     """The table of a kept document, as an indented block of Markdown. Unusable if there is none."""
-    console = Console(file=io.StringIO(), width=README_WIDTH, color_system=None, force_terminal=False, record=True)
-    render(read(file), console)
-    return "".join(f"    {line.rstrip()}\n" for line in console.export_text().splitlines())
+    measures = read(file)
+    return document.block(lambda console: render(measures, console))
 
 
 def render(measures: Sequence[Measure], console: Console) -> None:

@@ -16,18 +16,13 @@ ELSE = "..."
 
 _INFIX = {
     "/=": "#",
-    "=": "=",
-    "\\in": "\\in",
-    "\\notin": "\\notin",
-    "\\subseteq": "\\subseteq",
     "\\union": "\\cup",
     "\\intersect": "\\cap",
-    "\\": "\\",
     "\\land": "/\\",
     "\\lor": "\\/",
-    "=>": "=>",
     "\\equiv": "<=>",
 }
+"""Infix operators that are printed in another way than SANY names them."""
 _PREFIX = {"SUBSET": "SUBSET ", "UNION": "UNION ", "DOMAIN": "DOMAIN ", "\\lnot": "~", "-.": "-"}
 _AROUND = {"$Tuple": ("<<", ">>"), "$SetEnumerate": ("{", "}")}
 
@@ -82,7 +77,7 @@ def _applied(node: sany.Apply, context: Context, tables: sany.Tables) -> str:
             return f"{record}.{field.strip(chr(34))}"
         case ("'", [primed]):
             return f"{primed}'"
-        case (_, [left, right]) if name in _INFIX or not (name[0].isalpha() or name[0] == "$"):
+        case (_, [left, right]) if not (name[0].isalpha() or name[0] == "$"):
             left, right = (f"({text})" if " " in text and text[-1] not in ")]>}" else text for text in (left, right))
             return f"{left} {_INFIX.get(name, name)} {right}"
         case (_, [operand]) if name in _PREFIX:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance import paths
+from tidemark_conformance import machine, paths
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tlc import classes, config, modules, probes, runner, toolchain
@@ -127,7 +127,7 @@ def verify(
 ) -> list[Outcome]:
     """Outcomes in the order of `models`; as many run side by side as their workers fit on `cores` (default: all)."""
     jobs = [prepare(model, jar) for model in models]
-    slots = cores or len(os.sched_getaffinity(0))
+    slots = cores or machine.cores()
     tell = listener or (lambda _kind, _model, _what: None)
     outcomes: dict[str, Outcome] = {}
     waiting: list[Job] = []
