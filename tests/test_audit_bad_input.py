@@ -459,6 +459,23 @@ def test_a_folder_that_mixes_forms_is_refused(lines: Lines, packed: Path, tmp_pa
     assert (code, "notes.txt is no trace file by its name" in said) == (2, True)
 
 
+def test_what_lies_here_is_refused_before_spark_starts(
+    lines: Lines, packed: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*_: object) -> None:
+        raise AssertionError("Spark is asked for")
+
+    monkeypatch.setattr("tidemark_conformance.commands.audit.spark_session", started)
+    (tmp_path / "a.ndjson").write_text("{}\n")
+    assert "does not start with a trace header" in _audit(tmp_path / "a.ndjson", capsys)[2]
+    write(tmp_path / "in" / "a.ndjson", *lines)
+    shutil.copy(packed, tmp_path / "in" / "b.parquet")
+    assert "mixes forms" in _audit(tmp_path / "in", capsys)[2]
+    assert "is no rule of TwoPhase" in _audit(packed, capsys, "--without", "NoSuchRule")[2]
+    with pytest.raises(AssertionError, match="Spark is asked for"):
+        main(["audit", str(packed)])
+
+
 def test_a_foreign_parquet_file_is_refused(tmp_path: Path, capsys: Capture) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     code, _, said = _audit(tmp_path / "a.parquet", capsys)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tidemark_conformance.check.audit import Options, audit
-from tidemark_conformance.check.inputs import open_input
+from tidemark_conformance.check.inputs import header_here, open_input
 from tidemark_conformance.check.provenance import beyond, refuse_composition
 from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.check.session import spark_session
@@ -18,6 +18,8 @@ from tidemark_conformance.explain.search import shows, telling
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import render
 from tidemark_conformance.report.progress import progress
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.header import Header
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,16 +43,11 @@ def run(args: argparse.Namespace) -> int:
     for path in args.paths:
         refuse_composition(Path(path))
     console = document.console(args.json)
+    here = header_here(args.paths)
+    known = None if here is None else _specification(args, here)
     with spark_session(args.master) as session:
         source = open_input(session, args.paths)
-        specification, baseline = load_for(
-            source.header.spec,
-            args.spec,
-            args.config,
-            baseline=args.baseline,
-            without=args.without,
-            constants=source.header.constants,
-        )
+        specification, baseline = known or _specification(args, source.header)
         options = Options(baseline, args.oracle, args.from_snapshot)
         with progress(f"audit of {specification.module.name}") as bar:
             result = audit(session, source, specification, options, bar)
@@ -64,6 +61,17 @@ def run(args: argparse.Namespace) -> int:
             if more:
                 console.print(more, soft_wrap=True, markup=False)
     return result.exit_code
+
+
+def _specification(args: argparse.Namespace, header: Header) -> tuple[Specification, str]:
+    return load_for(
+        header.spec,
+        args.spec,
+        args.config,
+        baseline=args.baseline,
+        without=args.without,
+        constants=header.constants,
+    )
 
 
 def worth_explaining(result: AuditResult) -> str:
