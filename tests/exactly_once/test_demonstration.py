@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,20 @@ def test_the_command_names_what_is_wrong(spark: Any, tmp_path: Path, capsys: Cap
     assert "NOT exactly once" in out
     assert "not a step of Process" in out
     assert document["audit"]["verdicts"]["fail"] == 1
+    fails = [int(step.replace(",", "")) for step in re.findall(r"first fails at step ([\d,]+)", out)]
+    assert fails == sorted(fails)
+    assert len(fails) > 1
+    assert out.endswith("-o DIR keeps the trace, and `tidemark explain DIR` says why\n")
+
+
+def test_the_command_says_how_to_explain_what_it_kept(spark: Any, tmp_path: Path, capsys: Capture) -> None:
+    for name, size in (("usual", SMALL), ("wide", ["--records", "140", "--instances", "7", "--crash", "1"])):
+        out = tmp_path / name
+        assert main(["demo", "exactly-once", *size, "--without", "idempotence", "-o", str(out)]) == 1
+        hint = re.search(r"`tidemark (explain [^`]*)` says why\n$", capsys.readouterr().out)
+        assert hint is not None
+        assert main([*shlex.split(hint[1]), "--no-shrink"]) == 1
+        assert "not a step of Process" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ check/demonstration.py).
 from __future__ import annotations
 
 import argparse
+import shlex
 import tempfile
 import time
 from collections.abc import Iterable
@@ -75,7 +76,8 @@ def _require_empty(out: Path) -> None:
 
 
 def _demonstrate(args: argparse.Namespace, one: Demonstration, out: Path, console: Console) -> int:
-    specification = load(*one.judged_by(args, out))
+    judged_by = one.judged_by(args, out)
+    specification = load(*judged_by)
     header = schema_of(specification).with_nodes(one.nodes(args))
     started = time.monotonic()
     with progress(one.summary, one.counted) as bar:
@@ -90,12 +92,21 @@ def _demonstrate(args: argparse.Namespace, one: Demonstration, out: Path, consol
     document.write(_document(found, result, seconds), args.json)
     if args.json != "-":
         console.print(headline(result, None))
-        for failure in result.failures:
-            _, step = failure.examples[0]
-            console.print(Text(f"  first fails at step {step:,}: {failure.signature}", style="red"))
+        for step, signature in sorted((failure.examples[0][1], failure.signature) for failure in result.failures):
+            console.print(Text(f"  first fails at step {step:,}: {signature}", style="red"))
         if args.output is not None:
             console.print(f"the trace is in {out}", markup=False)
+        if result.failed and args.output is None:
+            console.print("-o DIR keeps the trace, and `tidemark explain DIR` says why")
+        elif result.failed:
+            console.print(f"`{_explaining(out, *judged_by)}` says why", soft_wrap=True, markup=False)
     return VIOLATION if found.wrong else result.exit_code
+
+
+def _explaining(out: Path, spec: Path, config: Path) -> str:
+    """The command that explains the kept trace; a run of another size has its configuration beside it."""
+    own = ["--spec", str(spec), "--config", str(config)] if config.parent == out else []
+    return shlex.join(["tidemark", "explain", str(out), *own])
 
 
 def _render(found: Demonstrated, seconds: float, console: Console) -> None:
