@@ -177,6 +177,16 @@ def test_arrows_are_what_one_node_learns_from_another(
     assert arrows[0]["units"] == ['messages \\ni [rm |-> r1, type |-> "prepared"]']
 
 
+def test_a_record_without_a_node_has_a_column_where_it_is_drawn(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What comes behind the failure is not drawn, and makes no column."""
+    nameless = {"action": "TMRestart", "params": {}, "delta": {"messages": PREPARED[:2]}}
+    written(tmp_path, two_phase.header, [*COMMITS_EARLY, nameless])
+    assert document(capsys, "trace.ndjson")["diagram"]["columns"] == ["tm", "r1", "r2"]
+    assert document(capsys, "trace.ndjson", "--all")["diagram"]["columns"] == ["", "tm", "r1", "r2"]
+
+
 def test_the_first_failing_trace_is_chosen(two_phase: Any, capsys: pytest.CaptureFixture[str]) -> None:
     said = document(capsys, str(two_phase.hasty))
     named = document(capsys, str(two_phase.hasty), "--trace", said["trace"])

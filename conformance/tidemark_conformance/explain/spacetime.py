@@ -50,15 +50,16 @@ def diagram(
     If `window` is None, or nothing fails, it goes from the first record, or to the last one.
 
     Columns are the header's nodes that do something in the run, in the header's order; records without a node
-    get a column with an empty name in front, if there are any.
+    get a column with an empty name in front, if one of them is drawn, or an arrow from one.
     """
     marked = tuple(sorted(failing))
     last = marked[-1] if marked and window is not None else len(rows) - 1
     first = 0 if window is None else max(0, (marked[0] if marked else last) - window)
     shown = tuple(rows[first : last + 1])
-    acting = {row.node for row in rows if row.kind != INITIAL}
-    columns = tuple(node for node in ("", *run.nodes) if node in acting)
     arrows = tuple(arrow for arrow in _arrows(run, reads, last) if arrow.target >= first)
+    acting = {row.node for row in rows if row.kind != INITIAL}
+    nameless = any(not row.node for row in shown if row.kind != INITIAL) or any(not arrow.node for arrow in arrows)
+    columns = tuple(node for node in ("", *run.nodes) if node in acting and (node or nameless))
     return Diagram(columns or ("",), shown, arrows, marked)
 
 

@@ -23,9 +23,9 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --soft: #97a1b3; --line: #39414f; --paper: #14181f;
   --panel: #1c222c; --bad: #ff7b81; --badback: #3a1d22; --good: #5fce94; --warn: #e3b341; --accent: #79aaf7; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
-  padding: 24px 28px 64px; max-width: 1180px; }
+  padding: 24px 28px 64px; max-width: 1260px; }
 h1 { font-size: 22px; margin: 0 0 4px; } h2 { font-size: 16px; margin: 30px 0 8px; }
-p { margin: 4px 0; } .soft { color: var(--soft); }
+p { margin: 4px 0; } .panel + p { margin-top: 10px; } .soft { color: var(--soft); }
 code, td, .reason, .labels { font: 13px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 .verdict { padding: 1px 10px; border-radius: 10px; color: var(--paper); font-size: 15px; vertical-align: 2px; }
 .verdict.fail { background: var(--bad); } .verdict.pass { background: var(--good); }
@@ -34,6 +34,8 @@ code, td, .reason, .labels { font: 13px/1.5 ui-monospace, "SF Mono", Menlo, Cons
   overflow-x: auto; }
 table { border-collapse: collapse; } td { padding: 1px 18px 1px 0; vertical-align: top; overflow-wrap: anywhere; }
 td:first-child { white-space: nowrap; }
+@media (max-width: 760px) { body { padding: 16px 14px 48px; } td { display: block; } td + td { padding: 0 0 6px 18px; }
+  td:first-child { white-space: normal; } }
 .old { color: var(--bad); } .new { color: var(--good); } .ghost { color: var(--soft); }
 .reason { border-left: 2px solid var(--line); padding: 2px 0 2px 14px; margin: 6px 0; }
 .reason .operator { font-weight: 700; } .reason .place { color: var(--accent); }

@@ -58,7 +58,7 @@ def standalone(drawing: str) -> str:
 
 def _style() -> str:
     """The page's rules that a drawing needs: its colours and its own classes."""
-    rules = re.findall(r"^(?::root|@media|svg|\.spacetime)(?:.|\n  )*$", STYLE, re.MULTILINE)
+    rules = re.findall(r"^(?::root|@media \(prefers|svg|\.spacetime)(?:.|\n  )*$", STYLE, re.MULTILINE)
     return "\n".join(rules)
 
 
