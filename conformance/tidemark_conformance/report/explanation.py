@@ -100,7 +100,7 @@ def state_title(explanation: Explanation) -> str:
 def enabled_title(explanation: Explanation) -> str:
     """The title over the enabled actions."""
     total = sum(group.count for group in explanation.enabled)
-    return f"what could have happened {'instead' if explanation.step is not None else 'next'} ({total} enabled)"
+    return f"what could have happened {'instead' if explanation.step is not None else 'next'} ({total:,} enabled)"
 
 
 def _failing(explanation: Explanation, console: Console) -> None:
@@ -196,7 +196,7 @@ def _enabled(explanation: Explanation, console: Console) -> None:
     _title(console, enabled_title(explanation))
     for group in explanation.enabled:
         more = group.count - LABELS
-        hanging(console, "  ", Text(", ".join(group.labels[:LABELS]) + (f", ... {more} more" if more > 0 else "")))
+        hanging(console, "  ", Text(", ".join(group.labels[:LABELS]) + (f", ... {more:,} more" if more > 0 else "")))
     if not explanation.enabled:
         console.print(Text("  nothing: no action is enabled in this state"))
 

@@ -35,7 +35,8 @@ class _Plain:
         now = time.monotonic()
         if total != 0 and (done, total) != self._last and now - self._said >= PLAIN_SECONDS:
             self._said, self._last = now, (done, total)
-            say(f"{self._title}: {done}{'' if total is None else f' of {total}'} {self._counted}")
+            counted = self._counted.removesuffix("s") if (done, total) == (1, None) else self._counted
+            say(f"{self._title}: {done}{'' if total is None else f' of {total}'} {counted}")
 
 
 class Silent:
