@@ -9,11 +9,12 @@ EXTENDS TransactionsProperties
 
 CONSTANTS
     Begins,     \* transactions
+    OffsetsPartitions, \* those of __consumer_offsets
     MaxFaults,
     FaultsUsed, \* the kinds of faults
     Unfair      \* kinds of helpful steps that need not happen
 
-ASSUME FaultsUsed \subseteq {"fail-over", "give up", "disconnect", "lose marker", "fail", "elect"}
+ASSUME FaultsUsed \subseteq {"fail-over", "give up", "disconnect", "lose marker", "fail", "elect", "reconnect", "refuse"}
 ASSUME Unfair \subseteq {"time out", "load", "marker", "commit", "verify", "ask"}
 
 VARIABLE faults
@@ -38,7 +39,13 @@ ClientIsTold ==
         client[c].state \in {"INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"} ~>
             client[c].state \notin {"INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"}
 
-\* A batch is acknowledged, or fails.
+\* What a client was told is committed, and sent offsets, has made them count; or a later transaction has made others.
+OffsetsCount ==
+    \A p \in Partitions, k \in 1..Begins :
+        (IsOffsets(p) /\ told[k] = "COMMIT" /\ \E i \in Data(p) : TransactionAt(p, i) = k) ~>
+            (IsOffsets(p) => offsets[p].committed >= k)
+
+\* A batch is acknowledged, or fails; so is a TxnOffsetCommit.
 BatchIsAnswered == \A c \in Clients, p \in Partitions : produce[c][p].type # "idle" ~> produce[c][p].type = "idle"
 
 -----------------------------------------------------------------------------
@@ -49,7 +56,7 @@ Ask(c) ==
     \/ \E result \in Results : client[c].state # "IN_TRANSACTION" /\ SendEndTxn(c, office.broker, result)
 Hear(c) ==
     \/ ReceiveInitProducerId(c) \/ ReceiveAddPartitions(c) \/ ReceiveEndTxn(c)
-    \/ \E p \in Partitions : ReceiveProduce(c, p)
+    \/ \E p \in Partitions : ReceiveProduce(c, p) \/ ReceiveTxnOffsetCommit(c, p)
 Answer(c) ==
     \E b \in Brokers, late \in BOOLEAN :
         \/ AppendInitProducerId(b, c, late) \/ FenceProducer(b, c, late) \/ AppendEndTxn(b, c, late) \/ AnswerRpc(b, c, late)
@@ -72,6 +79,7 @@ TimeOut == \E b \in Brokers : AbortTimedOutTransaction(b)
 Begin ==
     \/ \E c \in Clients : begun < Begins /\ BeginTransaction(c, begun + 1)
     \/ \E c \in Clients, p \in Partitions : client[c].next[p] = 0 /\ SendProduce(c, p)
+    \/ \E c \in Clients, p \in Partitions : p \notin client[c].partitions /\ SendTxnOffsetCommit(c, p)
     \/ \E c \in Clients, result \in Results : client[c].state = "IN_TRANSACTION" /\ SendEndTxn(c, office.broker, result)
 
 -----------------------------------------------------------------------------
@@ -84,12 +92,14 @@ Fault ==
     \/ "lose marker" \in FaultsUsed /\ \E b \in Brokers, p \in Partitions, keep \in BOOLEAN : LoseMarker(b, p, keep)
     \/ "fail" \in FaultsUsed /\ \E b \in Brokers : FailAppend(b)
     \/ "elect" \in FaultsUsed /\ \E p \in Partitions : \E keep \in highWatermark[p]..Len(log[p]) : ElectPartitionLeader(p, keep)
+    \/ "reconnect" \in FaultsUsed /\ \E c \in Clients, p \in Partitions, keep \in BOOLEAN : DisconnectOffsets(c, p, keep)
+    \/ "refuse" \in FaultsUsed /\ \E c \in Clients, p \in Partitions, late \in BOOLEAN : RefuseOffsets(c, p, late, "ILLEGAL_GENERATION")
 
 Helpful ==
     \/ \E c \in Clients : Ask(c) \/ Hear(c) \/ Answer(c) \/ Verify(c) \/ Take(c)
     \/ Commit \/ Load \/ Mark \/ TimeOut
 
-LiveInit == Init /\ DataPartitions = Partitions /\ faults = 0
+LiveInit == Init /\ Partitions \ DataPartitions = OffsetsPartitions /\ faults = 0
 LiveNext ==
     \/ (Helpful \/ Begin) /\ UNCHANGED faults
     \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1
