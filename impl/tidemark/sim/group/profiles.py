@@ -129,9 +129,38 @@ CLAIMS = GroupProfile(
 )
 """Cooperative consumers whose JoinGroups are lost and come late, so that what they claim to own is out of date."""
 
+HANDOVERS = GroupProfile(
+    "handovers",
+    {
+        "member": 140,
+        "heartbeat": 60,
+        "offset": 1,
+        "poll": 1,
+        "revoked": 1,
+        "commit_entry": 60,
+        "start": 6,
+        "end_join": 6,
+        "notice": 40,
+        "add_partition": 60,
+        "crash": 6,
+    },
+    heals=64,
+    modes=((0,),),
+    stale=0,
+)
+"""Topics come, cooperative consumers give partitions to each other, and some end before they have, and come back."""
+
 PROFILES = {
     profile.name: profile
-    for profile in (CHAOS, FAIL_OVERS, RESTARTS, LEFT_BEHIND, CLAIMS, GroupProfile("calm", CALM, heals=256, stale=0))
+    for profile in (
+        CHAOS,
+        FAIL_OVERS,
+        RESTARTS,
+        LEFT_BEHIND,
+        CLAIMS,
+        HANDOVERS,
+        GroupProfile("calm", CALM, heals=256, stale=0),
+    )
 }
 
 MIXES = {"mixed": ("chaos", "left-behind", "fail-overs", "chaos", "restarts", "left-behind")}
