@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from tidemark.log.storage import Payload
 from tidemark.sim.composed import ComposedResult
+from tidemark.sim.composed.replicated_log import ReplicatedLog
 from tidemark_conformance.check.protocols import compositions
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.runtime import Kernels
@@ -57,6 +59,20 @@ class Composed:
             {kernels.checks[check] for check in np.nonzero(first >= 0)[0]} | ({UNDECIDED} if verdict == 2 else set())
             for verdict, first in zip(result.verdict, result.first, strict=True)
         ]
+
+
+class CommitsAtOnce(ReplicatedLog[Any]):
+    """What is appended counts as committed, wherever the high watermark is."""
+
+    __slots__ = ()
+
+    def commit(self) -> Payload | None:
+        pending = self.pending[self.office]
+        if not pending:
+            return None
+        payload, _ = pending.popleft()
+        self.committed.append(payload)
+        return payload
 
 
 def assert_right(composed: Composed, above: str, runs: Sequence[ComposedResult]) -> None:

@@ -6,13 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from composing import Composed, assert_right, totals
+from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.errors import BrokenInvariant
+from tidemark.group.messages import GroupMetadataRecord, OffsetCommitRecord
+from tidemark.group.partitions import TopicPartition
 from tidemark.group.purgatory import JOIN_TIMER
-from tidemark.sim.composed import PROFILES, ComposedSimulator, group_cluster, group_run, simulate
-from tidemark.sim.composed.group_cluster import ComposedCluster
-from tidemark.sim.composed.replicated_log import LostRecordsReturnedError, ReplicatedLog
+from tidemark.sim.composed import PROFILES, ComposedSimulator, group_cluster, group_run, running, simulate
+from tidemark.sim.composed.group_cluster import ComposedCluster, ReplicatedOffsets
+from tidemark.sim.composed.replicated_log import FIRST_PAYLOAD, LostRecordsReturnedError, ReplicatedLog
 from tidemark.sim.group.network import Broker
 from tidemark.sim.group.recorder import GroupRecorder
 from tidemark_conformance.adapters import composed as adapter
@@ -50,6 +52,28 @@ def test_a_run_goes_through_what_it_is_for(headers: dict[str, dict[str, Any]]) -
     assert min(totals([made.run(seed) for seed in range(200)]).values()) > 0
 
 
+def test_a_run_comes_to_rest_when_all_of_it_does(
+    headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = simulator(headers, "chaos")
+    seed, run = next(
+        (seed, run) for seed, run in enumerate(map(made.run, range(20))) if run.parts["replication"].healed
+    )
+    assert {name: (part.converged, part.lost) for name, part in run.parts.items()} == {
+        "replication": (True, 0),
+        "classic-group": (True, 0),
+    }
+    for owner, name, found, expected in (
+        (group_run.ComposedRun, "heal_above", False, {"replication": (True, 0), "classic-group": (False, 0)}),
+        (running, "at_rest", False, {"replication": (False, 0), "classic-group": (False, 0)}),
+        (running, "lost_payloads", [2, 3], {"replication": (True, 2), "classic-group": (True, 0)}),
+    ):
+        with monkeypatch.context() as wrong:
+            wrong.setattr(owner, name, lambda *_, found=found: found)
+            parts = made.run(seed).parts
+        assert {part: (one.converged, one.lost) for part, one in parts.items()} == expected, name
+
+
 def test_the_groups_deltas_are_all_that_changed(
     headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +92,12 @@ def test_one_seed_is_one_run(headers: dict[str, dict[str, Any]]) -> None:
     partition, group = headers["replication"], headers["classic-group"]
     again = [simulate(seed, replication=partition, group=group) for seed in range(20)]
     assert again == [simulator(headers).run(seed) for seed in range(20)]
+
+
+def test_a_mix_takes_its_profiles_in_turns(headers: dict[str, dict[str, Any]]) -> None:
+    mixed = simulator(headers)
+    for seed, profile in enumerate((*group_run.MIXES["mixed"], group_run.MIXES["mixed"][0])):
+        assert mixed.run(seed) == simulator(headers, profile).run(seed), profile
 
 
 def test_a_group_without_a_rule_is_flagged_over_a_replicated_log(composed: Composed) -> None:
@@ -131,6 +161,8 @@ class HearsOfAnyHighWatermark(ComposedCluster):
 
 
 B1, B2, B3 = range(3)
+C1 = 0
+"""A dynamic consumer."""
 S1 = 2
 """The first of the static consumers, by its number among all."""
 
@@ -263,6 +295,130 @@ def test_a_run_ends_where_lost_records_come_back(composed: Composed) -> None:
     with pytest.raises(LostRecordsReturnedError):
         stage.cluster.load(B2)
     assert stage.ends(composed) == {"replication": set(), "classic-group": set()}
+
+
+def test_a_run_ends_where_what_a_deposed_coordinator_appended_comes_back(headers: dict[str, dict[str, Any]]) -> None:
+    stage = Stage(headers)
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    stage.elect(B2)
+    assert stage.cluster.load(B2)
+    assert stage.replica.append(B1, ()), "nobody has told b1"
+    assert (stage.replica.orphaned, stage.partition.hosts[B1].storage.end_offset) == (1, 2)
+    assert not stage.cluster.resign(B1)
+    stage.elect(B1, B2, B3)
+    assert stage.cluster.resign(B1)
+    assert not stage.replica.pending[B1]
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    with pytest.raises(LostRecordsReturnedError):
+        stage.cluster.load(B1)
+
+
+def test_what_a_successor_lacks_does_not_count_any_more(headers: dict[str, dict[str, Any]]) -> None:
+    """Replication without a rule loses what was seen to commit: then that is committed which the next leader has."""
+    stage = Stage(headers)
+    replica = stage.replica
+    stage.fetch(B2)
+    replica.count_as_committed()
+    (lost,) = replica.committed
+    stage.elect(B3)
+    assert replica.take_office(B3) == 0
+    assert (replica.committed, replica.gone, list(replica.pending[B3])) == ([], {lost}, [])
+    assert (replica.kept, replica.dropped) == (0, 0), "that is no matter of what was not committed"
+    stage.elect(B2)
+    with pytest.raises(LostRecordsReturnedError):
+        replica.take_office(B2)
+
+
+def test_who_produced_an_entry_hears_that_it_has_committed(headers: dict[str, dict[str, Any]]) -> None:
+    stage = Stage(headers)
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    host = stage.partition.hosts[B1]
+    broker = host.broker
+    assert broker is not None
+    assert list(broker.purgatory.waiting) == [FIRST_PAYLOAD]
+    host.pause(True)
+    assert not stage.cluster.commit_entry(), "it hears of nothing"
+    host.pause(False)
+    stage.run.hears(0)
+    assert (list(broker.purgatory.waiting), stage.partition.answers.acked) == ([], {FIRST_PAYLOAD: 0})
+
+
+def test_nothing_arrives_at_a_coordinator_that_is_not_up(composed: Composed) -> None:
+    stage = Stage(composed.headers)
+    cluster, host = stage.cluster, stage.partition.hosts[B1]
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    assert cluster.commit_entry()
+    assert cluster.receive_member(S1)
+    assert cluster.send_heartbeat(S1, B1)
+    assert cluster.send_offset_fetch(S1, B1)
+    assert cluster.start_consumer(C1, 0)
+    assert cluster.send_join(C1, B1)
+    assert cluster.repeat_member_request(C1)
+    host.pause(True)
+    (session,) = cluster.coordinators[B1].timers
+    events = (
+        lambda: cluster.deliver_heartbeat(S1),
+        lambda: cluster.deliver_offset(S1),
+        lambda: cluster.deliver_member(C1),
+        lambda: cluster.deliver_stray(C1),
+        lambda: cluster.expire(B1, session),
+    )
+    assert not any(event() for event in events)
+    host.pause(False)
+    assert all(event() for event in events)
+    assert stage.ends(composed) == {"replication": set(), "classic-group": set()}
+
+
+def test_a_coordinator_handles_nothing_that_its_log_has_no_room_for(headers: dict[str, dict[str, Any]]) -> None:
+    replica = Stage(headers).replica
+    assert replica.handles(B1)
+    assert not replica.leads_anew(B1), "it has served in this epoch"
+    replica.room = 1
+    assert not replica.handles(B1), "one record is there"
+    replica.room, replica.payloads = 2, 1
+    assert not replica.handles(B1), "one was appended"
+    replica.payloads = 2
+    assert replica.handles(B1)
+    assert not replica.handles(B2), "it does not serve"
+
+
+def test_a_coordinator_reads_what_its_replica_holds_and_nothing_else() -> None:
+    log = ReplicatedOffsets(3, B1)
+    first, second = (GroupMetadataRecord(number, None, None, ()) for number in (1, 2))
+    old, new = (OffsetCommitRecord(TopicPartition("t1", 0), offset) for offset in (3, 4))
+    log.found = [(first,), (old,), (second, new)]
+    assert list(log.elect(B2, 0)) == [second, new]
+    log.found = [(first,), (old,)]
+    assert list(log.elect(B3, 0)) == [first, old]
+    log.found = []
+    assert list(log.elect(B1, 0)) == []
+
+
+def test_who_reads_back_finds_what_was_acknowledged_too_early(
+    headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the partition's leader, whoever serves."""
+    monkeypatch.setattr(group_cluster, "ReplicatedLog", CommitsAtOnce)
+    stage = Stage(headers)
+    cluster = stage.cluster
+    assert cluster.commit_entry()
+    assert cluster.receive_member(S1)
+    assert cluster.send_offset_fetch(S1, B1)
+    assert cluster.deliver_offset(S1)
+    assert cluster.receive_offset(S1)
+    assert any(stage.run.group.poll(word) for word in range(12))
+    assert cluster.send_commit(S1, B1)
+    assert cluster.deliver_offset(S1)
+    assert stage.run.lost() == 0, "nobody was told anything"
+    assert cluster.commit_entry()
+    assert (stage.run.lost(), stage.run.group.lost()) == (3, 0), "of every partition"
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    assert stage.run.lost() == 0
 
 
 @pytest.mark.parametrize("wrong", [False, True])

@@ -4,17 +4,15 @@ what the composition must not do is seen in the trace of transactions or by the 
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 import pytest
-from composing import Composed, assert_right, totals
+from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.log.storage import Payload
 from tidemark.sim.composed import ReplicatedTransactionsSimulator, simulate_transactions, transaction_cluster
 from tidemark.sim.composed import transaction_run as composed_run
-from tidemark.sim.composed.replicated_log import LostRecordsReturnedError, ReplicatedLog
+from tidemark.sim.composed.replicated_log import LostRecordsReturnedError
 from tidemark.sim.composed.transaction_run import PROFILES, STATE
 from tidemark.sim.transaction.cluster import TransactionCluster
 from tidemark.sim.transaction.network import Broker
@@ -117,8 +115,19 @@ def test_a_machine_fails_with_all_its_replicas(composed: Composed) -> None:
         assert all(one.hosts[B3].broker is None for one in clusters)
         run.replicate(0, run.partitions[STATE], "crash", B1)
         assert all(one.hosts[B1].broker is None for one in clusters)
+        assert all(log.serves[one] is None for log in run.logs for one in (B1, B3))
         run.replicate(0, run.partitions[STATE], "crash", B2)
         assert all(one.hosts[B2].broker is not None for one in clusters), "nobody else is intact"
+
+
+def test_a_machine_does_not_fail_that_one_partition_needs(composed: Composed) -> None:
+    run = composed_run.ReplicatedTransactionsRun(simulator(composed, "calm"), 0)
+    for one in (*run.partitions.values(), run.above):
+        one.recorder.begin()
+    assert run.partitions["p1"].crash(B3)
+    for broker, fails in ((B1, True), (B2, False)):
+        run.replicate(0, run.partitions[STATE], "crash", broker)
+        assert [one.cluster.hosts[broker].broker is None for one in run.partitions.values()] == [fails] * 3
 
 
 def test_what_a_coordinator_does_needs_its_broker() -> None:
@@ -257,6 +266,40 @@ def test_a_leader_that_is_elected_again_brings_what_it_has(composed: Composed) -
     assert stage.ends(composed) == {}
 
 
+def test_a_high_watermark_is_where_that_of_the_log_is(composed: Composed) -> None:
+    """The batch is replicated, the marker behind it is not yet."""
+    stage = Stage(composed)
+    cluster = stage.cluster
+    stage.write(P1)
+    for _ in range(2):
+        stage.fetch(1, B2, B3)
+    assert cluster.abort_timed_out_transaction(B1)
+    stage.commit(0)
+    assert cluster.send_marker(B1, P1)
+    assert cluster.handle_marker(B1, P1, False)
+    partition = cluster.partitions[P1]
+    assert (len(partition.log), partition.high_watermark) == (2, 0)
+    stage.run.hears(1)
+    assert partition.high_watermark == 1
+    assert cluster.receive_produce(C1, P1)
+    assert not cluster.receive_marker_reply(B1, P1)
+    stage.commit(1)
+    assert partition.high_watermark == 2
+    assert cluster.receive_marker_reply(B1, P1)
+    assert stage.ends(composed) == {}
+
+
+def test_a_high_watermark_passes_all_that_it_can(composed: Composed) -> None:
+    stage = Stage(composed)
+    stage.write(P1)
+    assert stage.cluster.abort_timed_out_transaction(B1)
+    stage.commit(0)
+    assert stage.cluster.send_marker(B1, P1)
+    assert stage.cluster.handle_marker(B1, P1, False)
+    stage.commit(1)
+    assert stage.cluster.partitions[P1].high_watermark == 2
+
+
 def test_a_consumer_waits_for_a_new_leader_that_is_behind(composed: Composed) -> None:
     stage = Stage(composed)
     stage.write(P1)
@@ -274,6 +317,51 @@ def test_a_consumer_waits_for_a_new_leader_that_is_behind(composed: Composed) ->
     assert stage.cluster.receive_fetch(UNCOMMITTED, P1)
     assert len(stage.cluster.returned[UNCOMMITTED][P1]) == 1
     assert stage.ends(composed) == {}
+
+
+def test_only_who_leads_a_partition_and_is_up_serves_its_consumers(composed: Composed) -> None:
+    stage = Stage(composed)
+    cluster, host = stage.cluster, stage.cluster.data[P1].replicated.hosts[B1]
+    steps = (
+        lambda: cluster.handle_fetch(UNCOMMITTED, P1),
+        lambda: cluster.complete_delayed_fetch(UNCOMMITTED, P1, False),
+        lambda: cluster.answer_fetch(UNCOMMITTED, P1, 9),
+    )
+    assert cluster.send_fetch(UNCOMMITTED, P1)
+    for step in steps:
+        host.pause(True)
+        assert not step()
+        host.pause(False)
+        assert step()
+        if step is steps[0]:
+            stage.write(P1)
+            stage.commit(1)
+    assert cluster.receive_fetch(UNCOMMITTED, P1)
+    assert cluster.send_fetch(UNCOMMITTED, P1)
+    partition = cluster.data[P1].replicated
+    assert partition.elect_leader(B2)
+    assert partition.apply_metadata(B1)
+    stage.run.observe(1)
+    assert not cluster.handle_fetch(UNCOMMITTED, P1), "b1 follows, and b2 does not lead yet"
+    assert partition.apply_metadata(B2)
+    stage.run.observe(1)
+    stage.fetch(1, B1, B3)
+    stage.fetch(1, B1, B3)
+    assert cluster.handle_fetch(UNCOMMITTED, P1)
+    assert stage.ends(composed) == {}
+
+
+def test_who_produced_what_has_committed_hears_of_it(composed: Composed) -> None:
+    stage = Stage(composed)
+    stage.write(P1)
+    stage.commit(1)
+    state, data = (stage.run.logs[part].replicated for part in (0, 1))
+    assert {*state.answers.acked} == {*stage.cluster.state.committed} != set()
+    assert {*data.answers.acked} == {*stage.cluster.data[P1].committed} != set()
+    for one in (state, data):
+        broker = one.hosts[B1].broker
+        assert broker is not None
+        assert not broker.purgatory.waiting
 
 
 def test_a_run_ends_where_lost_records_come_back(composed: Composed) -> None:
@@ -326,18 +414,43 @@ def test_a_decision_that_may_be_lost_is_not_acted_on(composed: Composed, waits: 
 # --- compositions that are wrong --------------------------------------------------------------------------------------
 
 
-class CommitsAtOnce(ReplicatedLog[Any]):
-    """What is appended counts as committed, wherever the high watermark is."""
+def test_a_new_leader_that_lacks_what_has_committed_is_no_step(
+    composed: Composed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It leads all the same, with what it has."""
+    monkeypatch.setattr(transaction_cluster, "ReplicatedLog", CommitsAtOnce)
+    stage = Stage(composed)
+    stage.write(P1)
+    stage.run.hears(1)
+    partition = stage.cluster.partitions[P1]
+    assert (len(partition.log), partition.high_watermark) == (1, 1)
+    stage.elect(1, B2, B1, B3)
+    assert (partition.log, partition.high_watermark, stage.cluster.data[P1].committed) == ([], 0, [])
+    found = stage.ends(composed)
+    assert set(found) == {TRANSACTIONS}
+    assert {"not a step", "StableStays"} <= found[TRANSACTIONS]
 
-    __slots__ = ()
 
-    def commit(self) -> Payload | None:
-        pending = self.pending[self.office]
-        if not pending:
-            return None
-        payload, _ = pending.popleft()
-        self.committed.append(payload)
-        return payload
+def test_who_reads_back_does_not_see_what_is_above_the_high_watermark(
+    composed: Composed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction_cluster, "ReplicatedLog", CommitsAtOnce)
+    stage = Stage(composed)
+    cluster = stage.cluster
+    stage.write(P1)
+    stage.run.hears(1)
+    assert cluster.receive_produce(C1, P1)
+    assert cluster.send_end_txn(C1, B1, True)
+    assert cluster.handle_rpc(C1, False)
+    assert cluster.commit_record()
+    assert cluster.send_marker(B1, P1)
+    assert cluster.handle_marker(B1, P1, False)
+    stage.run.hears(1)
+    assert cluster.receive_rpc(C1)
+    assert cluster.told == {1: True}
+    assert (stage.run.transactions.lost(), cluster.lost()) == (1, 1), "nobody has consumed it"
+    stage.fetch(1, *(B2, B3) * 3)
+    assert (stage.run.transactions.lost(), cluster.lost()) == (1, 0)
 
 
 def test_an_acknowledgement_above_the_high_watermark_is_seen(

@@ -303,6 +303,99 @@ def test_a_step_that_is_none_for_another_reason_is_no_smaller_run(two_phase: Any
     assert found.kept == ("prepare r1", "vote r1", "commit")
 
 
+class Unheard(Hasty):
+    """Unless it is kept quiet, every resource manager prepares at once."""
+
+    def stream(self, kept: Sequence[int]) -> bytes:
+        taken = [self.decisions[index] for index in kept]
+        if "quiet" not in taken:
+            taken = ["prepare r1", "prepare r2", "prepare r3", *taken]
+        return Hasty(self.schema, taken).stream(range(len(taken)))
+
+
+def test_a_smaller_run_does_not_fail_later_than_the_smallest_before_it(two_phase: Any, tmp_path: Path) -> None:
+    """Without the quiet fewer decisions fail, at step 5 as the whole run: too late once one is known that does at 3."""
+    explainer = Explainer(two_phase.specification)
+    schema = two_phase.schema
+    header = schema.with_nodes(["tm", "r1", "r2", "r3"])
+    again = Unheard(schema, ["prepare r2", "prepare r3", "prepare r1", "vote r1", "commit", "quiet"])
+    run = load.decoded(Stored("t", again.stream(range(6)), tmp_path / "t.parquet", header), schema)
+    found = shrink.Shrinker(explainer, schema).shrink(run, explainer.judge(run), header, again)
+    assert found.kept == ("prepare r1", "vote r1", "commit", "quiet")
+    assert (found.steps_before, found.steps) == (5, 3)
+
+
+class Obeyed(Hasty):
+    """Whatever was decided, r1 learns it in the end, and r2 gives up."""
+
+    def stream(self, kept: Sequence[int]) -> bytes:
+        taken = [*(self.decisions[index] for index in kept), "learn r1", "give-up r2"]
+        again = Obeyed(self.schema, taken)
+        return Hasty.stream(again, range(len(taken)))
+
+    @staticmethod
+    def attempt(kind: str, rm: ModelValue | None, now: dict[str, Any]) -> tuple[str, tuple[Any, ...], Any] | None:
+        if kind == "learn" and now["tmState"] == "committed":
+            return "RMReceiveDecision", (rm, "committed"), {**now, "rmState": Fn({**now["rmState"], rm: "committed"})}
+        if kind == "give-up" and now["rmState"][rm] == "working":
+            return "RMAbort", (rm,), {**now, "rmState": Fn({**now["rmState"], rm: "aborted"})}
+        return Hasty.attempt(kind, rm, now)
+
+
+def test_a_shrunk_run_ends_with_its_failure_and_says_what_it_cost(two_phase: Any, tmp_path: Path) -> None:
+    explainer = Explainer(two_phase.specification)
+    schema = two_phase.schema
+    header = schema.with_nodes(["tm", "r1", "r2", "r3"])
+    again = Obeyed(schema, ["restart", "prepare r1", "restart", "vote r1", "vote r1", "commit"])
+    run = load.decoded(Stored("t", again.stream(range(6)), tmp_path / "t.parquet", header), schema)
+    judgement = explainer.judge(run)
+    assert judgement.first == {("not-a-step", ""): 6, ("invariant", "Consistency"): 8}
+    shrinker = shrink.Shrinker(explainer, schema)
+    found = shrinker.shrink(run, judgement, header, again)
+    assert (found.kept, found.note) == (("prepare r1", "vote r1", "commit"), "")
+    assert (found.steps_before, found.steps) == (6, 3)
+    assert found.diagram is not None
+    assert [row.number for row in found.diagram.rows] == [0, 1, 2, 3]
+    assert {arrow.target for arrow in found.diagram.arrows} == {2}, "of the vote; that of the decision comes later"
+    stopped = shrinker.shrink(run, judgement, header, again, 3)
+    assert stopped.note == "Stopped after 3 simulations: a smaller run may exist."
+    assert stopped.runs == 3 + 2, "the whole run before, the smallest again"
+    assert stopped.decisions > found.decisions
+
+
+def test_a_run_that_fails_in_another_property_is_no_smaller_run(two_phase: Any, tmp_path: Path) -> None:
+    """Where nothing is refused: r2 gives up after the commit, or the manager forgets that it committed, and aborts."""
+    from tidemark_conformance.check.specifications import with_rules_off
+
+    specification = with_rules_off(two_phase.specification, frozenset(two_phase.specification.module.rules))
+    explainer = Explainer(specification)
+    schema = two_phase.schema
+    header = schema.with_nodes(["tm", "r1", "r2", "r3"])
+
+    def signature(*steps: tuple[str, tuple[Any, ...], dict[str, Any]]) -> Any:
+        writer = StreamWriter(schema.layout.base_cells, schema.arities)
+        now = state()
+        writer.initial(schema.layout.encode(now, ghosts=False))
+        for action, params, changed in steps:
+            now = {**now, **changed}
+            indices = schema.parameters[action].indices(action, params)
+            writer.step(schema.actions.index(action), indices, 0, schema.layout.encode(now, ghosts=False))
+        run = load.decoded(Stored("t", writer.end(), tmp_path / "t.parquet", header), schema)
+        return shrink.Shrinker(explainer, schema).signature(run, explainer.judge(run))
+
+    decisions = [Fn({"type": "decision", "outcome": outcome}) for outcome in ("committed", "aborted")]
+    states = dict.fromkeys((R1, R2, R3), "working")
+    commit = "TMDecide", ("committed",), {"tmState": "committed", "messages": frozenset(decisions[:1])}
+    obey = "RMReceiveDecision", (R1, "committed"), {"rmState": Fn({**states, R1: "committed"})}
+    give_up = "RMAbort", (R2,), {"rmState": Fn({**states, R1: "committed", R2: "aborted"})}
+    restart = "TMRestart", (), {"tmState": "init"}
+    abort = "TMDecide", ("aborted",), {"tmState": "aborted", "messages": frozenset(decisions)}
+    assert signature(commit, obey) is None
+    assert signature(commit, obey, give_up) == ("invariant", "Consistency", ())
+    assert signature(commit, restart, abort) == ("invariant", "OneDecision", ())
+    assert signature(commit, obey, give_up, restart, abort) == ("invariant", "Consistency", ()), "the first counts"
+
+
 def test_a_run_that_does_not_repeat_is_not_shrunk(two_phase: Any, tmp_path: Path) -> None:
     explainer = Explainer(two_phase.specification)
     schema = two_phase.schema

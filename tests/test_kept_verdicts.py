@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from types import SimpleNamespace
@@ -158,6 +158,62 @@ def test_what_is_asked_and_what_runs_it_is_in_the_key(tree: Path, monkeypatch: p
         every.append(keys())
     kept._versions.cache_clear()
     assert all(len({found[at] for found in every}) == len(every) for at in range(3))
+
+
+def test_a_row_depends_on_its_own_protocol(tree: Path) -> None:
+    (row,) = zoo.rows()
+    other = tree / "spec" / "twophase" / "Other.cfg"
+    other.write_text((other.parent / "TwoPhase.cfg").read_text())
+    pair = protocols.protocols()["pair"]
+    known = {"pair": pair, "other": dataclasses.replace(pair, name="other", config=other)}
+    rows = [row, dataclasses.replace(row, id="OTHER", protocol="other")]
+    before = kept.of_rows(rows, known, None)
+    append("spec/twophase/Other.cfg", "\n")(tree)
+    after = kept.of_rows(rows, known, None)
+    assert {name for name in after if after[name] != before[name]} == {"OTHER"}
+
+
+def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of `tidemark agree`, which runs no simulator: what simulates is in none of its keys."""
+    folder = tree / "spec" / "twophase"
+    monkeypatch.setattr(kept, "PACKAGE", tree)
+    monkeypatch.setattr(kept, "digest", lambda package: f"{package} {compiler}")
+    monkeypatch.setattr(toolchain, "jar_digest", lambda jar: f"the jar {jar}")
+    (tree / "tlc").mkdir()
+    (tree / "tlc" / "graph.py").write_text("one")
+    compiler = "one"
+
+    def key(root: str = "TwoPhase", backends: Sequence[str] = ("python", "kernels"), jar: str | None = None) -> str:
+        return kept.of_agreement(folder / f"{root}.tla", folder / "TwoPhase.cfg", backends, jar)
+
+    found = [key()]
+    assert key() == found[0]
+    append("tidemark/inner/work.py", "# more\n")(tree)
+    assert key() == found[0]
+    found += [key(backends=["python"]), key(backends=["kernels"])]
+    monkeypatch.setattr(toolchain, "find_jar", lambda jar=None: jar or "usual")
+    found += [key(), key(jar="another")]
+    for change in (
+        append("spec/twophase/TwoPhase.tla", "\n"),
+        append("spec/twophase/TwoPhase.cfg", "\n"),
+        append("tlc/graph.py", "# more"),
+        append("tlc/new.py", ""),
+    ):
+        change(tree)
+        found.append(key())
+    compiler = "another"
+    found.append(key())
+    monkeypatch.setattr(toolchain, "find_java", lambda: SimpleNamespace(version="99.1"))
+    found.append(key())
+    monkeypatch.setattr(kept, "_versions", lambda *more: ("newer", *more))
+    found.append(key())
+    assert len(set(found)) == len(found)
+
+
+def test_what_was_kept_in_another_format_is_not_found(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = keys()
+    monkeypatch.setattr(kept, "FORMAT", kept.FORMAT + 1)
+    assert all(old != new for old, new in zip(before, keys(), strict=True))
 
 
 def test_only_what_is_sound_is_kept_and_damage_is_nothing(tree: Path) -> None:
