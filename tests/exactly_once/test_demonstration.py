@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemark.client import batching_producer
+from tidemark.client.partitioner import partition_for_key
+from tidemark.client.record_sizes import RECORD_BATCH_OVERHEAD, record_size
 from tidemark.exactly_once.flaws import rules_without
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.sim.exactly_once.batching import VALUE
 from tidemark.sim.exactly_once.demonstration import Counted, Demonstration
+from tidemark.sim.exactly_once.profiles import BATCHES
 from tidemark_conformance.adapters.exactly_once_demo import CONFIG, SPEC, shown
 from tidemark_conformance.cli import main
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.spec import load
+from tidemark_conformance.tla.values import Fn
+from tidemark_conformance.trace.replay import events
 from tidemark_conformance.trace.schema import schema_of
 
 Capture = pytest.CaptureFixture[str]
@@ -29,9 +37,18 @@ def header() -> dict[str, Any]:
     return schema.with_nodes(tuple(f"i{number}" for number in range(1, 7))).to_json()
 
 
+def strays(stream: bytes) -> int:
+    """How many results a reader got again, before an earlier one, or from a partition that is not theirs."""
+    schema = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG))
+    *_, last = events(stream, schema)
+    stray = last.state["stray"]
+    assert isinstance(stray, Fn)
+    return sum(int(str(one)) for one in stray.values())
+
+
 def run(without: frozenset[str] = frozenset(), seed: int = 1, rebalances: int = 4) -> Counted:
     told: list[int] = []
-    made = Demonstration(header(), [300, 299, 301], 3, seed, rules_without(without), 3, rebalances)
+    made = Demonstration(header(), [300, 299, 301], 2, 3, seed, rules_without(without), 3, rebalances)
     found = made.run(told.append)
     assert told == sorted(told)
     assert told[-1] >= found.once
@@ -49,10 +66,41 @@ def test_every_result_is_there_once_whatever_happens() -> None:
 @pytest.mark.parametrize(("records", "crashes", "rebalances"), [(90, 60, 60), (10, 150, 0)])
 def test_as_many_crash_and_are_thought_gone_as_was_asked_for(records: int, crashes: int, rebalances: int) -> None:
     """However few records there are: two at once would befall the same process, and the second nobody."""
-    found = Demonstration(header(), [records], 3, 0, rules_without(()), crashes, rebalances).run(lambda _: None)
+    found = Demonstration(header(), [records], 2, 3, 0, rules_without(()), crashes, rebalances).run(lambda _: None)
     assert (found.once, found.missing, found.repeated, found.converged) == (records, [], [], True)
     assert found.counts["crashes"] >= crashes
     assert found.counts["members thought gone"] >= rebalances
+
+
+def test_results_go_in_batches_to_the_partitions_of_their_keys() -> None:
+    made = Demonstration(header(), [1000, 1000, 1000], 2, 3, 0, rules_without(()), 3, 4)
+    found, cluster = made.run(lambda _: None), made.cluster
+    batches = [
+        (number, cluster.results(one.payload))
+        for number, output in enumerate(cluster.outputs)
+        for one in output.log
+        if isinstance(one, ProduceRequest)
+    ]
+    assert len(batches) == found.counts["batches of results"] < 3000
+    assert {number for number, _ in batches} == {0, 1}
+    assert all(
+        partition_for_key(cluster.key(*record), 2) == number for number, records in batches for record in records
+    )
+    full = (BATCHES.batch_size - RECORD_BATCH_OVERHEAD) // record_size(0, 0, cluster.key(0, 0), bytes(VALUE))
+    assert max(len(records) for _, records in batches) == full
+    for happens in ("connections lost", "batches refused for now", "processes that stood still"):
+        assert found.counts[happens] > 0
+
+
+def test_a_result_in_another_partition_than_its_keys_is_stray(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert strays(run().stream) == 0
+    monkeypatch.setattr(batching_producer, "partition_for_key", lambda key, partitions: len(key) % partitions)
+    assert strays(run().stream) > 0
+
+
+def test_retries_without_an_order_are_strays() -> None:
+    """enable.idempotence=false: a leader that takes any sequence."""
+    assert strays(run(frozenset({"InSequence", "RecognizeDuplicate"}), rebalances=20).stream) > 0
 
 
 def test_one_seed_is_one_run() -> None:
@@ -77,7 +125,7 @@ def test_without_rules_results_are_lost_or_there_twice(without: set[str], missin
 def test_a_header_of_another_specification_is_refused() -> None:
     other = {**header(), "variables": {}}
     with pytest.raises(ValueError, match="other variables"):
-        Demonstration(other, [1], 1, 0, rules_without(()), 0, 0)
+        Demonstration(other, [1], 1, 1, 0, rules_without(()), 0, 0)
 
 
 def test_the_command_counts_and_audits(spark: Any, tmp_path: Path, capsys: Capture) -> None:

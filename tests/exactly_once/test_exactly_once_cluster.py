@@ -76,8 +76,8 @@ def _more_input(cluster: ExactlyOnceCluster) -> None:
 
 
 def _unread(cluster: ExactlyOnceCluster) -> None:
-    cluster.output.append_batch(ProduceRequest(1, 0, 0, 0))
-    cluster.output.advance_high_watermark(1)
+    cluster.outputs[OUTPUT].append_batch(ProduceRequest(1, 0, 0, 0))
+    cluster.outputs[OUTPUT].advance_high_watermark(1)
 
 
 def _request(cluster: ExactlyOnceCluster) -> None:
@@ -124,5 +124,5 @@ def test_whatever_is_left_to_do_is_no_rest(disturb: Callable[[ExactlyOnceCluster
 )
 def test_what_is_missing_and_what_is_repeated_is_lost(returned: list[int], lost: int) -> None:
     cluster, _ = grouped(2, 1)
-    cluster.reader.returned = returned
+    cluster.readers[OUTPUT].returned = returned
     assert ExactlyOnceRun.lost(cast(ExactlyOnceRun, SimpleNamespace(cluster=cluster))) == lost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.client.message_processor import NO_POSITION, MessageProcessor
-from tidemark.client.transactional_producer import ProducerState
+from tidemark.client.transactional_producer import ProducerState, TransactionalProducer
 from tidemark.errors import Errors
 from tidemark.exactly_once.flaws import rules_without
 from tidemark.exactly_once.rules import Rules
@@ -19,7 +19,9 @@ ENDED = CoordinatorResponse(Errors.NONE, 1, 4)
 def working(rules: Rules | None = None, instance: str | None = None) -> MessageProcessor:
     """Member 000007 of generation 5, which owns both partitions and stands at 3 and 0; producer 1 in epoch 3."""
     rules = rules or Rules()
-    one = MessageProcessor(TOPICS, instance, rules, rules.for_transactions())
+    one = MessageProcessor(
+        TOPICS, instance, rules, TransactionalProducer(1, rules.for_transactions(), rules.abort_after_error)
+    )
     assert one.producer.send_init_producer_id() is not None
     one.producer.receive_init_producer_id(CoordinatorResponse(Errors.NONE, 1, 3))
     one.join("000007")

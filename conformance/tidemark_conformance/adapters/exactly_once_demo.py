@@ -38,6 +38,7 @@ class ExactlyOnceDemonstration(demonstration.Demonstration):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """How much there is to do, and how much goes wrong."""
         parser.add_argument("--partitions", type=int, default=6, metavar="N", help="of the input (6)")
+        parser.add_argument("--outputs", type=int, default=2, metavar="N", help="partitions of the results (2)")
         parser.add_argument("--instances", type=int, default=3, metavar="N", help="of the group (3)")
         parser.add_argument("--records", type=int, default=50_000, metavar="N", help="in the input (50,000)")
         parser.add_argument("--crash", type=int, default=12, metavar="N", help="so many processes crash, at least (12)")
@@ -47,7 +48,7 @@ class ExactlyOnceDemonstration(demonstration.Demonstration):
 
     def judged_by(self, args: argparse.Namespace, out: Path) -> tuple[Path, Path]:
         """Delivery with the cfg of the specification's folder, or one of this size, written to `_Delivery.cfg`."""
-        for name in ("partitions", "instances", "records"):
+        for name in ("partitions", "outputs", "instances", "records"):
             if getattr(args, name) < 1:
                 raise Unusable(f"--{name} {getattr(args, name)} leaves nothing to do; give 1 or more")
         for name in ("crash", "rebalance"):
@@ -57,11 +58,11 @@ class ExactlyOnceDemonstration(demonstration.Demonstration):
         config = spec_root() / CONFIG
         constants = cfg.read(config).constants
         workers, topics, most = constants["Workers"], constants["Topics"], constants["MaxOffset"]
-        needs = -(-args.records // args.partitions)
-        if args.instances <= len(workers) and args.partitions <= len(topics) and needs <= most:
+        needs, ordered = -(-args.records // args.partitions), args.partitions * args.outputs
+        if args.instances <= len(workers) and ordered <= len(topics) and needs <= most:
             return spec_root() / SPEC, config
         names = ", ".join(_names(max(args.instances, len(workers))))
-        numbers = ", ".join(map(str, range(max(args.partitions, len(topics)))))
+        numbers = ", ".join(map(str, range(max(ordered, len(topics)))))
         lines = config.read_text().splitlines()
         sizes = {"Workers": f"{{{names}}}", "Topics": f"{{{numbers}}}", "MaxOffset": str(max(needs, most))}
         for number, line in enumerate(lines):
@@ -84,9 +85,8 @@ class ExactlyOnceDemonstration(demonstration.Demonstration):
         """All of it."""
         more = args.records % args.partitions
         inputs = [args.records // args.partitions + (number < more) for number in range(args.partitions)]
-        made = Demonstration(
-            header, inputs, args.instances, args.seed, rules_without(_rules(args.without)), args.crash, args.rebalance
-        )
+        rules = rules_without(_rules(args.without))
+        made = Demonstration(header, inputs, args.outputs, args.instances, args.seed, rules, args.crash, args.rebalance)
         counted = made.run(lambda returned: progress.update(min(returned, args.records), args.records))
         return shown(args.records, args.seed, counted)
 

@@ -23,7 +23,6 @@ from tidemark.group.offset_records import ConsumerGroupMetadata, TxnOffsetCommit
 from tidemark.group.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.transaction.messages import CoordinatorResponse, EndTxnRequest
-from tidemark.transaction.rules import Rules as TransactionRules
 
 Commits = tuple[TxnOffsetCommitRequest, ...]
 """A TxnOffsetCommit: one per partition, of one member in one generation."""
@@ -54,7 +53,7 @@ class MessageProcessor:
     )
 
     def __init__(
-        self, topics: Sequence[TopicPartition], instance: str | None, rules: Rules, transactions: TransactionRules
+        self, topics: Sequence[TopicPartition], instance: str | None, rules: Rules, producer: TransactionalProducer
     ) -> None:
         self._topics = topics
         self._rules = rules
@@ -63,7 +62,7 @@ class MessageProcessor:
         self.generation = NO_GENERATION
         self.owned: frozenset[int] = frozenset()
         self.positions = [NO_POSITION] * len(topics)
-        self.producer = TransactionalProducer(1, transactions, rules.abort_after_error)
+        self.producer = producer
         self.processed: set[int] = set()
         self.sent = False
 
@@ -77,14 +76,18 @@ class MessageProcessor:
 
     def send_result(self, partition: int, payload: int) -> ProduceRequest | None:
         """The result of the partition's next record, of which there must be one; None if it may not send."""
+        return self.producer.send_produce(OUTPUT, payload) if self.take_record(partition) else None
+
+    def take_record(self, partition: int) -> bool:
+        """The partition's next record is in the transaction; False if its result may not be sent."""
         producer, position = self.producer, self.positions[partition]
         if self.sent or position < 0 or partition not in self.owned:
-            return None
+            return False
         if producer.state is not ProducerState.IN_TRANSACTION and not producer.begin_transaction(1):
-            return None
+            return False
         self.positions[partition] = position + 1
         self.processed.add(partition)
-        return producer.send_produce(OUTPUT, payload)
+        return True
 
     def send_offsets(self, named: bool) -> Commits:
         """The offsets of all that the transaction has processed, with `named` as this member of its generation; () if

@@ -194,13 +194,13 @@ class IdempotentProducer:
         sequences.last_acked = max(sequences.last_acked, batch.sequence)
         return True
 
-    def receive_error(self, topic: Topic, request: ProduceRequest, response: ProduceResponse) -> None:
+    def receive_error(self, topic: Topic, request: ProduceRequest, response: ProduceResponse) -> bool:
         """A batch was refused, or is in the log and may be lost: it is retried. A gap that no retry closes asks for the
-        next epoch; so does a fenced epoch, which the batch does not survive."""
+        next epoch; so does a fenced epoch, which the batch does not survive. False if it is over."""
         sequences = self.partitions[topic]
         batch = sequences.batch(request.payload)
         if batch is None:
-            return
+            return False
         batch.sent = False
         if response.error is Errors.INVALID_PRODUCER_EPOCH:
             sequences.in_flight.remove(batch)
@@ -209,6 +209,7 @@ class IdempotentProducer:
             sequences.rewrite = sequences.rewrite or self._is_gap(sequences, batch, request)
         elif response.error in APPENDED:
             batch.in_doubt = True
+        return response.error is not Errors.INVALID_PRODUCER_EPOCH
 
     @staticmethod
     def _is_gap(sequences: PartitionSequences, batch: ProducerBatch, request: ProduceRequest) -> bool:

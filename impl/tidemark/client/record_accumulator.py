@@ -264,6 +264,14 @@ class RecordAccumulator:
         refused, self._waiting = list(self._waiting), deque()
         return refused
 
+    def abort_undrained(self) -> None:
+        """abortUndrainedBatches: what has not been sent is dropped."""
+        for number, queue in enumerate(self._queues):
+            self._queues[number] = deque(one for one in queue if one.number)
+            for batch in queue:
+                if not batch.number:
+                    self._release(batch)
+
     # --- batches come back ------------------------------------------------------------------------------------------
 
     def complete(self, batch: Batch) -> None:

@@ -61,11 +61,9 @@ class Sender:
             return over
         if response.error is Errors.NONE:
             self._producer.receive_ack(batch.partition, request)
-        else:
-            self._producer.receive_error(batch.partition, request, response)
-            if response.error is not Errors.INVALID_PRODUCER_EPOCH:
-                self._accumulator.reenqueue(batch, now, word)
-                return over
+        elif self._producer.receive_error(batch.partition, request, response):
+            self._accumulator.reenqueue(batch, now, word)
+            return over
         self._accumulator.complete(batch)
         return [*over, (batch, response.error)]
 

@@ -139,10 +139,14 @@ class TransactionalProducer:
             return None
         return AddPartitionsToTxnRequest(self.producer_id, self.epoch, partition)
 
+    def may_send(self, partition: Partition) -> bool:
+        """Whether a batch for a partition belongs to the open transaction."""
+        return self.state is ProducerState.IN_TRANSACTION and (self._tv2 or partition in self.partitions)
+
     def send_produce(self, partition: Partition, payload: int | None = None) -> ProduceRequest | None:
         """The application's next batch for a partition (`payload`: the transaction's number, if it does not matter);
         None if it may not send."""
-        if self.state is not ProducerState.IN_TRANSACTION or not (self._tv2 or partition in self.partitions):
+        if not self.may_send(partition):
             return None
         sequence = self.sequences[partition]
         self.sequences[partition] += 1

@@ -49,9 +49,9 @@ class LogRead(NamedTuple):
 
 
 class TransactionalPartition:
-    """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batch
-    of each producer; `transactions`: what is open. `sequences`: the rules of idempotence, if not all of them are in
-    force.
+    """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batches
+    of each producer, `window` at most; `transactions`: what is open. `sequences`: the rules of idempotence, if not all
+    of them are in force.
 
     `is_offsets`: it is one of __consumer_offsets; `offsets`: the payload of the offsets that count there;
     `staged`: that of each producer's last, which await their marker."""
@@ -68,7 +68,9 @@ class TransactionalPartition:
         "transactions",
     )
 
-    def __init__(self, rules: Rules, sequences: SequenceRules | None = None, is_offsets: bool = False) -> None:
+    def __init__(
+        self, rules: Rules, sequences: SequenceRules | None = None, is_offsets: bool = False, window: int = 1
+    ) -> None:
         self._rules = rules
         self._tv2 = is_version_2(rules)
         if sequences is None:
@@ -80,7 +82,7 @@ class TransactionalPartition:
         self.staged: dict[ProducerId, int] = {}
         self.log: list[LogEntry] = []
         self.high_watermark = 0
-        self.producers = ProducerStateManager(sequences, 1, LAST_SEQUENCE)
+        self.producers = ProducerStateManager(sequences, window, LAST_SEQUENCE)
         self.transactions = OngoingTransactions()
 
     # --- reading ----------------------------------------------------------------------------------------------------

@@ -25,15 +25,13 @@ from tidemark.transaction.messages import (
     WriteTxnMarkersResponse,
 )
 
-OFFSETS = OUTPUT + 1
-"""The group's partition of __consumer_offsets, as a partition of a transaction."""
 NO_NEW_ID = 0
 """No producer id runs out of epochs here."""
 _READS = (ProducerState.READY, ProducerState.IN_TRANSACTION)
 
 
 class ExactlyOnceCluster(ExactlyOnceState):
-    """Instances and input partitions are numbered from 0; `target` is OUTPUT or OFFSETS."""
+    """Instances and input partitions are numbered from 0; `target` is an output's number or `offsets`."""
 
     # --- transactions -----------------------------------------------------------------------------------------------
 
@@ -82,18 +80,19 @@ class ExactlyOnceCluster(ExactlyOnceState):
         coordinator.receive_marker_reply(target, WriteTxnMarkersResponse(request.coordinator_epoch, Errors.NONE))
         if copy:
             self.late_marker[i] = LateMarker(target, request)
-        self.recorder.did("WriteMarker", i, 1 - target, copy)
+        self.recorder.did("WriteMarker", i, self.offsets - target, copy)
         return True
 
     def _marker_error(self, target: int, request: WriteTxnMarkersRequest) -> Errors:
-        if target == OUTPUT:
-            return self.output.marker_error(request)
+        if target != self.offsets:
+            return self.outputs[target].marker_error(request)
         return self.group.marker_error(WriteTxnMarkerRequest(*request[:3]))
 
     def _write_marker(self, target: int, request: WriteTxnMarkersRequest) -> None:
-        if target == OUTPUT:
-            self.output.append_marker(request)
-            self.output.advance_high_watermark(len(self.output.log))
+        if target != self.offsets:
+            output = self.outputs[target]
+            output.append_marker(request)
+            output.advance_high_watermark(len(output.log))
         else:
             self.group.end_transaction(WriteTxnMarkerRequest(*request[:3]))
 
@@ -133,15 +132,17 @@ class ExactlyOnceCluster(ExactlyOnceState):
         """An instance processes the next record of a partition."""
         if self.rpc[i] is not None:
             return False
-        instance = self.instances[i]
-        position = instance.positions[p]
-        if not 0 <= position < self.inputs[p]:
+        position = self.instances[i].positions[p]
+        if not 0 <= position < self.inputs[p] or not self._send(i, p, self.payload(p, position)):
             return False
-        request = instance.send_result(p, self.payload(p, position))
+        self.recorder.did("SendResult", i, p)
+        return True
+
+    def _send(self, i: int, p: int, payload: int) -> bool:
+        request = self.instances[i].send_result(p, payload)
         if request is None:
             return False
         self.rpc[i] = Exchange(request)
-        self.recorder.did("SendResult", i, p)
         return True
 
     def send_txn_offset_commit(self, i: int, named: bool) -> bool:
@@ -273,28 +274,31 @@ class ExactlyOnceCluster(ExactlyOnceState):
         return Errors.NONE
 
     def _handle_result(self, i: int, exchange: Exchange, request: ProduceRequest, is_late: bool) -> bool:
-        output, epoch = self.output, request.producer_epoch
-        error = Errors.NONE
-        if not output.is_stale(request):
-            error = self._verify(i, epoch, OUTPUT, output.has_ongoing_transaction(request.producer_id, epoch))
+        action, error = self._append_result(i, OUTPUT, request)
         if error is Errors.CONCURRENT_TRANSACTIONS:
             return False
-        action = "RejectResult"
-        if error is Errors.NONE:
-            if output.duplicate_of(request) is not None:
-                action = "AnswerDuplicate"
-            else:
-                error = output.append_error(request, None)
-                if error is Errors.NONE:
-                    action = "AppendResult"
-                    output.advance_high_watermark(output.append_batch(request) + 1)
         self._answer(i, exchange, error, is_late)
         self.recorder.did(action, i, is_late)
         return True
 
+    def _append_result(self, i: int, number: int, request: ProduceRequest) -> tuple[str, Errors]:
+        """What becomes of a batch for an output, and what it is answered."""
+        output, epoch = self.outputs[number], request.producer_epoch
+        error = Errors.NONE
+        if not output.is_stale(request):
+            error = self._verify(i, epoch, number, output.has_ongoing_transaction(request.producer_id, epoch))
+        if error is Errors.NONE:
+            if output.duplicate_of(request) is not None:
+                return "AnswerDuplicate", Errors.NONE
+            error = output.append_error(request, None)
+            if error is Errors.NONE:
+                output.advance_high_watermark(output.append_batch(request) + 1)
+                return "AppendResult", Errors.NONE
+        return "RejectResult", error
+
     def _handle_offsets(self, i: int, exchange: Exchange, requests: Commits, is_late: bool) -> bool:
         group, first = self.group, requests[0]
-        error = self._verify(i, first.producer_epoch, OFFSETS, group.open_here(first))
+        error = self._verify(i, first.producer_epoch, self.offsets, group.open_here(first))
         if error is Errors.CONCURRENT_TRANSACTIONS:
             return False
         if error is Errors.NONE:
@@ -412,15 +416,16 @@ class ExactlyOnceCluster(ExactlyOnceState):
         self.recorder.did("FetchOffset", i, p)
         return True
 
-    # --- the reader -------------------------------------------------------------------------------------------------
+    # --- the readers ------------------------------------------------------------------------------------------------
 
-    def read_output(self) -> bool:
+    def read_output(self, number: int) -> bool:
         """A consumer of the results reads on."""
-        if self.reader.at_end:
+        reader = self.readers[number]
+        if reader.at_end:
             return False
-        if not self.reader.may_read():
+        if not reader.may_read():
             self.recorder.blocked("ReadOutput")
             return False
-        self.reader.read()
+        reader.read()
         self.recorder.did("ReadOutput")
         return True

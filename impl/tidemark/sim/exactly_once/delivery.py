@@ -2,10 +2,11 @@
 
 | variable | what it is here |
 |---|---|
-| `input` | how many records each input partition has |
+| `Topics` | what has an order: of an input partition the records whose results go to one output partition, numbered |
+| `input` | how many records each has |
 | `open` | of the results that a producer has written in a transaction that is not decided, the first and the last |
-| `committed` | the group's offset, or the one that it is decided to be: staged by a transaction that is to commit |
-| `delivered`, `stray` | what a reader of the results has got: in order, and otherwise |
+| `committed` | what is below the group's offset, or below the one that a transaction to be committed has staged |
+| `delivered`, `stray` | what the readers of the results have got: in order, and otherwise |
 
 An action is one of these when what it stands for has happened: a result is written, a transaction decided, a result
 returned. What else happens is none.
@@ -13,6 +14,7 @@ returned. What else happens is none.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +60,19 @@ class DeliveryPlan(UnitPlan):
 class DeliveryRecorder(UnitRecorder):
     """Writes one trace of Delivery, and counts the actions of ExactlyOnce that it is told of."""
 
-    __slots__ = ("_cluster", "_committed", "_delivered", "_open", "_read", "_stray", "counts")
+    __slots__ = (
+        "_cluster",
+        "_committed",
+        "_delivered",
+        "_ends",
+        "_offsets_of",
+        "_open",
+        "_places",
+        "_read",
+        "_stray",
+        "counts",
+        "returned",
+    )
 
     def __init__(self, plan: DeliveryPlan, cluster: ExactlyOnceState) -> None:
         workers, topics = range(len(plan.workers)), range(len(plan.topics))
@@ -68,8 +82,12 @@ class DeliveryRecorder(UnitRecorder):
         self._committed = [0 for _ in topics]
         self._delivered = [0 for _ in topics]
         self._stray = [0 for _ in topics]
-        self._read = 0
-        inputs = (*cluster.inputs, *(0,) * (len(topics) - len(cluster.inputs)))
+        self.returned = 0
+        self._read = [0 for _ in cluster.readers]
+        self._ends = [len(output.log) for output in cluster.outputs]
+        self._offsets_of: list[list[int]] = [[] for _ in range(len(cluster.inputs) * cluster.offsets)]
+        self._places = [[self._place(p, offset) for offset in range(count)] for p, count in enumerate(cluster.inputs)]
+        inputs = (*map(len, self._offsets_of), *(0,) * (len(topics) - len(self._offsets_of)))
         super().__init__(
             plan,
             {
@@ -94,18 +112,30 @@ class DeliveryRecorder(UnitRecorder):
         elif action == "ReadOutput":
             self._returned()
 
+    def _place(self, p: int, offset: int) -> tuple[int, int]:
+        """The next input record of a partition, as a topic and an offset here."""
+        topic = p * self._cluster.offsets + self._cluster.output_of(p, offset)
+        self._offsets_of[topic].append(offset)
+        return topic, len(self._offsets_of[topic]) - 1
+
     def blocked(self, *what: Any) -> None:
         """A rule refused an action: nothing has happened."""
 
     def _written(self, worker: int) -> None:
-        entry = self._cluster.output.log[-1]
-        aborted = self._cluster.coordinators[worker].value.state is TransactionState.PREPARE_ABORT
-        if aborted or not isinstance(entry, ProduceRequest):
+        cluster, ends = self._cluster, self._ends
+        entries = [one for number, output in enumerate(cluster.outputs) for one in output.log[ends[number] :]]
+        self._ends = [len(output.log) for output in cluster.outputs]
+        if cluster.coordinators[worker].value.state is TransactionState.PREPARE_ABORT:
             return  # of what is late and comes before the marker nothing becomes
-        p, offset = self._cluster.record(entry.payload)
-        begin, end = self._open[worker][p]
-        self._open[worker][p] = (offset, offset + 1) if begin == end else (min(begin, offset), max(end, offset + 1))
-        UnitRecorder.did(self, "Process", worker, p, offset)
+        for entry in entries:
+            if isinstance(entry, ProduceRequest):
+                for p, offset in cluster.results(entry.payload):
+                    self._process(worker, *self._places[p][offset])
+
+    def _process(self, worker: int, topic: int, offset: int) -> None:
+        begin, end = self._open[worker][topic]
+        self._open[worker][topic] = (offset, offset + 1) if begin == end else (min(begin, offset), max(end, offset + 1))
+        UnitRecorder.did(self, "Process", worker, topic, offset)
 
     def _decided(self, worker: int) -> None:
         value = self._cluster.coordinators[worker].value
@@ -123,14 +153,15 @@ class DeliveryRecorder(UnitRecorder):
         """The offsets that are committed, or decided to be."""
         cluster = self._cluster
         known = cluster.group.committed
-        found = list(self._committed)
-        for p, topic in enumerate(cluster.topics):
-            found[p] = known.offsets[topic].offset if topic in known.offsets else 0
+        found = [known.offsets[topic].offset if topic in known.offsets else 0 for topic in cluster.topics]
         for i, coordinator in enumerate(cluster.coordinators):
             if coordinator.value.state is TransactionState.PREPARE_COMMIT:
                 for topic, staged in known.pending.get(i + 1, {}).items():
                     found[topic.partition] = staged.offset
-        return found
+        counts = [
+            bisect_left(offsets, found[number // cluster.offsets]) for number, offsets in enumerate(self._offsets_of)
+        ]
+        return counts + [0] * (len(self._committed) - len(counts))
 
     def _offsets(self, worker: int) -> None:
         """Offsets that change now, and not with a decision, are nothing that Delivery knows."""
@@ -140,12 +171,17 @@ class DeliveryRecorder(UnitRecorder):
             UnitRecorder.did(self, "Commit", worker)
 
     def _returned(self) -> None:
-        returned = self._cluster.reader.returned
-        for payload in returned[self._read :]:
-            p, offset = self._cluster.record(payload)
-            if offset == self._delivered[p]:
-                self._delivered[p] += 1
-            else:
-                self._stray[p] += 1
-            UnitRecorder.did(self, "Deliver", p, offset + 1)
-        self._read = len(returned)
+        cluster = self._cluster
+        for number, reader in enumerate(cluster.readers):
+            for payload in reader.returned[self._read[number] :]:
+                for p, offset in cluster.results(payload):
+                    self._deliver(number, *self._places[p][offset])
+            self._read[number] = len(reader.returned)
+
+    def _deliver(self, number: int, topic: int, offset: int) -> None:
+        self.returned += 1
+        if offset == self._delivered[topic] and number == topic % self._cluster.offsets:
+            self._delivered[topic] += 1
+        else:
+            self._stray[topic] += 1
+        UnitRecorder.did(self, "Deliver", topic, offset + 1)

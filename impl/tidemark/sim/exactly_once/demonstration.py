@@ -1,25 +1,26 @@
 """A long run for people to follow: a pre-populated input, instances that process all of it, crashes and rebalances all
 the while, and in the end a count of every record's results.
 
-It is a run as all others, with a profile of its own: what happens next is chance's choice, crashes and rebalances come
-at even distances. Its trace is one of Delivery.
+It is a run as all others, with a profile of its own and results in batches (batching.py): what happens next is chance's
+choice, crashes and rebalances come at even distances. Its trace is one of Delivery.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from random import Random
 from typing import Any
 
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.exactly_once.rules import Rules
-from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
+from tidemark.sim.exactly_once.batching import BatchingCluster
 from tidemark.sim.exactly_once.delivery import DeliveryPlan, DeliveryRecorder
 from tidemark.sim.exactly_once.events import ExactlyOnceEvents
 from tidemark.sim.exactly_once.healing import heal
-from tidemark.sim.exactly_once.profiles import DEMONSTRATION, MISHAPS
+from tidemark.sim.exactly_once.profiles import BATCHES, DEMONSTRATION, MISHAPS
 from tidemark.sim.shared import WORD, weight_table
 
 TOLD_EVERY = 5_000
@@ -46,13 +47,17 @@ class Counted:
 
 
 class Demonstration(ExactlyOnceEvents):
-    """One run. `inputs`: how many records each input partition has; `crashes`, `rebalances`: so many; every third
-    instance is static. Raises ValueError for a header of another specification."""
+    """One run. `inputs`: how many records each input partition has; `outputs`: so many partitions of the results;
+    `crashes`, `rebalances`: so many; every third instance is static. Raises ValueError for a header of another
+    specification."""
+
+    cluster: BatchingCluster
 
     def __init__(
         self,
         header: Mapping[str, Any],
         inputs: list[int],
+        outputs: int,
         instances: int,
         seed: int,
         rules: Rules,
@@ -62,9 +67,10 @@ class Demonstration(ExactlyOnceEvents):
         self.profile = DEMONSTRATION
         self._instances, self._partitions = instances, len(inputs)
         statics = [number % 3 == 2 for number in range(instances)]
-        self.cluster = cluster = ExactlyOnceCluster(inputs, statics, rules)
-        self._delivery = cluster.recorder = DeliveryRecorder(DeliveryPlan(header), cluster)
         self._random = Random(seed)
+        draw = partial(self._random.getrandbits, 24)
+        self.cluster = cluster = BatchingCluster(inputs, statics, rules, outputs, BATCHES, draw)
+        self._delivery = cluster.recorder = DeliveryRecorder(DeliveryPlan(header), cluster)
         total = sum(inputs)
         self._due = sorted(
             [(total * (number + 1) // (crashes + 1), "crash") for number in range(crashes)]
@@ -84,6 +90,14 @@ class Demonstration(ExactlyOnceEvents):
         instance = self.cluster.instances[i]
         return p in instance.owned and 0 <= instance.positions[p] < self.cluster.inputs[p]
 
+    def stall(self, word: int) -> bool:
+        """A process stands still."""
+        return self.cluster.stall(word % self._instances)
+
+    def refuse(self, word: int) -> bool:
+        """A leader refuses a batch."""
+        return self.cluster.refuse(word % self._instances)
+
     # --- the run ----------------------------------------------------------------------------------------------------
 
     def run(self, told: Callable[[int], None]) -> Counted:
@@ -93,7 +107,7 @@ class Demonstration(ExactlyOnceEvents):
             [getattr(self, kind) for kind in weight_table(weights)] for weights in (self.profile.weights, MISHAPS)
         )
         recorder.begin()
-        idle, before = 0, (-1, 0)
+        idle, before, logs = 0, (-1, 0), [output.log for output in cluster.outputs]
         while (self._due or not self._processed()) and idle < PATIENCE:
             for _ in range(TOLD_EVERY // MISHAP_EVERY):
                 for word in map(bits, repeat(WORD, MISHAP_EVERY)):
@@ -101,11 +115,12 @@ class Demonstration(ExactlyOnceEvents):
                 mishap = bits(WORD)
                 mishaps[mishap & 255](mishap >> 8)
                 self._strike_when_due()
-            told(len(cluster.reader.returned))
-            now = len(cluster.output.log) + cluster.reader.position, len(self._due)
+            told(recorder.returned)
+            written, read = sum(map(len, logs)), sum(one.position for one in cluster.readers)
+            now = written + read, len(self._due)
             idle, before = (0, now) if now != before else (idle + 1, before)
         converged = heal(cluster)
-        told(len(cluster.reader.returned))
+        told(recorder.returned)
         return self._count(converged)
 
     def _processed(self) -> bool:
@@ -132,14 +147,13 @@ class Demonstration(ExactlyOnceEvents):
 
     def _count(self, converged: bool) -> Counted:
         times, counts = self.cluster.times_returned(), self._delivery.counts
-        record = self.cluster.record
         stopped = sum(one.producer.state is ProducerState.FATAL_ERROR for one in self.cluster.instances)
         return Counted(
             stream=self._delivery.end(converged, False),
             steps=self._delivery.records - 1,
             converged=converged,
-            missing=sorted(record(payload) for payload, number in times.items() if not number),
-            repeated=sorted((*record(payload), number) for payload, number in times.items() if number > 1),
+            missing=sorted(record for record, number in times.items() if not number),
+            repeated=sorted((*record, number) for record, number in times.items() if number > 1),
             once=sum(number == 1 for number in times.values()),
             counts={
                 "transactions committed": counts["committed"],
@@ -149,6 +163,10 @@ class Demonstration(ExactlyOnceEvents):
                 "members thought gone": counts["RemoveMember"],
                 "commits refused by the group": counts["RejectTxnOffsetCommit"],
                 "producers fenced": counts["FenceProducer"] + stopped,
+                "batches of results": counts["AppendResult"],
+                "connections lost": counts["Disconnect"],
+                "processes that stood still": counts["Stall"],
+                "batches refused for now": counts["RefuseResult"],
                 "requests sent again": counts["RepeatRequest"] + counts["GiveUpRequest"],
                 "duplicates recognised": counts["AnswerDuplicate"],
                 "late requests refused": counts["RejectResult"] + counts["AnswerEndTxn"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidemark.client.message_processor import OUTPUT
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.group.partitions import NO_GENERATION
-from tidemark.sim.exactly_once.cluster import OFFSETS, ExactlyOnceCluster
+from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
 from tidemark.sim.exactly_once.healing import expire_dead
 from tidemark.sim.exactly_once.profiles import ExactlyOnceProfile
 
@@ -112,7 +112,7 @@ class ExactlyOnceEvents:
     def decide(self, word: int) -> bool:
         """Markers of what is decided are written, and the transaction is complete."""
         i, cluster = word % self._instances, self.cluster
-        target = OUTPUT if word >> 8 & 1 else OFFSETS
+        target = (word >> 32) % len(cluster.outputs) if word >> 8 & 1 else cluster.offsets
         copy = word >> 16 & 255 < self.profile.copies
         return cluster.write_marker(i, target, copy) or cluster.complete_transaction(i)
 
@@ -130,10 +130,10 @@ class ExactlyOnceEvents:
 
     def read(self, word: int) -> bool:
         """A consumer reads on; one record in some steps, all that it may in others."""
-        cluster = self.cluster
+        cluster, number = self.cluster, (word >> 8) % len(self.cluster.outputs)
         if word & 7:
-            return cluster.reader.may_read() and cluster.read_output()
-        return cluster.read_output()
+            return cluster.readers[number].may_read() and cluster.read_output(number)
+        return cluster.read_output(number)
 
     # --- faults -----------------------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class ExactlyOnceEvents:
     def strike(self, word: int) -> bool:
         """What comes again does so in the midst of the next transaction: a marker, or a request."""
         i, cluster = word % self._instances, self.cluster
-        open_here = cluster.output.transactions.is_open(i + 1)
+        open_here = cluster.outputs[OUTPUT].transactions.is_open(i + 1)
         if not open_here or cluster.instances[i].producer.sequences[OUTPUT] < 2:
             return False
         return (self._has_room() and cluster.handle_late_marker(i)) or cluster.handle(i, True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tidemark.client.message_processor import OUTPUT
 from tidemark.client.transactional_producer import ProducerState
-from tidemark.sim.exactly_once.cluster import OFFSETS, ExactlyOnceCluster
+from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
 from tidemark.transaction.states import TransactionState
 
 ROUNDS = 200
@@ -28,8 +28,9 @@ def heal(cluster: ExactlyOnceCluster) -> bool:
         for i in instances:
             advance(cluster, i, 2)
             settle(cluster, i)
-        while cluster.reader.may_read() and not cluster.reader.at_end:
-            cluster.read_output()
+        for number, reader in enumerate(cluster.readers):
+            while reader.may_read() and not reader.at_end:
+                cluster.read_output(number)
         if at_rest(cluster):
             return True
     return False
@@ -40,8 +41,8 @@ def settle(cluster: ExactlyOnceCluster, i: int) -> None:
     process, coordinator = cluster.instances[i], cluster.coordinators[i]
     if coordinator.value.state is TransactionState.ONGOING and process.producer.state is ProducerState.READY:
         cluster.abort_timed_out_transaction(i)
-    cluster.write_marker(i, OUTPUT, False)
-    cluster.write_marker(i, OFFSETS, False)
+    for target in range(cluster.offsets + 1):
+        cluster.write_marker(i, target, False)
     cluster.complete_transaction(i)
 
 
@@ -102,10 +103,8 @@ def at_rest(cluster: ExactlyOnceCluster) -> bool:
     done = [offsets[one].offset if one in offsets else 0 for one in cluster.topics]
     return (
         tuple(done) == cluster.inputs
-        and not any(cluster.rpc)
-        and not any(cluster.late)
-        and not any(cluster.late_marker)
-        and cluster.reader.at_end
+        and not cluster.under_way()
+        and all(reader.at_end for reader in cluster.readers)
         and not any(
             one.value.state is TransactionState.ONGOING or one.value.state.decided for one in cluster.coordinators
         )

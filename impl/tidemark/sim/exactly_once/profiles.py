@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidemark.client.record_accumulator import AccumulatorConfig
 from tidemark.sim.shared import Profile
 
 
@@ -94,8 +95,28 @@ DEMONSTRATION = ExactlyOnceProfile(
 )
 """A long run (demonstration.py): transactions of about sixty records."""
 
-MISHAPS = {"give_up": 4, "repeat": 80, "late": 100, "late_marker": 53, "time_out": 1, "bury": 16, "slip": 2}
+MISHAPS = {
+    "give_up": 4,
+    "repeat": 76,
+    "late": 88,
+    "late_marker": 47,
+    "time_out": 1,
+    "bury": 16,
+    "slip": 2,
+    "refuse": 14,
+    "stall": 8,
+}
 """What goes wrong in a long run now and then, beside its crashes and rebalances."""
+
+BATCHES = AccumulatorConfig(
+    batch_size=1_024,
+    linger_ms=10,
+    buffer_memory=6 * 1_024,
+    retry_backoff_ms=4,
+    retry_backoff_max_ms=32,
+    delivery_timeout_ms=200,
+)
+"""What its producers are set to: all of it small enough to count within a transaction."""
 
 PROFILES = {
     profile.name: profile

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from tidemark.client.message_processor import OUTPUT
 from tidemark.exactly_once.abstraction import Abstraction, Table
 from tidemark.sim.exactly_once.state import ExactlyOnceState
 from tidemark.sim.shapes import encoder, kind_of
@@ -81,7 +82,7 @@ class ExactlyOnceRecorder(UnitRecorder):
     __slots__ = ()
 
     def __init__(self, plan: ExactlyOncePlan, cluster: ExactlyOnceState, see: Abstraction) -> None:
-        group, output, reader = cluster.group, cluster.output, cluster.reader
+        group, output, reader = cluster.group, cluster.outputs[OUTPUT], cluster.readers[OUTPUT]
         instances, rpc, late, late_marker = cluster.instances, cluster.rpc, cluster.late, cluster.late_marker
         every = range(len(instances))
         log, returned = _Grown(output.log, see.record), _Grown(reader.returned, see.returned)

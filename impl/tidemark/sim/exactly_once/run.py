@@ -60,7 +60,7 @@ class ExactlyOnceRun(ExactlyOnceEvents, RunBase):
 
     def acked(self) -> int:
         """How many results a reader of the output has got."""
-        return len(self.cluster.reader.returned)
+        return len(self.cluster.readers[OUTPUT].returned)
 
     def lost(self) -> int:
         """How many records' results it has not got exactly once."""
@@ -70,7 +70,7 @@ class ExactlyOnceRun(ExactlyOnceEvents, RunBase):
 
     def _has_room(self) -> bool:
         """Whether the trace has room for one more result, and for what follows from it."""
-        return len(self.cluster.output.log) < self.table.max_output - OUTPUT_ROOM
+        return len(self.cluster.outputs[OUTPUT].log) < self.table.max_output - OUTPUT_ROOM
 
     def _has_epochs(self, i: int) -> bool:
         """Whether an instance may begin something anew."""

@@ -94,7 +94,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "SyncGroup": lambda t, i: t.sync_group(i),
     "RemoveMember": lambda t, m: t.remove_member(f"{m:06}"),
     "FetchOffset": lambda t, i, p: t.fetch_offset(i, p),
-    "ReadOutput": lambda t: t.read_output(),
+    "ReadOutput": lambda t: t.read_output(OUTPUT),
 }
 """What makes each action happen."""
 
@@ -201,11 +201,11 @@ def _written(cluster: ExactlyOnceCluster, one: LogEntry, names: Sequence[str]) -
 
 
 def _output(cluster: ExactlyOnceCluster, names: Sequence[str]) -> str:
-    output = cluster.output
+    output = cluster.outputs[OUTPUT]
     records, stable = [_written(cluster, one, names) for one in output.log], output.last_stable_offset()
     return " ".join([*records[:stable], "|", *records[stable:]])
 
 
 def _reader(cluster: ExactlyOnceCluster) -> str:
-    reader = cluster.reader
+    reader = cluster.readers[OUTPUT]
     return " ".join([f"at {reader.position}", *(_record(cluster, one) for one in reader.returned)])
