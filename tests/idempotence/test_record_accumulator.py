@@ -223,6 +223,19 @@ def test_the_memory_holds_a_batch() -> None:
         RecordAccumulator(1, AccumulatorConfig(batch_size=11, buffer_memory=10))
 
 
+def test_what_was_not_sent_is_dropped_with_its_memory() -> None:
+    one = RecordAccumulator(1, AccumulatorConfig(batch_size=100))
+    (sent,) = batches(one, 0, 1)
+    before = one.available_memory
+    assert one.reenqueue(sent, 0, MIDDLE)
+    appended(one, 0, FILLS)
+    one.flush()
+    one.abort_undrained()
+    assert (one.incomplete(), one.available_memory) == ([sent], before)
+    one.complete(one.drain(0))
+    assert not one.flushing
+
+
 # --- in flight, retries, delivery.timeout.ms -------------------------------------------------------------------------
 
 

@@ -21,8 +21,9 @@ from tidemark.transaction.rules import Rules
 FIRST, SECOND = (next(b"%d" % n for n in range(9) if partition_for_key(b"%d" % n, 2) == p) for p in range(2))
 """A key of each partition."""
 LINGER = 10
+BLOCKS = 30
 MOST = 50
-"""Of delivery.timeout.ms."""
+"""linger.ms, max.block.ms, delivery.timeout.ms."""
 FILLS = b"v" * 100
 OFFSET = TopicPartition("input", 0), 1, ConsumerGroupMetadata()
 MISSING = ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -31,7 +32,12 @@ MISSING = ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
 def working(rules: Rules | None = None) -> BatchingProducer:
     """Producer 1 in epoch 3, with a transaction open; a batch has room for one large record, the memory for three."""
     config = AccumulatorConfig(
-        batch_size=200, buffer_memory=600, linger_ms=LINGER, delivery_timeout_ms=MOST, retry_backoff_ms=1
+        batch_size=200,
+        buffer_memory=600,
+        max_block_ms=BLOCKS,
+        linger_ms=LINGER,
+        delivery_timeout_ms=MOST,
+        retry_backoff_ms=1,
     )
     one = BatchingProducer(2, rules or Rules(), SequenceRules(), config)
     assert one.send_init_producer_id() is not None
@@ -44,9 +50,8 @@ def sent(one: BatchingProducer, batches: int, now: int = 0) -> list[Sent]:
     """So many of the first partition, in flight."""
     for _ in range(batches):
         one.send(FIRST, FILLS, now)
-    found = one.poll(now + LINGER)
-    while len(found) < batches:
-        found += one.poll(now + LINGER)
+    found = [each for _ in range(batches) for each in one.poll(now + LINGER)]
+    assert len(found) == batches
     return found
 
 
@@ -132,6 +137,28 @@ def test_an_application_without_memory_is_blocked() -> None:
     assert request.sequence == 3
 
 
+def test_it_is_not_blocked_for_longer_than_max_block_ms() -> None:
+    one = working()
+    flight = sent(one, 3)
+    one.send(FIRST, FILLS, LINGER)
+    assert one.poll(LINGER + BLOCKS) == []
+    assert not one.blocked
+    acknowledge(one, flight, LINGER + BLOCKS)
+    assert next_transaction(one)[1].sequence == 0
+
+
+def test_what_an_error_drops_is_room_for_who_is_blocked() -> None:
+    """Its application can only abort, but it has to come to that."""
+    one = working()
+    (flight,) = sent(one, 1)
+    for value in (FILLS, FILLS, FILLS * 5):
+        one.send(FIRST, value, LINGER)
+    one.receive(flight, ProduceResponse(Errors.TRANSACTION_ABORTABLE), 11, 0)
+    assert [one.poll(now) for now in (11, 12)] == [[], []]
+    assert not one.blocked
+    assert next_transaction(one)[1].sequence == 0
+
+
 def test_a_record_that_is_not_taken_fails_its_transaction() -> None:
     one = working()
     one.send(FIRST, b"v" * 601, 0)
@@ -158,9 +185,9 @@ def lost(one: BatchingProducer, flight: list[Sent]) -> None:
 
 
 def fenced(one: BatchingProducer, flight: list[Sent]) -> None:
-    one.receive(flight[0], ProduceResponse(Errors.INVALID_PRODUCER_EPOCH), 11, 0)
-    assert one.poll(11) == []
-    one.receive(flight[1], MISSING, 11, 0)
+    """Both are of an epoch that is over."""
+    for each in flight:
+        one.receive(each, ProduceResponse(Errors.INVALID_PRODUCER_EPOCH), 11, 0)
 
 
 def late(one: BatchingProducer, flight: list[Sent]) -> None:
@@ -180,9 +207,29 @@ def test_after_a_batch_that_fails_the_transaction_can_only_be_aborted(
 ) -> None:
     one = working()
     fails(one, sent(one, 2))
-    assert not one.poll(MOST + LINGER)
+    assert one.poll(MOST - 1) == []  # nothing of it is sent again
     _, request = next_transaction(one)
     assert (request.producer_epoch, request.sequence) == (4, 0)
+
+
+def test_the_next_transaction_does_not_wait_for_what_is_unresolved_in_the_last() -> None:
+    one = working()
+    late(one, sent(one, 2))
+    assert next_transaction(one)[1].sequence == 0
+    assert one.state is ProducerState.IN_TRANSACTION
+
+
+def test_what_is_sent_elsewhere_is_sent_again_before_the_abort() -> None:
+    one = working()
+    flight = sent(one, 2)
+    one.send(SECOND, FILLS, LINGER)
+    (elsewhere,) = one.poll(2 * LINGER)
+    lost(one, flight)
+    one.receive(elsewhere, ProduceResponse(Errors.NOT_ENOUGH_REPLICAS), 21, 0)
+    assert one.poll(30) == [elsewhere]
+    assert one.send_end_txn(False) is None
+    acknowledge(one, [elsewhere], 31)
+    assert next_transaction(one)[1].sequence == 0
 
 
 def test_what_is_late_before_it_is_sent_fails_the_transaction_too() -> None:

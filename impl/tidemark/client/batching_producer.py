@@ -66,13 +66,12 @@ class TransactionSequences(IdempotentProducer):
         return True
 
     def receive_error(self, topic: Topic, request: ProduceRequest, response: ProduceResponse) -> bool:
-        """Also, what is not retriable fails the batch, and a gap does unless those before it are sent again."""
+        """Also, what is not retriable fails the batch; so does a missing sequence that is not about to come."""
         super().receive_error(topic, request, response)
         sequences, transaction = self.partitions[topic], self._transaction
-        is_gap = response.error is not Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or sequences.rewrite
-        if not is_gap and transaction.state is ProducerState.IN_TRANSACTION:
-            return True
-        if transaction.receive_produce(response.error):
+        missing = response.error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+        comes = missing and not sequences.rewrite and transaction.state is ProducerState.IN_TRANSACTION
+        if comes or transaction.receive_produce(response.error):
             return True
         sequences.in_flight = [one for one in sequences.in_flight if one.number != request.payload]
         return False
