@@ -52,6 +52,9 @@ class Cluster:
         if home is not None:
             self.environment["JAVA_HOME"] = str(home)
         self.processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        """Start the master, then the workers; what has been started is `stop`'s, whether all of it comes up or not."""
         port = self.master.rsplit(":", 1)[1]
         self._start("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", port)
         self._await("master.log", "I have been elected leader")
@@ -64,7 +67,7 @@ class Cluster:
                 "--memory",
                 "1g",
                 "--work-dir",
-                str(folder / f"work{number}"),
+                str(self.folder / f"work{number}"),
             ]
             self._start(f"worker{number}", "org.apache.spark.deploy.worker.Worker", *arguments, self.master)
         for number in (1, 2):
@@ -107,6 +110,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A running cluster."""
     started = Cluster(tmp_path)
     try:
+        started.start()
         yield started
     finally:
         started.stop()
