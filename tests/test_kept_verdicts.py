@@ -210,6 +210,23 @@ def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pyte
     assert len(set(found)) == len(found)
 
 
+def test_a_module_that_is_extended_is_in_the_key(tree: Path) -> None:
+    folder = tree / "spec" / "twophase"
+    (folder / "Below.tla").write_text("---- MODULE Below ----\n====\n")
+    replace("spec/twophase/TwoPhase.tla", "EXTENDS Naturals, FiniteSets", "EXTENDS Naturals, FiniteSets, Below")(tree)
+
+    def every() -> tuple[str, ...]:
+        return (*keys(), kept.of_agreement(folder / "TwoPhase.tla", folder / "TwoPhase.cfg", ["python"], None))
+
+    before = every()
+    append("spec/twophase/Below.tla", "\n")(tree)
+    assert all(old != new for old, new in zip(before, every(), strict=True))
+
+
+def test_what_moves_from_one_part_of_a_key_to_the_next_changes_it() -> None:
+    assert kept._key("module", "cfg") != kept._key("modulecfg", "") != kept._key("modulec", "fg")
+
+
 def test_what_was_kept_in_another_format_is_not_found(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = keys()
     monkeypatch.setattr(kept, "FORMAT", kept.FORMAT + 1)
