@@ -17,6 +17,8 @@ from conftest import EXAMPLES
 from tidemark_conformance.check import clean
 
 PATIENCE_S = 120
+MODELS = ("TwoPhase", "TwoPhaseFlawed", "TwoPhaseForgets")
+"""One more than there are processes on two cores."""
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
 
 
@@ -46,7 +48,7 @@ def _until(condition: Any) -> bool:
     "arguments",
     [
         ["check", "MCElections", "--no-cache"],
-        ["agree", "--model", "TwoPhase", "--model", "TwoPhaseForgets", "--backend", "python"],
+        ["agree", *(f"--model={name}" for name in MODELS), "--backend", "python"],
         ["audit", str(EXAMPLES / "twophase" / "good.ndjson")],
     ],
     ids=["check", "agree", "audit"],

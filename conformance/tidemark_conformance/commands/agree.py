@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import itertools
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -105,8 +106,7 @@ def _compare_all(
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(cores, mp_context=context, initializer=_terminable) as pool:
         running = {
-            pool.submit(_once, subject, keys[subject.name], arguments, _silent): subject.name
-            for subject in _in_turn(rest)
+            pool.submit(_elsewhere, subject, keys[subject.name], arguments): subject.name for subject in _in_turn(rest)
         }
         try:
             for future in concurrent.futures.as_completed(running):
@@ -150,8 +150,13 @@ def _once(subject: _Subject, key: str, arguments: argparse.Namespace, say: Calla
     return found
 
 
-def _silent(_text: str) -> None:
-    """Says nothing: a model compared in another process."""
+def _elsewhere(subject: _Subject, key: str, arguments: argparse.Namespace) -> agree.Agreement:
+    """The same in another process, which says nothing. It ends where it is told to: its pool would take SystemExit for
+    what came of this model, and begin with the next."""
+    try:
+        return _once(subject, key, arguments, lambda _: None)
+    except SystemExit:
+        os._exit(1)
 
 
 def _subjects(arguments: argparse.Namespace) -> list[_Subject]:
