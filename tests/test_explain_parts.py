@@ -357,7 +357,9 @@ def test_a_shrunk_run_ends_with_its_failure_and_says_what_it_cost(two_phase: Any
     assert found.diagram is not None
     assert [row.number for row in found.diagram.rows] == [0, 1, 2, 3]
     assert {arrow.target for arrow in found.diagram.arrows} == {2}, "of the vote; that of the decision comes later"
-    stopped = shrinker.shrink(run, judgement, header, again, 3)
+    heard: list[int] = []
+    stopped = shrinker.shrink(run, judgement, header, again, 3, heard.append)
+    assert heard == [*range(1, stopped.runs + 1)]
     assert stopped.note == "Stopped after 3 simulations: a smaller run may exist."
     assert stopped.runs == 3 + 2, "the whole run before, the smallest again"
     assert stopped.decisions > found.decisions

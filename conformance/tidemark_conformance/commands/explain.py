@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tidemark_conformance.check.provenance import beyond, refuse_composition
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.explain import load
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import Judgement
@@ -74,7 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
     found, judgement, count = _choose(arguments.path, arguments.trace, explainer, schema)
     explained = explainer.explain(found, judgement, None if arguments.all else arguments.last)
     if explained.verdict == "fail" and not arguments.no_shrink:
-        explained = replace(explained, shrunk=shrunk(found, judgement, explainer, schema))
+        with progress("shrinking its run", "simulations") as shown:
+            smaller = shrunk(found, judgement, explainer, schema, lambda runs: shown.update(runs, None))
+        explained = replace(explained, shrunk=smaller)
     _write(explained, arguments, count)
     chosen = {"baseline": arguments.baseline, "without": arguments.without}
     more = beyond(Path(found.source).parent, specification, chosen) if explained.verdict == "fail" else ""
@@ -109,7 +111,9 @@ def _write(explained: Explanation, arguments: argparse.Namespace, count: int) ->
     """The page, the document and the text; with `--json -` nothing but the document is printed. `count`: of the traces
     that were read."""
     if arguments.output is not None:
-        _write_page(arguments.output, html.page(explained))
+        page = html.page(explained)
+        with writable(arguments.output):
+            arguments.output.write_text(page, encoding="utf-8")
     document.write(explained.document(), arguments.json)
     if arguments.json == "-":
         return
@@ -120,10 +124,3 @@ def _write(explained: Explanation, arguments: argparse.Namespace, count: int) ->
     text.render(explained, console)
     if arguments.output is not None:
         console.print(f"\nwritten to {arguments.output}", style="dim")
-
-
-def _write_page(path: Path, content: str) -> None:
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as problem:
-        raise Unusable(f"{path} cannot be written ({problem.strerror}); choose another file") from problem

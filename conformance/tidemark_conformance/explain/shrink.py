@@ -7,6 +7,7 @@ the run's `_manifest.json`, and returns a `Resimulation` of that trace.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,20 +59,29 @@ class Shrinker:
     schema: Schema
 
     def shrink(
-        self, run: Run, judgement: Judgement, header: Header, again: Resimulation, budget: int = BUDGET
+        self,
+        run: Run,
+        judgement: Judgement,
+        header: Header,
+        again: Resimulation,
+        budget: int = BUDGET,
+        told: Callable[[int], None] = lambda _: None,
     ) -> Shrunk:
         """The smallest run that fails as `run` does: the same check first, and for a step the same action, for want of
         the same rules.
 
-        A run with fewer decisions is taken only if it does not fail later than the smallest one before it.
+        A run with fewer decisions is taken only if it does not fail later than the smallest one before it. `told` hears
+        how many runs have been simulated.
         """
         wanted = self.signature(run, judgement)
         decisions = again.decisions
         latest = min(judgement.first.values())
+        simulated = itertools.count(1)
 
         def attempt(kept: Sequence[int]) -> tuple[Run, Judgement]:
             data = again.stream(kept)
             found = decoded(Stored(run.id, data, Path(run.source), header), self.schema)
+            told(next(simulated))
             return found, self.explainer.judge(found)
 
         def fails(kept: Sequence[int]) -> bool:
@@ -135,10 +145,10 @@ def resimulation(run: Run, header: Header) -> Resimulation | None:
         ) from problem
 
 
-def shrunk(run: Run, judgement: Judgement, explainer: Explainer, schema: Schema) -> Shrunk:
-    """The shrunk run of a failing trace, or the sentence why there is none."""
+def shrunk(run: Run, judgement: Judgement, explainer: Explainer, schema: Schema, told: Callable[[int], None]) -> Shrunk:
+    """The shrunk run of a failing trace, or the sentence why there is none. `told`: see `Shrinker.shrink`."""
     header = file_header(Path(run.source))
     again = resimulation(run, header)
     if again is None:
         return Shrunk(NO_SIMULATOR)
-    return Shrinker(explainer, schema).shrink(run, judgement, header, again)
+    return Shrinker(explainer, schema).shrink(run, judgement, header, again, told=told)
