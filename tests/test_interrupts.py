@@ -75,6 +75,27 @@ def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path:
     assert not (tmp_path / "cache" / "verdicts").exists(), "a comparison went on to its end"
 
 
+ENDING = """
+import os, signal
+from tidemark_conformance.commands import agree
+agree._terminable()
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("goes on")
+finally:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("cleaned up")
+"""
+
+
+def test_a_second_signal_does_not_interrupt_the_cleaning_up() -> None:
+    """The pool of tidemark agree terminates its processes again when one of them is gone."""
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "cleaned up\n", "")
+
+
 def test_only_old_runs_of_the_same_protocol_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
     specification: Any = SimpleNamespace(constants={}, hash="0")

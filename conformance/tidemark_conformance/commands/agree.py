@@ -125,7 +125,12 @@ def _compare_all(
 
 def _terminable() -> None:
     """In another process: what is under way there is cleaned up when the command ends early."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a pool that misses one process terminates the others once more
+        sys.exit()
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def _in_turn(subjects: Sequence[_Subject]) -> list[_Subject]:
