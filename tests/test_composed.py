@@ -199,6 +199,17 @@ class Stage:
         assert self.partition.receive_response(connection)
         self.replica.observe()
 
+    def sends_commit(self) -> None:
+        """The assignment has committed; its consumer hears of it, reads, and commits."""
+        cluster = self.cluster
+        assert cluster.commit_entry()
+        assert cluster.receive_member(S1)
+        assert cluster.send_offset_fetch(S1, B1)
+        assert cluster.deliver_offset(S1)
+        assert cluster.receive_offset(S1)
+        assert any(self.run.group.poll(word) for word in range(12))
+        assert cluster.send_commit(S1, B1)
+
     def elect(self, broker: Broker, *others: Broker) -> None:
         """A broker is elected; it and the others hear of it."""
         assert self.partition.elect_leader(broker)
@@ -405,13 +416,7 @@ def test_who_reads_back_finds_what_was_acknowledged_too_early(
     monkeypatch.setattr(group_cluster, "ReplicatedLog", CommitsAtOnce)
     stage = Stage(headers)
     cluster = stage.cluster
-    assert cluster.commit_entry()
-    assert cluster.receive_member(S1)
-    assert cluster.send_offset_fetch(S1, B1)
-    assert cluster.deliver_offset(S1)
-    assert cluster.receive_offset(S1)
-    assert any(stage.run.group.poll(word) for word in range(12))
-    assert cluster.send_commit(S1, B1)
+    stage.sends_commit()
     assert cluster.deliver_offset(S1)
     assert stage.run.lost() == 0, "nobody was told anything"
     assert cluster.commit_entry()
@@ -432,13 +437,7 @@ def test_a_followers_high_watermark_acknowledges_nothing(
     cluster = stage.cluster
     for follower in (B2, B3) * 3:
         stage.fetch(follower)
-    assert cluster.commit_entry()
-    assert cluster.receive_member(S1)
-    assert cluster.send_offset_fetch(S1, B1)
-    assert cluster.deliver_offset(S1)
-    assert cluster.receive_offset(S1)
-    assert any(stage.run.group.poll(word) for word in range(12))
-    assert cluster.send_commit(S1, B1)
+    stage.sends_commit()
     assert cluster.deliver_offset(S1), "b1 has appended the offsets at 1"
     stage.elect(B2, B1, B3)
     assert cluster.load(B2)

@@ -77,8 +77,8 @@ def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path:
 
 ENDING = """
 import os, signal
-from tidemark_conformance.commands import agree
-agree._terminable()
+from tidemark_conformance.signals import raise_on_sigterm
+raise_on_sigterm(SystemExit)
 try:
     os.kill(os.getpid(), signal.SIGTERM)
     print("goes on")

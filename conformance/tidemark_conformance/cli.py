@@ -9,9 +9,9 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from types import FrameType
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.signals import raise_on_sigterm
 
 COMMANDS = {
     "check": "run TLC on the models of spec/manifest.json",
@@ -71,11 +71,7 @@ def _terminable() -> Iterator[None]:
         yield
         return
 
-    def terminate(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # cleaning up is not to be interrupted by a second one
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = raise_on_sigterm(Terminated)
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.python import EvaluationError, evaluate_constant
 from tidemark_conformance.tla.spec import Specification, load
-from tidemark_conformance.trace.header import Json, constant_json, same
+from tidemark_conformance.trace.header import Header, Json, constant_json, same
 from tidemark_conformance.trace.schema import WITHOUT
 
 REPAIRED = "repaired"
@@ -119,6 +119,19 @@ def load_for(
     if not isinstance(rules, frozenset) or not all(isinstance(rule, str) for rule in rules):
         raise Unusable(f"{baseline} of {specification.module.name} is no set of rule names; name an operator that is")
     return with_rules_off(specification, rules), baseline
+
+
+def load_asked(args: argparse.Namespace, header: Header) -> tuple[Specification, str]:
+    """`load_for` by the arguments of `add_specification_arguments` and `add_baseline_arguments`, and by the header of
+    what is judged."""
+    return load_for(
+        header.spec,
+        args.spec,
+        args.config,
+        baseline=args.baseline,
+        without=args.without,
+        constants=header.constants,
+    )
 
 
 def with_rules_off(specification: Specification, rules: frozenset[str]) -> Specification:

@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import multiprocessing
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +23,7 @@ from tidemark_conformance import machine
 from tidemark_conformance.check import kept
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report import agreed, document
+from tidemark_conformance.signals import raise_on_sigterm
 from tidemark_conformance.tla import spec as specifications
 from tidemark_conformance.tlc import agree, backends, classes, graph, manifest, mutants, toolchain, verify
 
@@ -104,7 +104,9 @@ def _compare_all(
         found |= {subject.name: _once(subject, keys[subject.name], arguments, say) for subject in rest}
         return [found[subject.name] for subject in subjects], known
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(cores, mp_context=context, initializer=_terminable) as pool:
+    with concurrent.futures.ProcessPoolExecutor(
+        cores, mp_context=context, initializer=raise_on_sigterm, initargs=(SystemExit,)
+    ) as pool:
         running = {
             pool.submit(_elsewhere, subject, keys[subject.name], arguments): subject.name for subject in _in_turn(rest)
         }
@@ -121,16 +123,6 @@ def _compare_all(
                 process.terminate()
             raise
     return [found[subject.name] for subject in subjects], known
-
-
-def _terminable() -> None:
-    """In another process: what is under way there is cleaned up when the command ends early."""
-
-    def end(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a pool that misses one process terminates the others once more
-        sys.exit()
-
-    signal.signal(signal.SIGTERM, end)
 
 
 def _in_turn(subjects: Sequence[_Subject]) -> list[_Subject]:

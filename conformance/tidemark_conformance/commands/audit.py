@@ -12,14 +12,12 @@ from tidemark_conformance.check.inputs import header_here, open_input
 from tidemark_conformance.check.provenance import beyond, refuse_composition
 from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.check.session import spark_session
-from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
+from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_asked
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.search import shows, telling
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import render
 from tidemark_conformance.report.progress import progress
-from tidemark_conformance.tla.spec import Specification
-from tidemark_conformance.trace.header import Header
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,10 +42,10 @@ def run(args: argparse.Namespace) -> int:
         refuse_composition(Path(path))
     console = document.console(args.json)
     here = header_here(args.paths)
-    known = None if here is None else _specification(args, here)
+    known = None if here is None else load_asked(args, here)
     with spark_session(args.master) as session:
         source = open_input(session, args.paths)
-        specification, baseline = known or _specification(args, source.header)
+        specification, baseline = known or load_asked(args, source.header)
         options = Options(baseline, args.oracle, args.from_snapshot)
         with progress(f"audit of {specification.module.name}") as bar:
             result = audit(session, source, specification, options, bar)
@@ -61,17 +59,6 @@ def run(args: argparse.Namespace) -> int:
             if more:
                 console.print(more, soft_wrap=True, markup=False)
     return result.exit_code
-
-
-def _specification(args: argparse.Namespace, header: Header) -> tuple[Specification, str]:
-    return load_for(
-        header.spec,
-        args.spec,
-        args.config,
-        baseline=args.baseline,
-        without=args.without,
-        constants=header.constants,
-    )
 
 
 def worth_explaining(result: AuditResult) -> str:

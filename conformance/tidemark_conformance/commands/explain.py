@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tidemark_conformance.check.provenance import beyond, refuse_composition
-from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_for
+from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_asked
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.explain import load
 from tidemark_conformance.explain.explaining import Explainer
@@ -61,14 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Unusable(f"--last {arguments.last} draws nothing; give a number of steps")
     refuse_composition(arguments.path)
     first = file_header(load.files(arguments.path)[0])
-    specification, _ = load_for(
-        first.spec,
-        arguments.spec,
-        arguments.config,
-        baseline=arguments.baseline,
-        without=arguments.without,
-        constants=first.constants,
-    )
+    specification, _ = load_asked(arguments, first)
     explainer = Explainer(specification, snapshot=arguments.from_snapshot)
     schema = schema_of(specification)
     found, judgement, count = _choose(arguments.path, arguments.trace, explainer, schema)
