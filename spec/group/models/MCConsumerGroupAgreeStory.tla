@@ -6,7 +6,8 @@
 (* consumer subscribes to less, and then to the rest; meanwhile a          *)
 (* partition is added, or a commit is late. Overtaken: who was removed     *)
 (* joins again behind the next owner, and the log cleaner overtakes the    *)
-(* next leader's load.                                                     *)
+(* next leader's load. Outlived: a commit comes when its sender has been   *)
+(* removed and another consumer has the partition.                         *)
 (***************************************************************************)
 EXTENDS MCConsumerGroupAgree
 
@@ -71,4 +72,22 @@ Overtaken ==
     /\ e > 2 /\ e < 4 => consumer[First].memberEpoch = 0 \/ heartbeatRpc[First].type # "idle"
     /\ office.epoch > 1 => heartbeatRpc[First].type # "heartbeat" /\ heartbeatRpc[Second].type # "heartbeat"
     /\ \A c \in Clients : heartbeatRpc[c].type = "heartbeat" => heartbeatRpc[c].memberEpoch = 0 \/ e \in {2, 3}
+
+\* The first has everything and commits; before that arrives it is removed, and the second gets everything. Nobody crashes, and a
+\* heartbeat is sent only if it tells something, and records have committed.
+Outlived ==
+    LET e        == Coordinating.groupEpoch
+        Sends(c) == heartbeatRpc[c].type = "heartbeat" IN
+    /\ Bounds
+    /\ issued > 0 => consumer[First].running
+    /\ issued > 1 => consumer[Second].running /\ e > 1
+    /\ offsetRpc[Second].type = "idle"
+    /\ e > 1 => offsetRpc[First].type # "idle"
+    /\ offsetRpc[First].type # "idle" => heartbeatRpc[First].type = "idle"
+    /\ appended[office.broker] # <<>> => \A c \in Clients : ~Moving(heartbeatRpc[c])
+    /\ \A c \in Clients : Sends(c) =>
+        /\ ~consumer[c].reconciling => consumer[c].state # "RECONCILING"
+        /\ \/ heartbeatRpc[c].memberEpoch = 0 \/ heartbeatRpc[c].reports
+           \/ LET member == Coordinating.members[consumer[c].member] IN
+              member.state # "STABLE" \/ member.memberEpoch < Coordinating.groupEpoch
 =============================================================================
