@@ -22,9 +22,12 @@ def findings(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, dict[str, 
     return code, {one["what"]: one for one in json.loads(target.read_text())["findings"]}
 
 
-def test_this_machine_has_what_is_needed(tmp_path: Path) -> None:
+def test_this_machine_has_what_is_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, found = findings(tmp_path)
     assert code == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == len(found) + 1
+    assert not [line for line in printed if line != line.rstrip()]
     assert "checked a model of 3 states" in found["TLC"]["found"]
     assert {"Python", "Java", "tla2tools.jar", "pyspark", "numba", "cores", "memory", "cache"} <= set(found)
 
@@ -43,6 +46,19 @@ def test_a_missing_jar_and_package_are_said(
     assert found["nosuchpackage"]["advice"] == "needed for the audit: pip install 'nosuchpackage>=1'"
     assert "wanted >=99" in found["rich"]["found"]
     assert "3 needed things are missing" in capsys.readouterr().out
+
+
+def test_the_extra_that_is_missing_is_printed_in_its_brackets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "_tlc", lambda jar: doctor.Finding("TLC", "ok", "not asked"))
+
+    def nothing(name: str) -> list[str]:
+        raise doctor.importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor.importlib.metadata, "requires", nothing)
+    assert main(["doctor"]) == 2
+    assert "pip install -e '.[spark]'" in capsys.readouterr().out
 
 
 def test_a_jar_that_is_no_tlc_is_said(tmp_path: Path) -> None:

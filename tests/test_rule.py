@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from simulated import SIMULATED
 from tidemark.naming import snake_case
 from tidemark_conformance import cli
 from tidemark_conformance.check import protocols
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain import card as cards
+from tidemark_conformance.report import rule_card
 from tidemark_conformance.tlc import modules
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -47,6 +50,16 @@ def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str
     assert sorted(named) == sorted(known)
     assert not [line for line in lines if line.endswith("…")]
     assert "  KeepDecision             A restarted manager forgets that it committed, and aborts." in lines
+
+
+def test_in_a_terminal_no_sentence_of_the_list_is_cut() -> None:
+    shown = io.StringIO()
+    rules = cards.listed()
+    rule_card.render_list(rules, Console(file=shown, width=80, force_terminal=True, color_system=None))
+    lines = shown.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    words = " ".join(shown.getvalue().split())
+    assert not [rule.name for rule in rules if " ".join(rule.sentence.split()) not in words]
 
 
 @pytest.mark.parametrize(

@@ -418,6 +418,14 @@ def test_traces_that_were_not_audited_and_replays_that_were_not_made(specificati
     assert all_there_are.ok
 
 
+def test_of_many_traces_in_one_batch_the_first_by_number_are_named(specification: Specification) -> None:
+    found = audited(specification, [hasty(), cut()] * 40)
+    (harm,) = (one for one in found.failures if one.kind == "invariant")
+    assert (harm.traces, [trace for trace, _ in harm.examples]) == (40, [f"seed-{at}" for at in range(0, 40, 2)])
+    (damaged,) = found.undecided
+    assert (damaged.traces, list(damaged.examples)) == (40, [f"seed-{at}" for at in range(1, 40, 2)])
+
+
 def test_what_the_parts_of_an_audit_found_adds_up_in_any_order(specification: Specification) -> None:
     streams = [*sound(), *[hasty()] * 25, *[hasty(harm=False)] * 3, *[cut()] * 22, nothing(quiescent=False)]
     judging = judge.judge_for(specification, 4)

@@ -144,6 +144,7 @@ def test_the_command_names_what_is_wrong(spark: Any, tmp_path: Path, capsys: Cap
     assert main(["demo", "exactly-once", *SMALL, "--without", "idempotence", "--json", str(target)]) == 1
     out = capsys.readouterr().out
     document = json.loads(target.read_text())
+    assert document["ok"] is False
     assert document["facts"]["results repeated"] == len(document["wrong"]) > 0
     assert document["wrong"][0] in out
     assert "NOT exactly once" in out

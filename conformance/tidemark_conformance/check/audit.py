@@ -33,11 +33,22 @@ REFUSED = {"malformed stream", "unknown action", "parameter out of its domain", 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to audit. `baseline` names the specification's set of rules in the report; `oracle`: passing traces that TLC
-    replays too, with one of each failing signature; `snapshot`: traces may start anywhere, without history."""
+    replays too, with one of each failing signature; `snapshot`: traces may start anywhere, without history.
+
+    Raises Unusable for what cannot be asked for.
+    """
 
     baseline: str = ""
     oracle: int = 0
     snapshot: bool = False
+
+    def __post_init__(self) -> None:
+        if self.oracle < 0:
+            raise Unusable(f"--oracle {self.oracle} is no number of traces; give 0 or more")
+        if self.oracle and self.snapshot:
+            raise Unusable(
+                "--oracle and --from-snapshot exclude each other: TLC replays a trace from Init only; leave one out"
+            )
 
 
 def audit(
@@ -220,6 +231,4 @@ def _ask_tlc(tally: Tally, judge: Judge, options: Options) -> tuple[Oracle, floa
         first = group.examples[0]
         failures = {_named(signature, judge): step for signature, step in first.failures}
         judged.setdefault(first.trace, Judged(first.trace, first.stream, failures))
-    if options.snapshot:
-        raise Unusable("--oracle and --from-snapshot exclude each other: TLC replays a trace from Init only")
     return compare(judge.specification, judge.schema, list(judged.values()))

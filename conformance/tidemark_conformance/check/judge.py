@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidemark_conformance.check.locate import actions_at, at_rest
+from tidemark_conformance.check.result import by_number
 from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
 from tidemark_conformance.report.progress import say
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
@@ -101,7 +102,7 @@ class Judge:
             for action in np.unique(actions):
                 chosen = rows[actions == action]
                 signature = (check, int(action))
-                smallest = nsmallest(EXAMPLES, ((batch.name(int(row)), int(row)) for row in chosen))
+                smallest = nsmallest(EXAMPLES, ((batch.name(int(row)), int(row)) for row in chosen), key=_by_number)
                 group = tally.failures.setdefault(signature, Group())
                 for index, (name, row) in enumerate(smallest):
                     counted = len(chosen) if index == 0 else 0
@@ -126,7 +127,7 @@ class Judge:
     def _count_undecided(self, tally: Tally, batch: Batch, rows: NDArray[np.int64], reason: NDArray[np.uint8]) -> None:
         for code in np.unique(reason[rows]):
             chosen = rows[reason[rows] == code]
-            names = nsmallest(EXAMPLES, (batch.name(int(row)) for row in chosen))
+            names = nsmallest(EXAMPLES, (batch.name(int(row)) for row in chosen), key=by_number)
             group = tally.undecided.setdefault(int(code), Group())
             for index, name in enumerate(names):
                 group.add(Example(name, -1), len(chosen) if index == 0 else 0)
@@ -136,6 +137,10 @@ class Judge:
         for index in np.argsort(keys)[: self._wanted]:
             row = int(rows[index])
             tally.keep_sample([(int(keys[index]), batch.name(row), batch.stream(row))])
+
+
+def _by_number(named: tuple[str, int]) -> tuple[tuple[str, int], ...]:
+    return by_number(named[0])
 
 
 _loaded: dict[object, Judge] = {}

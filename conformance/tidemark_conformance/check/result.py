@@ -67,7 +67,7 @@ class AuditResult:
     (steps taken, blocked attempts); `rules`: per rule (predicate true, false) while it was in force; `without`: the
     rules that are not in force; `quiescent`: decided traces that declare their faults stopped, so that the quiescence
     properties ran on them; `not_checked`: properties that did not run, and why; `seconds` is wall time without Spark's
-    start.
+    start; `tlc_steps_per_s`: the rate of TLC's replays (0: there were none).
     """
 
     spec: str

@@ -268,7 +268,7 @@ def render(
     if hollow:
         console.print(f"compared only where they hold, in all models: {', '.join(hollow)}", style="bold red")
     for line in _firsts(agreements):
-        console.print(line, markup=False)
+        console.print(line)
     total = sum(backend.compared for one in agreements for backend in one.comparisons)
     wrong = sum(backend.disagreements for one in agreements for backend in one.comparisons)
     console.print(f"{total:,} answers compared with TLC's in {seconds:.1f} s, {wrong:,} differ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from tidemark_conformance.check.audit import Options, audit
@@ -13,7 +14,6 @@ from tidemark_conformance.check.provenance import beyond, refuse_composition
 from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_asked
-from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.search import shows, telling
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import render
@@ -36,8 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Audit; 1 for any failing trace, else 3 for any undecided one, else 0."""
     started = time.monotonic()
-    if args.oracle < 0:
-        raise Unusable(f"--oracle {args.oracle} is no number of traces; give 0 or more")
+    options = Options(oracle=args.oracle, snapshot=args.from_snapshot)
     for path in args.paths:
         refuse_composition(Path(path))
     console = document.console(args.json)
@@ -46,18 +45,17 @@ def run(args: argparse.Namespace) -> int:
     with spark_session(args.master) as session:
         source = open_input(session, args.paths)
         specification, baseline = known or load_asked(args, source.header)
-        options = Options(baseline, args.oracle, args.from_snapshot)
         with progress(f"audit of {specification.module.name}") as bar:
-            result = audit(session, source, specification, options, bar)
+            result = audit(session, source, specification, replace(options, baseline=baseline), bar)
     document.write(result.document(), args.json)
     if args.json != "-":
         render(result, console, time.monotonic() - started)
         if result.failed:
-            console.print(f"`{explaining(args, worth_explaining(result))}` says why", soft_wrap=True, markup=False)
+            console.print(f"`{explaining(args, worth_explaining(result))}` says why")
             chosen = {"baseline": args.baseline, "without": args.without}
             more = beyond(Path(args.paths[0]), specification, chosen)
             if more:
-                console.print(more, soft_wrap=True, markup=False)
+                console.print(more)
     return result.exit_code
 
 

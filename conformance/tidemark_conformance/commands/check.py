@@ -86,7 +86,7 @@ def render(
     outcomes: list[verify.Outcome], missing: dict[str, list[str]], seconds: float, console: Console | None = None
 ) -> None:
     """Prints the table of models, every difference from the manifest, and what the groups do not reach."""
-    console = console or document.console(None)
+    console = console or document.console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model")
     table.add_column("verdict")

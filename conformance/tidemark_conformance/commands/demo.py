@@ -21,7 +21,7 @@ from rich.text import Text
 
 from tidemark_conformance.check.audit import audit
 from tidemark_conformance.check.demonstration import Demonstrated, Demonstration, demonstrations
-from tidemark_conformance.check.result import VIOLATION, AuditResult
+from tidemark_conformance.check.result import HOLDS, VIOLATION, AuditResult
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.report import document
@@ -89,18 +89,19 @@ def _demonstrate(args: argparse.Namespace, one: Demonstration, out: Path, consol
         _render(found, seconds, console)
     with spark_session(args.master) as session, progress(f"audit of {specification.module.name}") as bar:
         result = audit(session, [str(out)], specification, progress=bar)
-    document.write(_document(found, result, seconds), args.json)
+    code = VIOLATION if found.wrong else result.exit_code
+    document.write(_document(found, result, seconds, code == HOLDS), args.json)
     if args.json != "-":
         console.print(headline(result, None))
         for step, signature in sorted((failure.examples[0][1], failure.signature) for failure in result.failures):
             console.print(Text(f"  first fails at step {step:,}: {signature}", style="red"))
         if args.output is not None:
-            console.print(f"the trace is in {out}", markup=False)
+            console.print(f"the trace is in {out}")
         if result.failed and args.output is None:
             console.print("-o DIR keeps the trace, and `tidemark explain DIR` says why")
         elif result.failed:
-            console.print(f"`{_explaining(out, *judged_by)}` says why", soft_wrap=True, markup=False)
-    return VIOLATION if found.wrong else result.exit_code
+            console.print(f"`{_explaining(out, *judged_by)}` says why")
+    return code
 
 
 def _explaining(out: Path, spec: Path, config: Path) -> str:
@@ -121,12 +122,13 @@ def _render(found: Demonstrated, seconds: float, console: Console) -> None:
         console.print(Text(f"  {line}", style="red"))
     if len(found.wrong) > SHOWN:
         console.print(f"  and {len(found.wrong) - SHOWN:,} more")
-    console.print(f"{found.verdict} ({seconds:.1f} s)", markup=False)
+    console.print(f"{found.verdict} ({seconds:.1f} s)")
 
 
-def _document(found: Demonstrated, result: AuditResult, seconds: float) -> dict[str, Any]:
+def _document(found: Demonstrated, result: AuditResult, seconds: float, ok: bool) -> dict[str, Any]:
     return {
         "schema": "tidemark.demo/1",
+        "ok": ok,
         "facts": dict(found.facts),
         "wrong": list(found.wrong),
         "seconds": round(seconds, 3),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from tidemark_conformance.check.provenance import beyond, refuse_composition
+from tidemark_conformance.check.result import HOLDS, UNDECIDED, VIOLATION
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_asked
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.explain import load
@@ -30,7 +28,7 @@ from tidemark_conformance.trace.schema import Schema, schema_of
 WIDTH = 100
 """Characters of a line where the output is no terminal."""
 
-EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3}
+EXIT_CODES = {"pass": HOLDS, "fail": VIOLATION, "undecided": UNDECIDED}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +108,7 @@ def _write(explained: Explanation, arguments: argparse.Namespace, count: int) ->
     document.write(explained.document(), arguments.json)
     if arguments.json == "-":
         return
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, soft_wrap=False)
+    console = document.console(width=WIDTH, soft_wrap=False)
     if explained.verdict != "fail" and arguments.trace is None and count > 1:
         which = "the first that is undecided" if explained.verdict == "undecided" else "the first"
         console.print(f"none of the {count:,} traces fails; this is {which}:")

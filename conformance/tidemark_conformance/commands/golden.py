@@ -17,8 +17,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.protocols import protocol
 from tidemark_conformance.check.specifications import with_rules_off
@@ -27,6 +25,7 @@ from tidemark_conformance.explain.card import golden_root
 from tidemark_conformance.explain.judge import NOT_A_STEP, Judge
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.scope import Evaluator
+from tidemark_conformance.report import document
 from tidemark_conformance.report.progress import progress
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load
@@ -59,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0; 1 when a row has no scenario, a scenario does not show its row, or (with --check) a file is not up to date."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = document.console()
     rows = zoo.select(args.rows) if args.rows else with_scenarios()
     if not rows:
         raise Unusable(f"the zoo has no rows, so there is nothing to run; give it some in {zoo.ZOO}")

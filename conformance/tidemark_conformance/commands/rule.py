@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 
-from rich.console import Console
-
 from tidemark_conformance.explain import card as cards
-from tidemark_conformance.report import rule_card
+from tidemark_conformance.report import document, rule_card
 from tidemark_conformance.report.progress import progress, say
 
 WIDTH = 100
@@ -30,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the card of one rule (of each specification that has it), or one line per rule."""
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    console = document.console(width=WIDTH, soft_wrap=False)
     if arguments.name is None:
         rule_card.render_list(cards.listed(), console)
         return 0

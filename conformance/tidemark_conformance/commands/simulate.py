@@ -15,13 +15,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.generate import BAD, GOOD, SOME, Generated, Output, generate, generate_together
 from tidemark_conformance.check.protocols import Composition, Protocol, compositions, protocol, protocols
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.report import document
 from tidemark_conformance.report.progress import Progress, progress
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import Schema, schema_of
@@ -167,7 +166,7 @@ def _as_ndjson(args: argparse.Namespace, known: Protocol, schema: Schema, bar: P
 
 
 def _report(args: argparse.Namespace, made: Generated, seconds: float, out: Path) -> int:
-    console = Console(highlight=False, soft_wrap=True)
+    console = document.console()
     kept = f", {made.kept} parts were there" if made.kept else ""
     rules = sorted({*_without(args), *(zoo.one(args.flaw).rules if args.flaw else ())})
     flawed = f" without {', '.join(rules)}" if rules else ""

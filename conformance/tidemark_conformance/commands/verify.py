@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
-import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -71,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 only if all is as expected; 1 otherwise."""
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, soft_wrap=True)
+    console = document.console(width=WIDTH)
     if args.json:
         with writable(args.json):
             args.json.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
         console.print(Text(f"not checked: {line}", style="yellow"))
     if result.oracle.replayed or result.oracle.note:
         console.print(
-            Text(f"TLC replayed {result.oracle.replayed} traces, {len(result.oracle.disagreements)} disagreements")
+            Text(f"TLC replayed {_traces(result.oracle.replayed)}, {len(result.oracle.disagreements)} disagreements")
             + Text(f" ({result.oracle.note})" if result.oracle.note else "")
         )
         for sentence in result.oracle.disagreements:
@@ -47,8 +47,7 @@ def headline(result: AuditResult, whole_s: float | None) -> Text:
     """How much was judged, how fast, and how many traces of each verdict; `whole_s` as for `render`."""
     undecided = sum(group.traces for group in result.undecided)
     rate = result.steps / result.seconds if result.seconds > 0 else 0.0
-    traces = f"{result.traces:,} trace{'' if result.traces == 1 else 's'}"
-    line = Text(f"{result.spec}: {traces}, {result.steps:,} steps in {result.seconds:.1f} s ")
+    line = Text(f"{result.spec}: {_traces(result.traces)}, {result.steps:,} steps in {result.seconds:.1f} s ")
     line.append(f"({rate / 1e6:.2f} million steps/s" if rate >= 1e5 else f"({rate:,.0f} steps/s")
     line.append(f"; {whole_s:.1f} s with start-up)   " if whole_s is not None else ")   ")
     line.append(f"PASS {result.passed:,}", style="green")
@@ -59,6 +58,10 @@ def headline(result: AuditResult, whole_s: float | None) -> Text:
     return line
 
 
+def _traces(number: int) -> str:
+    return f"{number:,} trace{'' if number == 1 else 's'}"
+
+
 def _baseline(result: AuditResult) -> Text:
     named = f" ({result.baseline})" if result.baseline else ""
     if not result.without:
@@ -67,8 +70,8 @@ def _baseline(result: AuditResult) -> Text:
 
 
 def _quiescence(result: AuditResult) -> Text:
-    count = f"{result.quiescent:,} trace{'' if result.quiescent == 1 else 's'}"
-    return Text(f"at rest at the end, by its own word: {count}, judged by {', '.join(result.checked['quiescence'])}")
+    judges = ", ".join(result.checked["quiescence"])
+    return Text(f"at rest at the end, by its own word: {_traces(result.quiescent)}, judged by {judges}")
 
 
 def _failures(result: AuditResult) -> Table:

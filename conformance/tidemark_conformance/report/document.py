@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from rich.console import Console
 
@@ -25,12 +26,31 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the result as a JSON document ('-': standard output)")
 
 
-def console(target: str | None) -> Console:
-    """Where a command prints for people: standard output, or standard error if the document goes to standard output."""
-    made = Console(stderr=target == "-", highlight=False, soft_wrap=True)
+def console(target: str | None = None, width: int = PLAIN_WIDTH, soft_wrap: bool = True) -> Console:
+    """Where a command prints for people: standard output, or standard error if the document goes to standard output
+    (`target` is "-").
+
+    A text is printed as it is: brackets in a path or an advice are no markup. `width`: columns where that is no
+    terminal; there no line ends in blanks. `soft_wrap`: long lines stay as they are.
+    """
+    made = Console(stderr=target == "-", markup=False, emoji=False, highlight=False, soft_wrap=soft_wrap)
     if not made.is_terminal:
-        made.width = PLAIN_WIDTH
+        made.width = width
+        made.file = cast(IO[str], _Trimmed(made.file))
     return made
+
+
+class _Trimmed:
+    """A file without the blanks that fill a table's last column; rich writes whole lines."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        self._file.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+
+    def flush(self) -> None:
+        self._file.flush()
 
 
 def write(document: Mapping[str, Any], target: str | None) -> None:

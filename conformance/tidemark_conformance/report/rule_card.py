@@ -13,28 +13,32 @@ from tidemark_conformance.explain.card import Card, Counterexample, Flagged, Lis
 from tidemark_conformance.explain.source import Line
 from tidemark_conformance.report.diagram import change_text
 from tidemark_conformance.report.explanation import reason_lines
-from tidemark_conformance.report.paragraphs import hanging
+from tidemark_conformance.report.paragraphs import columns, hanging
 
 LABEL = 36
 """A label of a counterexample's step that is wider pushes what follows it aside."""
 
 
 def render_list(rules: Sequence[Listed], console: Console) -> None:
-    """One line per rule: its name, the zoo rows that remove it, what goes wrong without it; cut only at a terminal's
-    edge."""
+    """Of every rule its name, the zoo rows that remove it, what goes wrong without it: wrapped at a terminal's edge,
+    one line each where there is none."""
     console.print(Text(f"rule - what goes wrong without it (rows of {zoo.ZOO} before it)", style="bold"))
     for specification in dict.fromkeys(rule.of for rule in rules):
         console.print()
         console.print(Text(specification, style="bold"))
         chosen = [rule for rule in rules if rule.of == specification]
-        wide = max(len(rule.name) for rule in chosen)
-        for rule in chosen:
-            text = Text(f"  {rule.name:{wide}}  ")
-            text.append(f"{', '.join(rule.rows)}: " if rule.rows else "", style="cyan")
-            text.append(rule.sentence or f"({rule.place})", style="dim")
-            if console.is_terminal:
-                text.truncate(console.width, overflow="ellipsis")
-            console.print(text, no_wrap=True, crop=False, overflow="ignore")
+        rows = [(Text(rule.name), _said(rule)) for rule in chosen]
+        if console.is_terminal:
+            columns(console, "  ", rows)
+            continue
+        wide = max(len(name) for name, _ in rows)
+        for name, said in rows:
+            console.print(Text(f"  {name.plain:{wide}}  ") + said, no_wrap=True, crop=False, overflow="ignore")
+
+
+def _said(rule: Listed) -> Text:
+    text = Text(f"{', '.join(rule.rows)}: " if rule.rows else "", style="cyan")
+    return text.append(rule.sentence or f"({rule.place})", style="dim not cyan")
 
 
 def render(card: Card, console: Console) -> None:
@@ -110,9 +114,10 @@ def _counterexample(console: Console, found: Counterexample) -> None:
         changed = sorted((change_text(change) for change in step.changes if not change.ghost), key=len)
         line = Text(f"  {step.number:>2}  {step.label:{wide}}  ")
         line.append("; ".join(changed), style="dim")
-        line.truncate(console.width, overflow="ellipsis")
+        if console.is_terminal:
+            line.truncate(console.width, overflow="ellipsis")
         line.rstrip()
-        console.print(line, no_wrap=True)
+        console.print(line, no_wrap=True, crop=False, overflow="ignore")
     if found.loop is not None:
         console.print(Text(f"  and so on for ever from the state after step {found.loop}", style="dim"))
 
