@@ -59,6 +59,11 @@ def test_verify_writes_its_documents_into_a_folder(file: Path, capsys: Capture) 
     _refused(["verify", "--json", str(file / "x")], file / "x", capsys)
 
 
+def test_verify_of_no_traces_is_refused_before_anything_is_run(capsys: Capture) -> None:
+    assert main(["verify", "--traces", "0"]) == 2
+    assert capsys.readouterr() == ("", "tidemark verify: --traces 0 is no number of traces; give 1 or more\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

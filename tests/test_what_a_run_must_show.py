@@ -544,7 +544,7 @@ def test_one_red_line_is_exit_1(
     monkeypatch.setattr(command, "model_lines", lambda *_: ([closing.Line("models", "2 of 2", True, 1.0)], []))
     monkeypatch.setattr(command, "_compiling", lambda _: contextlib.nullcontext())
     monkeypatch.setattr(command, "trace_lines", lambda *_: [closing.Line("kill matrix", "1 of 1", second, 1.0)])
-    arguments = argparse.Namespace(json=tmp_path / "out", deep=False, record=False)
+    arguments = argparse.Namespace(traces=30, json=tmp_path / "out", deep=False, record=False)
     assert command.run(arguments) == code
     assert json.loads((tmp_path / "out" / "verify.json").read_text())["ok"] is second
     assert ("NOT AS EXPECTED" in capsys.readouterr().out) is not second

@@ -14,10 +14,11 @@ from tidemark_conformance.check.locate import actions_at, at_rest
 from tidemark_conformance.check.result import by_number
 from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
 from tidemark_conformance.report.progress import say
+from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.values import show
-from tidemark_conformance.trace.schema import WITHOUT, Schema, schema_of
+from tidemark_conformance.trace.schema import Schema, schema_of
 
 NOT_A_STEP = 0
 """The index of "not a step" in `kernels.checks`."""

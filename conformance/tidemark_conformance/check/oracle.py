@@ -9,12 +9,13 @@ import numpy as np
 
 from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.result import Oracle
+from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.kernels.stream import BLOCKED
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.walk import guard_rules
 from tidemark_conformance.tlc import oracle as tlc_oracle
 from tidemark_conformance.trace.replay import events
-from tidemark_conformance.trace.schema import WITHOUT, Schema
+from tidemark_conformance.trace.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from pathlib import Path
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla import cfg
+from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import EvaluationError, evaluate_constant
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.header import Header, Json, constant_json, same
-from tidemark_conformance.trace.schema import WITHOUT
 
 REPAIRED = "repaired"
 """The baseline with every rule in force, whatever the cfg says."""

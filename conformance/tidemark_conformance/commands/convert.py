@@ -9,6 +9,7 @@ from pathlib import Path
 from tidemark_conformance.check.result import HOLDS, UNDECIDED
 from tidemark_conformance.check.specifications import add_specification_arguments, load_for
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.trace.convert import convert
 from tidemark_conformance.trace.files import file_header, local_files
 from tidemark_conformance.trace.schema import schema_of
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     header = file_header(files[0])
     specification, _ = load_for(header.spec, args.spec, args.config, constants=header.constants)
     result = convert(args.paths, args.output, schema_of(specification))
-    print(f"{result.traces:,} traces of {result.files:,} files converted to {args.output}")
+    print(f"{counted(result.traces, 'trace')} of {counted(result.files, 'file')} converted to {args.output}")
     for damage, traces in sorted(result.damaged.items()):
         print(f"{traces:,} of them are damaged and stay so: {damage}", file=sys.stderr)
     return UNDECIDED if result.damaged else HOLDS

@@ -26,6 +26,7 @@ from tidemark_conformance.explain.judge import NOT_A_STEP, Judge
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.scope import Evaluator
 from tidemark_conformance.report import document
+from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.report.progress import progress
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             if complaint:
                 wrong += 1
                 console.print(f"{row.id}: {complaint}")
-    console.print(f"{len(rows)} golden scenarios, {wrong} not as they should be")
+    console.print(f"{counted(len(rows), 'golden scenario')}, {wrong} not as they should be")
     return 1 if wrong else 0
 
 

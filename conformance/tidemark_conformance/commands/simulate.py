@@ -21,6 +21,7 @@ from tidemark_conformance.check.protocols import Composition, Protocol, composit
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.report import document
+from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.report.progress import Progress, progress
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import Schema, schema_of
@@ -170,7 +171,7 @@ def _report(args: argparse.Namespace, made: Generated, seconds: float, out: Path
     kept = f", {made.kept} parts were there" if made.kept else ""
     rules = sorted({*_without(args), *(zoo.one(args.flaw).rules if args.flaw else ())})
     flawed = f" without {', '.join(rules)}" if rules else ""
-    console.print(f"{made.traces:,} traces{flawed}, {made.steps:,} steps in {seconds:.1f} s in {out}{kept}")
+    console.print(f"{counted(made.traces, 'trace')}{flawed}, {made.steps:,} steps in {seconds:.1f} s in {out}{kept}")
     for name, number in sorted(made.facts.items()):
         if not name.startswith((BAD, GOOD)):
             console.print(f"  {number:,} {NOUNS.get(name, name.removeprefix(SOME))}")

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from tidemark_conformance.check import zoo
 from tidemark_conformance.commands import check
-from tidemark_conformance.errors import writable
+from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.report import closing, document
 from tidemark_conformance.report.progress import progress
@@ -70,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 only if all is as expected; 1 otherwise."""
+    if args.traces < 1:
+        raise Unusable(f"--traces {args.traces} is no number of traces; give 1 or more")
     console = document.console(width=WIDTH)
     if args.json:
         with writable(args.json):

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance.check.result import AuditResult
+from tidemark_conformance.report.paragraphs import counted
 
 EXAMPLE = "e.g. trace"
 """The column of one trace of many, the first by its id; `tidemark explain` takes the first of the file."""
@@ -35,8 +36,9 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
     for line in result.not_checked:
         console.print(Text(f"not checked: {line}", style="yellow"))
     if result.oracle.replayed or result.oracle.note:
+        replayed = counted(result.oracle.replayed, "trace")
         console.print(
-            Text(f"TLC replayed {_traces(result.oracle.replayed)}, {len(result.oracle.disagreements)} disagreements")
+            Text(f"TLC replayed {replayed}, {len(result.oracle.disagreements)} disagreements")
             + Text(f" ({result.oracle.note})" if result.oracle.note else "")
         )
         for sentence in result.oracle.disagreements:
@@ -47,7 +49,7 @@ def headline(result: AuditResult, whole_s: float | None) -> Text:
     """How much was judged, how fast, and how many traces of each verdict; `whole_s` as for `render`."""
     undecided = sum(group.traces for group in result.undecided)
     rate = result.steps / result.seconds if result.seconds > 0 else 0.0
-    line = Text(f"{result.spec}: {_traces(result.traces)}, {result.steps:,} steps in {result.seconds:.1f} s ")
+    line = Text(f"{result.spec}: {counted(result.traces, 'trace')}, {result.steps:,} steps in {result.seconds:.1f} s ")
     line.append(f"({rate / 1e6:.2f} million steps/s" if rate >= 1e5 else f"({rate:,.0f} steps/s")
     line.append(f"; {whole_s:.1f} s with start-up)   " if whole_s is not None else ")   ")
     line.append(f"PASS {result.passed:,}", style="green")
@@ -56,10 +58,6 @@ def headline(result: AuditResult, whole_s: float | None) -> Text:
     line.append("   ")
     line.append(f"UNDECIDED {undecided:,}", style="yellow" if undecided else "")
     return line
-
-
-def _traces(number: int) -> str:
-    return f"{number:,} trace{'' if number == 1 else 's'}"
 
 
 def _baseline(result: AuditResult) -> Text:
@@ -71,7 +69,7 @@ def _baseline(result: AuditResult) -> Text:
 
 def _quiescence(result: AuditResult) -> Text:
     judges = ", ".join(result.checked["quiescence"])
-    return Text(f"at rest at the end, by its own word: {_traces(result.quiescent)}, judged by {judges}")
+    return Text(f"at rest at the end, by its own word: {counted(result.quiescent, 'trace')}, judged by {judges}")
 
 
 def _failures(result: AuditResult) -> Table:

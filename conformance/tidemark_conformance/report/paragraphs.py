@@ -1,4 +1,5 @@
-"""Text in a terminal without rich's tables: lines end where their text ends, so that they read well in a file too."""
+"""Text in a terminal without rich's tables: lines end where their text ends, so that they read well in a file too; and
+numbers of things."""
 
 from __future__ import annotations
 
@@ -9,6 +10,11 @@ from rich.text import Text
 
 NAME = 36
 """A name wider than this stands on a line of its own."""
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 trace`, `2,000 traces`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def hanging(console: Console, margin: str, text: Text) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.codec import type_json, value_json
 from tidemark_conformance.trace.header import Header, Json, constant_json
-
-WITHOUT = "Without"
-"""The constant that says which rules are not in force; never part of a trace."""
 
 
 @dataclass(frozen=True, slots=True)

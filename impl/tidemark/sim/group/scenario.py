@@ -53,11 +53,6 @@ def _member(group: GroupCluster, b: int, c: int, late: bool) -> bool:
     return staging.request(group, "member", "deliver_member", b, c, late)
 
 
-def _end_join(group: GroupCluster, b: int) -> bool:
-    """The first time-out may only begin another while: somebody has joined during the initial delay."""
-    return any(staging.expire(group, b, TimerKind.JOIN) for _ in range(2))
-
-
 EVENTS: dict[str, Callable[..., bool]] = {
     **staging.EVENTS,
     "StartConsumer": lambda g, c, mode: g.start_consumer(c, mode),
