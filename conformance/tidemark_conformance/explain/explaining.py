@@ -105,12 +105,14 @@ class Explainer:
         return Finding(kind, name, number, str(named.loc), reason, anomalies=names), cells
 
     def named(self, kind: str) -> Iterable[Named]:
+        """The specification's checks of a kind: invariants, action properties, else quiescence predicates."""
         specification = self.specification
         return {INVARIANT: specification.invariants, ACTION_PROPERTY: specification.properties}.get(
             kind, specification.quiescence
         )
 
     def not_a_step(self, event: Event, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
+        """Why a record is no step of its action, no attempt that a rule refused, or no stutter; and what decides it."""
         if event.kind != STEP:
             before = judgement.states[event.number - 1]
             changed = [name for name, value in event.state.items() if before[name] != value]
@@ -135,6 +137,7 @@ class Explainer:
         return Finding(NOT_A_STEP, event.action, event.number, str(action.loc), noted, said), cells
 
     def not_initial(self, bare: Explanation, run: Run) -> Explanation:
+        """The explanation of a run whose first state does not satisfy Init."""
         state = run.events[0].state
         reason, cells = why(self.module.init, Scope(self.evaluator, state, state), Env(), self.source)
         finding = Finding("not-initial", "Init", 0, reason.place, reason)
@@ -151,6 +154,7 @@ class Explainer:
     # --- the state before, and what it allowed --------------------------------------------------------------------
 
     def with_alternatives(self, explained: Explanation, event: Event, judgement: Judgement) -> Explanation:
+        """What else could have happened; of a step that is none also what would make it one."""
         before, after = judgement.states[event.number - 1], judgement.states[event.number]
         if explained.findings[0].kind != NOT_A_STEP:
             return replace(explained, enabled=tuple(self.enabled(before, event.label)))
@@ -158,7 +162,7 @@ class Explainer:
         return replace(
             explained,
             enabled=enabled,
-            allowed=tuple(self.allowed(event, before, after)),
+            allowed=tuple(self.allowed(before, after)),
             allowed_without=self.missing(event, judgement),
         )
 
@@ -170,7 +174,7 @@ class Explainer:
                 groups.setdefault(name, []).append(named)
         return [Enabled(name, tuple(labels), len(labels)) for name, labels in groups.items()]
 
-    def allowed(self, event: Event, before: State, after: State) -> Iterable[str]:
+    def allowed(self, before: State, after: State) -> Iterable[str]:
         """The labels of all steps that lead from `before` to `after`, whatever the trace calls it."""
         tried = 0
         for action in self.module.actions:
@@ -211,6 +215,7 @@ class Explainer:
 
     @staticmethod
     def is_step(checks: PythonChecks, action: str, params: tuple[object, ...], before: State, after: State) -> bool:
+        """Whether it is a step of the action; one that cannot be evaluated is none."""
         try:
             return checks.action(action, params, before, after) is True
         except EvaluationError:
@@ -221,6 +226,8 @@ class Explainer:
     def drawn(
         self, run: Run, judgement: Judgement, rows: list[StepView], failing: Iterable[int], window: int | None
     ) -> Diagram:
+        """The space-time diagram (arguments as of `spacetime.diagram`): what a record has read, its action's formula
+        says, of an attempt the guards alone."""
         bodies: dict[tuple[str, str], Expr] = {}
         for action in self.module.actions:
             bodies[(action.name, STEP)] = action.body

@@ -10,7 +10,7 @@ from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.report.paragraphs import counted
 
 EXAMPLE = "e.g. trace"
-"""The column of one trace of many, the first by its id; `tidemark explain` takes the first of the file."""
+"""The column of one trace of many, the first by its number (`result.by_number`)."""
 CHECKERS = "in a client's history"
 """The column of the names that history checkers have for what falls (spec/anomalies.toml)."""
 REMOVED = "removed"

@@ -34,8 +34,9 @@ class AbortedTxn(NamedTuple):
 
 class OngoingTransactions:
     """The transactions of one partition. `first_offsets`: producer -> where its open transaction begins;
-    `coordinator_epochs`: who wrote a producer's last marker; `ended`: where a producer's last transactions began and
-    ended, those whose markers may be above the high watermark."""
+    `coordinator_epochs`: producer -> the coordinator epoch of its last marker; `ended`: where transactions began and
+    ended whose markers may be above the high watermark; `aborted`: all that were, in the order of their markers;
+    `guards`: producer -> its verification."""
 
     __slots__ = ("aborted", "coordinator_epochs", "ended", "first_offsets", "guards")
 
@@ -100,7 +101,3 @@ class OngoingTransactions:
     def replicated(self, high_watermark: int) -> None:
         """Markers below the high watermark decide."""
         self.ended = [one for one in self.ended if one[1] >= high_watermark]
-
-    def first_open(self) -> int | None:
-        """Where the oldest open transaction begins; None: nothing is open."""
-        return min(self.first_offsets.values(), default=None)

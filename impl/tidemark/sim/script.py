@@ -226,13 +226,13 @@ class ActionScript(Script):
         asked = list(inspect.signature(happens).parameters)[1:]
         heard.happened, heard.refused = None, False
         happens(self.cluster, **{formal: given[formal] for formal in asked})
-        note = self._note(said, action, given)
+        note = self._note(action, given)
         if note and not self.right:
             raise ScenarioError(f"line {number}: {said}{note}\n{self.transcript()}")
         self.impossible += heard.happened is None
         self.show(said + note, self._columns())
 
-    def _note(self, said: str, action: str, given: dict[str, Any]) -> str:
+    def _note(self, action: str, given: dict[str, Any]) -> str:
         """What is to be said of an event that did not happen as its line says."""
         heard = self._heard
         if heard.happened is None:
