@@ -42,8 +42,9 @@ class Killed:
 
     `by_step`: traces with a step that is none of the right specification's; `strange`: traces with a step that is none
     without the row's rules either (must be 0); `by_property`: traces in which the row's property falls there;
-    `first`: the first of these as "trace, step"; `undecided`: traces that could not be judged (must be 0);
-    `facts`: the simulator's own counts, summed; `seconds`: of simulation and judging, summed over the tasks.
+    `first`: the first of these by its number ("": there is none), `first_step`: where it falls there; `undecided`:
+    traces that could not be judged (must be 0); `facts`: the simulator's own counts, summed; `seconds`: of simulation
+    and judging, summed over the tasks.
     """
 
     row: Row

@@ -104,9 +104,8 @@ class ReplicationControl:
     # --- elections ------------------------------------------------------------------------------------------------
 
     def elect_leader(self, leader: BrokerId) -> ControllerResult:
-        """An operator's election: move the leadership to another valid broker. PREFERRED_LEADER_NOT_AVAILABLE: it is
-        not
-        one; ELECTION_NOT_NEEDED: it leads already."""
+        """An operator's election: move the leadership to another valid broker. ELECTION_NOT_NEEDED: it leads already;
+        INELIGIBLE_REPLICA: it is fenced or shuts down; PREFERRED_LEADER_NOT_AVAILABLE: `elect_from_isr` says no."""
         partition = self.partition
         if leader == partition.leader:
             return ControllerResult((), ELECTION_NOT_NEEDED)
@@ -151,8 +150,7 @@ class ReplicationControl:
         self, isr: frozenset[BrokerId], unclean: frozenset[BrokerId], leader: BrokerId | None
     ) -> tuple[Record, ...]:
         """The record that gives the partition this ISR and leader; none if nothing changes. A leader from outside the
-        ISR
-        (from the ELR, or unclean) becomes its only member."""
+        ISR (from the ELR, or unclean) becomes its only member."""
         old = self.partition
         elr = self._next_elr(isr, unclean)
         if leader is not None and leader not in isr:
@@ -180,8 +178,7 @@ class ReplicationControl:
 
     def heartbeat(self, request: BrokerHeartbeatRequest, now: int) -> ControllerResult:
         """A broker is alive: it may be unfenced, or begin or finish its controlled shutdown. STALE_BROKER_EPOCH: it
-        is not
-        the registered incarnation."""
+        is not the registered incarnation."""
         broker, registration = request.broker_id, self.registrations[request.broker_id]
         if request.broker_epoch != registration.broker_epoch:
             return ControllerResult((), STALE_BROKER_EPOCH)

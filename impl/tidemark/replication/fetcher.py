@@ -1,9 +1,8 @@
 """The follower's fetcher (AbstractFetcherThread, ReplicaFetcherThread): ask the leader, take what it answers.
 
 A fetch carries the partition's fetch state: the leader epoch, the log's end and the epoch of its tail. A response
-counts
-only if that state is still the one it was asked with; then it brings records, or says where the logs part, or that the
-offset lies beyond the leader's log.
+counts only if that state is still the one it was asked with; then it brings records, or says where the logs part, or
+that the offset lies beyond the leader's log.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from tidemark.sim.cluster import Cluster
 
 def lost_payloads(cluster: Cluster) -> list[Payload]:
     """Payloads acknowledged with acks=all that are not at their acknowledged offset, oldest first; all of them when
-    there
-    is no leader to read from."""
+    there is no leader to read from."""
     found: dict[int, Payload] = {}
     leader = cluster.control.partition.leader
     broker = None if leader is None else cluster.up(leader)
