@@ -10,6 +10,7 @@ import numpy as np
 from tidemark.log.storage import Payload
 from tidemark.sim.composed import ComposedResult
 from tidemark.sim.composed.replicated_log import ReplicatedLog
+from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.protocols import compositions
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.runtime import Kernels
@@ -75,9 +76,20 @@ class CommitsAtOnce(ReplicatedLog[Any]):
         return payload
 
 
+def rests(stream: bytes) -> bool:
+    """Whether a trace claims that faults have stopped, so that quiescence is judged."""
+    ends = np.array([0, len(stream)], np.int64)
+    return bool(at_rest(np.frombuffer(stream, np.uint8), ends)[0])
+
+
 def assert_right(composed: Composed, above: str, runs: Sequence[ComposedResult]) -> None:
-    """All parts conform and come to rest, clients find what they were told, and more than half of the runs heal."""
+    """All parts conform, whatever is healed claims rest and has come to it, clients find what they were told, and more
+    than half of the runs heal."""
     assert composed.verdicts(runs) == {name: [set()] * len(runs) for name in composed.parts}
+    for one in runs:
+        assert {name for name, part in one.parts.items() if rests(part.stream)} == {
+            name for name, part in one.parts.items() if part.healed
+        }
     assert all(part.converged for one in runs for part in one.parts.values() if part.healed)
     assert not any(part.lost for one in runs for part in one.parts.values())
     healed = [one.parts[above] for one in runs if one.parts[above].healed]

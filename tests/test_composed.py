@@ -74,6 +74,31 @@ def test_a_run_comes_to_rest_when_all_of_it_does(
         assert {part: (one.converged, one.lost) for part, one in parts.items()} == expected, name
 
 
+def test_a_run_in_which_lost_records_come_back_says_so(
+    headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def comes_back(_: group_run.ComposedRun) -> None:
+        raise LostRecordsReturnedError
+
+    monkeypatch.setattr(group_run.ComposedRun, "_chaos", comes_back)
+    found = simulator(headers).run(0)
+    assert found.returned
+    assert not any(part.healed for part in found.parts.values())
+
+
+def test_the_counts_of_a_run_are_those_of_its_logs(headers: dict[str, dict[str, Any]]) -> None:
+    made = simulator(headers, "elections")
+    counts = ("fail_overs", "kept", "dropped", "orphaned")
+    seen = set()
+    for seed in range(40):
+        run = group_run.ComposedRun(made, seed)
+        found = run.run()
+        told = tuple(getattr(found, what) for what in counts)
+        assert told == tuple(getattr(run.cluster.replica, what) for what in counts), seed
+        seen.add(told)
+    assert all(any(one[i] != one[j] for one in seen) for i in range(4) for j in range(i))
+
+
 def test_the_groups_deltas_are_all_that_changed(
     headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,6 +307,10 @@ def test_a_coordinator_that_is_elected_again_after_another_has_lost_its_office(
     assert stage.replica.serves[B1] is not None, "nobody has told it"
     stage.elect(B1, B2, B3)
     assert (stage.replica.serves[B1], stage.replica.office) == (None, B2)
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    assert not stage.cluster.load(B1), "it has not resigned"
+    assert stage.replica.office == B2
 
 
 def test_records_that_were_never_lost_do_not_come_back(headers: dict[str, dict[str, Any]]) -> None:
@@ -382,6 +411,43 @@ def test_nothing_arrives_at_a_coordinator_that_is_not_up(composed: Composed) -> 
     host.pause(False)
     assert all(event() for event in events)
     assert stage.ends(composed) == {"replication": set(), "classic-group": set()}
+
+
+def test_who_is_no_coordinator_says_so_if_it_is_up(composed: Composed) -> None:
+    stage = Stage(composed.headers)
+    cluster, host = stage.cluster, stage.partition.hosts[B2]
+    assert cluster.start_consumer(C1, 0)
+    assert cluster.send_join(C1, B2)
+    host.pause(True)
+    assert not cluster.deliver_member(C1)
+    host.pause(False)
+    assert cluster.deliver_member(C1)
+    assert stage.ends(composed) == {"replication": set(), "classic-group": set()}
+
+
+def test_a_coordinator_handles_nothing_while_the_isr_is_too_small(headers: dict[str, dict[str, Any]]) -> None:
+    stage = Stage(headers)
+    partition, cluster = stage.partition, stage.cluster
+    assert cluster.start_consumer(C1, 0)
+    assert cluster.send_join(C1, B1)
+    for member in (B2, B3):
+        assert cluster.takes(B1)
+        assert partition.shrink_isr(B1, member)
+        assert partition.receive_alter_partition(B1)
+        assert partition.receive_alter_reply(B1)
+    assert not cluster.deliver_member(C1)
+    assert partition.hosts[B1].storage.end_offset == 1
+
+
+def test_who_reads_back_asks_whoever_leads(headers: dict[str, dict[str, Any]]) -> None:
+    """Not who was in office before."""
+    stage = Stage(headers)
+    for follower in (B2, B3) * 3:
+        stage.fetch(follower)
+    stage.elect(B2, B1, B3)
+    assert stage.replica.office == B1
+    stage.partition.hosts[B1].pause(True)
+    assert len(stage.replica.read_back()) == 1
 
 
 def test_a_coordinator_handles_nothing_that_its_log_has_no_room_for(headers: dict[str, dict[str, Any]]) -> None:

@@ -4,6 +4,7 @@ what the composition must not do is seen in the trace of transactions or by the 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
 import pytest
 from composing import CommitsAtOnce, Composed, assert_right, totals
@@ -349,6 +350,125 @@ def test_only_who_leads_a_partition_and_is_up_serves_its_consumers(composed: Com
     stage.fetch(1, B1, B3)
     assert cluster.handle_fetch(UNCOMMITTED, P1)
     assert stage.ends(composed) == {}
+
+
+def test_nothing_is_done_at_a_coordinator_that_is_not_up(composed: Composed) -> None:
+    """What its broker would do if it were up, it does not do before that."""
+    stage = Stage(composed)
+    cluster, host = stage.cluster, stage.cluster.state.replicated.hosts[B1]
+
+    def only_if_up(event: Callable[[], bool]) -> None:
+        host.pause(True)
+        assert not event()
+        host.pause(False)
+        assert event()
+
+    assert cluster.send_init_producer_id(C1, B1)
+    only_if_up(lambda: cluster.handle_rpc(C1, False))
+    stage.commit(0)
+    assert cluster.receive_rpc(C1)
+    assert cluster.begin_transaction(C1)
+    assert cluster.send_produce(C1, P1)
+    assert cluster.handle_produce(C1, P1, False)
+    only_if_up(lambda: cluster.verify_partition(B1, C1, P1, False))
+    stage.commit(0)
+    assert cluster.handle_produce(C1, P1, False)
+    only_if_up(lambda: cluster.abort_timed_out_transaction(B1))
+    only_if_up(lambda: cluster.clock_goes_back(B1))
+    stage.commit(0)
+    only_if_up(lambda: cluster.send_marker(B1, P1))
+    assert cluster.handle_marker(B1, P1, False)
+    stage.commit(1)
+    only_if_up(lambda: cluster.receive_marker_reply(B1, P1))
+    only_if_up(lambda: cluster.find_completion(B1))
+    only_if_up(lambda: cluster.complete_transaction(B1))
+    stage.commit(0)
+    only_if_up(lambda: cluster.complete_again(B1))
+    assert stage.ends(composed) == {}
+
+
+def test_who_is_no_coordinator_says_so_if_it_is_up(composed: Composed) -> None:
+    stage = Stage(composed)
+    cluster, host = stage.cluster, stage.cluster.state.replicated.hosts[B2]
+    assert cluster.send_init_producer_id(C1, B2)
+    host.pause(True)
+    assert not cluster.handle_rpc(C1, False)
+    host.pause(False)
+    assert cluster.handle_rpc(C1, False)
+    exchange = cluster.rpc[C1]
+    assert exchange is not None
+    assert exchange.response is not None
+    assert exchange.response.error is Errors.NOT_COORDINATOR
+    assert stage.ends(composed) == {}
+
+
+def test_a_leader_writes_if_it_is_up_has_room_and_its_isr_is_large_enough(composed: Composed) -> None:
+    stage = Stage(composed)
+    cluster, data = stage.cluster, stage.cluster.data[P1].replicated
+    stage.write(P1)
+    stage.commit(1)
+    assert cluster.receive_produce(C1, P1)
+    assert cluster.send_produce(C1, P1)
+    assert cluster.abort_timed_out_transaction(B1)
+    stage.commit(0)
+    assert cluster.send_marker(B1, P1)
+    data.hosts[B1].pause(True)
+    assert not cluster.handle_produce(C1, P1, False)
+    assert not cluster.handle_marker(B1, P1, False)
+    data.hosts[B1].pause(False)
+    cluster.data[P1].room = 1
+    assert not cluster.handle_produce(C1, P1, False)
+    assert not cluster.handle_marker(B1, P1, False)
+    cluster.data[P1].room = 20
+    for member in (B2, B3):
+        assert data.shrink_isr(B1, member)
+        assert data.receive_alter_partition(B1)
+        assert data.receive_alter_reply(B1)
+    assert not cluster.handle_produce(C1, P1, False)
+    assert not cluster.handle_marker(B1, P1, False)
+    assert data.hosts[B1].storage.end_offset == 1
+    for member in (B2, B3):
+        assert data.expand_isr(B1, member)
+        assert data.receive_alter_partition(B1)
+        assert data.receive_alter_reply(B1)
+    assert cluster.handle_marker(B1, P1, False)
+    assert cluster.handle_produce(C1, P1, False)
+    assert stage.ends(composed) == {}
+
+
+def test_what_a_successor_has_and_all_have_is_loaded(composed: Composed) -> None:
+    """Its predecessor has not heard that it has committed."""
+    stage = Stage(composed)
+    cluster = stage.cluster
+    assert cluster.send_init_producer_id(C1, B1)
+    assert cluster.handle_rpc(C1, False)
+    for _ in range(3):
+        stage.fetch(0, B2, B3)
+    assert cluster.state.committed == []
+    stage.elect(0, B2, B1, B3)
+    for _ in range(3):
+        stage.fetch(0, B1, B3)
+    assert cluster.load(B2)
+    assert len(cluster.state.committed) == 1
+    assert cluster.coordinators[B2].serving
+    assert stage.ends(composed) == {}
+
+
+def test_a_deposed_coordinator_goes_on_until_it_hears_of_it(composed: Composed) -> None:
+    stage = Stage(composed)
+    cluster = stage.cluster
+    stage.elect(0, B2)
+    assert cluster.load(B2)
+    assert not cluster.resign(B1), "nobody has told it"
+    assert cluster.send_init_producer_id(C1, B1)
+    assert cluster.handle_rpc(C1, False)
+    assert len(cluster.state.pending[B1]) == 1
+    stage.elect(0, B1, B2, B3)
+    assert not cluster.takes(B1), "it has forgotten what it was"
+    assert not cluster.load(B1), "it has not resigned"
+    assert cluster.state.office == B2
+    assert cluster.resign(B1)
+    assert not cluster.state.pending[B1]
 
 
 def test_who_produced_what_has_committed_hears_of_it(composed: Composed) -> None:
