@@ -142,6 +142,29 @@ def test_close_hurries_and_refuses() -> None:
     assert one.admit(0) == []
     assert one.ready(0) == [0]
     assert one.append(0, None, b"", 0) is Refusal.CLOSED
+    one.complete(one.drain(0))
+    assert one.admit(0) == [], "there is memory, and nobody waits any more"
+
+
+def test_close_hurries_what_lingers() -> None:
+    one = RecordAccumulator(1, AccumulatorConfig(linger_ms=1000))
+    appended(one, 0, b"")
+    assert one.ready(0) == []
+    one.close()
+    assert one.ready(0) == [0]
+
+
+def test_what_is_behind_another_batch_wakes_the_sender() -> None:
+    one = RecordAccumulator(1, AccumulatorConfig(batch_size=100, linger_ms=1000))
+    assert [appended(one, 0, value).full for value in (FILLS, FILLS, b"")] == [False, True, True]
+    assert not one.append(0, None, b"", 0).batch.full  # type: ignore[union-attr]
+
+
+def test_a_later_record_is_larger() -> None:
+    """Times are relative to the first record's: 64 ms take a byte more."""
+    one = RecordAccumulator(1, AccumulatorConfig())
+    _, same, later = (appended(one, 0, b"x", now).size for now in (0, 0, 64))
+    assert later == same + 1
 
 
 # --- buffer.memory and max.block.ms ----------------------------------------------------------------------------------
@@ -182,6 +205,18 @@ def test_a_record_waits_no_longer_than_max_block_ms() -> None:
     assert told[0] == (first, Refusal.BUFFER_EXHAUSTED)
     assert (told[1][0], len(told)) == (second, 2)
     assert isinstance(told[1][1], Appended)
+
+
+def test_those_who_wait_share_a_batch() -> None:
+    one, (first,) = full(1)
+    second = one.append(0, None, b"", 10)
+    assert isinstance(second, Waiting)
+    for partition in (0, 1):
+        one.complete(one.drain(partition))
+    told = one.admit(20)
+    assert [waiting for waiting, _ in told] == [first, second]
+    assert [isinstance(result, Appended) and result.new for _, result in told] == [True, False]
+    assert one.available_memory == 100
 
 
 def test_a_small_record_does_not_overtake_a_large_one() -> None:
@@ -274,6 +309,10 @@ def test_retries_pause_longer_and_longer() -> None:
         assert one.drain(0) is sent
     assert one.reenqueue(sent, now, 0)
     assert one.next_ready(now) == now + 800
+    now += 800
+    assert one.drain(0) is sent
+    assert one.reenqueue(sent, now, WORD - 1)
+    assert one.next_ready(now) == now + 1000, "jitter takes it no further"
 
 
 @pytest.mark.parametrize(("word", "pause"), [(0, 80), (MIDDLE, 100), (WORD - 1, 119)])
@@ -332,6 +371,7 @@ def test_what_is_late_in_flight_keeps_its_memory_until_its_request_is_over() -> 
     one.flush()
     assert one.expire(50) == [first, second]
     assert one.expire(51) == []
+    assert one.incomplete() == []
     assert not one.flushing
     assert one.available_memory < before
     one.complete(first)

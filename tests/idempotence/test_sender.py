@@ -174,3 +174,52 @@ def test_nobody_knows_of_what_is_late() -> None:
     assert line.log(partition) == [b"0", b"behind"]
     assert line.told[b"behind"] is Errors.NONE
     assert [one.producer_epoch for one in line.leaders[partition].log] == [0, 1]
+
+
+def test_a_reply_that_is_late_frees_the_memory() -> None:
+    line = Line(12)
+    line.send(1)
+    line.flush_and_poll()
+    (partition,) = (number for number, taken in enumerate(line.taken) if taken)
+    line.arrive(partition)
+    line.now = 12
+    line.reply(partition, 0)
+    assert line.told == {b"0": Errors.REQUEST_TIMED_OUT}
+    assert line.accumulator.available_memory == line.memory
+
+
+def test_a_reply_tells_of_what_is_late_elsewhere() -> None:
+    line = Line(12)
+    line.send(1)
+    line.flush_and_poll()
+    (other,) = (number for number, taken in enumerate(line.taken) if not taken)
+    line.now = 5
+    while not line.taken[other]:
+        line.send(1)
+    line.flush_and_poll()
+    line.arrive(other)
+    line.now = 12
+    line.reply(other, 0)
+    assert line.told == {b"0": Errors.REQUEST_TIMED_OUT, line.taken[other][0]: Errors.NONE}
+
+
+def test_sequences_begin_again_when_nothing_is_in_flight() -> None:
+    """DrainBeforeWrap: the sender asks the rules before each new batch."""
+    config = AccumulatorConfig(linger_ms=0)
+    accumulator = RecordAccumulator(1, config)
+    producer = IdempotentProducer(1, rules_without(()), ProducerConfig(5, 5, 2))
+    producer.get_producer_id(1)
+    sender = Sender(producer, accumulator)
+
+    def sent() -> list[Sent]:
+        accumulator.append(0, None, b"", 0)
+        return sender.poll(0)
+
+    flying = [one for _ in range(3) for one in sent()]
+    assert [request.sequence for _, request in flying] == [0, 1, 2]
+    assert sent() == []
+    for one in flying:
+        assert sender.poll(0) == []
+        sender.receive(one, ProduceResponse(Errors.NONE), 0, 0)
+    ((_, request),) = sender.poll(0)
+    assert request.sequence == 0
