@@ -454,6 +454,28 @@ def test_what_the_parts_of_an_audit_found_adds_up_in_any_order(specification: Sp
         assert shown(total) == shown(whole)
         assert total.headers == {"from 0", "from 1", "from 2"}
         assert sorted(total.refused) == ["refused in 0", "refused in 1", "refused in 2"]
+    batches = judging.tally()
+    for part in thirds:
+        judging.add(batches, judge.batch_of([f"seed-{at}" for at in part], [streams[at] for at in part]), 4)
+    assert shown(batches) == shown(whole)
+
+
+def test_what_falls_in_the_first_state_is_counted(specification: Specification) -> None:
+    """A trace that starts from a snapshot may be wrong at once."""
+    out = StreamWriter(6, [1, 1, 1, 1, 0, 2])
+    out.initial([1, 0, 3, 1, 0, 0])
+    judging = judge.judge_for(specification, snapshot=True)
+    tally = judging.tally()
+    judging.add(tally, judge.batch_of(["seed-0"], [out.end()]), 4)
+    result = audit.result_of(tally, judging, audit.Options(snapshot=True), 1.0)
+    assert ("Consistency", 1, (("seed-0", 0),)) in [(one.name, one.traces, one.examples) for one in result.failures]
+
+
+def test_an_undecided_trace_that_claims_rest_is_not_counted_as_judged(specification: Specification) -> None:
+    *stream, last = nothing()
+    damaged = bytes([*stream, last ^ 1])
+    result = audited(specification, [nothing(), damaged])
+    assert (result.quiescent, [group.traces for group in result.undecided]) == (1, [1])
 
 
 def test_a_run_is_simulated_again_when_anything_that_decides_it_has_changed(
