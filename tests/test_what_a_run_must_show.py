@@ -182,6 +182,11 @@ def test_a_property_that_nobody_checks_is_refused(specification: Specification) 
         killed(specification, row(prop="Safety"), hasty)
 
 
+def test_a_wrong_step_is_counted_once_though_it_is_judged_twice(specification: Specification) -> None:
+    found = killed(specification, row(rules=["KeepDecision"]), hasty)
+    assert (found.by_step, found.strange) == (1, 1)
+
+
 def test_what_strange_parts_add_up_to(specification: Specification) -> None:
     found = killed(specification, row(), hasty)
     strange = matrix.merge(row(), [found, dataclasses.replace(found, strange=1)])
@@ -228,6 +233,36 @@ def test_a_row_needs_both_sides(specification: Specification, excused: str, by_t
     shown = Matrix([given], {given.id: by_tlc}, {given.id: good}, {}, 1.0)
     assert (shown.row_ok(given), shown.ok, shown.document()["ok"]) == (ok, ok, ok)
     assert not Matrix([given], {given.id: by_tlc}, {given.id: bad}, {}, 1.0).row_ok(given)
+
+
+def test_every_column_of_the_matrix_has_its_own_number() -> None:
+    given = row()
+    found = Killed(given, 10, 4, 0, 2, "seed-1", 3, 0, {"seeds": 10}, 0.1)
+    by_tlc = outcome(given.property)
+    by_tlc = dataclasses.replace(by_tlc, result=dataclasses.replace(by_tlc.result, distinct=99, depth=6))
+    shown = Matrix([given], {given.id: by_tlc}, {given.id: found}, {}, 1.0)
+    console = Console(width=300, record=True, file=io.StringIO())
+    render(shown, console)
+    (line,) = (one.split() for one in console.export_text().splitlines() if one.startswith("7 "))
+    assert line == ["7", "hasty", RULE, "Consistency", "6", "10", "2", "4", "yes"]
+    (told,) = shown.document()["rows"]
+    assert (told["spec"]["killed"], told["spec"]["depth"], told["spec"]["cached"]) == (True, 6, by_tlc.cached)
+    traces = told["traces"]
+    assert (traces["simulated"], traces["property_falls_in"], traces["not_a_step_in"]) == (10, 2, 4)
+    assert (traces["first_failure"], traces["first_step"], traces["undecided"]) == ("seed-1", 3, 0)
+    by_step = dataclasses.replace(found, by_property=0, strange=1)
+    (told,) = Matrix([given], {given.id: by_tlc}, {given.id: by_step}, {}, 1.0).document()["rows"]
+    told = told["traces"]
+    assert (told["killed_by_property"], told["killed_by_step"], told["conforms_without_rules"]) == (False, True, False)
+
+
+def test_all_of_a_rows_rules_are_out_of_force(specification: Specification) -> None:
+    found = killed(specification, row(rules=["KeepDecision", RULE]), hasty)
+    assert (found.by_step, found.strange, found.by_property) == (1, 0, 1)
+
+
+def test_an_undecided_trace_is_a_flag_of_the_unflawed(specification: Specification) -> None:
+    assert Unflawed.of(cleaned(specification, [*sound(), hasty(), cut()])).flags == 2
 
 
 def test_no_row_and_a_flagged_clean_trace_are_no_success(specification: Specification) -> None:
@@ -355,6 +390,19 @@ def test_a_long_trace_is_at_rest_too(specification: Specification) -> None:
             assert audited(specification, [out.end(quiescent=quiescent)]).quiescent == quiescent
 
 
+def test_the_document_says_what_the_result_does(specification: Specification) -> None:
+    result = audited(specification, [*sound(), hasty(), cut()])
+    document = result.document()
+    coverage = document["coverage"]
+    assert {name: (taken, coverage["blocked"][name]) for name, taken in coverage["actions"].items()} == result.actions
+    assert {name: (one["held"], one["blocked"]) for name, one in coverage["rules"].items()} == result.rules
+    assert all(any(first != second for first, second in pairs.values()) for pairs in (result.actions, result.rules))
+    assert document["verdicts"] == {"pass": 30, "fail": 1, "undecided": 1}
+    denied = dataclasses.replace(result, oracle=Oracle(20, ("trace seed-1: TLC rejects step 2",))).document()
+    assert denied["oracle"] == {"replayed": 20, "disagreements": 1, "details": ["trace seed-1: TLC rejects step 2"]}
+    assert not audited(specification, [*sound(), cut()]).document()["ok"], "an undecided trace is no success"
+
+
 def test_quiescence_is_reported(specification: Specification) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     audit_report.render(audited(specification, [nothing(), nothing(quiescent=False)]), console)
@@ -397,6 +445,7 @@ def test_an_action_that_needs_a_rule_out_of_force_is_not_taken(
     found = cleaned(specification, sound())
     assert found.complaints == ("TMDecide is taken, though it needs a rule out of force",)
     assert not found.ok
+    assert cleaned(specification, sound(), actions={**found.result.actions, "TMDecide": (0, 5)}).ok, "only tried"
 
 
 def test_excuses_must_be_true_and_known(specification: Specification) -> None:
