@@ -88,6 +88,7 @@ TWO_COORDINATORS = {
 }
 BATCH = {"pid": "1", "epoch": "1", "sequence": "1", "transaction": "2"}
 REFUSED = {"type": '"reply"', **BATCH, "error": '"INVALID_PRODUCER_EPOCH"'}
+MARKER = marker(2, "COMMIT")
 ANSWER = record(type='"reply"', kind='"end"', error='"NONE"', pid="1", epoch="2", partitions="{}")
 ROTATES = {
     **GOOD,
@@ -119,6 +120,18 @@ TWO_PRODUCERS = {
     "log[p1]": sequence(*LOG, marker(0, "COMMIT").replace("pid |-> 1", "pid |-> 2"), marker(2, "COMMIT")),
 }
 """What is between the second transaction's record in p1 and its marker: a record, a marker of another producer."""
+
+ASKED = {"type": '"request"', "kind": '"init"', "broker": "b1", "pid": "1", "epoch": "1", "partitions": "{}"}
+TRY_AGAIN = record(
+    type='"reply"', kind='"init"', error='"CONCURRENT_TRANSACTIONS"', pid="0", epoch="-1", partitions="{}"
+)
+BEGUN = {
+    **MARKED,
+    "stored": record(DECIDED, state='"Empty"', partitions="{}"),
+    "sending[b1]": "0",
+    "rpc[c1]": record(ASKED, result='"ABORT"'),
+}
+"""Epoch 2 was given to who had epoch 1, and asks again."""
 
 QUIET = {**READ, **COMPLETE, "sending[b1]": "0"}
 TWICE = {**GOOD, "log[p1]": sequence(*LOG, data(1, 1, 2)), "entry[p1][1].sequence": "1"}
@@ -321,6 +334,20 @@ TABLE = Table(
             step={"produce[c1][p1]": record(REFUSED, pid="2", error='"CONCURRENT_TRANSACTIONS"')},
         ),
         Fall(
+            "RetryIsNotFenced",
+            "who asks again is told that it is replaced",
+            {"rpc[c1].error": '"PRODUCER_FENCED"'},
+            good=BEGUN,
+            step={"rpc[c1]": TRY_AGAIN},
+        ),
+        Fall(
+            "RetryIsNotFenced",
+            "who asks again for another producer id is told that it is replaced",
+            {"rpc[c1].error": '"PRODUCER_FENCED"'},
+            good={**BEGUN, "stored.pid": "2", "stored.epoch": "0"},
+            step={"rpc[c1]": TRY_AGAIN},
+        ),
+        Fall(
             "TimedOutGoesOn",
             "the process ends",
             {"client[c1].state": '"FATAL_ERROR"'},
@@ -436,12 +463,40 @@ TABLE = Table(
             {'position["read_committed"][p2]': "1"},
             good=QUIET,
         ),
+        Fall(
+            "QuiescentConsumersAtEnd",
+            "a consumer waits for a response",
+            {'fetch["read_committed"][p1]': record(type='"request"')},
+            good={**QUIET, 'fetch["read_committed"][p1]': record(type='"delayed"')},
+        ),
+        Fall(
+            "QuiescentCoordinatorServes",
+            "a record of the coordinator is not committed",
+            {"unreplicated[b1]": sequence(record(DECIDED))},
+            good=QUIET,
+        ),
+        Fall("QuiescentCoordinatorServes", "who leads has not loaded the log", {"epoch[b1]": "0"}, good=QUIET),
+        Fall("QuiescentCoordinatorServes", "a deposed coordinator serves beside it", {"epoch[b2]": "1"}, good=QUIET),
         Fall("QuiescentNothingOpen", "a transaction is open in p1", {"entry[p1][1].first": "2"}, good=QUIET),
         Fall("QuiescentNothingOpen", "a transaction is not decided", {"stored.state": '"Ongoing"'}, good=QUIET),
         Fall("QuiescentAllStable", "a reader does not get to the end", {"lastStableOffset[p2]": "0"}, good=QUIET),
         Fall("QuiescentNothingInFlight", "a transition is pending", {"pending[b1]": '"Ongoing"'}, good=QUIET),
         Fall("QuiescentNothingInFlight", "markers are being sent", {"sending[b1]": "1"}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "a marker is on its way", {"marker[b1][p1]": MARKER}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "a copy of a marker is", {"lateMarker[b1][p1]": MARKER}, good=QUIET),
         Fall("QuiescentNothingInFlight", "a client waits for the coordinator", {"rpc[c1]": ANSWER}, good=QUIET),
+        Fall(
+            "QuiescentNothingInFlight",
+            "a request to the coordinator may still arrive",
+            {"lateRpc[c1]": record(ASKED, result='"ABORT"')},
+            good=QUIET,
+        ),
         Fall("QuiescentNothingInFlight", "a batch is on its way", {"produce[c1][p1]": record(REFUSED)}, good=QUIET),
+        Fall(
+            "QuiescentNothingInFlight",
+            "a batch that was given up may still arrive",
+            {"lateProduce[c1][p1]": record({"type": '"request"', **BATCH})},
+            good=QUIET,
+        ),
     ],
 )

@@ -323,6 +323,10 @@ KeepPendingOnRetry(b) == pending[b] \in Completed
 \* KIP-98. Without it a decided transaction whose coordinator fails stays open (row 81).
 ResumeOnLoad(m) == m.state \in Prepared
 
+\* Kafka 4.x lacks it: its record has no field for the last producer epoch. Without it a process that asks for its next epoch again,
+\* as the coordinator has failed before it answered, is told by the successor that it is replaced (CAND-13, row 137, version 1).
+PersistLastEpoch(m) == m.lastEpoch # -1
+
 \* This project's conjecture; Kafka 4.x lacks it. Without it a coordinator sends the markers of a decision that is lost with it:
 \* its successor decides anew, the other way (CAND-2, row 94).
 ActOnCommitted(b) == unreplicated[b] = <<>>
@@ -374,7 +378,7 @@ AbortedListOfDelayedFetch(slot) == slot.delayed
 Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
           "RotateOnFence", "BumpOnce", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "FenceOnce", "AcceptEarlierTime",
           "CompleteOnce", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad",
-          "ActOnCommitted", "CancelOwnEntry",
+          "PersistLastEpoch", "ActOnCommitted", "CancelOwnEntry",
           "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch", "TrackMarkerTime", "MarkerOfItsTransaction",
           "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker", "ReadHighWatermarkOnce",
           "AbortedListOfDelayedFetch"}
@@ -383,9 +387,9 @@ Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOp
 FlawActions == {"SendAddPartitions", "SendAddOffsets", "ReceiveAddPartitions", "AppendAddPartitions"}
 
 \* Baselines: Kafka 4.x with transaction.version 2; the same with version 1; Kafka before 3.6.
-KafkaAsShipped == {"ActOnCommitted"}
-TransactionV1  == {"ActOnCommitted", "EpochPerTransaction"}
-TransactionV0  == {"ActOnCommitted", "EpochPerTransaction", "VerifyTransaction", "VerificationGuard"}
+KafkaAsShipped == {"ActOnCommitted", "PersistLastEpoch"}
+TransactionV1  == {"ActOnCommitted", "PersistLastEpoch", "EpochPerTransaction"}
+TransactionV0  == {"ActOnCommitted", "PersistLastEpoch", "EpochPerTransaction", "VerifyTransaction", "VerificationGuard"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's verdicts and records (TransactionCoordinator, TransactionMetadata) *)
@@ -1221,6 +1225,9 @@ BecomeCoordinator(b, keep) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
+\* What b's log says.
+Loaded(b) == [LogEnd(b) EXCEPT !.lastEpoch = IF Has("PersistLastEpoch") /\ PersistLastEpoch(LogEnd(b)) THEN @ ELSE -1]
+
 \* LoadTransactions   who: broker   code: transaction/coordinator.py
 \* Its memory is what its log says; the markers of what is decided go out again.
 LoadTransactions(b) ==
@@ -1229,7 +1236,7 @@ LoadTransactions(b) ==
     /\ Has("ActOnCommitted") => ActOnCommitted(b)
     \* effect
     /\ epoch' = [epoch EXCEPT ![b] = office.epoch]
-    /\ metadata' = [metadata EXCEPT ![b] = LogEnd(b)]
+    /\ metadata' = [metadata EXCEPT ![b] = Loaded(b)]
     /\ sending' = [sending EXCEPT ![b] = IF Has("ResumeOnLoad") /\ ResumeOnLoad(LogEnd(b)) THEN office.epoch ELSE 0]
     /\ UNCHANGED <<office, stored, unreplicated, pending, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>

@@ -165,6 +165,17 @@ TimedOutGoesOnStep ==
             \/ client'[c].state # "FATAL_ERROR"
 TimedOutGoesOn == [][TimedOutGoesOnStep]_vars
 
+\* Who repeats the InitProducerId that the last record on the coordinator's log answers is not told that it is replaced: nobody has
+\* asked since. (Not asked of the last epoch of a producer id: there Kafka knows no repetition.)
+RetryIsNotFencedStep ==
+    LET record == LogEnd(office.broker) IN
+    \A c \in Clients :
+        (IsRequest(rpc[c], office.broker, "init") /\ rpc'[c].type = "reply" /\ Acting(office.broker)) =>
+            \/ record.state # "Empty" \/ Exhausted(record.epoch)
+            \/ rpc[c].pid # record.previousPid \/ rpc[c].epoch # record.lastEpoch
+            \/ rpc'[c].error # "PRODUCER_FENCED"
+RetryIsNotFenced == [][RetryIsNotFencedStep]_vars
+
 \* A decision stands until it is complete, and is completed as it was made.
 DecisionStandsStep ==
     stored.state \in Prepared => stored' = stored \/ stored'.state = CompleteOf(stored.state)
@@ -228,11 +239,19 @@ QuiescentNothingOpen ==
 \* All that was written is committed, and a reader gets to its end.
 QuiescentAllStable == \A p \in Partitions : lastStableOffset[p] = Len(log[p])
 
-\* Consumers of committed records have got to the end, too.
-QuiescentConsumersAtEnd == \A p \in Partitions : position["read_committed"][p] = Len(log[p])
+\* Consumers of committed records have got to the end, too, and hear of nothing but what comes next.
+QuiescentConsumersAtEnd ==
+    \A p \in Partitions :
+        position["read_committed"][p] = Len(log[p]) /\ fetch["read_committed"][p].type \in {"idle", "delayed"}
 
-\* Nobody waits.
+\* Who leads the coordinators' log serves, nobody beside; and all of the log is committed.
+QuiescentCoordinatorServes ==
+    \A b \in Brokers : unreplicated[b] = <<>> /\ epoch[b] = (IF b = office.broker THEN office.epoch ELSE 0)
+
+\* Nobody waits, and nothing is on its way.
 QuiescentNothingInFlight ==
     /\ \A b \in Brokers : pending[b] = "none" /\ sending[b] = 0
-    /\ \A c \in Clients : rpc[c].type = "idle" /\ \A p \in Partitions : produce[c][p].type = "idle"
+    /\ \A b \in Brokers, p \in Partitions : marker[b][p].type = "idle" /\ lateMarker[b][p].type = "idle"
+    /\ \A c \in Clients : rpc[c].type = "idle" /\ lateRpc[c].type = "idle"
+    /\ \A c \in Clients, p \in Partitions : produce[c][p].type = "idle" /\ lateProduce[c][p].type = "idle"
 =============================================================================

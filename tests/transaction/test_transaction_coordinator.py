@@ -115,6 +115,17 @@ class TestInitProducerId:
         with pytest.raises(BrokenInvariant, match="not written down"):
             one.append_init_producer_id(NEW, "token", NEW_ID)
 
+    @pytest.mark.parametrize(
+        ("known", "told", "past"), [(3, 4, {}), (5, 0, {"producer_id": NEW_ID, "previous_producer_id": 1})]
+    )
+    def test_in_version_1_who_asks_again_behind_a_fail_over_is_no_stranger(
+        self, known: int, told: int, past: dict[str, int]
+    ) -> None:
+        again, record = InitProducerIdRequest(1, known), {"last_producer_epoch": known, **past}
+        assert coordinator(epoch=told, rules=TV1, **record).init_verdict(again) is InitVerdict.SAME
+        flawed = rules_without({"EpochPerTransaction", "PersistLastEpoch"})
+        assert coordinator(epoch=told, rules=flawed, **record).init_verdict(again) is Errors.PRODUCER_FENCED
+
 
 class TestAddPartitions:
     def test_the_first_partition_begins_the_transaction(self) -> None:

@@ -461,7 +461,8 @@ class TransactionCoordinator:
         to the partitions again."""
         self._forget()
         self.epoch = epoch
-        self.value = record
+        kept = self._rules.persist_last_epoch(record.last_producer_epoch)
+        self.value = record if kept else record._replace(last_producer_epoch=NO_PRODUCER_EPOCH)
         if self._rules.resume_on_load(record.state):
             self.sending = epoch
 

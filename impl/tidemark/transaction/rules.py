@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
 from tidemark.errors import Errors
+from tidemark.transaction.messages import NO_PRODUCER_EPOCH
 from tidemark.transaction.states import TransactionState
 
 
@@ -119,6 +120,13 @@ def resume_on_load(state: TransactionState) -> bool:
     return state.decided
 
 
+def persist_last_epoch(last_epoch: int) -> bool:
+    """Kafka 4.x lacks it: the log has the last producer epoch, too, by which a coordinator knows an InitProducerId that
+    another one has answered. Without it, in TV1, a process that asks again behind a fail-over is told that it is
+    replaced (CAND-13, row 137)."""
+    return last_epoch != NO_PRODUCER_EPOCH
+
+
 def act_on_committed(unreplicated: int) -> bool:
     """This project's conjecture; Kafka 4.x lacks it: a coordinator serves only when what it has loaded is committed.
     Without it it tells a partition an outcome that its successor does not know (CAND-2, row 94)."""
@@ -219,6 +227,7 @@ class Rules:
     clear_pending_on_failure: Callable[[TransactionState], bool] = clear_pending_on_failure
     keep_pending_on_retry: Callable[[TransactionState], bool] = keep_pending_on_retry
     resume_on_load: Callable[[TransactionState], bool] = resume_on_load
+    persist_last_epoch: Callable[[int], bool] = persist_last_epoch
     act_on_committed: Callable[[int], bool] = act_on_committed
     cancel_own_entry: Callable[[int, int], bool] = cancel_own_entry
     verify_transaction: Callable[[bool], bool] = verify_transaction

@@ -98,8 +98,11 @@ Open    == [state |-> "Ongoing", pid |-> 1, previousPid |-> 1, nextPid |-> 0, ep
 Over    == [state |-> "CompleteAbort", pid |-> 2, previousPid |-> 1, nextPid |-> 0, epoch |-> 0, lastEpoch |-> 1,
             partitions |-> {}]
 
+\* Its producer has asked for the next epoch.
+Asked   == [state |-> "Empty", pid |-> 1, previousPid |-> 1, nextPid |-> 0, epoch |-> 1, lastEpoch |-> 0, partitions |-> {}]
+
 \* Records in the log.
-Written(record) == IF record.state \in Completed THEN 2 ELSE 1
+Written(record) == IF record.state \in Completed THEN 2 ELSE IF record.state = "Empty" THEN 0 ELSE 1
 Placed(record) ==
     /\ office \in [broker : Brokers, epoch : {1}]
     /\ stored = record
@@ -118,13 +121,13 @@ Placed(record) ==
                 IF i = 2 THEN [type |-> "marker", pid |-> 1, epoch |-> 2, result |-> "ABORT", coordinatorEpoch |-> 1]
                 ELSE [type |-> "data", pid |-> 1, epoch |-> IF Rotates THEN 1 ELSE 0, sequence |-> 0, transaction |-> 1]]]
     /\ highWatermark = [p \in Partitions |-> Written(record)]
-    /\ lastStableOffset = [p \in Partitions |-> IF Written(record) = 1 THEN 0 ELSE 2]
+    /\ lastStableOffset = [p \in Partitions |-> IF Written(record) = 2 THEN 2 ELSE 0]
     /\ entry = [p \in Partitions |-> [pid \in Pids |->
-                IF pid # 1 THEN NoEntry
+                IF pid # 1 \/ Written(record) = 0 THEN NoEntry
                 ELSE IF Written(record) = 1
                 THEN [epoch |-> IF Rotates THEN 1 ELSE 0, sequence |-> 0, coordinatorEpoch |-> -1, first |-> 0, guard |-> -1]
                 ELSE [epoch |-> 2, sequence |-> -1, coordinatorEpoch |-> 1, first |-> -1, guard |-> -1]]]
-    /\ abortedIndex = [p \in Partitions |-> [i \in 1..(Written(record) - 1) |-> [pid |-> 1, first |-> 0, last |-> 1]]]
+    /\ abortedIndex = [p \in Partitions |-> [i \in 1..(IF Written(record) = 2 THEN 1 ELSE 0) |-> [pid |-> 1, first |-> 0, last |-> 1]]]
     /\ offsets = [p \in Partitions |-> [type |-> "data"]]
     /\ fetch = [r \in IsolationLevels |-> [p \in Partitions |-> Idle]]
     /\ position = [r \in IsolationLevels |-> [p \in Partitions |-> 0]]
@@ -170,6 +173,15 @@ RotatedInit ==
           /\ produce = [c \in Clients |-> [p \in Partitions |->
                 [type |-> "verifying", pid |-> 1, epoch |-> 1, sequence |-> 1, transaction |-> 1, guard |-> TRUE]]]
     /\ told = [k \in Transactions |-> IF k = 1 /\ stored.state = "PrepareCommit" THEN "COMMIT" ELSE "none"]
+
+\* It has not heard the answer. The batch that it has given up never arrived.
+RetriedInit ==
+    /\ Placed(Asked)
+    /\ begun = 1
+    /\ client = [c \in Clients |-> [Process("INITIALIZING", 1, 0, 0, {})[c] EXCEPT !.bump = TRUE]]
+    /\ produce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+    /\ lateProduce = [c \in Clients |-> [p \in Partitions |-> Idle]]
+    /\ told = [k \in Transactions |-> IF k = 1 THEN "ABORT" ELSE "none"]
 
 \* Nothing but coordinators, markers and their log goes on.
 Coordinators == Bounds /\ \A c \in Clients : rpc[c].type = "idle" /\ client[c].state = "READY"

@@ -32,11 +32,13 @@ def heal(cluster: TransactionCluster) -> bool:
 
 
 def _read_on(cluster: TransactionCluster, partition: int) -> None:
-    """A consumer of committed records gets all that it may."""
+    """A consumer of committed records gets all that it may; what it has asked for then, if anything, waits."""
     log, consumer = cluster.partitions[partition], cluster.consumers[COMMITTED][partition]
     cluster.receive_fetch(COMMITTED, partition)
     for _ in range(ROUNDS):
-        if consumer.position >= log.last_readable(consumer.isolation_level):
+        fetch = cluster.fetch[COMMITTED][partition]
+        rests = fetch is None or fetch.waits
+        if rests and consumer.position >= log.last_readable(consumer.isolation_level):
             break
         cluster.send_fetch(COMMITTED, partition)
         cluster.handle_fetch(COMMITTED, partition)

@@ -179,6 +179,26 @@ LATE_OFFSETS = TransactionProfile(
 )
 """What is left of a connection that has failed arrives when its process is in its next transaction."""
 
+UNHEARD = TransactionProfile(
+    "unheard",
+    {
+        **CALM,
+        "client": 90,
+        "rpc": 110,
+        "log": 110,
+        "marker": 110,
+        "give_up": 60,
+        "disconnect": 60,
+        "elect": 14,
+        "resign": 14,
+    },
+    stale=0,
+    rivals=0,
+    ends=160,
+    commits=32,
+)
+"""Processes give batches up, and do not hear what a coordinator has answered when another one takes its place."""
+
 OVERTAKEN = TransactionProfile(
     "overtaken",
     {**CALM, "client": 90, "marker": 30, "repeat": 120, "overtake": 200, "time_out": 3, "give_up": 4},
@@ -207,6 +227,7 @@ PROFILES = {
         UNWRITTEN,
         OFFSETS,
         LATE_OFFSETS,
+        UNHEARD,
         OVERTAKEN,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
