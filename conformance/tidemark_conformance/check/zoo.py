@@ -10,6 +10,7 @@ model = "MCRow01"                     # in spec/manifest.json; absent with a rea
 harm = "LOSS"
 summary = "one sentence"
 excused = "why TLC does not reach it" # only where it does not
+refused = "Append(c1, p1, TRUE)"      # only where documents tell it: the step of its golden run that its rules refuse
   [row.superfluous]                   # only where the model falls with one of several rules put back: which, and why
   TruncateByEpoch = "why it is in the row all the same"
   [row.traces]                        # how the simulator shows it
@@ -55,7 +56,8 @@ class Simulation:
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of the zoo; `excused`: why TLC does not reach it (empty: it must); `superfluous`: a rule of several with
-    which in force the model falls, too -> why the row removes it all the same."""
+    which in force the model falls, too -> why the row removes it all the same; `refused`: what its golden run without
+    its rules does and they refuse, as it is printed (empty: no document tells of it)."""
 
     id: str
     number: int
@@ -68,6 +70,7 @@ class Row:
     excused: str
     simulation: Simulation
     superfluous: dict[str, str] = field(default_factory=dict)
+    refused: str = ""
 
 
 def rows(path: Path | None = None) -> list[Row]:
@@ -132,6 +135,7 @@ def _row(table: Any, path: Path) -> Row:
             excused=str(table.get("excused", "")),
             simulation=simulation,
             superfluous={str(rule): str(why) for rule, why in table.get("superfluous", {}).items()},
+            refused=str(table.get("refused", "")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise Unusable(

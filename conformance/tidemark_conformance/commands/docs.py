@@ -25,6 +25,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     if not files[0].is_file():
         raise Unusable(f"{root} is no checkout of Tidemark (no README.md there); run this in one")
+    generators = generated.cheap()
     stale = []
     rows: set[str] = set()
     for file in files:
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
             continue
         text = file.read_text(encoding="utf-8")
         rows.update(picture.wanted(text))
-        fresh = generated.rewrite(text, generated.CHEAP, file.name)
+        fresh = generated.rewrite(text, generators, file.name)
         if fresh != text:
             stale.append(file.name)
             if not args.check:

@@ -1,7 +1,8 @@
 """What documents show of a zoo row: its golden run without the rules, explained; and where the run with all rules parts
 from it.
 
-A Markdown file asks for them by the blocks `explain-<row id>` and `refused-<row id>` (generated.py).
+A Markdown file asks for them by the blocks `explain-<row id>` and `refused-<row id>` (generated.py); the zoo's key
+`refused` says of which rows.
 """
 
 from __future__ import annotations
@@ -31,19 +32,16 @@ from tidemark_conformance.tla.spec import load
 from tidemark_conformance.tla.walk import enabling
 from tidemark_conformance.trace.schema import schema_of
 
-TOLD = ("KIP-890-a", "KIP-890-b", "KAFKA-17754")
-"""The rows that documents tell; each is of something that arrives too late."""
 WIDTH = 120
-LATE = True
-"""The value of the parameter that says so."""
 
 
 def blocks() -> dict[str, Callable[[], str]]:
     """The generators of the blocks, by name."""
     made: dict[str, Callable[[], str]] = {}
-    for row in TOLD:
-        made[f"explain-{row}"] = partial(explained, row)
-        made[f"refused-{row}"] = partial(refused, row)
+    for row in zoo.rows():
+        if row.refused:
+            made[f"explain-{row.id}"] = partial(explained, row)
+            made[f"refused-{row.id}"] = partial(refused, row)
     return made
 
 
@@ -64,12 +62,11 @@ def _fenced(tell: Callable[[Console], None]) -> str:
     return f"```\n{said.getvalue().rstrip()}\n```\n"
 
 
-def explained(row_id: str) -> str:
+def explained(row: zoo.Row) -> str:
     """What `tidemark explain` says of the row's golden run without the row's rules; the picture stands for its drawing.
 
     Raises Unusable if the row's property does not fall there.
     """
-    row = zoo.select([row_id])[0]
     explainer, run, judgement = _judged(row, row.rules)
     found = explainer.explain(run, judgement)
     if row.property not in {one.name for one in found.findings}:
@@ -77,19 +74,18 @@ def explained(row_id: str) -> str:
     return _fenced(partial(render, replace(found, source=f"traces/golden/{row.id}.txt", diagram=None)))
 
 
-def refused(row_id: str) -> str:
-    """What becomes of the row's latecomer with all rules in force: the step that it is, and why it is not the one that
-    it is without them.
+def refused(row: zoo.Row) -> str:
+    """What becomes, with all rules in force, of what the row's rules refuse: the step that it is, and why it is not the
+    one that it is without them.
 
-    Raises Unusable where nothing comes late, or the two runs do the same with it.
+    Raises Unusable where the golden run without the rules has no such step, or the two runs do the same.
     """
-    row = zoo.select([row_id])[0]
     _, flawed, _ = _judged(row, row.rules)
     explainer, right, judgement = _judged(row, ())
-    then = [event for event in flawed.events if LATE in event.params and event.action.startswith("Append")]
+    then = [event for event in flawed.events if event.label == row.refused]
     now = [event for event in right.events if then and event.params == then[-1].params]
     if not now or now[-1].label == then[-1].label:
-        raise Unusable(f"nothing is refused in the golden scenario of row {row.id}; choose another row")
+        raise Unusable(f"nothing is refused in the golden scenario of row {row.id}; give it another `refused`")
     step, instead = now[-1], then[-1]
     before = judgement.states[step.number - 1]
     action = explainer.specification.action(instead.action)
