@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.paths import spec_root
@@ -24,7 +25,10 @@ EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Nothing that a reader of the tests' output could mend is warned of."""
+    """Nothing that a reader of the tests' output could mend is warned of; and no example of Hypothesis fails for the
+    time that a busy machine takes over it."""
+    settings.register_profile("untimed", deadline=None)
+    settings.load_profile("untimed")
     config.addinivalue_line("filterwarnings", f"ignore:{re.escape(PANDAS)}:FutureWarning")
 
 

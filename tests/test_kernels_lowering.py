@@ -64,7 +64,7 @@ def machine():  # type: ignore[no-untyped-def]
 
 
 @given(st.lists(st.integers(0, 12), min_size=20, max_size=20), st.binary(min_size=20, max_size=20), st.integers(0, 15))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_machine_code_and_python_agree(machine, cells, data, count) -> None:  # type: ignore[no-untyped-def]
     """Loops, jumps, short circuits, memory, floor division."""
     namespace: dict = {**BUILTINS, "LIMIT": 5}

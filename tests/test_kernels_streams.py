@@ -81,7 +81,7 @@ def test_empty_stream() -> None:
 
 
 @given(st.integers(min_value=0), st.integers(1, 255))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_flipped_byte_is_a_bad_checksum(at: int, flip: int) -> None:
     """Any single wrong byte is found by the checksum."""
     stream = bytearray(good_writer().end())
@@ -98,7 +98,7 @@ def fails_before_its_damage(stream: bytes) -> bool:
 @given(st.lists(st.tuples(st.integers(min_value=0), st.integers(0, 255)), min_size=1, max_size=4))
 @example([(16, 0), (27, 129)])
 @example([(16, 0), (26, 130)])
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_rewritten_streams_are_decoded_alike(edits: list[tuple[int, int]]) -> None:
     """A forged stream with a right checksum: kernel and Python decoder agree on whether it is a stream at all."""
     stream = bytearray(good_writer().end())
@@ -302,7 +302,7 @@ def test_checksum_tables(data: bytes) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_writer_and_reader_are_inverse(data: st.DataObject) -> None:
     """What is written is read, values of any sign and size of 62 bits included."""
     cells = data.draw(st.integers(1, 9))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -148,9 +149,27 @@ def test_joins() -> None:
     assert join(TSeq(TBool(), 0), TSeq(SMALL, 3)) == TSeq(SMALL, 3)
     tagged = [type_of_value(Fn({"type": tag, tag: 1})) for tag in ("p", "q")]
     assert join(*tagged) == TUnion(((("p",), (("p", TInt(1, 1)),)), (("q",), (("q", TInt(1, 1)),))))
-    for a, b in [(SMALL, RECORD), (TBool(), SMALL), (TSet(SMALL, (0,)), SMALL), (RECORD, TRec((("z", SMALL),)))]:
+    assert join(TTuple((SMALL,)), TTuple((SMALL, SMALL))) == TSeq(SMALL, 2)
+    for a, b in [
+        (SMALL, RECORD),
+        (TBool(), SMALL),
+        (TTuple((SMALL,)), TTuple((SMALL, TBool()))),
+        (TSet(SMALL, (0,)), SMALL),
+        (RECORD, TRec((("z", SMALL),))),
+    ]:
         with pytest.raises(Unsupported, match="unlike kinds"):
             join(a, b)
+
+
+def test_the_type_of_values_does_not_depend_on_their_order() -> None:
+    """Tuples of different lengths are sequences, also where the shortest or the empty one comes last, or in a field."""
+    sequences: list[Value] = [(1, 2), (1,), ()]
+    for values in permutations(sequences):
+        assert canonical(values) == (((), (1,), (1, 2)), TSeq(TInt(1, 2), 2))
+        tagged = [Fn({"type": "q", "x": value}) for value in values]
+        assert canonical([Fn({"type": "p", "y": 0}), *tagged])[1] == TUnion(
+            ((("p",), (("y", TInt(0, 0)),)), (("q",), (("x", TSeq(TInt(1, 2), 2)),)))
+        )
 
 
 def _layout(tmp_path: Path, type_ok: str) -> object:

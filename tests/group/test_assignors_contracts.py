@@ -36,7 +36,7 @@ from tidemark.group.assignors.uniform import assign_uniform
 from tidemark.group.partitions import Assignment, Subscription, TopicPartition, in_member_order
 
 Owned = Mapping[str, list[TopicPartition]]
-SMALL = settings(max_examples=60, deadline=None)
+SMALL = settings(max_examples=60)
 
 
 def sticky(group: Group, owned: Owned) -> Assignment:

@@ -439,8 +439,6 @@ class AnyOrderEager(AnyOrder):
     protocol = EAGER
 
 
-AnyOrder.TestCase.settings = AnyOrderEager.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None
-)
+AnyOrder.TestCase.settings = AnyOrderEager.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
 TestAnyOrder = AnyOrder.TestCase
 TestAnyOrderEager = AnyOrderEager.TestCase

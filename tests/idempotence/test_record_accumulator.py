@@ -541,4 +541,4 @@ class Gathering(RuleBasedStateMachine):
 
 
 TestGathering = Gathering.TestCase
-TestGathering.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestGathering.settings = settings(max_examples=150, stateful_step_count=40)

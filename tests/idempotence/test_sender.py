@@ -123,7 +123,7 @@ def played(line: Line, events: list[tuple[str, int]]) -> Line:
     return line
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(EVENTS)
 def test_every_record_is_there_once_in_order(events: list[tuple[str, int]]) -> None:
     line = played(Line(100_000), events)
@@ -133,7 +133,7 @@ def test_every_record_is_there_once_in_order(events: list[tuple[str, int]]) -> N
     assert line.accumulator.available_memory == line.memory
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(EVENTS)
 def test_what_is_late_is_told_and_the_rest_is_there_once_in_order(events: list[tuple[str, int]]) -> None:
     line = played(Line(12), events)

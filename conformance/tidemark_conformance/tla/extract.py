@@ -114,7 +114,7 @@ class _Extractor:
         for action in actions:
             bodies += [action.body, *action.ghosts.values(), *(param.domain for param in action.params)]
         module = Module(
-            name=self.module_name(actions),
+            name=self.module_name(),
             constants=self.constants_of(bodies),
             variables=(*plain, *self.ghosts),
             ghosts=self.ghosts,
@@ -154,7 +154,7 @@ class _Extractor:
         nodes = (node for body in bodies for node in walk.walk(body))
         return tuple(sorted({node.rule for node in nodes if isinstance(node, (HasRule, RuleGuard))}))
 
-    def module_name(self, actions: tuple[Action, ...]) -> str:
+    def module_name(self) -> str:
         """The module that declares the variables: a model module that extends it bears its name."""
         for uid in self.tables.members:
             entry = self.tables.entries[uid]

@@ -18,7 +18,6 @@ from tidemark_conformance.tla.types import (
     Misfit,
     TFun,
     Type,
-    atom_name,
     bounds,
     decode,
     describe,
@@ -201,8 +200,3 @@ def action_parameters(module: Module, constant: Evaluate) -> dict[str, Parameter
         action.name: parameters_of([(p.name, p.domain) for p in action.params], constant, action.loc)
         for action in module.actions
     }
-
-
-def model_value_names(values: Sequence[Value]) -> list[str]:
-    """Names of strings and model values, for headers and messages."""
-    return [atom_name(value) for value in values]

@@ -45,9 +45,8 @@ from tidemark_conformance.tla.walk import map_children
 
 def canonical(values: Iterable[Value], loc: Loc | None = None) -> tuple[tuple[Value, ...], Type]:
     """Values in canonical order, with the least type that holds them all."""
-    distinct = set(values)
-    kind = type_of_values(distinct, loc)
-    return tuple(in_order(distinct)), kind
+    ordered = tuple(in_order(set(values)))
+    return ordered, type_of_values(ordered, loc)
 
 
 def join(a: Type, b: Type, loc: Loc | None = None) -> Type:
@@ -72,6 +71,8 @@ def join(a: Type, b: Type, loc: Loc | None = None) -> Type:
             return TFun(a.domain, a.key, join(a.range, b.range, loc))
         case TTuple(), TTuple() if len(a.parts) == len(b.parts):
             return TTuple(tuple(join(x, y, loc) for x, y in zip(a.parts, b.parts, strict=True)))
+        case TTuple(), TTuple():
+            return join(_as_sequence(a, loc), _as_sequence(b, loc), loc)
         case (TSeq(), TTuple()) | (TTuple(), TSeq()):
             seq, tup = (a, b) if isinstance(a, TSeq) else (b, a)
             return join(seq, _as_sequence(tup, loc), loc)  # type: ignore[arg-type]

@@ -43,9 +43,7 @@ from tidemark_conformance.tla.types import (
     TTuple,
     TUnion,
     Type,
-    atom_name,
     describe,
-    enumerate_type,
     size,
 )
 from tidemark_conformance.tla.values import ModelValue, Value
@@ -363,14 +361,3 @@ def _merge(c: Context, a: Symbol, b: Symbol) -> tuple[Callable[[str], Scalar], s
     if unlike and not isinstance(a, Choice) and not isinstance(b, Choice):
         raise c.unsupported(f"two branches of unlike kinds, a {kind_name(a)} and a {kind_name(b)}")
     return None
-
-
-def all_values(c: Context, kind: Type) -> TSet | None:
-    """The universe of all values of a type, if it is small enough for a mask."""
-    values = enumerate_type(kind)
-    return None if values is None else TSet(kind, tuple(values))
-
-
-def describe_atoms(members: Sequence[Value]) -> str:
-    """Names of atoms, for messages."""
-    return ", ".join(atom_name(member) for member in members)

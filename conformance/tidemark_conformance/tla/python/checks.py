@@ -210,11 +210,6 @@ class PythonChecks:
         body = self._predicate(name)
         return explain(body, self._evaluator(state, state), {}, self._place(name), self._in_force)
 
-    def explain_property(self, name: str, state: State, next: State) -> list[Conjunct]:
-        """The same for an action property."""
-        body = self._predicate(name)
-        return explain(body, self._evaluator(state, next), {}, self._place(name), self._in_force)
-
     def source(self) -> str:
         """All Python source generated so far, with the constant parts that were computed beforehand."""
         return self._compiler.source()
