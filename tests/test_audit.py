@@ -75,6 +75,12 @@ def test_the_trace_to_explain_is_the_first_by_number_in_which_an_invariant_falls
     assert worth_explaining(replace(result, failures=(steps,))) == "seed-3"
 
 
+def test_no_two_ids_are_equal_by_their_numbers() -> None:
+    ids = ["seed-1", "seed-01", "seed-1a", "seed-2", "seed-10", "seed"]
+    for given in (ids, ids[::-1]):
+        assert sorted(given, key=by_number) == ["seed", "seed-01", "seed-1", "seed-1a", "seed-2", "seed-10"]
+
+
 def test_the_first_examples_are_the_first_by_number() -> None:
     group = Group()
     for number in (*range(100, 140), 17, 9):

@@ -12,7 +12,7 @@ from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla.layout import layout_of
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
-from tidemark_conformance.tla.typeok import canonical, join, type_of_value
+from tidemark_conformance.tla.typeok import canonical, join, type_of_value, type_of_values
 from tidemark_conformance.tla.types import (
     Misfit,
     TAtom,
@@ -170,6 +170,8 @@ def test_the_type_of_values_does_not_depend_on_their_order() -> None:
         assert canonical([Fn({"type": "p", "y": 0}), *tagged])[1] == TUnion(
             ((("p",), (("y", TInt(0, 0)),)), (("q",), (("x", TSeq(TInt(1, 2), 2)),)))
         )
+    records = [Fn({"type": "p", "y": 0}), Fn({"type": "q", "x": 0}), Fn({"type": "r", "x": 0})]
+    assert len({type_of_values(values) for values in permutations(records)}) == 1
 
 
 def _layout(tmp_path: Path, type_ok: str) -> object:

@@ -12,8 +12,10 @@ HOLDS, VIOLATION, UNDECIDED = 0, 1, 3
 
 
 def by_number(trace: str) -> tuple[tuple[str, int], ...]:
-    """What trace ids are ordered by: as texts, but their numbers as numbers: seed-17 comes before seed-149."""
-    return tuple((text, int(digits or -1)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", trace))
+    """What trace ids are ordered by: as texts, but their numbers as numbers: seed-17 comes before seed-149. No two ids
+    are equal in it."""
+    parts = [(text, int(digits or -1)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", trace)]
+    return (*parts, (trace, -1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class Group:
 
 
 def _order(example: Example) -> tuple[object, ...]:
-    return by_number(example.trace), example.trace, example.step
+    return by_number(example.trace), example.step
 
 
 @dataclass(slots=True)

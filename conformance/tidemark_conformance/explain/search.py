@@ -24,13 +24,13 @@ HARM, WRONG_STEP, UNDECIDED, PASSING = range(4)
 """What a trace has to show, the most telling first: a property falls; a step is none, which may do no harm; ..."""
 
 Chosen = tuple[Run, Judgement]
-Telling = tuple[int, tuple[tuple[str, int], ...], str]
+Telling = tuple[int, tuple[tuple[str, int], ...]]
 
 
 def telling(shows: int, trace: str) -> Telling:
     """What traces are ordered by, the one to explain first: what they have to show, then their ids' numbers. An audit
     recommends by it, and `choose` chooses by it."""
-    return shows, by_number(trace), trace
+    return shows, by_number(trace)
 
 
 def shows(kinds: Iterable[str]) -> int:

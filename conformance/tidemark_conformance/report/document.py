@@ -67,6 +67,11 @@ def write(document: Mapping[str, Any], target: str | None) -> None:
 
 def block(render: Callable[[Console], None]) -> str:
     """What `render` prints, as an indented block of Markdown for a page of the documents."""
-    printed = Console(file=io.StringIO(), width=PAGE_WIDTH, color_system=None, force_terminal=False, record=True)
-    render(printed)
-    return "".join(f"    {line.rstrip()}\n" for line in printed.export_text().splitlines())
+    return "".join(f"    {line}".rstrip() + "\n" for line in printed(render, PAGE_WIDTH).splitlines())
+
+
+def printed(render: Callable[[Console], None], width: int) -> str:
+    """What `render` prints in lines of `width` columns, as it is and without blanks at their ends."""
+    shown = io.StringIO()
+    render(Console(file=cast(IO[str], _Trimmed(shown)), width=width, markup=False, emoji=False, highlight=False))
+    return shown.getvalue()

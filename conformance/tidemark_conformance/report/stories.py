@@ -7,7 +7,6 @@ A Markdown file asks for them by the blocks `explain-<row id>` and `refused-<row
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -26,6 +25,7 @@ from tidemark_conformance.explain.load import decoded
 from tidemark_conformance.explain.run import Run
 from tidemark_conformance.explain.scope import Scope
 from tidemark_conformance.explain.why import why
+from tidemark_conformance.report import document
 from tidemark_conformance.report.explanation import reason_lines, render
 from tidemark_conformance.report.paragraphs import hanging
 from tidemark_conformance.tla.spec import load
@@ -57,9 +57,7 @@ def _judged(row: zoo.Row, without: tuple[str, ...]) -> tuple[Explainer, Run, Jud
 
 def _fenced(tell: Callable[[Console], None]) -> str:
     """What is told in a terminal, as a block of Markdown."""
-    said = io.StringIO()
-    tell(Console(file=said, width=WIDTH, highlight=False, soft_wrap=False))
-    return f"```\n{said.getvalue().rstrip()}\n```\n"
+    return f"```\n{document.printed(tell, WIDTH).rstrip()}\n```\n"
 
 
 def explained(row: zoo.Row) -> str:

@@ -45,8 +45,8 @@ from tidemark_conformance.tla.walk import map_children
 
 def canonical(values: Iterable[Value], loc: Loc | None = None) -> tuple[tuple[Value, ...], Type]:
     """Values in canonical order, with the least type that holds them all."""
-    ordered = tuple(in_order(set(values)))
-    return ordered, type_of_values(ordered, loc)
+    distinct = set(values)
+    return tuple(in_order(distinct)), type_of_values(distinct, loc)
 
 
 def join(a: Type, b: Type, loc: Loc | None = None) -> Type:
@@ -135,9 +135,10 @@ def _require_other_tags(a: Type, b: Type, loc: Loc | None) -> None:
 
 
 def type_of_values(values: Iterable[Value], loc: Loc | None = None) -> Type:
-    """The least type that holds all these values (at least one)."""
+    """The least type that holds all these values (at least one), whatever order they come in: that of a set is its
+    hashes', and how the tags of records are grouped depends on who comes first."""
     kind: Type | None = None
-    for value in values:
+    for value in in_order(set(values)):
         own = type_of_value(value, loc)
         kind = own if kind is None else join(kind, own, loc)
     if kind is None:
