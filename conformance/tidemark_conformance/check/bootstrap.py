@@ -50,14 +50,13 @@ def unpack(source: Path) -> Path:
 
 
 def shipped(archive: str, module: str, function: str, argument: bytes) -> Partition:
-    """A function for `mapInArrow` that runs `module.function(pickle.loads(argument))` with the shipped package.
+    """A function for `mapInArrow` that runs `module.function` of the unpacked argument with the shipped package.
 
     `archive`: the name under which the archive was added to the Spark context.
     """
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        import importlib
-        import pickle
+        from importlib import import_module
 
         from pyspark import SparkFiles
 
@@ -65,7 +64,8 @@ def shipped(archive: str, module: str, function: str, argument: bytes) -> Partit
         os.environ["TIDEMARK_CACHE"] = str(folder / "cache")
         if str(folder / "package") not in sys.path:
             sys.path.insert(0, str(folder / "package"))
-        made: Partition = getattr(importlib.import_module(module), function)(pickle.loads(argument))
+        unpacked = import_module("tidemark_conformance.check.shipping").unpacked
+        made: Partition = getattr(import_module(module), function)(unpacked(argument))
         yield from made(batches)
 
     return work

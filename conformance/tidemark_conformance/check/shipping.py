@@ -13,8 +13,9 @@ import pickle
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidemark_conformance.check import bootstrap
 from tidemark_conformance.check.bootstrap import Partition
@@ -32,16 +33,24 @@ def partition_work(
 ) -> Partition:
     """What a partition runs (for `mapInArrow`): `function(argument)`, `function` being one of a module of ours.
 
-    On a cluster `argument` travels by pickle and our package, its cache and `packages` (the names of top-level packages
-    or modules that `argument` needs) travel along. Raises Unusable for a package that is not here.
+    `argument` travels by pickle, and a worker unpacks it once, not once a task. On a cluster our package, its cache and
+    `packages` (the names of top-level packages or modules that `argument` needs) travel along. Raises Unusable for a
+    package that is not here.
     """
+    packed = pickle.dumps(argument)
     if session.sparkContext.master.startswith("local"):
-        return function(argument)
+        return lambda batches: function(unpacked(packed))(batches)
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(bootstrap)
     archive = _ship(session, packages)
-    return bootstrap.shipped(archive, function.__module__, function.__name__, pickle.dumps(argument))
+    return bootstrap.shipped(archive, function.__module__, function.__name__, packed)
+
+
+@lru_cache(maxsize=4)
+def unpacked(argument: bytes) -> Any:
+    """An argument of `partition_work` in the worker: a specification's syntax is half a megabyte of small objects."""
+    return pickle.loads(argument)
 
 
 def _ship(session: SparkSession, packages: Iterable[str]) -> str:

@@ -6,9 +6,11 @@ our packages, travel with the job (`shipping.py`), and a worker whose processor 
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,7 +48,15 @@ class Job:
 
     def judge(self) -> Judge:
         """This process's judge."""
-        return judge_for(self.specification, self.wanted, self.snapshot)
+        return _kept(judge_for(self.specification, self.wanted, self.snapshot))
+
+
+@lru_cache(maxsize=4)
+def _kept(judge: Judge) -> Judge:
+    """The judge; what this process has loaded until now is no garbage. (PySpark's workers collect it after each task,
+    and look at half a million small objects each time.)"""
+    gc.freeze()
+    return judge
 
 
 def parquet_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
