@@ -188,6 +188,11 @@ class Judges:
         }
         return {name for name in self.families[kind] if not ask[kind](name)[0]}
 
+    def kernels_fall_after(self, before: State, after: State) -> set[str]:
+        """The invariants that a step from `before`, where all of them hold, makes false, by what it changes."""
+        rows = [np.array([self.kernels.layout.encode(state)], np.int64) for state in (before, after)]
+        return {name for name in self.families["invariant"] if not self.kernels.invariants_after_batch(name, *rows)[0]}
+
     def traces_fall(self, kind: str, before: State, after: State) -> set[str]:
         """The same by an audit's replay of a trace that starts there; checks that read history do not run in it."""
         kernels, base = self.kernels, self.kernels.layout.base_cells

@@ -41,7 +41,9 @@ def test_both_backends_agree_with_tlc(dumped: graph.Graph, spec: Specification) 
     assert found.non_edges >= found.edges
     python, numba = found.comparisons
     assert python.kinds == numba.kinds
-    assert set(python.kinds) == {"domains", "states", "ghosts", "edges", "properties", "non-edges", "walks"}
+    assert set(python.kinds) == {
+        *("domains", "states", "ghosts", "edges", "properties", "invariants after steps", "non-edges", "walks")
+    }
     assert all(python.kinds.values())
 
 
@@ -73,6 +75,8 @@ def _one_record_late(answers: list[dict[str, int]]) -> list[dict[str, int]]:
     [
         ("init", _first_false_is_true, "Init"),
         ("invariant", _first_true_is_false, "invariant TypeOK"),
+        ("invariant_after", _first_true_is_false, "invariant TypeOK after a step"),
+        ("invariant_after", _first_false_is_true, "invariant NothingFromNothing after a step"),
         ("quiescent", _first_false_is_true, "predicate QuiescentServed"),
         ("property", _first_false_is_true, "action property ThroughNobody"),
         ("action", _first_true_is_false, "step Lock"),
@@ -227,7 +231,11 @@ def test_what_never_falls_is_compared_on_changed_states_and_steps() -> None:
 
 @pytest.mark.parametrize(
     ("method", "question"),
-    [("property", "action property OutcomeIsFinal on a changed step"), ("invariant", "Consistency in a changed state")],
+    [
+        ("property", "action property OutcomeIsFinal on a changed step"),
+        ("invariant", "Consistency in a changed state"),
+        ("invariant_after", "invariant Consistency after a step"),
+    ],
 )
 def test_a_backend_that_never_says_no_is_found(method: str, question: str) -> None:
     spec, found, changed = two_phase()
@@ -244,12 +252,12 @@ def test_a_backend_that_never_says_no_is_found(method: str, question: str) -> No
 def test_the_search_is_the_same_every_time() -> None:
     spec, found, changed = two_phase()
     search = mutants.Search(spec, found, 1)
-    assert search.states(mutants.never_false(found)[0]) == changed.states
+    assert search.states(mutants.never_false(found)[0]) == list(zip(changed.origins, changed.states, strict=True))
 
 
 def test_tlc_that_cannot_judge_is_no_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
     spec, found, _ = two_phase()
-    odd = [{**found.states[0], "messages": frozenset({1})}]
+    odd = [(found.states[0], {**found.states[0], "messages": frozenset({1})})]
     monkeypatch.setattr(mutants.Search, "states", lambda *_: odd)
     with pytest.raises(Unusable, match="TLC did not judge the 131 changed states of TwoPhase"):
         mutants.judged(spec, found)

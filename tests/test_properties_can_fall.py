@@ -34,6 +34,9 @@ def test_exactly_what_is_wrong_falls(table: Table, fall: Fall) -> None:
         assert judges.python_falls(kind, *pair) == expected
         assert judges.kernels_fall(kind, *pair) == expected
         assert judges.traces_fall(kind, *pair) == expected - history
+    if kind == "invariant":
+        good, wrong = (make(fall, kind)[1] for make in (judges.good, judges.wrong))
+        assert judges.kernels_fall_after(good, wrong) == {fall.name}
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.spec.stem)

@@ -154,6 +154,18 @@ Next == \/ \E x \in Node, k \in 0..2 : Step(x, k)
         \/ \E x, y \in Node, s \in SUBSET Node : Swap(x, y, s)
         \/ Other
 Spec == Init /\ [][Next]_vars
+I80 == /\ \A x \in Node : fun[x] # 3 \/ log[x] = <<>>
+       /\ n # 4
+       /\ \A x \in Node : fun[x] < 4 \/ flag
+I81 == \A x, y \in Node : fun[x] > 2 /\ fun[y] > 2 => x = y
+I82 == \A x, y \in Node : fun[x] + 2 < fun[y] => x = y
+I83 == \A i, j \in 1..3 : row[i] = row[j] => i = j
+I84 == \A x, y \in Node : deep[x][y] = 3 /\ deep[y][y] = 3 => x = y
+I85 == \A x \in Node : fun[x] > 3 => \A y \in Node : flag => log[y] = <<>>
+I86 == \A x, y \in Node : fun[x] = 4 /\ slot[y].type = "req" => x = y
+I87 == \A x, y \in Node : (\E z \in Node : fun[x] = 4 /\ z # x) /\ (\E z \in Node : fun[y] = 4 /\ z # y) => x = y
+I88 == Limit > 5
+I89 == \A x \in set : fun[x] # 2
 P1 == [][\A x \in Node : fun'[x] >= fun[x]]_vars
 P2 == [][set # set' => Cardinality(set') > Cardinality(set)]_vars
 P3 == [][Len(hist') >= Len(hist)]_vars
@@ -190,5 +202,10 @@ Q27 == [][UNCHANGED <<n, flag>> \/ (n' = n /\ flag' = ~flag) \/ n' > n]_vars
 Q28 == [][\A x \in Node \ {who} : log'[x] = log[x] /\ fun'[x] = fun[x]]_vars
 Q29 == [][log' = [x \in Node |-> IF x = who THEN <<>> ELSE log[x]]]_vars
 Q30 == [][slot'[who].type # slot[who].type => slot' = [slot EXCEPT ![who] = [@ EXCEPT !.epoch = 0]]]_vars
+Q31 == [][\A x \in Node : fun'[x] # fun[x] => log'[x] = log[x] /\ n' = n]_vars
+Q32 == [][/\ \A x \in Node : fun'[x] >= fun[x] \/ flag
+          /\ n' >= n]_vars
+Q33 == [][/\ n' < 5
+          /\ \A x \in Node : fun'[x] < 4]_vars
 QuiescentDone == flag => set = Node
 =============================================================================

@@ -2,10 +2,10 @@
 
 TLC's side is a `Graph`: nothing here evaluates TLA+ by itself. A backend is asked about every invariant and quiescence
 predicate on every state, about Init on every state, about every action and action property on every edge, about every
-action on at least as many near misses, for the ghosts' next values on every edge, for the verdicts on walks through
-the graph, which it replays as an audit does, and for every predicate and property on changed states and steps, in which
-what the model never violates is false. One disagreement is too many, and a property that was never false was not
-compared.
+invariant at the end of every edge at whose start it holds, about every action on at least as many near misses, for the
+ghosts' next values on every edge, for the verdicts on walks through the graph, which it replays as an audit does, and
+for every predicate and property on changed states and steps, in which what the model never violates is false. One
+disagreement is too many, and a property that was never false was not compared.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Backend(Protocol):
     def domains(self, action: str) -> Sequence[Sequence[Value]]: ...
     def init(self, states: Sequence[State]) -> list[bool]: ...
     def invariant(self, name: str, states: Sequence[State]) -> list[bool]: ...
+    def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]: ...
     def quiescent(self, name: str, states: Sequence[State]) -> list[bool]: ...
     def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]: ...
     def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool]: ...
@@ -175,6 +176,7 @@ def compare(
         questions = _Questions(graph, ghosts, misses, backend)
         questions.states()
         questions.steps()
+        questions.after_steps(mutants or Mutants())
         questions.near_misses()
         questions.replays(ways)
         if mutants is not None:
@@ -282,6 +284,32 @@ class _Questions:
                 answers,
                 lambda at, n=name, e=expected, s=answers: Disagreement(  # type: ignore[misc]
                     f"action property {n}", e[at], s[at], states[pairs[at][0]], states[pairs[at][1]]
+                ),
+            )
+
+    def after_steps(self, mutants: Mutants) -> None:
+        """Every invariant in the states after steps (and in those changed from a state) from where it holds."""
+        graph, states = self.graph, self.graph.states
+        pairs = sorted({(edge.source, edge.target) for edge in graph.edges})
+        at = {id(state): index for index, state in enumerate(states)}
+        origins = [at[id(origin)] for origin in mutants.origins]
+        for name in graph.invariants:
+            held, changed = graph.predicates[name], mutants.predicates.get(name, [])
+            asked: list[tuple[State, State]] = [
+                (states[source], states[target]) for source, target in pairs if held[source]
+            ]
+            expected = [held[target] for source, target in pairs if held[source]]
+            for origin, state, verdict in zip(origins, mutants.states, changed, strict=bool(changed)):
+                if held[origin]:
+                    asked.append((states[origin], state))
+                    expected.append(verdict)
+            answers = self.backend.invariant_after(name, asked)
+            self.comparison.hold(
+                "invariants after steps",
+                expected,
+                answers,
+                lambda at, n=name, e=expected, s=answers, a=asked: Disagreement(  # type: ignore[misc]
+                    f"invariant {n} after a step", e[at], s[at], *a[at]
                 ),
             )
 

@@ -52,6 +52,14 @@ class PythonBackend:
         """Which states satisfy the invariant."""
         return [_truth(self.checks.invariant, name, state) for state in states]
 
+    def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]:
+        """Which second states satisfy the invariant; each is asked about once, whatever the first one."""
+        known: dict[int, bool] = {}
+        for _, next_ in pairs:
+            if id(next_) not in known:
+                known[id(next_)] = _truth(self.checks.invariant, name, next_)
+        return [known[id(next_)] for _, next_ in pairs]
+
     def quiescent(self, name: str, states: Sequence[State]) -> list[bool]:
         """Which states satisfy the quiescence predicate."""
         return [_truth(self.checks.quiescent, name, state) for state in states]
@@ -177,6 +185,11 @@ class NumbaBackend:
     def invariant(self, name: str, states: Sequence[State]) -> list[bool]:
         """Which states satisfy the invariant."""
         return _list(self.kernels.invariants_batch(name, self._rows(states)))
+
+    def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]:
+        """Which second states satisfy the invariant, by what differs from the first ones, in which it holds."""
+        states, nexts = self._rows([state for state, _ in pairs]), self._rows([next_ for _, next_ in pairs])
+        return _list(self.kernels.invariants_after_batch(name, states, nexts))
 
     def quiescent(self, name: str, states: Sequence[State]) -> list[bool]:
         """Which states satisfy the quiescence predicate."""

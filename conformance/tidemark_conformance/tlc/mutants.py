@@ -13,9 +13,9 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg as cfg_files
@@ -47,15 +47,16 @@ _LINE = re.compile(r"<<(\d+), (\d+)>>")
 
 State = Mapping[str, Value]
 Pair = tuple[State, State]
-_Made = TypeVar("_Made", State, Pair)
 
 
 @dataclass(frozen=True, slots=True)
 class Mutants:
     """Questions and TLC's answers. `predicates`: invariant or quiescence predicate -> its verdict on each of `states`;
-    `properties`: action property -> its verdict on each of `pairs`."""
+    `properties`: action property -> its verdict on each of `pairs`; `origins`: the graph's state that each of `states`
+    was changed from."""
 
     states: list[State] = field(default_factory=list)
+    origins: list[State] = field(default_factory=list)
     predicates: dict[str, list[bool]] = field(default_factory=dict)
     pairs: list[Pair] = field(default_factory=list)
     properties: dict[str, list[bool]] = field(default_factory=dict)
@@ -82,7 +83,9 @@ def judged(
     predicates, properties = never_false(graph)
     states = search.states(predicates)
     pairs = search.pairs(properties)
-    return _Asked(spec, graph, states, pairs).run(runner.Options(budget_s=budget_s, heap_mib=heap_mib, brief=True), jar)
+    asked = _Asked(spec, graph, [changed for _, changed in states], pairs)
+    answered = asked.run(runner.Options(budget_s=budget_s, heap_mib=heap_mib, brief=True), jar)
+    return replace(answered, origins=[origin for origin, _ in states])
 
 
 class Search:
@@ -98,13 +101,17 @@ class Search:
         for edge in graph.edges:
             self.by_action.setdefault(edge.action, []).append((edge.source, edge.target))
 
-    def states(self, missing: Sequence[str]) -> list[State]:
-        """States in which the missing predicates fall, as far as they are found, and some others."""
-        return self.found(missing, list(self.graph.predicates), self.state, self.python.invariant)
+    def states(self, missing: Sequence[str]) -> list[Pair]:
+        """States in which the missing predicates fall, as far as they are found, and some others; each behind the one
+        that it was changed from."""
+        return self.found(missing, list(self.graph.predicates), self.state, self.holds)
 
     def pairs(self, missing: Sequence[str]) -> list[Pair]:
         """The same of steps and action properties."""
         return self.found(missing, list(self.graph.broken), self.pair, self.kept) if self.graph.broken else []
+
+    def holds(self, name: str, pair: Pair) -> bool:
+        return self.python.invariant(name, pair[1])
 
     def kept(self, name: str, pair: Pair) -> bool:
         return self.python.property(name, *pair)
@@ -113,10 +120,10 @@ class Search:
         self,
         missing: Sequence[str],
         every: Sequence[str],
-        make: Callable[[Sequence[str]], _Made],
-        holds: Callable[[str, _Made], bool],
-    ) -> list[_Made]:
-        chosen: list[_Made] = []
+        make: Callable[[Sequence[str]], Pair],
+        holds: Callable[[str, Pair], bool],
+    ) -> list[Pair]:
+        chosen: list[Pair] = []
         for name in missing:
             reads = variables_used(self.definitions[name].body)
             names = [variable for variable in self.types if variable in reads]
@@ -126,13 +133,13 @@ class Search:
     def some(
         self,
         every: Sequence[str],
-        make: Callable[[], _Made],
-        holds: Callable[[str, _Made], bool],
+        make: Callable[[], Pair],
+        holds: Callable[[str, Pair], bool],
         most: int,
         falls: str | None = None,
-    ) -> list[_Made]:
+    ) -> list[Pair]:
         """The first `most` of DRAWS in which all can be evaluated, and `falls` is false."""
-        chosen: list[_Made] = []
+        chosen: list[Pair] = []
         for _ in range(DRAWS):
             one = make()
             try:
@@ -147,9 +154,10 @@ class Search:
                 break
         return chosen
 
-    def state(self, names: Sequence[str]) -> State:
-        """A state of the graph, changed in these variables."""
-        return self.changed(self.draw.choice(self.graph.states), names)
+    def state(self, names: Sequence[str]) -> Pair:
+        """A state of the graph, and what it is changed in these variables."""
+        origin = self.draw.choice(self.graph.states)
+        return origin, self.changed(origin, names)
 
     def pair(self, names: Sequence[str]) -> Pair:
         """A step of some action, changed on one side."""

@@ -187,6 +187,15 @@ def clean(p: "I64"):
     p[CHANGED] = 0
     return 0
 
+def everything(p: "I64"):
+    """All is dirty."""
+    v = 0
+    while v < VARIABLES:
+        p[DIRTY + v] = -1
+        v += 1
+    p[CHANGED] = -1
+    return 0
+
 def start(p: "I64", snapshot):
     """Check the initial state and give the ghosts their first values; 0, or the reason."""
     if snapshot == 0:
@@ -200,7 +209,7 @@ def start(p: "I64", snapshot):
         if p[0] != 0:
             return 6
     settle(p)
-    p[CHANGED] = -1
+    everything(p)
     invariants(p, 0, snapshot)
     clean(p)
     return 0
@@ -360,12 +369,12 @@ def check_batch(p: "I64", what, index, states: "I64", nexts: "I64", params: "I64
     """Evaluate one check on explicit states, `count` rows of CELLS cells; params: PARAMETER_COUNT indices a row.
 
     what: 0 Init, 1 invariant, 2 property, 3 action, 4 its guards alone, 5 ghosts after the action (written to `nexts`),
-    6 the ghosts' first values (written to `states`), 7 quiescence.
+    6 the ghosts' first values (written to `states`), 7 quiescence, 8 an invariant of `nexts` that held of `states`.
     """
     i = 0
     while i < count:
         copyrows(p, CURRENT, states, i * CELLS, CELLS)
-        if 2 <= what and what <= 5:
+        if 2 <= what and what <= 5 or what == 8:
             copyrows(p, NEXT, nexts, i * CELLS, CELLS)
         else:
             copyrows(p, NEXT, states, i * CELLS, CELLS)
@@ -386,6 +395,7 @@ def check_batch(p: "I64", what, index, states: "I64", nexts: "I64", params: "I64
         if what == 0:
             good = 1 if initial(p) else 0
         elif what == 1:
+            everything(p)
             good = 1 if invariant(p, index) else 0
         elif what == 2:
             good = 1 if p[CHANGED] == 0 or property(p, index) else 0
@@ -403,6 +413,9 @@ def check_batch(p: "I64", what, index, states: "I64", nexts: "I64", params: "I64
         elif what == 6:
             initial_ghosts(p)
             saverows(p, NEXT + BASE_CELLS, states, i * CELLS + BASE_CELLS, CELLS - BASE_CELLS)
+        elif what == 8:
+            copyrun(p, CURRENT, NEXT, CELLS)
+            good = 1 if p[CHANGED] == 0 or invariant(p, index) else 0
         else:
             good = 1 if quiescent(p, index) else 0
         if p[0] != 0:

@@ -38,6 +38,7 @@ from tidemark_conformance.tla.kernels import (
     compound,
     equality,
     folds,
+    increments,
     iteration,
     levels,
     membership,
@@ -45,7 +46,7 @@ from tidemark_conformance.tla.kernels import (
     sets,
     values,
 )
-from tidemark_conformance.tla.kernels.context import Context, Scope, both, conjunction, negated, require
+from tidemark_conformance.tla.kernels.context import CHANGED, Context, Scope, both, conjunction, negated, require
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -114,6 +115,41 @@ def demand(c: Context, expr: Expr, env: Env) -> None:
                     demand(c, branch, env)
         case _:
             require(c, predicate(c, expr, env))
+
+
+def demand_again(c: Context, expr: Expr, env: Env) -> None:
+    """As `demand`, of what held before the step: of a quantifier only the instances that read what it changed."""
+    match expr:
+        case Mark(_, loc, body):
+            outer, c.loc = c.loc, loc
+            demand_again(c, body, env)
+            c.loc = outer
+        case Quant("forall", binders, body):
+            domain = evaluate(c, binders[0].domain, env)
+            touched = _touched(c, domain, expr, env) if isinstance(domain, Mask) else None
+            require(c, _quantified(c, binders, body, env, False, touched))
+        case _:
+            demand(c, expr, env)
+
+
+def definitions(env: Env) -> dict[int, Expr]:
+    """The LET definitions of an environment."""
+    return {uid: bound.value for uid, bound in env.items() if isinstance(bound, Lazy)}
+
+
+def _touched(c: Context, domain: Mask, expr: Quant, env: Env) -> Mask | None:
+    """The members of the first binder's domain whose instances read what changed; None where that is not known."""
+    read = increments.readings(expr, definitions(env), expr.binders[0].uid)
+    units = {name for name in read.indexed if increments.by_unit(c.layout, name, domain.kind)}
+    if not units:
+        return None
+    others = increments.mask_of(c.layout, (read.whole | read.indexed) - units)
+    dirty = " | ".join(f"p[{c.memory.dirty + index}]" for index in sorted(c.layout.index[name] for name in units))
+    members = c.name("m")
+    c.line(f"{members} = {domain.code}")
+    with c.block(f"if p[{CHANGED}] & {others} == 0:" if others else "if True:"):
+        c.line(f"{members} = {members} & ({dirty})")
+    return Mask(members, domain.kind)
 
 
 def _is_known(c: Context, condition: Expr, env: Env) -> bool:
@@ -303,19 +339,61 @@ def _quantifier(c: Context, expr: Quant, env: Env) -> Symbol:
     return Bool(_quantified(c, expr.binders, expr.body, env, wanted))
 
 
-def _quantified(c: Context, binders: tuple[Binder, ...], body: Expr, env: Env, wanted: bool) -> str:
+def _quantified(
+    c: Context, binders: tuple[Binder, ...], body: Expr, env: Env, wanted: bool, domain: Symbol | None = None
+) -> str:
+    """`domain`: that of the first binder, if it is known already."""
     if not binders:
         return predicate(c, body, env)
     binder, rest = binders[0], binders[1:]
-    domain = evaluate(c, binder.domain, env)
+    mirrored = not wanted and domain is None and increments.one_of_two(binders, body)
+    if domain is None:
+        domain = evaluate(c, binder.domain, env)
     force(c, body, env)
     for inner in rest:
         force(c, inner.domain, env)
     if isinstance(domain, Filter | Join | Choice | Mask):
         domain = values.keep(c, domain)
-    return iteration.exists(
-        c, domain, lambda element: _quantified(c, rest, body, {**env, binder.uid: element}, wanted), wanted
-    )
+
+    first, then = (None, body) if wanted else _apart(rest, body)
+
+    def of(element: Symbol) -> str:
+        following = _on_from(element, domain) if mirrored else None
+        inner = {**env, binder.uid: element}
+        if first is None:
+            return _quantified(c, rest, then, inner, wanted, following)
+        skipped = [
+            lambda: negated(predicate(c, first, inner)),
+            lambda: _quantified(c, rest, then, inner, wanted, following),
+        ]
+        return conjunction(c, skipped, "or")
+
+    return iteration.exists(c, domain, of, wanted)
+
+
+def _apart(rest: tuple[Binder, ...], body: Expr) -> tuple[Expr | None, Expr]:
+    r"""Of `\A x : \A y \in S : P(x) /\ Q(x, y) => R` what need not be asked again for each y: P(x); and the rest."""
+    uids = {binder.uid for binder in rest}
+    domains = [binder.domain for binder in rest]
+    fixed = all(level.constants and not (level.variables or level.locals) for level in map(levels.level, domains))
+    match strip(body):
+        case Op("implies", (condition, conclusion)) if uids and fixed:
+            whole = strip(condition)
+            parts = whole.args if isinstance(whole, Op) and whole.name == "and" else (whole,)
+            count = next((at for at, part in enumerate(parts) if uids & levels.level(part).locals), len(parts))
+            if 0 < count < len(parts):
+                return Op("and", parts[:count]), Op("implies", (Op("and", parts[count:]), conclusion))
+    return None, body
+
+
+def _on_from(element: Symbol, domain: Symbol) -> Symbol | None:
+    """The members of a set from one of them on, if that is easily said."""
+    match element, domain:
+        case Atom(index, members), Mask(code, kind) if members == kind.members:
+            return Mask(f"({code} & (-1 << {index}))", kind)
+        case Int(), Range(_, hi):
+            return Range(element, hi)
+    return None
 
 
 def _one_point(c: Context, expr: Quant, env: Env) -> Symbol | None:

@@ -52,7 +52,7 @@ def _level(expr: Expr) -> Level:
     rules = isinstance(expr, HasRule | RuleGuard)
     guards = isinstance(expr, RuleGuard)
     bound: set[int] = set()
-    for part in _inside(expr):
+    for part in inside(expr):
         if isinstance(part, Binder):
             bound.add(part.uid)
             part = part.domain
@@ -73,7 +73,7 @@ def _level(expr: Expr) -> Level:
 
 def parts(expr: Expr) -> list[Expr]:
     """The expressions directly inside an expression, domains of binders included."""
-    return [part.domain if isinstance(part, Binder) else part for part in _inside(expr)]
+    return [part.domain if isinstance(part, Binder) else part for part in inside(expr)]
 
 
 def plain(expr: Expr) -> str:
@@ -86,7 +86,7 @@ def plain(expr: Expr) -> str:
     return f"{type(expr).__name__}({', '.join(own + [plain(part) for part in parts(expr)])})"
 
 
-def _inside(node: Any) -> list[Any]:
+def inside(node: Any) -> list[Any]:
     """The expressions and binders directly inside a node."""
     found: list[Any] = []
 

@@ -21,7 +21,7 @@ from tidemark_conformance.tla.ir import (
     Unchanged,
     Var,
 )
-from tidemark_conformance.tla.kernels import equality, expressions, levels, shapes, storing, values
+from tidemark_conformance.tla.kernels import equality, expressions, increments, levels, shapes, storing, values
 from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Memory
 from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
 from tidemark_conformance.tla.kernels.prelude import PRELUDE
@@ -105,7 +105,7 @@ class Generator:
         self._dispatch("ghosts", "check_ghosts", len(actions))
         for kind, one, named, start in self._families():
             for i, predicate in enumerate(named):
-                self._predicate(f"check_{one}_{i}", predicate.body)
+                self._predicate(f"check_{one}_{i}", predicate.body, kind)
             self._dispatch(one, f"check_{one}", len(named))
             self._recorder(kind, one, named, start)
         self._predicate("initial", module.init)
@@ -158,11 +158,17 @@ class Generator:
         lines = [f'def {name}(p: "I64"{extra}) -> bool:', *("    " + line for line in c.lines), f"    return {result}"]
         self.functions.append("\n".join(lines))
 
-    def _predicate(self, name: str, body: Expr) -> None:
+    def _predicate(self, name: str, body: Expr, kind: str = "") -> None:
+        """`kind`: of an invariant, or a property that a step of nothing has, only what a step can have made false."""
         c = self._context()
         for expr, loc, env in _conjuncts(body, None, {}):
             c.loc = loc
-            expressions.demand(c, expr, env)
+            if kind == "invariants" or (kind == "properties" and _stutters(expr)):
+                mask = self._mask(expr, env)
+                with c.when("True" if mask in (0, self._mask(body)) else f"p[{CHANGED}] & {mask} != 0"):
+                    expressions.demand_again(c, expr, env)
+            else:
+                expressions.demand(c, expr, env)
         if not c.lines:
             self.certain.add(name)
         self._finish(name, c, "p[0] == 0")
@@ -212,7 +218,7 @@ class Generator:
         """The function that evaluates what may have changed and keeps the first failing record of each check."""
         lines = [f'def {kind}(p: "I64", number_, snapshot):']
         for i, predicate in enumerate(named):
-            mask = self._mask(predicate.body) if kind != "quiescence" else -1
+            mask = self._mask(predicate.body) or -1 if kind != "quiescence" else -1
             if kind == "properties" and not _stutters(predicate.body):
                 mask = -1
             if f"check_{one}_{i}" in self.certain:
@@ -231,14 +237,12 @@ class Generator:
         lines.append("    return 0")
         self.functions.append("\n".join(lines))
 
-    def _mask(self, body: Expr) -> int:
-        mask = 0
-        for name in variables_of(body):
-            mask |= 1 << min(self.layout.index[name], 61)
-        return mask
+    def _mask(self, body: Expr, env: expressions.Env | None = None) -> int:
+        read = increments.readings(body, expressions.definitions(env or {}))
+        return increments.mask_of(self.layout, read.whole)
 
     def _reads_ghost(self, body: Expr) -> bool:
-        return any(self.layout.by_name[name].ghost for name in variables_of(body))
+        return any(self.layout.by_name[name].ghost for name in increments.readings(body, {}).whole)
 
     # --- ghosts ---------------------------------------------------------------------------------------------------
 
@@ -397,22 +401,6 @@ def _conjuncts(expr: Expr, loc: Loc | None, env: expressions.Env) -> Iterator[tu
             yield from _conjuncts(body, loc, {**env, uid: expressions.Lazy(value, env)})
         case _:
             yield expr, loc, env
-
-
-def variables_of(expr: Expr) -> set[str]:
-    """The variables that an expression mentions, primed or not."""
-    found: set[str] = set()
-
-    def visit(node: Expr) -> None:
-        if isinstance(node, Var):
-            found.add(node.name)
-        elif isinstance(node, Unchanged):
-            found.update(node.names)
-        for part in levels.parts(node):
-            visit(part)
-
-    visit(expr)
-    return found
 
 
 def mentions_next(expr: Expr, env: expressions.Env) -> bool:

@@ -147,6 +147,11 @@ class Kernels:
         """An invariant on every row of `states` (int64[n, cells], ghosts included)."""
         return self._batch(1, _index(self.invariants, name, "invariant"), states, states) > 0
 
+    def invariants_after_batch(self, name: str, states: Cells, nexts: Cells) -> NDArray[np.bool_]:
+        """An invariant on every row of `nexts`, by what changed of the rows of `states`, in which it held: the way in
+        which `check` asks."""
+        return self._batch(8, _index(self.invariants, name, "invariant"), states, nexts) > 0
+
     def properties_batch(self, name: str, states: Cells, nexts: Cells) -> NDArray[np.bool_]:
         """An action property on every pair of rows; a pair of equal rows has it."""
         return self._batch(2, _index(self.properties, name, "action property"), states, nexts) > 0
