@@ -54,7 +54,7 @@ class Job:
 @lru_cache(maxsize=4)
 def _kept(judge: Judge) -> Judge:
     """The judge; what this process has loaded until now is no garbage. (PySpark's workers collect it after each task,
-    and look at half a million small objects each time.)"""
+    and would stand still for 0.2 s each time to look at all of it.)"""
     gc.freeze()
     return judge
 
