@@ -16,7 +16,7 @@ from kernel_reference import MODELS, Attempt, Subject, alphabet, bestiary, holds
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.ir import Quant
-from tidemark_conformance.tla.kernels import compile_kernels, runtime
+from tidemark_conformance.tla.kernels import compile_kernels, runtime, stuttering
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.kernels.increments import one_of_two
 from tidemark_conformance.tla.kernels.runtime import BatchResult
@@ -73,6 +73,24 @@ def test_one_of_two_instances_is_enough_where_they_say_the_same() -> None:
     pairs = {name: body for name, body in bodies.items() if isinstance(body, Quant) and len(body.binders) == 2}
     assert {name for name, body in pairs.items() if one_of_two(body.binders, body.body)} == {"I81", "I83", "I87"}
     assert {"I13", "I82", "I84", "I86"} <= pairs.keys()
+
+
+def test_what_a_step_must_change_to_break_a_property() -> None:
+    """By the form of each property, of one instance: what is read whole, and of what only the instance's own unit."""
+    found = {}
+    for one in alphabet().spec.properties:
+        body = strip(one.body)
+        uid = body.binders[0].uid if isinstance(body, Quant) else None
+        needed = stuttering.needed(body, {}, uid)
+        found[one.name] = needed and (set(needed.whole), set(needed.indexed))
+    wanted = {"P1": {"fun"}, "Q31": {"fun"}, "Q34": {"slot"}, "Q35": {"log"}, "Q37": {"slot"}}
+    assert {name: found[name] for name in wanted} == {name: (set(), units) for name, units in wanted.items()}
+    assert found["Q44"] == (set(), {"fun", "log"})
+    assert found["Q36"] == ({"fun"}, set())
+    assert found["Q38"] == ({"slot"}, set())
+    assert found["P2"] == ({"set"}, set())
+    assert found["Q49"] == ({"fun", "who"}, set())
+    assert [found[f"Q{number}"] for number in (39, 40, 41, 42, 43, 45, 46, 47, 48)] == [None] * 9
 
 
 def test_what_reads_no_variable_is_asked_at_the_first_state() -> None:

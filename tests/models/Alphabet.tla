@@ -166,6 +166,16 @@ I86 == \A x, y \in Node : fun[x] = 4 /\ slot[y].type = "req" => x = y
 I87 == \A x, y \in Node : (\E z \in Node : fun[x] = 4 /\ z # x) /\ (\E z \in Node : fun[y] = 4 /\ z # y) => x = y
 I88 == Limit > 5
 I89 == \A x \in set : fun[x] # 2
+Least(S) == CHOOSE x \in S : \A y \in S : x <= y
+I90 == LET at == {i \in 1..3 : row[i] > 0} IN at # {} => row[Least(at)] <= row[CHOOSE i \in at : \A j \in at : i >= j]
+I91 == Max({n, fun[who], 1}) < 3
+I92 == Least({n, total} \ {0}) > 1
+I93 == Least(nums) + Least({fun[x] : x \in set \cup {who}}) # 3
+I94 == (CHOOSE x \in nums : \A y \in nums : x > y \/ x = y) # 1
+I95 == (CHOOSE x \in {total, n, fun[who]} : \A y \in {total, n, fun[who]} : x <= y) # 2
+I96 == (CHOOSE x \in {n, fun[who], total} : \A y \in {n, fun[who], total} : y <= x) # 3
+I97 == Least(nums \cup {i \in 1..3 : row[i] > 2}) < 2
+I98 == (CHOOSE x \in nums : \A y \in 0..n : x >= y) # 2
 P1 == [][\A x \in Node : fun'[x] >= fun[x]]_vars
 P2 == [][set # set' => Cardinality(set') > Cardinality(set)]_vars
 P3 == [][Len(hist') >= Len(hist)]_vars
@@ -207,5 +217,26 @@ Q32 == [][/\ \A x \in Node : fun'[x] >= fun[x] \/ flag
           /\ n' >= n]_vars
 Q33 == [][/\ n' < 5
           /\ \A x \in Node : fun'[x] < 4]_vars
+Q34 == [][\A x \in Node :
+            LET old == slot[x]
+                new == slot'[x] IN
+            old.type = "req" /\ (new.type = "rep" \/ (new.type = "idle" /\ flag)) => n' > n /\ seq' = seq]_vars
+Q35 == [][\A x \in Node : \A i \in (1..Len(log'[x])) \ ((1..Len(log[x])) \cup {3}) : flag /\ set' = set]_vars
+Q36 == [][LET high == {y \in Node : fun[y] > 1}
+              then == {z \in Node : fun'[z] > 1} IN high # then => n' # n]_vars
+Q37 == [][\A x \in Node : slot[x].type \in {"req", "idle"} => (slot'[x].type = "rep" => fun'[x] = fun[x])]_vars
+Q38 == [][~\E x \in Node : slot[x].type = "idle" /\ slot'[x].type \in {"req", "rep"} /\ flag]_vars
+Q44 == [][\A x \in Node : IF fun'[x] # fun[x] THEN flag' ELSE log'[x] # log[x] => n' > n]_vars
+\* The form of these tells nothing, though that of their neighbours does.
+Q39 == [][\A x \in Node : slot[x].type = "req" /\ slot'[who].type = "rep" => n' > n]_vars
+Q40 == [][\A x \in Node : slot[x].type \in {"req", "rep"} /\ slot'[x].type = "rep" => flag']_vars
+Q41 == [][\A x \in Node : \A i \in (1..Len(log'[x])) \ (1..Len(log[who])) : n' > n]_vars
+Q42 == [][\A x \in Node : [a |-> fun[x], b |-> n] # [a |-> n', b |-> fun'[x]]]_vars
+Q43 == [][\A x \in Node : {y \in Node : fun[y] > fun[x]} # {y \in Node : fun'[y] < fun'[x]}]_vars
+Q45 == [][\A x \in Node : (slot[x].type = "req" /\ slot'[x].type = "rep") \/ flag' => n' > n]_vars
+Q46 == [][\A x \in Node : fun[x] <= fun'[x] => n' > n]_vars
+Q47 == [][\A x \in Node : n # total' => fun'[x] > fun[x]]_vars
+Q48 == [][\A x \in Node : fun[x] + 1 # fun'[x] - 1 => flag']_vars
+Q49 == [][\A x \in Node : fun'[x] # fun[x] \/ fun'[who] # fun[who] => n' > n]_vars
 QuiescentDone == flag => set = Node
 =============================================================================

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
-from tidemark_conformance.tla.ir import Choose
-from tidemark_conformance.tla.kernels import equality, expressions, iteration, storing, values
+from tidemark_conformance.tla.ir import Choose, Expr, Local, Op, Quant, SetEnum
+from tidemark_conformance.tla.kernels import equality, expressions, iteration, sets, storing, values
 from tidemark_conformance.tla.kernels.context import Context
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
@@ -17,14 +18,20 @@ from tidemark_conformance.tla.kernels.symbols import (
     Join,
     Mask,
     Place,
+    Range,
     Symbol,
 )
 from tidemark_conformance.tla.types import TInt
+from tidemark_conformance.tla.walk import strip
 
 
 def choose(c: Context, expr: Choose, env: expressions.Env) -> Symbol:
     """CHOOSE with its one witness; none, or two that differ, are an evaluation error."""
     domain = expressions.evaluate(c, expr.binder.domain, env)
+    least = _extreme(expr)
+    kind = sets.universe(c, domain)
+    if least is not None and kind is not None and isinstance(kind.elem, TInt):
+        return _least_or_greatest(c, domain, kind.elem, least, _has_elements(expr.binder.domain, env))
     if isinstance(domain, Filter | Join | Choice | Mask):
         domain = values.keep(c, domain)
     expressions.force(c, expr.body, env)
@@ -59,6 +66,51 @@ def choose(c: Context, expr: Choose, env: expressions.Env) -> Symbol:
     if any(kind != kinds[0] for kind in kinds):
         raise c.unsupported("CHOOSE from a union of sets whose elements have unlike types")
     return results[0]
+
+
+def _extreme(expr: Choose) -> bool | None:
+    r"""Whether CHOOSE m \in S : \A x \in S : m <= x is a set's least number; False: its greatest; None: neither."""
+    match strip(expr.body):
+        case Quant("forall", (binder,), body) if strip(binder.domain) == strip(expr.binder.domain):
+            match strip(body):
+                case Op("le" | "ge" as name, (Local(a, _), Local(b, _))) if {a, b} == {binder.uid, expr.binder.uid}:
+                    return (name == "le") == (a == expr.binder.uid)
+    return None
+
+
+def _least_or_greatest(c: Context, domain: Symbol, kind: TInt, least: bool, certain: bool) -> Symbol:
+    """The least, or the greatest, of a set of numbers, each looked at once; of none (unless it is `certain` that there
+    are some) it is an evaluation error."""
+    found, witness = c.name("n"), c.name("w")
+    c.line(f"{found} = 0")
+    c.line(f"{witness} = {kind.lo}")
+    ascending = isinstance(domain, Mask | Range)
+
+    def body(element: Symbol) -> None:
+        number = cast(Int, element).code
+        better = "True" if ascending else f"{found} == 0 or {number} {'<' if least else '>'} {witness}"
+        with c.when(better):
+            c.line(f"{witness} = {number}")
+            c.line(f"{found} = 1")
+
+    iteration.iterate(c, domain, body, f"{found} != 0" if ascending and least else None)
+    if not certain:
+        c.checked += 1
+        c.line(f"need(p, {found})")
+    return Int(witness, kind.lo, kind.hi)
+
+
+def _has_elements(expr: Expr, env: expressions.Env) -> bool:
+    """Whether a set certainly has elements, by its form."""
+    match strip(expr):
+        case SetEnum(items):
+            return len(items) > 0
+        case Op("union", args):
+            return any(_has_elements(arg, env) for arg in args)
+        case Local(uid, _):
+            bound = env.get(uid)
+            return isinstance(bound, expressions.Lazy) and _has_elements(bound.value, bound.env)
+    return False
 
 
 def _witness(c: Context, element: Symbol, name: str) -> tuple[str, Callable[[], None], Callable[[], Symbol]]:

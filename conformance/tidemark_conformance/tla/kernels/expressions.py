@@ -117,16 +117,17 @@ def demand(c: Context, expr: Expr, env: Env) -> None:
             require(c, predicate(c, expr, env))
 
 
-def demand_again(c: Context, expr: Expr, env: Env) -> None:
-    """As `demand`, of what held before the step: of a quantifier only the instances that read what it changed."""
+def demand_again(c: Context, expr: Expr, env: Env, asked: increments.Asked) -> None:
+    """As `demand`, of what a step can have broken: of a quantifier only the instances for which it changed what is
+    `asked` of them."""
     match expr:
         case Mark(_, loc, body):
             outer, c.loc = c.loc, loc
-            demand_again(c, body, env)
+            demand_again(c, body, env, asked)
             c.loc = outer
         case Quant("forall", binders, body):
             domain = evaluate(c, binders[0].domain, env)
-            touched = _touched(c, domain, expr, env) if isinstance(domain, Mask) else None
+            touched = _touched(c, domain, expr, env, asked) if isinstance(domain, Mask) else None
             require(c, _quantified(c, binders, body, env, False, touched))
         case _:
             demand(c, expr, env)
@@ -137,9 +138,11 @@ def definitions(env: Env) -> dict[int, Expr]:
     return {uid: bound.value for uid, bound in env.items() if isinstance(bound, Lazy)}
 
 
-def _touched(c: Context, domain: Mask, expr: Quant, env: Env) -> Mask | None:
-    """The members of the first binder's domain whose instances read what changed; None where that is not known."""
-    read = increments.readings(expr, definitions(env), expr.binders[0].uid)
+def _touched(c: Context, domain: Mask, expr: Quant, env: Env, asked: increments.Asked) -> Mask | None:
+    """The members of the first binder's domain that are `asked` for what changed; None where that is not known."""
+    read = asked(expr, definitions(env), expr.binders[0].uid)
+    if read is None:
+        return None
     units = {name for name in read.indexed if increments.by_unit(c.layout, name, domain.kind)}
     if not units:
         return None

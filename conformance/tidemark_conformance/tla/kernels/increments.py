@@ -7,17 +7,14 @@ nothing that changed: variables that it reads as v[x] are asked by their dirty b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
-from tidemark_conformance.tla.ir import Binder, Except, Expr, Fold, Let, Local, Op, Unchanged, Var
-from tidemark_conformance.tla.kernels import levels
+from tidemark_conformance.tla.ir import Binder, Expr, Local, Op, Unchanged, Var
+from tidemark_conformance.tla.kernels import alike, levels
 from tidemark_conformance.tla.layout import MAX_UNITS, Layout
 from tidemark_conformance.tla.types import TFun, TSet
 from tidemark_conformance.tla.walk import strip
-
-_STRICT = frozenset(["eq", "ne", "add", "mul", "union", "intersect"])
-"""Operators that commute and evaluate both operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +23,10 @@ class Readings:
 
     whole: frozenset[str]
     indexed: frozenset[str]
+
+
+Asked = Callable[[Expr, Mapping[int, Expr], int | None], Readings | None]
+"""Of an expression, the LET definitions around it and an identifier that may index: the variables that count."""
 
 
 def readings(expr: Expr, definitions: Mapping[int, Expr], uid: int | None = None) -> Readings:
@@ -77,59 +78,7 @@ def one_of_two(binders: tuple[Binder, ...], body: Expr) -> bool:
         case Op("implies", (condition, conclusion)):
             match strip(conclusion):
                 case Op("eq", (Local(x, _), Local(y, _))) if {x, y} == {a, b}:
-                    return _shape(condition, {a: "x", b: "y"}, a, b) == _shape(condition, {a: "y", b: "x"}, a, b)
+                    turned = {a: "y", b: "x"}
+                    pair = frozenset(turned)
+                    return alike.text(condition, {a: "x", b: "y"}, pair) == alike.text(condition, turned, pair)
     return False
-
-
-def _shape(expr: Expr, names: Mapping[int, str], a: int, b: int) -> str:
-    """An expression's text, identifiers named by where they are bound, operands that may change places in order.
-
-    Those of a conjunction may where each mentions but one of the two: an error of theirs comes up with the pair of that
-    element and itself, too.
-    """
-    expr = strip(expr)
-    if isinstance(expr, Local):
-        return names.get(expr.uid, str(expr.uid))
-    inner = dict(names)
-    for uid in _bound(expr):
-        inner[uid] = f"bound {len(inner)}"
-    texts: list[str] = []
-    for part in levels.inside(expr):
-        if isinstance(part, Binder):
-            texts.append(_shape(part.domain, inner, a, b))
-            inner[part.uid] = f"bound {len(inner)}"
-        else:
-            texts.append(_shape(part, inner, a, b))
-    if isinstance(expr, Op):
-        apart = expr.name == "and" and not any({a, b} <= levels.level(part).locals for part in expr.args)
-        if expr.name in _STRICT or apart:
-            texts.sort()
-    return f"({type(expr).__name__} {' '.join([*_words(expr), *texts])})"
-
-
-def _bound(expr: Expr) -> tuple[int, ...]:
-    """The identifiers that an expression binds without a binder."""
-    match expr:
-        case Let(uid, _, _, _):
-            return (uid,)
-        case Except(_, _, at, _):
-            return (at,)
-        case Fold():
-            return (expr.element, expr.accumulator)
-    return ()
-
-
-def _words(expr: Expr) -> Iterator[str]:
-    """What an expression says besides its parts; no identifier that it binds."""
-    if isinstance(expr, Let | Except):
-        return
-    for slot in fields(expr):
-        yield from _texts(getattr(expr, slot.name)) if slot.name not in ("element", "accumulator") else ()
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _texts(item)
-    elif not isinstance(value, Expr | Binder):
-        yield repr(value)

@@ -14,7 +14,6 @@ from tidemark_conformance.tla.ir import (
     HasRule,
     Let,
     Local,
-    Mark,
     RuleGuard,
     Unchanged,
     Var,
@@ -74,16 +73,6 @@ def _level(expr: Expr) -> Level:
 def parts(expr: Expr) -> list[Expr]:
     """The expressions directly inside an expression, domains of binders included."""
     return [part.domain if isinstance(part, Binder) else part for part in inside(expr)]
-
-
-def plain(expr: Expr) -> str:
-    """An expression's text without primes and marks."""
-    if isinstance(expr, Mark):
-        return plain(expr.body)
-    if isinstance(expr, Var):
-        return f"Var({expr.name})"
-    own = [repr(getattr(expr, slot.name)) for slot in fields(expr) if isinstance(getattr(expr, slot.name), str | int)]
-    return f"{type(expr).__name__}({', '.join(own + [plain(part) for part in parts(expr)])})"
 
 
 def inside(node: Any) -> list[Any]:

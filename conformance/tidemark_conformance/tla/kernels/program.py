@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidemark_conformance.tla.ir import (
     Action,
     Expr,
     HasRule,
-    If,
     Let,
     Loc,
     Local,
@@ -17,11 +16,19 @@ from tidemark_conformance.tla.ir import (
     Module,
     Named,
     Op,
-    Quant,
     Unchanged,
     Var,
 )
-from tidemark_conformance.tla.kernels import equality, expressions, increments, levels, shapes, storing, values
+from tidemark_conformance.tla.kernels import (
+    equality,
+    expressions,
+    increments,
+    levels,
+    shapes,
+    storing,
+    stuttering,
+    values,
+)
 from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Memory
 from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
 from tidemark_conformance.tla.kernels.prelude import PRELUDE
@@ -37,9 +44,12 @@ from tidemark_conformance.tla.types import (
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tla.walk import guard_rules
 
+_ASKED: Mapping[str, increments.Asked] = {"invariants": increments.readings, "properties": stuttering.needed}
+"""What of a state, or of a step, checks of these kinds are asked again for."""
+
+ANY_STEP = -1
+
 NOT_A_STEP = "not a step"
-
-
 """The name of the check that a record is a step of its action."""
 
 
@@ -161,14 +171,15 @@ class Generator:
     def _predicate(self, name: str, body: Expr, kind: str = "") -> None:
         """`kind`: of an invariant, or a property that a step of nothing has, only what a step can have made false."""
         c = self._context()
+        every = self._mask(body, kind)
         for expr, loc, env in _conjuncts(body, None, {}):
             c.loc = loc
-            if kind == "invariants" or (kind == "properties" and _stutters(expr)):
-                mask = self._mask(expr, env)
-                with c.when("True" if mask in (0, self._mask(body)) else f"p[{CHANGED}] & {mask} != 0"):
-                    expressions.demand_again(c, expr, env)
-            else:
-                expressions.demand(c, expr, env)
+            mask = self._mask(expr, kind, env)
+            with c.when("True" if mask in (ANY_STEP, every) else f"p[{CHANGED}] & {mask} != 0"):
+                if mask == ANY_STEP:
+                    expressions.demand(c, expr, env)
+                else:
+                    expressions.demand_again(c, expr, env, _ASKED[kind])
         if not c.lines:
             self.certain.add(name)
         self._finish(name, c, "p[0] == 0")
@@ -218,13 +229,11 @@ class Generator:
         """The function that evaluates what may have changed and keeps the first failing record of each check."""
         lines = [f'def {kind}(p: "I64", number_, snapshot):']
         for i, predicate in enumerate(named):
-            mask = self._mask(predicate.body) or -1 if kind != "quiescence" else -1
-            if kind == "properties" and not _stutters(predicate.body):
-                mask = -1
+            mask = self._mask(predicate.body, kind)
             if f"check_{one}_{i}" in self.certain:
                 continue
             condition = f"p[FIRSTS + {start + i}] < 0"
-            if mask != -1:
+            if mask != ANY_STEP:
                 condition = f"p[{CHANGED}] & {mask} != 0 and {condition}"
             if self._reads_ghost(predicate.body):
                 condition += " and snapshot == 0"
@@ -237,9 +246,16 @@ class Generator:
         lines.append("    return 0")
         self.functions.append("\n".join(lines))
 
-    def _mask(self, body: Expr, env: expressions.Env | None = None) -> int:
-        read = increments.readings(body, expressions.definitions(env or {}))
-        return increments.mask_of(self.layout, read.whole)
+    def _mask(self, body: Expr, kind: str, env: expressions.Env | None = None) -> int:
+        """The bits of the variables of which a step must change one to break a check; ANY_STEP: that is not known."""
+        mask = 0
+        for expr, _, inner in _conjuncts(body, None, env or {}):
+            asked = _ASKED[kind](expr, expressions.definitions(inner), None) if kind in _ASKED else None
+            one = increments.mask_of(self.layout, asked.whole | asked.indexed) if asked is not None else 0
+            if not one:
+                return ANY_STEP
+            mask |= one
+        return mask
 
     def _reads_ghost(self, body: Expr) -> bool:
         return any(self.layout.by_name[name].ghost for name in increments.readings(body, {}).whole)
@@ -411,43 +427,3 @@ def mentions_next(expr: Expr, env: expressions.Env) -> bool:
     if isinstance(bound, expressions.Lazy) and mentions_next(bound.value, bound.env):
         return True
     return any(mentions_next(part, env) for part in levels.parts(expr))
-
-
-def _stutters(expr: Expr) -> bool:
-    """Whether a property certainly holds of a step that changes none of its variables (by its form)."""
-    match expr:
-        case Mark(_, _, body) | Quant("forall", _, body) | Let(_, _, _, body):
-            return _stutters(body)
-        case Op("and", args):
-            return all(map(_stutters, args))
-        case Op("or", args):
-            return any(map(_stutters, args))
-        case Op("implies", (condition, then)):
-            return _stutters(then) or _falls(condition)
-        case Op("eq" | "le" | "ge" | "subseteq", (a, b)):
-            return _unprimed(a) == _unprimed(b)
-        case If(_, then, orelse):
-            return _stutters(then) and _stutters(orelse)
-        case Unchanged():
-            return True
-    return False
-
-
-def _falls(expr: Expr) -> bool:
-    """Whether a condition is certainly false of a step that changes nothing."""
-    match expr:
-        case Mark(_, _, body):
-            return _falls(body)
-        case Op("and", args):
-            return any(map(_falls, args))
-        case Op("ne" | "lt" | "gt", (a, b)):
-            return _unprimed(a) == _unprimed(b)
-        case Op("not", (inner,)):
-            return _stutters(inner)
-    return False
-
-
-def _unprimed(expr: Expr) -> str:
-    """An expression's text without primes and marks, to compare two of them."""
-    rename: Callable[[Expr], str] = levels.plain
-    return rename(expr)
