@@ -157,7 +157,6 @@ TypeOK ==
 (* Vocabulary *)
 
 Max(a, b) == IF a > b THEN a ELSE b
-Lowest(S)  == CHOOSE m \in S : \A x \in S : m <= x
 Highest(S) == CHOOSE m \in S : \A x \in S : m >= x
 
 Idle      == [type |-> "idle"]
@@ -172,8 +171,7 @@ Serving(b) == epoch[b] > 0
 Acting(b)  == office.broker = b /\ epoch[b] = office.epoch     \* it leads the partition, and what it appends may commit
 Present(g) == {m \in MemberIds : g.members[m].present}
 \* The member id to which the instance is mapped, 0 none.
-InstanceMember(g) ==
-    LET ids == {m \in Present(g) : g.members[m].static} IN IF ids = {} THEN 0 ELSE Lowest(ids)
+InstanceMember(g) == Highest({0} \cup {m \in Present(g) : g.members[m].static})
 
 PartitionsOf(epochs) == {p \in Partitions : epochs[p] >= 0}
 \* What a member holds: nobody else may get it.
@@ -305,19 +303,26 @@ Reconciled(b, member, target, targetEpoch, request) ==
 \* The partitions that exist and that one of these members subscribes to.
 Subscribed(members) == {p \in partitions : \E m \in MemberIds : members[m].present /\ p \in members[m].subscription}
 
-\* Replay of batches on top of a group: the last record of each key. The coordinator that appends a batch and the one that loads it
-\* do the same.
+\* What a batch makes of a group: who appends it applies it at once.
+Replayed(g, entry) ==
+    IF entry.type # "group" THEN g
+    ELSE [groupEpoch |-> entry.groupEpoch, assignmentEpoch |-> entry.assignmentEpoch, metadata |-> entry.metadata,
+          target |-> entry.target,
+          members |-> [m \in MemberIds |-> IF m = entry.member THEN entry.value
+                                           ELSE IF m = entry.removed THEN NoMember ELSE g.members[m]]]
+
+\* What batches make of the group that is stored, as who loads the log reads them: the last record of each key counts.
+\* (LiveIsReplay: it comes to the same.)
 ReplayGroup(entries, stored) ==
-    LET groups     == {i \in 1..Len(entries) : entries[i].type = "group"}
-        last       == entries[Highest(groups)]
-        touched(m) == {i \in groups : entries[i].member = m \/ entries[i].removed = m}
+    LET groups == {i \in 1..Len(entries) : entries[i].type = "group"}
+        last   == entries[Highest(groups)]
     IN  IF groups = {} THEN stored
         ELSE [groupEpoch |-> last.groupEpoch, assignmentEpoch |-> last.assignmentEpoch, metadata |-> last.metadata,
               target |-> last.target,
               members |-> [m \in MemberIds |->
-                IF touched(m) = {} THEN stored.members[m]
-                ELSE IF entries[Highest(touched(m))].member = m THEN entries[Highest(touched(m))].value ELSE NoMember]]
-Replayed(g, entry) == ReplayGroup(<<entry>>, g)
+                LET touched == {i \in groups : entries[i].member = m \/ entries[i].removed = m}
+                    entry   == entries[Highest(touched)]
+                IN  IF touched = {} THEN stored.members[m] ELSE IF entry.member = m THEN entry.value ELSE NoMember]]
 
 MemberOrAbsent(g, m) == IF m = 0 THEN NoMember ELSE g.members[m]
 
@@ -404,9 +409,10 @@ ReplayOffsets(entries, stored) ==
 
 \* b appends the batch, unless it changes nothing, and applies it at once.
 Write(b, entry) ==
-    IF Replayed(group[b], entry) = group[b] THEN UNCHANGED <<appended, group, partitionEpoch>>
+    LET next == Replayed(group[b], entry) IN
+    IF next = group[b] THEN UNCHANGED <<appended, group, partitionEpoch>>
     ELSE /\ appended' = [appended EXCEPT ![b] = Append(@, entry)]
-         /\ group' = [group EXCEPT ![b] = Replayed(group[b], entry)]
+         /\ group' = [group EXCEPT ![b] = next]
          /\ partitionEpoch' = [partitionEpoch EXCEPT ![b] = EpochsAfter(partitionEpoch[b], group[b], entry)]
 
 \* The member m is removed: the group epoch goes up, and who heartbeats next computes a target assignment.
@@ -709,7 +715,9 @@ RejectHeartbeat(b, c, late) ==
 
 \* As which member the sender is heard; which other one it replaces, 0: none.
 Sender(g, c, request)   == IF c \in Static /\ request.memberEpoch # 0 THEN InstanceMember(g) ELSE request.member
-Replaced(g, c, request) == IF c \in Static /\ request.memberEpoch = 0 /\ InstanceMember(g) # request.member THEN InstanceMember(g) ELSE 0
+Replaced(g, c, request) ==
+    LET instance == InstanceMember(g) IN
+    IF c \in Static /\ request.memberEpoch = 0 /\ instance # request.member THEN instance ELSE 0
 
 \* The member as the handler finds it: new, a successor that takes over what the instance holds, or known.
 Found(g, c, request) ==
@@ -723,10 +731,12 @@ Found(g, c, request) ==
 \* With what the request says of its subscription.
 Heard(g, c, request) ==
     [Found(g, c, request) EXCEPT !.subscription = IF request.tells THEN request.subscription ELSE @]
-Resubscribed(g, c, request) == Heard(g, c, request).subscription # Found(g, c, request).subscription
+Resubscribed(g, c, request) == request.tells /\ request.subscription # Found(g, c, request).subscription
 MembersWith(g, c, request) ==
-    [m \in MemberIds |-> IF m = Sender(g, c, request) THEN Heard(g, c, request)
-                         ELSE IF m = Replaced(g, c, request) THEN NoMember ELSE g.members[m]]
+    LET sender   == Sender(g, c, request)
+        heard    == Heard(g, c, request)
+        replaced == Replaced(g, c, request)
+    IN  [m \in MemberIds |-> IF m = sender THEN heard ELSE IF m = replaced THEN NoMember ELSE g.members[m]]
 
 \* The answer, once all that b has appended is committed. The assignment is in it if it is new, or was asked for, or if the
 \* consumer does not say that this is what it owns.
@@ -757,16 +767,16 @@ Take(b, c, late, groupEpoch, assignmentEpoch, metadata, target) ==
 \* HandleHeartbeat   who: coordinator   code: group/modern/coordinator.py
 \* The target assignment stands. A successor of a static member has its predecessor's.
 HandleHeartbeat(b, c, late) ==
-    LET request == Request(c, late)
-        g       == group[b] IN
+    LET request  == Request(c, late)
+        g        == group[b]
+        replaced == Replaced(g, c, request) IN
     \* enabled when
     /\ Accepts(b, c, request)
     /\ ~Resubscribed(g, c, request) /\ g.groupEpoch = g.assignmentEpoch
     \* effect
     /\ Take(b, c, late, g.groupEpoch, g.assignmentEpoch, g.metadata,
-            [m \in MemberIds |-> IF Replaced(g, c, request) = 0 THEN g.target[m]
-                                 ELSE IF m = request.member THEN g.target[Replaced(g, c, request)]
-                                 ELSE IF m = Replaced(g, c, request) THEN {} ELSE g.target[m]])
+            IF replaced = 0 THEN g.target
+            ELSE [g.target EXCEPT ![request.member] = g.target[replaced], ![replaced] = {}])
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
 
 \* What an assignor may answer (0 is nobody): it gives all that somebody subscribes to, to somebody who does.

@@ -35,7 +35,8 @@ OneActiveOwner ==
 OwnedIsHeld ==
     \A c \in Clients : \A p \in Partitions : ActivelyOwns(c, p) => p \in Holds(MemberOf(c))
 
-HeldOnce(g) == \A m, n \in MemberIds : Holds(g.members[m]) \cap Holds(g.members[n]) # {} => m = n
+HeldOnce(g) ==
+    \A p \in Partitions : \A m, n \in MemberIds : p \in Holds(g.members[m]) /\ p \in Holds(g.members[n]) => m = n
 
 \* No partition is assigned to two members, or to one while another still has to revoke it: in a coordinator's memory and on the log.
 PartitionHeldOnce == HeldOnce(storedGroup) /\ \A b \in Brokers : HeldOnce(group[b])
@@ -113,7 +114,8 @@ EpochsMonotoneStep ==
         /\ group'[b].groupEpoch >= group[b].groupEpoch
         /\ group'[b].assignmentEpoch >= group[b].assignmentEpoch
         /\ \A m \in Present(group[b]) : group'[b].members[m].present =>
-            group'[b].members[m].memberEpoch \in {-2} \cup group[b].members[m].memberEpoch..MaxGroupEpoch
+            \/ group'[b].members[m].memberEpoch = -2
+            \/ group'[b].members[m].memberEpoch >= group[b].members[m].memberEpoch
 EpochsMonotone == [][EpochsMonotoneStep]_vars
 
 \* A heartbeat that is taken comes from a member, in its epoch or one that the member may be in still, or from one that joins;
