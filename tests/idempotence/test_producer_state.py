@@ -6,8 +6,8 @@ from tidemark.errors import Errors
 from tidemark.idempotence.flaws import rules_without
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.partition import Parked, Partition
+from tidemark.idempotence.producer_state import BatchMetadata, ProducerStateManager
 from tidemark.idempotence.rules import Rules
-from tidemark.log.producer_state import BatchMetadata, ProducerStateManager
 
 WINDOW, LAST = 5, 9
 REFUSED = ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)

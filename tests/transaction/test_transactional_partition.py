@@ -8,7 +8,6 @@ from tidemark.errors import Errors
 from tidemark.group.offset_records import TxnOffsetCommitRequest
 from tidemark.group.partitions import TopicPartition
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
-from tidemark.log.ongoing_transactions import AbortedTxn
 from tidemark.sim.transaction.reader import amiss
 from tidemark.sim.transaction.state import Acknowledged
 from tidemark.transaction.flaws import rules_without
@@ -19,6 +18,7 @@ from tidemark.transaction.messages import (
     IsolationLevel,
     WriteTxnMarkersRequest,
 )
+from tidemark.transaction.ongoing_transactions import AbortedTxn
 from tidemark.transaction.partition import TransactionalPartition, offsets_batch
 from tidemark.transaction.rules import Rules
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse, ProducerId
+from tidemark.idempotence.producer_state import ProducerStateManager
 from tidemark.idempotence.rules import Rules
-from tidemark.log.producer_state import ProducerStateManager
 
 Broker = int
 

@@ -12,8 +12,8 @@ broker's records behind that |
 | `produce`, `lateProduce` | a batch by its stage; `guard`: the guard that it has is the one that the partition knows |
 | `marker`, `lateMarker` | a marker on the way, its offset while it waits for the high watermark, or the reply |
 | `log`, `highWatermark`, `lastStableOffset` | the partition's |
-| `entry` | epoch and sequence of a producer's last batch (log/producer_state.py), its last marker's coordinator epoch,
-where its open transaction begins, the epoch of its verification (log/ongoing_transactions.py); -1 none |
+| `entry` | epoch and sequence of a producer's last batch (ProducerStateManager), its last marker's coordinator epoch,
+where its open transaction begins, the epoch of its verification (ongoing_transactions.py); -1 none |
 | `abortedIndex` | the partition's aborted transactions |
 | `offsets` | whether the partition is one of __consumer_offsets, and what its `offsets` are: a transaction's number |
 | `fetch` | a consumer's fetch; of a response, how far it goes, and where the aborted transactions begin that it lists |
@@ -31,7 +31,6 @@ from typing import Any, Protocol
 from tidemark.client.transactional_producer import TransactionalProducer
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest
-from tidemark.log.ongoing_transactions import VerificationGuard
 from tidemark.transaction.coordinator import TransactionCoordinator
 from tidemark.transaction.messages import (
     AddPartitionsToTxnRequest,
@@ -46,6 +45,7 @@ from tidemark.transaction.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from tidemark.transaction.ongoing_transactions import VerificationGuard
 from tidemark.transaction.partition import LogRead, TransactionalPartition
 
 Key = Any

@@ -18,9 +18,8 @@ from typing import NamedTuple
 from tidemark.errors import Errors
 from tidemark.group.offset_records import TxnOffsetCommitRequest
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest, ProducerId
+from tidemark.idempotence.producer_state import ProducerStateEntry, ProducerStateManager
 from tidemark.idempotence.rules import Rules as SequenceRules
-from tidemark.log.ongoing_transactions import OngoingTransactions, VerificationGuard
-from tidemark.log.producer_state import ProducerStateEntry, ProducerStateManager
 from tidemark.transaction.messages import (
     AbortedTransaction,
     EndTransactionMarker,
@@ -30,6 +29,7 @@ from tidemark.transaction.messages import (
     LogEntry,
     WriteTxnMarkersRequest,
 )
+from tidemark.transaction.ongoing_transactions import OngoingTransactions, VerificationGuard
 from tidemark.transaction.rules import Rules, is_version_2
 
 LAST_SEQUENCE = 2**31 - 1

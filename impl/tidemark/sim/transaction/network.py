@@ -9,7 +9,6 @@ from enum import StrEnum
 
 from tidemark.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.log.ongoing_transactions import VerificationGuard
 from tidemark.transaction.messages import (
     CoordinatorRequest,
     CoordinatorResponse,
@@ -19,6 +18,7 @@ from tidemark.transaction.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from tidemark.transaction.ongoing_transactions import VerificationGuard
 from tidemark.transaction.partition import LogRead
 
 Broker = int

@@ -1,7 +1,7 @@
 """What a leader keeps of the transactions in its log (ProducerStateEntry's transactional half, VerificationStateEntry,
 AbortedTxn): which are open and since where, which ended by an abort, who may begin one.
 
-Epochs and sequences of producers are in producer_state.py. All but the guards follows from the log.
+Epochs and sequences of producers are in idempotence/producer_state.py. All but the guards follows from the log.
 """
 
 from __future__ import annotations
