@@ -53,7 +53,7 @@ class Brokers:
         coordinator = self.brokers[self.acting]
         for _ in range(min(at_most, len(coordinator.waiting))):
             self.log.extend(coordinator.waiting[0].batch)
-            self.take(coordinator.commit_entry(self.now))
+            self.take(coordinator.commit_entry())
 
     def fail_over(self, keep: int = 0) -> None:
         """The other broker leads; of what has not committed it has the first `keep` batches."""

@@ -375,7 +375,7 @@ class GroupCoordinator:
 
     # --- the log ------------------------------------------------------------------------------------------------
 
-    def commit_entry(self, now_ms: int) -> Outcome:
+    def commit_entry(self) -> Outcome:
         """The oldest batch is replicated: it counts, and who waited for it is answered."""
         waiting = self._purgatory.waiting.popleft()
         if waiting.cause is Cause.COMMIT:

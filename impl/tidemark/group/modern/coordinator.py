@@ -372,7 +372,7 @@ class ModernCoordinator:
 
     # --- the log ------------------------------------------------------------------------------------------------
 
-    def commit_entry(self, now_ms: int) -> Outcome:
+    def commit_entry(self) -> Outcome:
         """The oldest batch is replicated: its offsets count, and who waited for it is answered."""
         written = self.waiting.popleft()
         for record in written.batch:

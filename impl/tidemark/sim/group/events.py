@@ -160,7 +160,7 @@ class GroupEvents(GroupState[Coordinator, Process, Log]):
         if not log.appended[broker] or not self.acting(broker):
             return False
         log.commit()
-        outcome = self.coordinators[broker].commit_entry(self.now)
+        outcome = self.coordinators[broker].commit_entry()
         for reply in outcome.replies:
             if isinstance(reply.response, OffsetCommitResponse) and reply.response.error is Errors.NONE:
                 exchange = self.network.waiting.get(reply.token)  # type: ignore[call-overload]

@@ -106,7 +106,7 @@ class AnyCoordinator(Protocol):
     def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
         """Somebody asks for the committed offsets."""
 
-    def commit_entry(self, now_ms: int) -> Outcome:
+    def commit_entry(self) -> Outcome:
         """The oldest batch is replicated."""
 
     def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
