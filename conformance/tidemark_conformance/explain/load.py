@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.run import BLOCKED, CAPACITY, INITIAL, STEP, STUTTER, Event, Run, State
+from tidemark_conformance.explain.run import BLOCKED, CAPACITY, INITIAL, STEP, STUTTER, Event, Run
 from tidemark_conformance.tla.kernels import stream as delta
-from tidemark_conformance.tla.types import Misfit, decode
-from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.types import Misfit
 from tidemark_conformance.trace.files import file_header, file_traces, local_files, one_form
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END
+from tidemark_conformance.trace.replay import Event as Recorded
+from tidemark_conformance.trace.replay import OutOfDomain, replayed
 from tidemark_conformance.trace.schema import Schema
 
 
@@ -50,81 +51,55 @@ def stored(path: Path, schema: Schema, only: str | None = None) -> Iterator[Stor
             yield Stored(trace.id, trace.stream, file, header, trace.detail)
 
 
-def decoded(trace: Stored, schema: Schema) -> Run:
-    """The trace as events with their states; damage ends it where it can no longer be believed."""
-    reading = _Reading(trace, schema)
-    try:
-        for record in delta.records(trace.stream, schema.layout.base_cells, schema.arities):
-            if isinstance(record, delta.End):
-                return reading.finished(record)
-            reading.take(record)
-    except delta.Malformed as problem:
-        return reading.run(False, NO_END if "no end record" in str(problem) else str(problem))
-    except Misfit as problem:
-        return reading.run(False, f"{CAPACITY} ({problem})")
-    return reading.run(False, NO_END)
-
-
 _KINDS = {delta.STEP: STEP, delta.BLOCKED: BLOCKED, delta.STUTTER: STUTTER}
 
 
-class _Reading:
-    def __init__(self, trace: Stored, schema: Schema) -> None:
-        self.trace = trace
-        self.schema = schema
-        self.cells = [0] * schema.layout.base_cells
-        self.state: State = {}
-        self.events: list[Event] = []
+def decoded(trace: Stored, schema: Schema) -> Run:
+    """The trace as events with their states; damage ends it where it can no longer be believed.
 
-    def take(self, record: delta.Record) -> None:
-        number = len(self.events)
-        touched = {self.schema.layout.variable_of[cell] for cell, _ in record.delta}
-        for cell, value in record.delta:
-            if not self.schema.layout.lows[cell] <= value <= self.schema.layout.highs[cell]:
-                variable = self.schema.layout.variables[self.schema.layout.variable_of[cell]]
-                low, high = self.schema.layout.lows[cell], self.schema.layout.highs[cell]
-                raise Misfit(f"step {number}: a cell of {variable.name} is {value}, TypeOK allows {low}..{high}")
-            self.cells[cell] = value
-        self.state = dict(self.state)
-        for place, variable in enumerate(self.schema.layout.variables):
-            if not variable.ghost and (place in touched or number == 0):
-                self.state[variable.name] = decode(variable.type, self.cells, variable.offset)
-        nodes = self.trace.header.nodes
-        if record.node > len(nodes):
-            raise Unusable(
-                f"step {number} of trace {self.trace.id} in {self.trace.source} is of node {record.node}, and the "
-                f"header lists {len(nodes)}; correct the program that wrote it"
-            )
-        node = nodes[record.node - 1] if record.node else ""
-        name, params = "", tuple[Value, ...]()
-        if record.action >= 0:
-            name = self.schema.actions[record.action]
-            params = self.parameters(name, record.params, number)
-        kind = INITIAL if number == 0 else _KINDS[record.kind]
-        self.events.append(Event(number, kind, node, name, params, self.state))
+    Raises Unusable for a record with a node or a parameter that there is not.
+    """
+    found: list[Event] = []
 
-    def parameters(self, action: str, indices: tuple[int, ...], number: int) -> tuple[Value, ...]:
-        domains = self.schema.parameters[action].domains
-        for place, domain in zip(indices, domains, strict=True):
-            if place >= len(domain):
-                raise Unusable(
-                    f"step {number} of trace {self.trace.id} in {self.trace.source} has a parameter of {action} "
-                    "outside its domain; correct the program that wrote it"
-                )
-        return tuple(domain[place] for place, domain in zip(indices, domains, strict=True))
+    def run(quiescent: bool, damage: str | None) -> Run:
+        return Run(trace.id, str(trace.source), trace.header.nodes, tuple(found), quiescent, damage)
 
-    def finished(self, end: delta.End) -> Run:
-        damage = None
-        if not end.checksum_right:
-            damage = BAD_SUM
-        elif not end.count_right:
-            damage = MISSING_STEPS
-        elif end.capacity:
-            damage = CAPACITY
-        if damage in (BAD_SUM, CAPACITY) and self.trace.detail:
-            damage = f"{damage} ({self.trace.detail})"
-        return self.run(end.quiescent, damage)
+    try:
+        for record in replayed(trace.stream, schema):
+            if isinstance(record, delta.End):
+                return run(record.quiescent, _damage(record, trace.detail))
+            found.append(_event(len(found), record, trace))
+    except delta.Malformed as problem:
+        return run(False, NO_END if "no end record" in str(problem) else str(problem))
+    except Misfit as problem:
+        return run(False, f"{CAPACITY} (step {len(found)}: {problem})")
+    except OutOfDomain as action:
+        raise Unusable(
+            f"step {len(found)} of trace {trace.id} in {trace.source} has a parameter of {action} "
+            "outside its domain; correct the program that wrote it"
+        ) from None
+    return run(False, NO_END)
 
-    def run(self, quiescent: bool, damage: str | None) -> Run:
-        trace = self.trace
-        return Run(trace.id, str(trace.source), trace.header.nodes, tuple(self.events), quiescent, damage)
+
+def _event(number: int, record: Recorded, trace: Stored) -> Event:
+    nodes = trace.header.nodes
+    if record.node > len(nodes):
+        raise Unusable(
+            f"step {number} of trace {trace.id} in {trace.source} is of node {record.node}, and the "
+            f"header lists {len(nodes)}; correct the program that wrote it"
+        )
+    node = nodes[record.node - 1] if record.node else ""
+    kind = INITIAL if number == 0 else _KINDS[record.kind]
+    return Event(number, kind, node, record.action or "", record.params, record.state)
+
+
+def _damage(end: delta.End, detail: str) -> str | None:
+    """Why a trace with this end record must not be judged; `detail` as in `Stored`."""
+    damage = None
+    if not end.checksum_right:
+        damage = BAD_SUM
+    elif not end.count_right:
+        damage = MISSING_STEPS
+    elif end.capacity:
+        damage = CAPACITY
+    return f"{damage} ({detail})" if damage in (BAD_SUM, CAPACITY) and detail else damage

@@ -12,6 +12,10 @@ from tidemark_conformance.tla.values import Value
 from tidemark_conformance.trace.schema import Schema
 
 
+class OutOfDomain(Exception):
+    """A record has a parameter outside its domain; the message is the action's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One record: `kind` as in `kernels.stream`, `action` None where it has none, `state` after it."""
@@ -28,28 +32,46 @@ def events(stream: bytes, schema: Schema) -> Iterator[Event]:
 
     Raises Unusable for a stream that is none of the schema's.
     """
-    layout = schema.layout
-    variables = [variable for variable in layout.variables if not variable.ghost]
-    cells = [0] * layout.base_cells
-    state: dict[str, Value] = {}
     step = 0
     try:
-        for record in records(stream, layout.base_cells, schema.arities):
-            if isinstance(record, End):
+        for event in replayed(stream, schema):
+            if isinstance(event, End):
                 return
-            touched = {layout.variable_of[cell] for cell, _ in record.delta}
-            for cell, value in record.delta:
-                cells[cell] = value
-            state = {
-                variable.name: decode(variable.type, cells, variable.offset)
-                if step == 0 or place in touched
-                else state[variable.name]
-                for place, variable in enumerate(variables)
-            }
-            yield _event(record, state, schema)
+            yield event
             step += 1
-    except (Malformed, Misfit, IndexError) as problem:
-        raise Unusable(f"step {step} of a trace means nothing under {schema.header.spec} ({problem})") from None
+    except (Malformed, Misfit, OutOfDomain) as problem:
+        said = f"a parameter of {problem} is outside its domain" if isinstance(problem, OutOfDomain) else problem
+        raise Unusable(f"step {step} of a trace means nothing under {schema.header.spec} ({said})") from None
+
+
+def replayed(stream: bytes, schema: Schema) -> Iterator[Event | End]:
+    """The records of any stream as far as they mean something, the initial state first, the End last.
+
+    Raises Malformed where the bytes are no stream of the schema's, Misfit for a value that TypeOK does not allow, and
+    OutOfDomain.
+    """
+    layout = schema.layout
+    variables = [(place, variable) for place, variable in enumerate(layout.variables) if not variable.ghost]
+    cells = [0] * layout.base_cells
+    state: dict[str, Value] = {}
+    for record in records(stream, layout.base_cells, schema.arities):
+        if isinstance(record, End):
+            yield record
+            return
+        touched = {layout.variable_of[cell] for cell, _ in record.delta}
+        for cell, value in record.delta:
+            low, high = layout.lows[cell], layout.highs[cell]
+            if not low <= value <= high:
+                name = layout.variables[layout.variable_of[cell]].name
+                raise Misfit(f"a cell of {name} is {value}, TypeOK allows {low}..{high}")
+            cells[cell] = value
+        state = {
+            variable.name: decode(variable.type, cells, variable.offset)
+            if not state or place in touched
+            else state[variable.name]
+            for place, variable in variables
+        }
+        yield _event(record, state, schema)
 
 
 def _event(record: Record, state: dict[str, Value], schema: Schema) -> Event:
@@ -57,5 +79,7 @@ def _event(record: Record, state: dict[str, Value], schema: Schema) -> Event:
         return Event(record.kind, None, (), record.node, state)
     name = schema.actions[record.action]
     domains = schema.parameters[name].domains
-    params = tuple(domain[index] for domain, index in zip(domains, record.params, strict=True))
+    if any(place >= len(domain) for place, domain in zip(record.params, domains, strict=True)):
+        raise OutOfDomain(name)
+    params = tuple(domain[place] for place, domain in zip(record.params, domains, strict=True))
     return Event(record.kind, name, params, record.node, state)
