@@ -11,14 +11,10 @@ from tidemark_conformance.check import zoo
 from tidemark_conformance.check.anomalies import anomalies, glossary
 from tidemark_conformance.check.protocols import Protocol, protocols
 from tidemark_conformance.check.result import AuditResult, Failure
-from tidemark_conformance.commands import golden
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.card import golden_run
-from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.load import decoded
+from tidemark_conformance.explain.golden import Stage, golden_run
 from tidemark_conformance.report import audit, explanation
 from tidemark_conformance.tla.spec import load
-from tidemark_conformance.trace.schema import schema_of
 
 SPECIFICATIONS = {load(one.spec, one.config).module.name: one for one in protocols().values()}
 
@@ -88,12 +84,9 @@ def test_an_audit_tells_them() -> None:
 
 def test_an_explanation_tells_them() -> None:
     row = zoo.select(["KIP-98-stable"])[0]
-    protocol = protocols()[row.protocol]
-    specification = load(protocol.spec, protocol.config)
-    schema = schema_of(specification)
-    run = decoded(golden_run(row, protocol, golden.Stage(row.protocol).header), schema)
-    explainer = Explainer(specification)
-    found = explainer.explain(run, explainer.judge(run))
+    stage = Stage(row.protocol)
+    explainer, run, judgement = stage.judge(golden_run(row, protocols()[row.protocol], stage.header), ())
+    found = explainer.explain(run, judgement)
     named = {finding.name: finding.anomalies for finding in found.findings}
     assert named["ReadsCommitted"] == ("G1a", "precommitted-read")
     assert {name for name, names in named.items() if not names} >= {found.findings[0].name}

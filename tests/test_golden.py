@@ -14,14 +14,15 @@ from typing import Any
 import pytest
 from tidemark_conformance.check import zoo
 from tidemark_conformance.commands import golden
-from tidemark_conformance.explain.card import golden_root
+from tidemark_conformance.explain import golden as runs
+from tidemark_conformance.explain.golden import golden_file, golden_root
 
 ROWS = golden.with_scenarios()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.id))
 def test_a_scenario_shows_its_row_and_its_transcript_is_current(row: zoo.Row) -> None:
-    file = golden_root() / f"{row.id}.txt"
+    file = golden_file(row)
     assert file.is_file()
     old = file.read_text(encoding="utf-8")
     text, complaint = golden.rewritten(row, old)
@@ -35,7 +36,7 @@ def test_every_file_is_of_a_row() -> None:
 
 def scenario(name: str) -> tuple[zoo.Row, str]:
     row = zoo.select([name])[0]
-    return row, (golden_root() / f"{row.id}.txt").read_text(encoding="utf-8")
+    return row, golden_file(row).read_text(encoding="utf-8")
 
 
 def test_a_harmless_run_shows_nothing() -> None:
@@ -100,7 +101,7 @@ def test_check_writes_nothing_and_fails_on_a_diff(
 ) -> None:
     row, old = scenario("acks-1")
     file = tmp_path / f"{row.id}.txt"
-    monkeypatch.setattr(golden, "golden_root", lambda: tmp_path)
+    monkeypatch.setattr(runs, "golden_root", lambda: tmp_path)
     arguments = argparse.Namespace(rows=[row.id], check=True)
     assert golden.run(arguments) == 1
     assert "there is no scenario acks-1.txt" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain import card
+from tidemark_conformance.explain import golden
 from tidemark_conformance.report import picture
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +30,6 @@ def test_a_picture_is_current_and_marks_the_failing_step(row: str) -> None:
 
 
 def test_a_row_without_a_scenario_has_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(card, "golden_root", lambda: tmp_path)
+    monkeypatch.setattr(golden, "golden_root", lambda: tmp_path)
     with pytest.raises(Unusable, match=r"no golden scenario acks-1\.txt"):
         picture.picture("acks-1")

@@ -19,19 +19,13 @@ from pathlib import Path
 
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.protocols import protocol
-from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.card import golden_root
-from tidemark_conformance.explain.judge import NOT_A_STEP, Judge
-from tidemark_conformance.explain.load import Stored, decoded
-from tidemark_conformance.explain.scope import Evaluator
+from tidemark_conformance.explain.golden import Stage, golden_file, golden_root
+from tidemark_conformance.explain.judge import NOT_A_STEP
+from tidemark_conformance.explain.load import Stored
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.report.progress import progress
-from tidemark_conformance.tla.python import compile_python
-from tidemark_conformance.tla.spec import Specification, load
-from tidemark_conformance.trace.header import Header
-from tidemark_conformance.trace.schema import Schema, schema_of
 
 MARKER = "# ---- what happened (make golden) ----"
 
@@ -67,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     with progress("golden scenarios", "scenarios") as bar:
         for done, row in enumerate(rows):
             bar.update(done, len(rows))
-            complaint = rewrite(row, file_of(row), args.check)
+            complaint = rewrite(row, golden_file(row), args.check)
             if complaint:
                 wrong += 1
                 console.print(f"{row.id}: {complaint}")
@@ -81,13 +75,8 @@ def with_scenarios() -> list[zoo.Row]:
     return [
         row
         for row in zoo.rows()
-        if protocol(row.protocol).transcript and (not row.simulation.excused or file_of(row).is_file())
+        if protocol(row.protocol).transcript and (not row.simulation.excused or golden_file(row).is_file())
     ]
-
-
-def file_of(row: zoo.Row) -> Path:
-    """Where a row's scenario is."""
-    return golden_root() / f"{row.id}.txt"
 
 
 def rewrite(row: zoo.Row, file: Path, check: bool) -> str:
@@ -120,8 +109,8 @@ def rewritten(row: zoo.Row, old: str) -> tuple[str, str]:
         right, right_shown = scenario(stage.header.to_json(), text, ())
     except Unusable as problem:
         return old, str(problem)
-    refused, conforming = stage.judge(flawed, ()), stage.judge(flawed, row.rules)
-    clean = stage.judge(right, ())
+    refused, conforming = verdict(stage, flawed, ()), verdict(stage, flawed, row.rules)
+    clean = verdict(stage, right, ())
     complaint = _complaint(row, refused, conforming, clean)
     if complaint or refused.refused is None:
         return old, complaint
@@ -139,26 +128,14 @@ def rewritten(row: zoo.Row, old: str) -> tuple[str, str]:
     return "\n".join([text, "", *shown]) + "\n", ""
 
 
-class Stage:
-    """A protocol's specification, and judges of its runs by the reference evaluator: one per set of rules removed."""
-
-    def __init__(self, name: str) -> None:
-        known = protocol(name)
-        self._specification: Specification = load(known.spec, known.config)
-        self._schema: Schema = schema_of(self._specification)
-        self.header: Header = self._schema.with_nodes(known.nodes())
-
-    def judge(self, stream: bytes, without: Collection[str]) -> Verdict:
-        """Judge one delta stream by the specification without some rules."""
-        specification = with_rules_off(self._specification, frozenset(without))
-        judge = Judge(specification, compile_python(specification), Evaluator(specification))
-        trace = decoded(Stored("golden", stream, golden_root(), self.header), self._schema)
-        judgement = judge(trace)
-        found = {key: (number, trace.events[number].label) for key, number in judgement.first.items()}
-        refused = found.pop((NOT_A_STEP, ""), None)
-        return Verdict(
-            judgement.reason, refused, {name: place for (_, name), place in found.items()}, len(trace.events) - 1
-        )
+def verdict(stage: Stage, stream: bytes, without: Collection[str]) -> Verdict:
+    """Judge one delta stream by the stage's specification without some rules."""
+    _, trace, judgement = stage.judge(Stored("golden", stream, golden_root(), stage.header), without)
+    found = {key: (number, trace.events[number].label) for key, number in judgement.first.items()}
+    refused = found.pop((NOT_A_STEP, ""), None)
+    return Verdict(
+        judgement.reason, refused, {name: place for (_, name), place in found.items()}, len(trace.events) - 1
+    )
 
 
 def _complaint(row: zoo.Row, refused: Verdict, conforming: Verdict, clean: Verdict) -> str:

@@ -26,6 +26,7 @@ from tidemark_conformance.check import protocols, zoo
 from tidemark_conformance.check.protocols import REGISTRY
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.golden import golden_file, golden_run
 from tidemark_conformance.explain.load import Stored
 from tidemark_conformance.explain.record import Change, Reason
 from tidemark_conformance.explain.search import choose
@@ -419,7 +420,7 @@ def flagged(row: zoo.Row) -> Flagged:
     The trace is the row's golden scenario (commands/golden.py). Without one: the first simulated trace that fails, of
     the row's first `SIMULATED` seeds.
     """
-    file = golden_root() / f"{row.id}.txt"
+    file = golden_file(row)
     golden = f"traces/golden/{file.name}"
     known = protocols.protocols().get(row.protocol)
     if known is None:
@@ -448,27 +449,9 @@ def flagged(row: zoo.Row) -> Flagged:
     return Flagged(row.id, source, first.step, named, first.headline, "", first.reason)
 
 
-def golden_run(
-    row: zoo.Row, known: protocols.Protocol, header: Header, without: tuple[str, ...] | None = None
-) -> Stored:
-    """The run of a row's golden scenario without some rules (None: without the row's). Raises Unusable if there is
-    none, or it fails."""
-    file = golden_root() / f"{row.id}.txt"
-    if not known.transcript or not file.is_file():
-        raise Unusable(f"row {row.id} has no golden scenario {file.name}; write one")
-    text = file.read_text(encoding="utf-8")
-    removed = row.rules if without is None else without
-    return Stored(row.id, known.function(known.transcript)(header.to_json(), text, removed)[0], file, header)
-
-
 def _simulated(row: zoo.Row, known: protocols.Protocol, header: Header) -> Iterator[Stored]:
     settings = row.simulation
     simulate = known.make_simulator(header, steps=settings.steps, flaw=row.id, **settings.options)
     for seed in range(settings.first_seed, settings.first_seed + min(settings.count, SIMULATED)):
         made = simulate(seed)
         yield Stored(made.trace, made.stream, Path(known.name), header)
-
-
-def golden_root() -> Path:
-    """The folder of golden scenarios, beside the specifications."""
-    return spec_root().parent / "traces" / "golden"

@@ -9,16 +9,10 @@ import re
 from pathlib import Path
 
 from tidemark_conformance.check import zoo
-from tidemark_conformance.check.protocols import protocol
-from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.card import golden_run
-from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.search import choose
+from tidemark_conformance.explain.golden import Stage
 from tidemark_conformance.report.diagram_svg import svg
 from tidemark_conformance.report.html import STYLE
-from tidemark_conformance.tla.spec import load
-from tidemark_conformance.trace.schema import schema_of
 
 FOLDER = "docs/pictures"
 
@@ -37,14 +31,9 @@ def picture(row_id: str) -> str:
     named in `traces/golden/<row id>.txt`. Raises Unusable for a row without a scenario that shows it.
     """
     row = zoo.select([row_id])[0]
-    known = protocol(row.protocol)
-    specification = with_rules_off(load(known.spec, known.config), frozenset(row.rules))
-    schema = schema_of(specification)
-    explainer = Explainer(specification)
-    run = golden_run(row, known, schema.with_nodes(known.nodes()))
-    found = choose(iter([run]), explainer, schema)
-    explained = explainer.explain(*found, None) if found is not None else None
-    if explained is None or explained.diagram is None or row.property not in {one.name for one in explained.findings}:
+    explainer, run, judgement = Stage(row.protocol).golden(row, row.rules)
+    explained = explainer.explain(run, judgement, None)
+    if explained.diagram is None or row.property not in {one.name for one in explained.findings}:
         raise Unusable(f"{row.property} does not fall in the golden scenario of row {row.id}; run make golden")
     return standalone(svg(explained.diagram))
 

@@ -15,22 +15,14 @@ from rich.console import Console
 from rich.text import Text
 
 from tidemark_conformance.check import zoo
-from tidemark_conformance.check.protocols import protocol
-from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.card import golden_run
-from tidemark_conformance.explain.explaining import Explainer
-from tidemark_conformance.explain.judge import Judgement
-from tidemark_conformance.explain.load import decoded
-from tidemark_conformance.explain.run import Run
+from tidemark_conformance.explain.golden import Stage
 from tidemark_conformance.explain.scope import Scope
 from tidemark_conformance.explain.why import why
 from tidemark_conformance.report import document
 from tidemark_conformance.report.explanation import reason_lines, render
 from tidemark_conformance.report.paragraphs import hanging
-from tidemark_conformance.tla.spec import load
 from tidemark_conformance.tla.walk import enabling
-from tidemark_conformance.trace.schema import schema_of
 
 WIDTH = 120
 
@@ -45,16 +37,6 @@ def blocks() -> dict[str, Callable[[], str]]:
     return made
 
 
-def _judged(row: zoo.Row, without: tuple[str, ...]) -> tuple[Explainer, Run, Judgement]:
-    """The golden run of a row without some rules, judged by the specification without them."""
-    known = protocol(row.protocol)
-    specification = with_rules_off(load(known.spec, known.config), frozenset(without))
-    schema = schema_of(specification)
-    run = decoded(golden_run(row, known, schema.with_nodes(known.nodes()), without), schema)
-    explainer = Explainer(specification)
-    return explainer, run, explainer.judge(run)
-
-
 def _fenced(tell: Callable[[Console], None]) -> str:
     """What is told in a terminal, as a block of Markdown."""
     return f"```\n{document.printed(tell, WIDTH).rstrip()}\n```\n"
@@ -65,7 +47,7 @@ def explained(row: zoo.Row) -> str:
 
     Raises Unusable if the row's property does not fall there.
     """
-    explainer, run, judgement = _judged(row, row.rules)
+    explainer, run, judgement = Stage(row.protocol).golden(row, row.rules)
     found = explainer.explain(run, judgement)
     if row.property not in {one.name for one in found.findings}:
         raise Unusable(f"{row.property} does not fall in the golden scenario of row {row.id}; run make golden")
@@ -78,8 +60,9 @@ def refused(row: zoo.Row) -> str:
 
     Raises Unusable where the golden run without the rules has no such step, or the two runs do the same.
     """
-    _, flawed, _ = _judged(row, row.rules)
-    explainer, right, judgement = _judged(row, ())
+    stage = Stage(row.protocol)
+    _, flawed, _ = stage.golden(row, row.rules)
+    explainer, right, judgement = stage.golden(row, ())
     then = [event for event in flawed.events if event.label == row.refused]
     now = [event for event in right.events if then and event.params == then[-1].params]
     if not now or now[-1].label == then[-1].label:

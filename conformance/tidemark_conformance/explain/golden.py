@@ -1,0 +1,67 @@
+"""Golden runs: where the scenarios of zoo rows stand, what a row's comes to, and its judgement without some rules."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from tidemark_conformance.check import protocols, zoo
+from tidemark_conformance.check.specifications import with_rules_off
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.explaining import Explainer
+from tidemark_conformance.explain.judge import Judgement
+from tidemark_conformance.explain.load import Stored, decoded
+from tidemark_conformance.explain.run import Run
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.header import Header
+from tidemark_conformance.trace.schema import schema_of
+
+Judged = tuple[Explainer, Run, Judgement]
+"""A run, decoded, with its judgement and whose it is."""
+
+
+def golden_root() -> Path:
+    """The folder of golden scenarios, beside the specifications."""
+    return spec_root().parent / "traces" / "golden"
+
+
+def golden_file(row: zoo.Row) -> Path:
+    """Where a row's scenario is."""
+    return golden_root() / f"{row.id}.txt"
+
+
+def golden_run(
+    row: zoo.Row, known: protocols.Protocol, header: Header, without: Collection[str] | None = None
+) -> Stored:
+    """The run of a row's golden scenario without some rules (None: without the row's). Raises Unusable if there is
+    none, or it fails."""
+    file = golden_file(row)
+    if not known.transcript or not file.is_file():
+        raise Unusable(f"row {row.id} has no golden scenario {file.name}; write one")
+    text = file.read_text(encoding="utf-8")
+    removed = row.rules if without is None else tuple(without)
+    return Stored(row.id, known.function(known.transcript)(header.to_json(), text, removed)[0], file, header)
+
+
+class Stage:
+    """A protocol's specification, and judges of its runs by the reference evaluator: one per set of rules removed.
+
+    `header`: of its traces, with the nodes by the names that the protocol has.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._known = protocols.protocol(name)
+        self._specification = load(self._known.spec, self._known.config)
+        self._schema = schema_of(self._specification)
+        self.header: Header = self._schema.with_nodes(self._known.nodes())
+
+    def judge(self, trace: Stored, without: Collection[str]) -> Judged:
+        """Judge one trace by the specification without some rules."""
+        explainer = Explainer(with_rules_off(self._specification, frozenset(without)))
+        run = decoded(trace, self._schema)
+        return explainer, run, explainer.judge(run)
+
+    def golden(self, row: zoo.Row, without: Collection[str]) -> Judged:
+        """The golden run of a row without some rules, judged without them. Raises Unusable as `golden_run` does."""
+        return self.judge(golden_run(row, self._known, self.header, without), without)
