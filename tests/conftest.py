@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import shown
 from hypothesis import settings
+from tidemark_conformance.check import clean
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.paths import spec_root
@@ -72,3 +74,9 @@ def two_phase(tmp_path_factory: pytest.TempPathFactory) -> TwoPhase:
     subprocess.run([*program, str(example.good), "--transactions", "30"], check=True)
     subprocess.run([*program, str(example.hasty), "--transactions", "30", "--hasty"], check=True)
     return example
+
+
+@pytest.fixture(scope="session")
+def specification() -> Specification:
+    """Two-phase commit as its clean run is judged (shown.py)."""
+    return clean.judging(shown.SHOWN)

@@ -158,7 +158,8 @@ def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = Fa
         specification.hash,
         tuple(constants),
         specification.without,
-        tuple(one.name for family in checked for one in family),
+        tuple((one.name, one.body) for one in specification.module.actions),
+        tuple(tuple(one.name for one in family) for family in checked),
         wanted,
         snapshot,
     )
