@@ -40,9 +40,16 @@ Row09Isrs    == {{b1, b2, b3}, {b1, b2}}
 Row12Leaders == <<b1, b2>>
 Row12Records == <<0, 1>>
 
+\* The same, and the logs diverge: what the first leader wrote is at the follower up to where the second one's record is put.
+Row12LogsRecords == <<0, 0, 1, 1>>
+
 \* Row 103: another broker leads in between.
 Row103Leaders == <<b1, b3, b1>>
 Row103Records == <<0, 0>>
+
+\* The same, and a committed record is lost: the follower has led first, and is told, late, to cut what nobody else has.
+Row103LossLeaders == <<b3, b1, b2, b1>>
+Row103LossRecords == <<0, 2>>
 
 \* Row 104: the first leader again, after another one wrote as much.
 Row104Leaders == <<b1, b2, b1>>
