@@ -15,6 +15,7 @@ from tidemark_conformance.check.result import by_number
 from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
 from tidemark_conformance.report.progress import say
 from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.ir import Named
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.values import show
@@ -144,11 +145,12 @@ def _by_number(named: tuple[str, int]) -> tuple[tuple[str, int], ...]:
     return by_number(named[0])
 
 
-_loaded: dict[object, Judge] = {}
+_loaded: dict[object, tuple[tuple[tuple[Named, ...], ...], Judge]] = {}
+"""With what each asks: of that, the key has but the names."""
 
 
 def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = False) -> Judge:
-    """The judge of a specification, made once per process."""
+    """The judge of a specification, made once per process; anew when a check says something else than it did."""
     checked = (specification.invariants, specification.properties, specification.quiescence)
     constants = sorted((name, show(value)) for name, value in specification.constants.items() if name != WITHOUT)
     key = (
@@ -163,6 +165,7 @@ def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = Fa
         wanted,
         snapshot,
     )
-    if key not in _loaded:
-        _loaded[key] = Judge(specification, schema_of(specification), wanted, snapshot)
-    return _loaded[key]
+    known = _loaded.get(key)
+    if known is None or known[0] != checked:
+        known = _loaded[key] = checked, Judge(specification, schema_of(specification), wanted, snapshot)
+    return known[1]
