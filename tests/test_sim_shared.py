@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from tidemark.sim.shared import Mix, Prepared, Profile
+from tidemark.sim.shared import Mix, Prepared, Profile, weight_table
 
 
 def test_equal_arguments_are_prepared_for_once_and_the_oldest_are_forgotten() -> None:
@@ -34,3 +34,12 @@ def test_a_mix_takes_its_profiles_in_turns_and_refuses_unknown_names() -> None:
     assert set(mix.for_seed(1)[1]) == {"crash"}
     with pytest.raises(ValueError, match="there is no profile quiet"):
         Mix("quiet", {"calm": calm}, {})
+
+
+def test_what_is_named_is_tried() -> None:
+    """A weight may be so small that of 256 words none is left for it."""
+    weights = {"fetch": 140, "produce": 110, "crash": 2}
+    assert set(weight_table(weights)) == set(weights)
+    assert len(weight_table(weights)) == 256
+    with pytest.raises(ValueError, match="crash has the weight 1 of 386, and would never be tried"):
+        weight_table({"work": 344, "crash": 1, "strand": 41})

@@ -113,11 +113,14 @@ class Prepared(Generic[S]):
 
 
 def weight_table(weights: Mapping[str, int]) -> list[str]:
-    """256 kinds of events, each as often as its weight says."""
+    """256 kinds of events, each as often as its weight says. Raises ValueError for one that would never be tried."""
     total = sum(weights.values())
     table: list[str] = []
     done = 0
     for kind, weight in weights.items():
         done += weight
-        table += [kind] * (done * 256 // total - len(table))
+        tried = done * 256 // total - len(table)
+        if not tried:
+            raise ValueError(f"{kind} has the weight {weight} of {total}, and would never be tried; give it more")
+        table += [kind] * tried
     return table

@@ -29,8 +29,7 @@ CHAOS = ExactlyOnceProfile(
     "chaos",
     {
         **CALM,
-        "crash": 1,
-        "strand": 3,
+        "strand": 4,
         "time_out": 2,
         "give_up": 3,
         "repeat": 8,
