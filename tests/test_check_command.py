@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +13,9 @@ from typing import Any
 import pytest
 from ledger import FLAWED, LEDGER, SOUND
 from tidemark_conformance.cli import main
+from tidemark_conformance.commands import check as command
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import cfg
 from tidemark_conformance.tlc import manifest, probes, runner, verify
 
 pytestmark = pytest.mark.usefixtures("quick_java")
@@ -221,6 +226,13 @@ def test_rules_are_found_with_their_operators(tmp_path: Path) -> None:
         ({"kind": "liveness", "workers": 2}, "unsoundly"),
         ({"module": "No.tla"}, r"No\.tla, which does not exist"),
         ({"colour": "red"}, "unknown key 'colour'"),
+        ({"workers": 0}, "no worker"),
+        ({"expected": "violates", "distinct": None, "property": "TypeOK"}, "'covers' though it falls"),
+        ({"expected": "violates", "distinct": None, "covers": None}, "or none though it falls"),
+        (
+            {"expected": "violates", "distinct": None, "property": "TypeOK", "covers": None, "workers": 2},
+            "several workers and an expected violation",
+        ),
     ],
 )
 def test_a_wrong_manifest_is_refused(folder: Path, change: dict[str, Any], message: str) -> None:
@@ -235,6 +247,8 @@ def test_more_wrong_manifests(folder: Path, capsys: pytest.CaptureFixture[str]) 
         manifest.load(write(folder, {key: value for key, value in HOLDS.items() if key != "kind"}))
     with pytest.raises(Unusable, match="without a reason"):
         manifest.load(write(folder, HOLDS, unreached={"ledger": {"actions": {"Lock": ""}}}))
+    with pytest.raises(Unusable, match="excuses side 'maybe' of rule LockIsFree"):
+        manifest.load(write(folder, HOLDS, unreached={"ledger": {"rules": {"LockIsFree": {"maybe": "a test"}}}}))
     write(folder, HOLDS)
     assert main(["check", "Nobody", "--manifest", str(folder / "manifest.json")]) == 2
     assert "has no model Nobody: choose from Holds" in capsys.readouterr().err
@@ -250,6 +264,190 @@ def test_the_manifest_of_the_tree_is_sound() -> None:
     for model in found.models:
         if model.covers:
             assert probes.rules_of(model.module)
+
+
+def test_a_models_limits_reach_tlc(folder: Path) -> None:
+    entry = {**HOLDS, "covers": None, "heap_mib": 77, "workers": 2, "deadlock": True, "budget_s": 5}
+    (model,) = manifest.load(write(folder, entry)).models
+    options = verify.prepare(model).options
+    assert (options.heap_mib, options.workers, options.deadlock, options.budget_s) == (77, 2, True, 5.0)
+
+
+def test_what_a_verdict_depends_on_is_in_its_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each way in which a run may be another one; what only bounds it is none."""
+    (model,) = manifest.load(write(folder, {**HOLDS, "covers": None})).models
+    other = folder / "Other.cfg"
+    other.write_text(model.cfg.read_text().replace("Max = 1", "Max = 0"))
+    keys = [verify.prepare(model).key]
+    for change in ({"workers": 2}, {"deadlock": True}, {"covers": "ledger"}, {"cfg": other}):
+        keys.append(verify.prepare(replace(model, **change)).key)  # type: ignore[arg-type]
+    for change in ({"budget_s": 1.0}, {"heap_mib": 99}, {"name": "Other"}):
+        assert verify.prepare(replace(model, **change)).key == keys[0]  # type: ignore[arg-type]
+    monkeypatch.setattr(verify.toolchain, "jar_digest", lambda _: "another jar")
+    keys.append(verify.prepare(model).key)
+    assert len(set(keys)) == len(keys)
+
+
+def test_who_reads_tlcs_output_is_part_of_every_key() -> None:
+    assert verify._APART.isdisjoint({"runner", "messages", "values", "probes", "definitions", "modules", "verify"})
+
+
+def test_which_models_are_run(folder: Path) -> None:
+    deep = {**HOLDS, "name": "Deep", "tier": "deep"}
+    found = manifest.load(write(folder, deep, HOLDS))
+    assert [model.name for model in found.select()] == ["Holds"]
+    assert [model.name for model in found.select(deep=True)] == ["Deep", "Holds"]
+    assert [model.name for model in found.select(["Deep", "Deep"])] == ["Deep"]
+    assert [model.budget_s for model in found.models] == [7200.0, 600.0]
+    assert manifest.load(write(folder, {**deep, "budget_s": 9})).models[0].budget_s == 9.0
+
+
+class Running:
+    """Stands for TLC: how many workers run at once, at most."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, fails: str = "") -> None:
+        self.now = self.most = self.done = self.stopped = 0
+        self.lock = threading.Lock()
+        self.fails = fails
+        monkeypatch.setattr(verify, "_run", self.run)
+        monkeypatch.setattr(verify.runner, "stop_all", self.stop)
+
+    def run(self, job: verify.Job, _: verify.Listener) -> verify.Outcome:
+        with self.lock:
+            self.now += job.options.workers
+            self.most = max(self.most, self.now)
+        time.sleep(0.05)
+        with self.lock:
+            self.now -= job.options.workers
+            self.done += 1
+        if job.model.name == self.fails:
+            raise Unusable("no such model")
+        return verify.Outcome(job.model, runner.TlcResult("holds"), False, ())
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+def several(folder: Path, *workers: int) -> list[manifest.Model]:
+    entries = [{**HOLDS, "covers": None, "name": f"M{at}", "workers": one} for at, one in enumerate(workers)]
+    return list(manifest.load(write(folder, *entries)).models)
+
+
+@pytest.mark.parametrize(("workers", "most"), [((1, 1, 1, 1), 2), ((2, 1, 2, 1), 2), ((2, 2), 2), ((5, 1), 5)])
+def test_as_many_run_as_their_workers_fit(
+    workers: tuple[int, ...], most: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On two cores; one that has more workers than there are cores has them all to itself."""
+    running, models = Running(monkeypatch), several(folder, *workers)
+    found = verify.verify(models, cores=2, use_cache=False)
+    assert [outcome.model.name for outcome in found] == [model.name for model in models]
+    assert (running.most, running.done, running.stopped) == (most, len(workers), 0)
+
+
+def test_the_first_that_cannot_run_ends_the_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running, models = Running(monkeypatch, fails="M0"), several(folder, 1, 1, 1, 1)
+    with pytest.raises(Unusable, match="no such model"):
+        verify.verify(models, cores=1, use_cache=False)
+    assert (running.done, running.stopped) == (1, 1)
+
+
+@pytest.mark.parametrize(("falls", "named"), [("Often", "Often"), ("Rests", "Rests"), ("", None)])
+def test_a_temporal_property_is_asked_alone_of_the_same_behaviours(
+    falls: str, named: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (model,) = manifest.load(write(folder, {**HOLDS, "covers": None})).models
+    behaviour = "SPECIFICATION Spec\nCONSTANTS Max = 1 Client <- Two\nCONSTRAINT Small\nACTION_CONSTRAINT Hurry\n"
+    job = replace(verify.prepare(model), cfg=behaviour + "INVARIANT TypeOK\nPROPERTIES Often Rests\n")
+    asked: list[tuple[str, ...]] = []
+
+    def run(_module: Path, text: str, *_: Any, **__: Any) -> runner.TlcResult:
+        parsed = cfg.parse(text)
+        assert (parsed.specification, parsed.constants, parsed.substitutions) == ("Spec", {"Max": 1}, {"Client": "Two"})
+        assert (list(parsed.constraints), list(parsed.action_constraints)) == (["Small"], ["Hurry"])
+        assert not parsed.invariants
+        asked.append(tuple(parsed.properties))
+        return runner.TlcResult("violates", kind="temporal" if falls in parsed.properties else "deadlock")
+
+    monkeypatch.setattr(verify.runner, "run", run)
+    assert verify._temporal_property(job) == named
+    assert asked == [("Often",), ("Rests",)][: 1 if falls == "Often" else 2]
+
+
+def judged(verdict: str, *problems: str, scope: str = "full") -> Any:
+    model = SimpleNamespace(scope=scope)
+    return SimpleNamespace(model=model, result=runner.TlcResult(verdict), problems=problems, ok=not problems)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "missing", "code"),
+    [
+        ([judged("holds")], {}, 0),
+        ([judged("holds"), judged("violates")], {"a": []}, 0),
+        ([judged("holds"), judged("violates", "expected holds")], {}, 1),
+        ([judged("holds")], {"a": [], "b": ["action A is never reached"]}, 1),
+        ([judged("stopped", "not decided"), judged("holds")], {"a": []}, 3),
+        ([judged("stopped", "not decided"), judged("holds", "depth 3, expected 2")], {}, 1),
+        ([judged("stopped", "not decided")], {"a": ["action A is never reached"]}, 1),
+        ([judged("error", "could not be evaluated"), judged("stopped", "not decided")], {}, 1),
+    ],
+)
+def test_the_exit_code_is_the_worst_of_all(outcomes: list[Any], missing: dict[str, list[str]], code: int) -> None:
+    assert command.exit_code(outcomes, missing) == code
+
+
+def test_a_run_that_was_not_decided_is_no_verdict_whatever_was_expected(folder: Path) -> None:
+    """And what falls must be what was expected to, holding or not."""
+    holds, falls = manifest.load(write(folder, HOLDS, FALLS)).models
+
+    def problems(model: manifest.Model, *what: Any, **more: Any) -> list[str]:
+        return list(verify._differences(model, runner.TlcResult(*what, **more)))
+
+    right = {"distinct": 210, "depth": 15}
+    assert problems(holds, "holds", **right) == []
+    assert problems(holds, "stopped", reason="TLC ran out of memory", **right) == ["not decided: TLC ran out of memory"]
+    assert problems(holds, "error", reason="no such element", **right) == ["could not be evaluated: no such element"]
+    for verdict in ("stopped", "error"):
+        assert problems(falls, verdict, kind="invariant", property="ThroughNobody", depth=3)
+    assert problems(falls, "violates", kind="action-property", property="ThroughNobody", depth=3) == []
+    assert problems(falls, "violates", kind="deadlock", depth=3) == ["deadlock fell, expected ThroughNobody"]
+    assert problems(falls, "holds", depth=3) == ["holds, expected violates"]
+
+
+def test_a_part_of_a_graph_and_a_deep_model_say_nothing_of_a_group(folder: Path) -> None:
+    deep = {**HOLDS, "name": "Deep", "tier": "deep"}
+    found = manifest.load(write(folder, HOLDS, deep))
+    known, other = found.models
+    all_of_it = verify.Outcome(known, runner.TlcResult("holds"), False, (), {"A": True}, {})
+    assert verify.uncovered(found, [all_of_it]) == {"ledger": []}
+    for verdict in ("stopped", "violates"):
+        assert verify.uncovered(found, [replace(all_of_it, result=runner.TlcResult(verdict))]) == {}
+    excused = replace(found, unreached={"ledger": {"action B": "only deep"}})
+    more = verify.Outcome(other, runner.TlcResult("holds"), False, (), {"A": True, "B": True}, {})
+    less = replace(all_of_it, taken={"A": True, "B": False})
+    assert verify.uncovered(excused, [less, more]) == {"ledger": []}
+    excused = replace(found, unreached={"ledger": {"action C": "unknown"}})
+    assert verify.uncovered(excused, [all_of_it]) == {"ledger": ["action C is excused in the manifest but unknown"]}
+
+
+def test_a_cached_temporal_counterexample_returns_to_where_it_did(folder: Path) -> None:
+    (model,) = manifest.load(write(folder, {**FALLS, "kind": "liveness"})).models
+    job = verify.prepare(model)
+    state = {"x": 1}
+    result = runner.TlcResult(
+        "violates",
+        "temporal",
+        "Rests",
+        distinct=3,
+        generated=7,
+        depth=2,
+        loop=1,
+        seconds=0.5,
+        trace=(runner.Step(None, state), runner.Step("Next", {"x": 2})),
+    )
+    verify._remember(job, result, ["action Next"])
+    known = verify._recall(job)
+    assert known is not None
+    assert known.result == result
 
 
 def test_a_group_of_which_no_action_is_known_is_not_covered() -> None:

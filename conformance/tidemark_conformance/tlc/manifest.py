@@ -197,7 +197,7 @@ def _consistent(model: Model, where: str) -> None:
             "no 'distinct' though it holds, or one though it falls: one that holds must find exactly that many",
         ),
         (
-            (model.expected == "violates") == (model.property is not None or model.deadlock),
+            model.property is None if model.expected == "holds" else model.property is not None or model.deadlock,
             "a 'property' though it holds, or none though it falls: name what must fall",
         ),
         (
