@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,81 @@ def test_evaluation_errors_are_answers_and_do_not_hide_other_traces() -> None:
     assert cut.rejected == 0
     (text,) = replay(trace("text", LOCK, step("Serve", queue=())))
     assert (text.rejected, len(text.errors)) == (2, 0)
+
+
+def _another_number(result: runner.TlcResult) -> runner.TlcResult:
+    return replace(result, distinct=result.distinct + 1)
+
+
+def _stopped(result: runner.TlcResult) -> runner.TlcResult:
+    return replace(result, verdict="stopped", reason="the budget of 600 s ran out")
+
+
+def _violated(result: runner.TlcResult) -> runner.TlcResult:
+    return replace(result, verdict="violates", kind="invariant", property="TypeOK")
+
+
+def _as_it_is(result: runner.TlcResult) -> runner.TlcResult:
+    return result
+
+
+@pytest.mark.parametrize(
+    ("lie", "line", "instead", "message"),
+    [
+        (_another_number, "", [], "TLC found 9 states in a replay but reported others"),
+        (_stopped, "", [], "did not finish the replay of 2 traces: the budget of 600 s ran out"),
+        (_violated, "", [], "did not finish the replay of 2 traces: violates"),
+        (_as_it_is, "<<1, 2, 0>>", [], "TLC found 8 states in a replay but reported others"),
+        (_as_it_is, "<<1, 2, 0>>", ["<<1, 7, 0>>"], "TLC reported trace good with gaps"),
+        (_as_it_is, "<<2, 1, 0>>", ["<<3, 1, 0>>"], "TLC reported trace 3 of 2"),
+        (_as_it_is, "<<2, 1, 0>>", ["<<0, 1, 0>>"], "TLC reported trace 0 of 2"),
+    ],
+)
+def test_a_run_that_does_not_tell_all_of_what_it_found_is_void(
+    lie: Callable[[runner.TlcResult], runner.TlcResult],
+    line: str,
+    instead: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two traces, 4 + 3 states and the one of no trace: a line is lost or another, or TLC ends in another way."""
+    run = runner.run
+
+    def lying(*arguments: Any, on_print: Callable[[str], None], **more: Any) -> runner.TlcResult:
+        def heard(printed: str) -> None:
+            for one in instead if printed.strip() == line else [printed]:
+                on_print(one)
+
+        return lie(run(*arguments, on_print=heard, **more))
+
+    traces = trace("good", LOCK, ASK, SERVE), trace("short", LOCK, ASK)
+    monkeypatch.setattr(runner, "run", lying)
+    with pytest.raises(Unusable, match=message):
+        replay(*traces)
+
+
+def test_limits_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[runner.Options] = []
+    run = runner.run
+
+    def seen(module: Path, cfg: str, options: runner.Options, **more: Any) -> runner.TlcResult:
+        asked.append(options)
+        return run(module, cfg, options, **more)
+
+    monkeypatch.setattr(runner, "run", seen)
+    replay(trace("t", LOCK), budget_s=77.0, heap_mib=333, workers=2)
+    assert [(one.budget_s, one.heap_mib, one.workers) for one in asked] == [(77.0, 333, 2)]
+
+
+def test_quiescence_is_part_of_passing_and_counts_what_was_taken() -> None:
+    for family in ("invariants", "properties", "quiescence"):
+        one = oracle.Replay("t", 3, 3)
+        assert one.passes
+        setattr(one, family, {"Some": 3})
+        assert not one.passes
+    start = trace("start", LOCK, ASK, initial={**INITIAL, "holder": BOB})
+    wrong = trace("wrong", LOCK, step("Lock", BOB, holder=BOB), ASK)
+    assert oracle.replay(LEDGER, SOUND, GHOSTS, [start, wrong]).steps == 1
 
 
 def test_an_action_that_cannot_be_evaluated_is_no_step(tmp_path: Path) -> None:

@@ -76,6 +76,13 @@ def test_invariant_falls_in_the_initial_state() -> None:
     assert (result.verdict, result.property, result.depth) == ("violates", "Off", 1)
 
 
+def test_an_action_property_falls_in_the_initial_state() -> None:
+    """As a formula that is no action, asked of the initial state alone."""
+    result = run(CFG + "PROPERTY Begun\n", LIGHTS.replace("Few ==", "Begun == count = 1\nFew =="))
+    assert (result.verdict, result.kind, result.property, result.depth) == ("violates", "action-property", "Begun", 1)
+    assert result.trace[0].state["count"] == 0
+
+
 def test_action_property_falls() -> None:
     result = run(CFG + "PROPERTY NoReset\n")
     assert (result.verdict, result.kind, result.property, result.depth) == ("violates", "action-property", "NoReset", 3)
@@ -91,6 +98,40 @@ def test_temporal_property_falls_and_holds() -> None:
     assert result.loop is not None
     with pytest.raises(Unusable, match="unsoundly with 2 workers"):
         run(fair + "PROPERTY Home\n", workers=2)
+
+
+ROUND = r"""---- MODULE Lights ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0
+Next == x' = IF x < 2 THEN x + 1 ELSE 1
+Spec == Init /\ [][Next]_x
+Fair == Spec /\ WF_x(Next)
+Rests == <>[](x = 1)
+Ends == <>(x = 2)
+====
+"""
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "property_", "states", "loop"), [("Fair", "Rests", 3, 1), ("Spec", "Ends", 2, 1)]
+)
+def test_a_temporal_counterexample_says_where_it_returns_to(
+    behaviour: str, property_: str, states: int, loop: int
+) -> None:
+    """It goes round from the second state on, or stutters in its last."""
+    result = run(f"SPECIFICATION {behaviour}\nPROPERTY {property_}\n", ROUND)
+    assert (result.kind, result.depth, result.loop) == ("temporal", states, loop)
+    assert [step.state["x"] for step in result.trace] == list(range(states))
+
+
+def test_a_temporal_property_and_symmetry_are_refused() -> None:
+    text = LIGHTS.replace("EXTENDS Naturals", "EXTENDS Naturals, TLC").replace(
+        "Few ==", "Same == Permutations(Lamp)\nFew =="
+    )
+    cfg = CFG.replace("INIT Init\nNEXT Next", "SPECIFICATION Fair") + "SYMMETRY Same\nPROPERTY Home\n"
+    with pytest.raises(Unusable, match="SYMMETRY, which is unsound"):
+        run(cfg, text)
 
 
 def test_deadlock_only_if_asked_for() -> None:
@@ -130,6 +171,97 @@ def test_unusable_input_is_said_in_one_line(cfg: str, text: str, message: str) -
     with pytest.raises(Unusable, match=message) as problem:
         run(cfg, text)
     assert "\n" not in str(problem.value)
+
+
+def told(*messages_: tuple[int, str] | str) -> str:
+    """Lines of TLC: messages by number (errors with a severity of 1), and what stands between them."""
+    lines = []
+    for one in messages_:
+        if isinstance(one, str):
+            lines.append(one)
+        else:
+            code, text = one
+            severity = 1 if code in runner.VIOLATIONS or code in runner.OUT_OF_MEMORY else 0
+            lines.append(f"@!@!@STARTMSG {code}:{severity} @!@!@\n{text}\n@!@!@ENDMSG {code} @!@!@")
+    return "\n".join(lines) + "\n"
+
+
+def counted(generated: int, distinct: int, queue: int) -> str:
+    return f"{generated:,} states generated, {distinct:,} distinct states found, {queue:,} states left on queue."
+
+
+START = (messages.COMPUTING_INITIAL, "Computing initial states...")
+SUCCESS = (messages.SUCCESS, "Model checking completed. No error has been found.")
+EARLY = (messages.PROGRESS, "Progress(3) at 2026-01-01 00:00:00: " + counted(1_500, 1_200, 7))
+LAST = (messages.STATISTICS, counted(4_000, 3_001, 0))
+DEPTH = (messages.DEPTH, "The depth of the complete state graph search is 15.")
+FINISHED = (messages.FINISHED, "Finished in 00s")
+FELL = (messages.INVARIANT, "Invariant Few is violated.")
+DONE = (START, EARLY, SUCCESS, LAST, DEPTH, FINISHED)
+
+
+def says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, exit_code: int) -> runner.TlcResult:
+    """What is made of an output and an exit code."""
+    (tmp_path / "output").write_text(output)
+    script = ["/bin/sh", "-c", f"cat '{tmp_path / 'output'}'; exit {exit_code}"]
+    monkeypatch.setattr(runner, "_command", lambda *_: script)
+    return run(CFG)
+
+
+def test_the_last_counts_and_the_depth_are_the_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = says(monkeypatch, tmp_path, told(*DONE), 0)
+    assert (found.verdict, found.generated, found.distinct, found.queue, found.depth) == ("holds", 4000, 3001, 0, 15)
+
+
+@pytest.mark.parametrize(
+    ("output", "exit_code", "reason"),
+    [
+        (told(*DONE), 1, "exited with 1 before it was done"),
+        (told(*DONE), 255, "exited with 255"),
+        (told(START, EARLY, LAST, DEPTH, FINISHED), 0, "exited with 0 before it was done"),
+        (told(START, EARLY, SUCCESS, LAST, DEPTH), 0, "exited with 0 before it was done"),
+        (told(START, EARLY, SUCCESS, LAST, DEPTH) + "@!@!@STARTMSG 2186:0 @!@!@\nFinished", 0, "before it was done"),
+        (told(START, SUCCESS, (messages.STATISTICS, counted(9, 8, 1)), FINISHED), 0, "1 states were left on the queue"),
+        (told(START, SUCCESS, EARLY, FINISHED), 0, "7 states were left on the queue"),
+        *(
+            (told(START, (code, "heap"), LAST, FINISHED), 1, "ran out of memory")
+            for code in sorted(runner.OUT_OF_MEMORY)
+        ),
+        (told(START, FELL, LAST, FINISHED), 0, "reported a violation and exited with 0"),
+        (told(START, FELL, LAST, FINISHED), 13, "exited with 13"),
+        (told(START, FELL, LAST), 137, "exited with 137"),
+        (told(START, (messages.TEMPORAL, "Temporal properties were violated."), LAST, FINISHED), 12, "exited with 12"),
+        (told(START, (messages.DEADLOCK, "Deadlock reached."), LAST, FINISHED), 12, "exited with 12"),
+        (told(START), 137, "exited with 137"),
+    ],
+)
+def test_whatever_is_no_clean_end_is_no_verdict(
+    output: str, exit_code: int, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = says(monkeypatch, tmp_path, output, exit_code)
+    assert found.verdict == "stopped"
+    assert reason in (found.reason or "")
+
+
+def test_the_first_violation_is_the_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """TLC goes on for a moment where several workers search."""
+    second = (messages.ACTION_PROPERTY, "Action property Slow is violated.")
+    found = says(monkeypatch, tmp_path, told(START, FELL, second, LAST, FINISHED), 12)
+    assert (found.verdict, found.kind, found.property) == ("violates", "invariant", "Few")
+
+
+def test_coverage_of_an_action_in_several_places_adds_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    places = [
+        (messages.ACTION_COVERAGE, f"<Switch line {line}, col 1 to line {line}, col 9 of module Lights>: {counts}")
+        for line, counts in ((8, "2:5"), (11, "0:0"))
+    ]
+    assert says(monkeypatch, tmp_path, told(*DONE[:-1], *places, FINISHED), 0).coverage == {"Switch": (2, 5)}
+
+
+def test_memory_and_workers_are_as_was_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    command = runner._command(tmp_path, "Lights", runner.Options(heap_mib=77, workers=3), toolchain.find_jar())
+    assert "-Xmx77m" in command
+    assert command[command.index("-workers") + 1] == "3"
 
 
 def test_messages_nest_and_text_outside_is_code_0() -> None:
