@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import pytest
 from tidemark.client.message_processor import OUTPUT
+from tidemark.client.transactional_producer import ProducerState
 from tidemark.exactly_once.flaws import rules_without
 from tidemark.exactly_once.rules import Rules
 from tidemark.idempotence.messages import ProduceRequest
+from tidemark.sim.exactly_once import healing
 from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
-from tidemark.sim.exactly_once.healing import at_rest
+from tidemark.sim.exactly_once.healing import at_rest, heal
 from tidemark.sim.exactly_once.network import Exchange, LateMarker
 from tidemark.sim.exactly_once.run import ExactlyOnceRun
 from tidemark.transaction.messages import EndTxnRequest, TransactionLogValue, WriteTxnMarkersRequest
@@ -69,6 +71,48 @@ def test_offsets_are_committed_by_nobody_who_was_removed() -> None:
     heard.steps.clear()
     assert not cluster.commit_offset(A)
     assert heard.steps == []
+
+
+def test_what_a_process_has_sent_may_arrive_when_it_is_gone() -> None:
+    cluster, heard = grouped(1, 1)
+    assert cluster.send_result(A, A)
+    assert cluster.crash(A)
+    assert cluster.under_way()
+    assert cluster.handle(A, True)
+    assert heard.steps[-2:] == [("Crash", A), ("AppendResult", A, True)]
+    assert not cluster.under_way()
+
+
+def test_what_is_given_up_may_arrive_and_its_transaction_can_only_be_aborted() -> None:
+    cluster, heard = grouped(1, 1)
+    assert cluster.send_result(A, A)
+    assert cluster.give_up_request(A)
+    assert cluster.instances[A].producer.state is ProducerState.ABORTABLE_ERROR
+    assert cluster.handle(A, True)
+    assert heard.steps[-2:] == [("GiveUpRequest", A), ("AppendResult", A, True)]
+    assert cluster.send_result(STATIC, STATIC)
+    assert cluster.handle(STATIC, False)
+    assert cluster.give_up_request(STATIC)  # its reply is under way: nothing of it arrives any more
+    assert not cluster.under_way()
+
+
+def test_healing_that_does_not_come_to_rest_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, _ = grouped(1, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(healing, "advance", lambda *_: None)  # nobody processes anything
+        assert not heal(cluster)
+    assert heal(cluster)
+    assert sorted(cluster.readers[OUTPUT].returned) == [0, 1]
+
+
+def test_what_a_reader_has_got_is_told_to_be_safe_and_not_what_is_written() -> None:
+    cluster, _ = grouped(1, 1)
+    run = cast(ExactlyOnceRun, SimpleNamespace(cluster=cluster))
+    assert cluster.send_result(A, A)
+    assert cluster.handle(A, False)
+    assert ExactlyOnceRun.acked(run) == 0
+    assert heal(cluster)
+    assert ExactlyOnceRun.acked(run) == 2
 
 
 def _more_input(cluster: ExactlyOnceCluster) -> None:

@@ -161,6 +161,14 @@ def test_it_gives_its_partitions_up_between_transactions() -> None:
     assert (other.owned, other.positions) == (frozenset(), [NO_POSITION, NO_POSITION])
 
 
+def test_it_knows_its_place_in_what_is_in_its_transaction() -> None:
+    """It may have to give its partitions up in the midst of it, and goes on where it was if it gets them back."""
+    one = working(rules_without({"RevokeEndsTransaction"}))
+    sent(one)
+    one.revoke()
+    assert (one.owned, one.positions) == (frozenset(), [4, NO_POSITION])
+
+
 def test_who_joins_waits_for_a_generation() -> None:
     one = working()
     one.revoke()

@@ -364,6 +364,15 @@ def test_what_is_late_in_the_queue_is_given_up_with_its_memory() -> None:
     assert one.incomplete() == []
 
 
+def test_all_that_is_late_in_a_queue_is_told_at_once() -> None:
+    """And nothing that is not: a full batch behind another."""
+    one = RecordAccumulator(1, AccumulatorConfig(delivery_timeout_ms=50, batch_size=200))
+    first, second = (appended(one, 0, b"v" * 150, now).batch for now in (10, 11))
+    third = appended(one, 0, b"v" * 150, 12).batch
+    assert one.expire(61) == [first, second]
+    assert one.incomplete() == [third]
+
+
 def test_what_is_late_in_flight_keeps_its_memory_until_its_request_is_over() -> None:
     one = RecordAccumulator(1, AccumulatorConfig(delivery_timeout_ms=50))
     before = one.available_memory

@@ -195,13 +195,19 @@ def late(one: BatchingProducer, flight: list[Sent]) -> None:
     one.disconnected([batch for batch, _ in flight], MOST, 0)
 
 
+def refused_late(one: BatchingProducer, flight: list[Sent]) -> None:
+    """They would be sent again, but for the time that it is."""
+    for each in flight:
+        one.receive(each, ProduceResponse(Errors.NOT_ENOUGH_REPLICAS), MOST, 0)
+
+
 def refused(one: BatchingProducer, flight: list[Sent]) -> None:
     """The second is behind what will not come."""
     one.receive(flight[0], ProduceResponse(Errors.TRANSACTION_ABORTABLE), 11, 0)
     one.receive(flight[1], MISSING, 11, 0)
 
 
-@pytest.mark.parametrize("fails", [lost, fenced, late, refused])
+@pytest.mark.parametrize("fails", [lost, fenced, late, refused_late, refused])
 def test_after_a_batch_that_fails_the_transaction_can_only_be_aborted(
     fails: Callable[[BatchingProducer, list[Sent]], None],
 ) -> None:
@@ -210,6 +216,15 @@ def test_after_a_batch_that_fails_the_transaction_can_only_be_aborted(
     assert one.poll(MOST - 1) == []  # nothing of it is sent again
     _, request = next_transaction(one)
     assert (request.producer_epoch, request.sequence) == (4, 0)
+
+
+def test_a_commit_does_not_get_past_what_is_late() -> None:
+    """Nor when the application asks before the sender's next turn: nobody waits for the batch any more."""
+    one = working()
+    flight = sent(one, 1)
+    refused_late(one, flight)
+    assert one.send_end_txn(True) is None
+    assert one.state is ProducerState.ABORTABLE_ERROR
 
 
 def test_the_next_transaction_does_not_wait_for_what_is_unresolved_in_the_last() -> None:

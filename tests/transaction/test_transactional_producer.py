@@ -130,6 +130,21 @@ def test_version_1_asks_for_another_epoch_when_a_batch_is_in_doubt(without: tupl
         assert one.send_init_producer_id() == InitProducerIdRequest(1, 3)
 
 
+def test_version_1_asks_once_for_another_epoch() -> None:
+    one = in_transaction(TV1)
+    one.receive_add_partitions(0, CoordinatorResponse(Errors.NONE, 1, 3))
+    one.give_up_produce()
+    assert one.send_end_txn(False) is not None
+    assert one.receive_end_txn(CoordinatorResponse(Errors.NONE, 1, 3))
+    assert one.send_init_producer_id() == InitProducerIdRequest(1, 3)
+    one.receive_init_producer_id(DONE)
+    assert one.begin_transaction(8)
+    one.receive_add_partitions(0, CoordinatorResponse(Errors.NONE, 1, 4))
+    assert one.send_end_txn(True) is not None
+    assert one.receive_end_txn(CoordinatorResponse(Errors.NONE, 1, 4))
+    assert one.state is ProducerState.READY
+
+
 def test_a_refused_epoch_is_not_the_end_of_the_process() -> None:
     one = in_transaction(rules_without({"AbortOnInvalidEpoch"}))
     assert not one.receive_produce(Errors.INVALID_PRODUCER_EPOCH)
