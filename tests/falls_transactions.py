@@ -407,6 +407,14 @@ TABLE = Table(
         ),
         Fall(
             "MarkerOfDecision",
+            "the decision is another transaction's of the same producer id",
+            {"stored.epoch": "1"},
+            good=GOOD,
+            step=WRITTEN,
+            before={"stored.epoch": "1"},
+        ),
+        Fall(
+            "MarkerOfDecision",
             "the partition is not the transaction's",
             {"stored.partitions": "{p2}"},
             good=GOOD,
@@ -419,6 +427,14 @@ TABLE = Table(
             {"log[p1][4].epoch": "0"},
             good=GOOD,
             step={"log[p1]": sequence(*LOG, data(1, 1, 2))},
+        ),
+        Fall(
+            "NoAppendAfterFencing",
+            "so is one though the leader has forgotten the producer",
+            {"log[p1][4].epoch": "0"},
+            good=GOOD,
+            step={"log[p1]": sequence(*LOG, data(1, 1, 2))},
+            before={"entry[p1][1].epoch": "-1"},
         ),
         Fall(
             "CoordinatorEpochMonotone",

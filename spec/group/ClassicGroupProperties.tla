@@ -19,14 +19,15 @@ Unfenced(c) ==
     /\ consumer[c].member \in Present(Coordinator)
     /\ consumer[c].generation = Coordinator.generation
 
-\* c reads p and could commit it.
+\* c reads p and could commit it. (A cooperative consumer goes on reading p while it joins, which is judged once it is answered.)
 ActivelyOwns(c, p) == p \in consumer[c].owned /\ consumer[c].state = "STABLE" /\ Unfenced(c)
 
 \* No partition is actively owned by two consumers.
 OneActiveOwner ==
     \A p \in Partitions : \A c, d \in Clients : ActivelyOwns(c, p) /\ ActivelyOwns(d, p) => c = d
 
-\* No partition is assigned to two members in one generation: in the coordinator's memory, on the log, and at the consumers.
+\* No partition is assigned to two members in one generation: in each coordinator's memory, and on the log. (What consumers own:
+\* OneActiveOwner; what two coordinators give in one generation: GenerationNamesMembership.)
 OneAssigneePerGeneration ==
     /\ \A b \in Brokers : \A m, n \in MemberIds :
         group[b].members[m].assignment \cap group[b].members[n].assignment # {} => m = n

@@ -96,7 +96,7 @@ Producer == [epoch : ProducerEpochs, first : PositionOrNone]
 Transaction == [phase : {"idle", "ongoing", "ending"}, epoch : ProducerEpochs, result : Results, added : BOOLEAN,
                 failed : BOOLEAN]
 
-Errors == {"NONE", "NOT_COORDINATOR", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE"}
+Errors == {"NONE", "NOT_COORDINATOR", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH"}
 
 \* valid: what the group's check said when the request arrived.
 Request  == [type : {"request"}, broker : Brokers, epoch : ProducerEpochs, generation : -1..MaxGeneration,
@@ -528,7 +528,7 @@ GroupTakes(g, request) ==
 
 TxnCommitError(b, t, request) ==
     IF ~Serving(b) THEN "NOT_COORDINATOR"
-    ELSE IF request.type = "request" THEN (IF MayVerify(b, t, request) THEN "NONE" ELSE "INVALID_TXN_STATE")
+    ELSE IF request.type = "request" THEN (IF MayVerify(b, t, request) THEN "NONE" ELSE "INVALID_PRODUCER_EPOCH")
     ELSE IF ~GroupTakes(Written(b).group, request) THEN "ILLEGAL_GENERATION"
     ELSE IF ~(Has("FenceProducerEpoch") => FenceProducerEpoch(WrittenKnown(b)[t], request)) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"

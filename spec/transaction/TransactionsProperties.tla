@@ -195,7 +195,7 @@ MarkerOfDecisionStep ==
         Len(log'[p]) > Len(log[p]) =>
             LET record == log'[p][Len(log'[p])] IN
             (record.type = "marker" /\ entry[p][record.pid].first >= 0) =>
-                /\ stored.state \in Prepared /\ stored.pid = record.pid /\ p \in stored.partitions
+                /\ stored.state \in Prepared /\ stored.pid = record.pid /\ stored.epoch = record.epoch /\ p \in stored.partitions
                 /\ (record.type = "marker" => ResultOf(stored.state) = record.result)
 MarkerOfDecision == [][MarkerOfDecisionStep]_vars
 
@@ -204,7 +204,9 @@ MarkerOfDecision == [][MarkerOfDecisionStep]_vars
 \* they end with it is OpenIsKnown, OneOutcome and ToldIsSo.
 NoAppendAfterFencingStep ==
     \A p \in Partitions :
-        Len(log'[p]) > Len(log[p]) => log'[p][Len(log'[p])].epoch >= entry[p][log'[p][Len(log'[p])].pid].epoch
+        Len(log'[p]) > Len(log[p]) =>
+            \A i \in 1..Len(log[p]) :
+                log[p][i].pid = log'[p][Len(log'[p])].pid => log[p][i].epoch <= log'[p][Len(log'[p])].epoch
 NoAppendAfterFencing == [][NoAppendAfterFencingStep]_vars
 
 \* The coordinator epoch of a producer does not go back in a partition.

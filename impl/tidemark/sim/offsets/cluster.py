@@ -189,7 +189,7 @@ class OffsetsCluster:
         if not coordinator.serving:
             self._reject(producer, exchange, Errors.NOT_COORDINATOR, is_late)
         elif not coordinator.open_here(request) and not transaction.belongs(request, self.rules):
-            self._reject(producer, exchange, Errors.INVALID_TXN_STATE, is_late)
+            self._reject(producer, exchange, Errors.INVALID_PRODUCER_EPOCH, is_late)
         else:
             ongoing = transaction.phase == "ongoing" and transaction.epoch == request.producer_epoch
             transaction.added = transaction.added or ongoing
