@@ -231,7 +231,7 @@ Q44 == [][\A x \in Node : IF fun'[x] # fun[x] THEN flag' ELSE log'[x] # log[x] =
 Q39 == [][\A x \in Node : slot[x].type = "req" /\ slot'[who].type = "rep" => n' > n]_vars
 Q40 == [][\A x \in Node : slot[x].type \in {"req", "rep"} /\ slot'[x].type = "rep" => flag']_vars
 Q41 == [][\A x \in Node : \A i \in (1..Len(log'[x])) \ (1..Len(log[who])) : n' > n]_vars
-Q42 == [][\A x \in Node : [a |-> fun[x], b |-> n] # [a |-> n', b |-> fun'[x]]]_vars
+Q42 == [][\A x \in Node : [a |-> fun[x], b |-> n] # [b |-> fun'[x], a |-> n']]_vars
 Q43 == [][\A x \in Node : {y \in Node : fun[y] > fun[x]} # {y \in Node : fun'[y] < fun'[x]}]_vars
 Q45 == [][\A x \in Node : (slot[x].type = "req" /\ slot'[x].type = "rep") \/ flag' => n' > n]_vars
 Q46 == [][\A x \in Node : fun[x] <= fun'[x] => n' > n]_vars
