@@ -116,7 +116,9 @@ def test_a_failing_trace_is_explained(
     written(tmp_path, two_phase.header, SCENARIOS[name], quiescent=name == "never_done")
     code, text = explain(capsys, "trace.ndjson")
     assert code == 1
-    assert max(map(len, text.splitlines())) <= 100
+    said, _, drawn = text.partition("\nwhat happened\n")
+    assert max(map(len, said.splitlines())) <= 100
+    assert "…" not in drawn, "in a pipe a diagram is whole"
     assert not [line for line in text.splitlines() if line != line.rstrip()]
     compare(name, text)
 

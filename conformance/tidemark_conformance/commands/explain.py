@@ -26,7 +26,7 @@ from tidemark_conformance.trace.files import file_header
 from tidemark_conformance.trace.schema import Schema, schema_of
 
 WIDTH = 100
-"""Characters of a line where the output is no terminal."""
+"""Characters of a line of text where the output is no terminal; those of a diagram are as long as they must be."""
 
 EXIT_CODES = {"pass": HOLDS, "fail": VIOLATION, "undecided": UNDECIDED}
 
@@ -108,7 +108,7 @@ def _write(explained: Explanation, arguments: argparse.Namespace, count: int) ->
     document.write(explained.document(), arguments.json)
     if arguments.json == "-":
         return
-    console = document.console(width=WIDTH, soft_wrap=False)
+    console = document.console(width=WIDTH, soft_wrap=None)
     if explained.verdict != "fail" and arguments.trace is None and count > 1:
         which = "the first that is undecided" if explained.verdict == "undecided" else "the first"
         console.print(f"none of the {count:,} traces fails; this is {which}:")

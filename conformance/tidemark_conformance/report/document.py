@@ -26,15 +26,16 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the result as a JSON document ('-': standard output)")
 
 
-def console(target: str | None = None, width: int = PLAIN_WIDTH, soft_wrap: bool = True) -> Console:
+def console(target: str | None = None, width: int = PLAIN_WIDTH, soft_wrap: bool | None = True) -> Console:
     """Where a command prints for people: standard output, or standard error if the document goes to standard output
     (`target` is "-").
 
     A text is printed as it is: brackets in a path or an advice are no markup. `width`: columns where that is no
-    terminal; there no line ends in blanks. `soft_wrap`: long lines stay as they are.
+    terminal; there no line ends in blanks. `soft_wrap`: long lines stay as they are (None: but in a terminal).
     """
-    made = Console(stderr=target == "-", markup=False, emoji=False, highlight=False, soft_wrap=soft_wrap)
+    made = Console(stderr=target == "-", markup=False, emoji=False, highlight=False, soft_wrap=bool(soft_wrap))
     if not made.is_terminal:
+        made.soft_wrap = soft_wrap is not False
         made.width = width
         made.file = cast(IO[str], _Trimmed(made.file))
     return made

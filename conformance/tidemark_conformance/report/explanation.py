@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
@@ -17,7 +18,7 @@ LABELS = 12
 
 
 def render(explanation: Explanation, console: Console) -> None:
-    """Print an explanation to `console`, in its width."""
+    """Print an explanation to `console`, in its width; a diagram is whole where long lines stay as they are."""
     hanging(console, "", headline(explanation))
     hanging(console, "", Text(rules_line(explanation), style="dim"))
     for text in summary(explanation):
@@ -136,8 +137,9 @@ def _title(console: Console, text: str) -> None:
 
 
 def _draw(drawn: Diagram, console: Console) -> None:
-    for line in diagram.lines(drawn, console.width):
-        console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
+    whole = console.soft_wrap
+    for line in diagram.lines(drawn, sys.maxsize if whole else console.width):
+        console.print(line, no_wrap=True, overflow="ignore" if whole else "ellipsis", crop=not whole)
 
 
 def _change(change: Change) -> tuple[Text, Text]:
