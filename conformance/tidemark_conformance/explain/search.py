@@ -14,6 +14,7 @@ from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.run import Run
+from tidemark_conformance.tla import ir
 from tidemark_conformance.trace.schema import Schema
 
 FEW = 200
@@ -91,12 +92,11 @@ def _kernels(explainer: Explainer) -> Callable[[list[Stored]], list[int]] | None
         import numpy
 
         from tidemark_conformance.tla.kernels import compile_kernels
-        from tidemark_conformance.tla.kernels.program import NOT_A_STEP as WRONG
 
         kernels = compile_kernels(explainer.specification)
     except ImportError:
         return None
-    harmful = [index for index, name in enumerate(kernels.checks) if name != WRONG]
+    harmful = [index for index, name in enumerate(kernels.checks) if name != ir.NOT_A_STEP]
 
     def check(batch: list[Stored]) -> list[int]:
         data = b"".join(trace.stream for trace in batch)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+NOT_A_STEP = "not a step"
+"""The name of the check that a record is a step of its action, beside the names of properties."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loc:
@@ -127,6 +130,8 @@ class RuleGuard(Expr):
 
 @dataclass(frozen=True, slots=True)
 class If(Expr):
+    """IF `condition` THEN `then` ELSE `orelse`; only the branch that is taken is evaluated."""
+
     condition: Expr
     then: Expr
     orelse: Expr
@@ -159,6 +164,8 @@ class Choose(Expr):
 
 @dataclass(frozen=True, slots=True)
 class SetEnum(Expr):
+    """{a, b, ...}; no items: the empty set."""
+
     items: tuple[Expr, ...]
 
 
@@ -187,6 +194,8 @@ class TupleLit(Expr):
 
 @dataclass(frozen=True, slots=True)
 class RecordLit(Expr):
+    """[a |-> e, b |-> f]: names and values, in the order of the text."""
+
     fields: tuple[tuple[str, Expr], ...]
 
 

@@ -46,11 +46,15 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Numeral(Node):
+    """A natural number (NumeralNode)."""
+
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class String(Node):
+    """A string literal, without its quotes (StringNode)."""
+
     value: str
 
 
@@ -91,6 +95,8 @@ class Apply(Node):
 
 @dataclass(frozen=True, slots=True)
 class LetIn(Node):
+    """LET ... IN `body` (LetInNode); `definitions`: uids, in the order of the text."""
+
     definitions: tuple[int, ...]
     body: Node
 
@@ -112,6 +118,8 @@ class Unknown(Node):
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
+    r"""An operator of the language, by SANY's name for it (`$Except`, `\in`)."""
+
     name: str
 
 
@@ -127,6 +135,8 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Formal:
+    """A formal parameter or a bound identifier; `arity`: 0 for a value, else of how many operands."""
+
     name: str
     arity: int
 

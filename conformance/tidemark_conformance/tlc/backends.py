@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import types
+from tidemark_conformance.tla.ir import NOT_A_STEP
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.python import EvaluationError, compile_python
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.agree import Attempt, Backend, State
 from tidemark_conformance.tlc.values import to_tla
-from tidemark_conformance.tlc.walks import NOT_A_STEP, Record, Walk
+from tidemark_conformance.tlc.walks import Record, Walk
 
 if TYPE_CHECKING:
     from tidemark_conformance.tla.spec import Specification

@@ -111,9 +111,11 @@ class Search:
         return self.found(missing, list(self.graph.broken), self.pair, self.kept) if self.graph.broken else []
 
     def holds(self, name: str, pair: Pair) -> bool:
+        """Whether a predicate is true of the state that was changed (the second). Raises EvaluationError."""
         return self.python.invariant(name, pair[1])
 
     def kept(self, name: str, pair: Pair) -> bool:
+        """Whether an action property is true of the step. Raises EvaluationError."""
         return self.python.property(name, *pair)
 
     def found(
@@ -123,6 +125,8 @@ class Search:
         make: Callable[[Sequence[str]], Pair],
         holds: Callable[[str, Pair], bool],
     ) -> list[Pair]:
+        """Per missing check up to WANTED pairs of `make` (given the variables that the check reads) of which it does
+        not hold, then up to SOUND of any; of all of them `every` check can be evaluated."""
         chosen: list[Pair] = []
         for name in missing:
             reads = variables_used(self.definitions[name].body)
@@ -277,6 +281,7 @@ class _Asked:
         return "<<" + ", ".join(self.reference(state[name]) for name in self.variables) + ">>"
 
     def reference(self, value: Value) -> str:
+        """A value as TLA+ text: a scalar's own, a compound's name, which is defined where it is first met."""
         if isinstance(value, bool | int | str):
             return to_tla(value)
         text = to_tla(value, MODEL_VALUE)

@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tidemark_conformance.tla.ir import NOT_A_STEP
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.graph import Edge, Graph
 from tidemark_conformance.tlc.nonedges import NonEdge
 
-NOT_A_STEP = "not a step"
 RECORDS_PER_EDGE = 4
 """Walks stop at this many records per edge of the graph, whether or not every edge was walked."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidemark_conformance.tla.ir import (
+    NOT_A_STEP,
     Action,
     Expr,
     HasRule,
@@ -48,9 +49,6 @@ _ASKED: Mapping[str, increments.Asked] = {"invariants": increments.readings, "pr
 """What of a state, or of a step, checks of these kinds are asked again for."""
 
 ANY_STEP = -1
-
-NOT_A_STEP = "not a step"
-"""The name of the check that a record is a step of its action."""
 
 
 @dataclass

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import cache_root
-from tidemark_conformance.tla.ir import Expr, HasRule, Lit
+from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.ir import NOT_A_STEP, Expr, HasRule, Lit
 from tidemark_conformance.tla.kernels.driver import REASONS
-from tidemark_conformance.tla.kernels.program import NOT_A_STEP, Generator, Program, Source
+from tidemark_conformance.tla.kernels.program import Generator, Program, Source
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
 from tidemark_conformance.tla.types import Evaluate
@@ -280,7 +281,7 @@ def _program(
     root: Path,
     tell: Callable[[], None],
 ) -> Program:
-    fixed = {name: value for name, value in spec.constants.items() if name != "Without"}
+    fixed = {name: value for name, value in spec.constants.items() if name != WITHOUT}
     file = root / "programs" / f"{_program_key(spec, fixed)}.pickle"
     try:
         kept: Program = pickle.loads(file.read_bytes())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import ir, walk
+from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import runtime
 from tidemark_conformance.tla.python.emit import Emitter, Place
 from tidemark_conformance.tla.python.explain import Conjunct, explain
@@ -98,7 +99,7 @@ class Compiler:
 def evaluate_constant(expr: ir.Expr, constants: Mapping[str, Value]) -> Value:
     """The value of a constant-level expression; EvaluationError if it has none."""
     asked = {node.rule for node in walk.walk(expr) if isinstance(node, ir.HasRule | ir.RuleGuard)}
-    without = constants.get("Without", frozenset())
+    without = constants.get(WITHOUT, frozenset())
     compiler = Compiler("constant", constants, {rule: rule not in without for rule in asked}, None)
     value = compiler.compile("constant", expr, {})(NOTHING, NOTHING)
     return freeze(value) if isinstance(value, runtime.Described) else value
