@@ -414,5 +414,13 @@ TABLE = Table(
             },
         ),
         wrong_state("QuiescentAllCommitted", "a record waits", {"appended[b1]": sequence(OFFSETS)}),
+        wrong_state("QuiescentCoordinatorServes", "who leads has not loaded the log", {"epoch[b1]": "0"}),
+        wrong_state("QuiescentCoordinatorServes", "a deposed coordinator serves beside it", {"epoch[b2]": "1"}),
+        wrong_state("QuiescentCoordinatorServes", "a deposed one's record waits", {"appended[b2]": sequence(OFFSETS)}),
+        wrong_state("QuiescentNothingInFlight", "a consumer waits for its SyncGroup", {"memberRpc[c1]": SYNCING}),
+        wrong_state("QuiescentNothingInFlight", "a heartbeat is on its way", {"heartbeatRpc[c1]": HEARTBEAT}),
+        wrong_state("QuiescentNothingInFlight", "a commit is on its way", {"offsetRpc[c1]": COMMIT}),
+        wrong_state("QuiescentNothingInFlight", "a late commit may still arrive", {"stray[c2]": COMMIT}),
+        wrong_state("QuiescentNothingInFlight", "c1 is about to join again", {"consumer[c1].rejoin": "TRUE"}),
     ],
 )

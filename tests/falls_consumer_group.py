@@ -447,5 +447,19 @@ TABLE = Table(
             good=GOOD,
         ),
         Fall("QuiescentAllCommitted", "a record waits", {"appended[b1]": sequence(OFFSETS)}, good=GOOD),
+        Fall("QuiescentCoordinatorServes", "who leads has not loaded the log", {"epoch[b1]": "0"}, good=GOOD),
+        Fall("QuiescentCoordinatorServes", "a deposed coordinator serves beside it", {"epoch[b2]": "1"}, good=GOOD),
+        Fall(
+            "QuiescentCoordinatorServes", "a deposed one's record waits", {"appended[b2]": sequence(OFFSETS)}, good=GOOD
+        ),
+        Fall("QuiescentNothingInFlight", "a heartbeat is on its way", {"heartbeatRpc[c1]": HEARTBEAT}, good=GOOD),
+        Fall("QuiescentNothingInFlight", "a commit is on its way", {"offsetRpc[c1]": COMMIT}, good=GOOD),
+        Fall("QuiescentNothingInFlight", "a late commit may still arrive", {"stray[c2]": COMMIT}, good=GOOD),
+        Fall("QuiescentNothingInFlight", "c1 is to say all again", {"consumer[c1].full": "TRUE"}, good=GOOD),
+        Fall(
+            "QuiescentNothingInFlight", "c1 has not said what it owns", {"consumer[c1].unreported": "TRUE"}, good=GOOD
+        ),
+        Fall("QuiescentNothingInFlight", "c1's listener is at work", {"consumer[c1].reconciling": "TRUE"}, good=GOOD),
+        Fall("QuiescentNothingInFlight", "c1 has subscribed to more", {"consumer[c1].told": "{p1}"}, good=GOOD),
     ],
 )

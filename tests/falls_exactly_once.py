@@ -314,5 +314,19 @@ TABLE = Table(
         Fall("QuiescentNothingOpen", "a transaction is not decided", {"txn[i1].state": '"Ongoing"'}, good=MARKED),
         Fall("QuiescentNothingOpen", "a marker is to come", {"entry[i1].first": "2"}, good=MARKED),
         Fall("QuiescentNothingOpen", "an offset is not committed", {"committed[0]": "1"}, good=MARKED),
+        Fall(
+            "QuiescentNothingOpen",
+            "an instance has begun a transaction of which nobody has heard",
+            {"instance[i1].state": '"IN_TRANSACTION"'},
+            good=MARKED,
+        ),
+        Fall("QuiescentNothingInFlight", "a request is on its way", {"rpc[i1]": COMMIT_REQUEST}, good=MARKED),
+        Fall("QuiescentNothingInFlight", "a late request may still arrive", {"late[i1]": COMMIT_REQUEST}, good=MARKED),
+        Fall(
+            "QuiescentNothingInFlight",
+            "a copy of a marker may still arrive",
+            {"lateMarker[i1]": record(type='"marker"', target='"output"', epoch="2", result='"COMMIT"')},
+            good=MARKED,
+        ),
     ],
 )

@@ -77,6 +77,8 @@ FETCHED = record(
     offsets="(p1 :> 3 @@ p2 :> -1)",
     unstable="{p2}",
 )
+WAITING = record(type='"waiting"', broker="b1", remaining="1", offsets="(p1 :> 3 @@ p2 :> -1)", unstable="{}")
+MARKER = record(type='"marker"', broker="b1", epoch="1", result='"COMMIT"')
 
 
 TABLE = Table(
@@ -283,5 +285,20 @@ TABLE = Table(
         Fall("QuiescentAllDecided", "a marker is to come", {"transaction[t1].phase": '"ending"'}, good=QUIET),
         Fall("QuiescentAllDecided", "an offset is staged", {"staged[b1][t1][p2]": committed(4, 1)}, good=QUIET),
         Fall("QuiescentAllDecided", "the partition has not ended it", {"producers[b1][t1].first": "1"}, good=QUIET),
+        Fall("QuiescentCoordinatorServes", "who leads has not loaded the log", {"epoch[b1]": "0"}, good=QUIET),
+        Fall("QuiescentCoordinatorServes", "a deposed coordinator serves beside it", {"epoch[b2]": "1"}, good=QUIET),
+        Fall(
+            "QuiescentCoordinatorServes", "a deposed one's record waits", {"appended[b2]": sequence(LATER)}, good=QUIET
+        ),
+        Fall("QuiescentNothingInFlight", "a commit is on its way", {"txnRpc[t1]": VERIFIED}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "a late commit may still arrive", {"late[t1]": VERIFIED}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "a marker is on its way", {"marker[t1]": MARKER}, good=QUIET),
+        Fall("QuiescentNothingInFlight", "a copy of a marker is", {"lateMarker[t1]": MARKER}, good=QUIET),
+        Fall(
+            "QuiescentNothingInFlight",
+            "a fetch waits for a commit",
+            {"fetch": WAITING},
+            good={**QUIET, "fetch": FETCHED},
+        ),
     ],
 )

@@ -514,5 +514,11 @@ TABLE = Table(
             {"lateProduce[c1][p1]": record({"type": '"request"', **BATCH})},
             good=QUIET,
         ),
+        Fall(
+            "QuiescentNothingOpen",
+            "a process has begun a transaction of which nobody has heard",
+            {"client[c1].state": '"IN_TRANSACTION"'},
+            good={**QUIET, "client[c1].state": '"READY"', "client[c1].pid": "1", "client[c1].epoch": "2"},
+        ),
     ],
 )

@@ -259,4 +259,16 @@ QuiescentAllOwned ==
 
 \* Everything that was appended has committed.
 QuiescentAllCommitted == appended[office.broker] = <<>>
+
+\* Who leads the partition of __consumer_offsets serves; nobody serves beside it, or holds what will not commit.
+QuiescentCoordinatorServes ==
+    \A b \in Brokers : IF b = office.broker THEN epoch[b] = office.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
+
+\* Nobody waits or has something to say, and nothing is on its way: healing answers heartbeats and commits, too.
+QuiescentNothingInFlight ==
+    \A c \in Clients :
+        /\ heartbeatRpc[c].type = "idle" /\ offsetRpc[c].type = "idle" /\ stray[c].type = "idle"
+        /\ consumer[c].running =>
+            /\ ~consumer[c].full /\ ~consumer[c].unreported /\ ~consumer[c].reconciling
+            /\ consumer[c].told = consumer[c].subscription
 =============================================================================

@@ -159,6 +159,16 @@ FetchedIsCommitted == [][FetchedIsCommittedStep]_vars
 \* Everything that was appended has committed.
 QuiescentAllCommitted == appended[B] = <<>>
 
+\* Who leads the partition of __consumer_offsets serves; nobody serves beside it, or holds what will not commit.
+QuiescentCoordinatorServes ==
+    \A b \in Brokers : IF b = office.broker THEN epoch[b] = office.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
+
+\* Nobody waits, and nothing is on its way. (A fetch that was answered stands there until the next.)
+QuiescentNothingInFlight ==
+    /\ \A t \in Producers :
+        txnRpc[t].type = "idle" /\ late[t].type = "idle" /\ marker[t].type = "idle" /\ lateMarker[t].type = "idle"
+    /\ fetch.type # "waiting"
+
 \* Every transaction is complete, and nothing of it is staged.
 QuiescentAllDecided ==
     \A t \in Producers :

@@ -155,8 +155,13 @@ QuiescentAllReturned ==
     \A p \in Partitions : \A offset \in 0..(input[p] - 1) : \E a \in 1..Len(returned) :
         returned[a].partition = p /\ returned[a].offset = offset
 
-\* No transaction is open or undecided, and every offset is committed.
+\* No transaction is open or undecided, no process has begun one, or is to end one, and every offset is committed.
 QuiescentNothingOpen ==
+    /\ \A i \in Instances : instance[i].state \in {"UNINITIALIZED", "READY", "FATAL_ERROR"}
     /\ \A i \in Instances : txn[i].state \notin {"Ongoing"} \cup Prepared /\ entry[i].first = -1 /\ ~HasStaged(i)
     /\ \A p \in Partitions : committed[p] = input[p]
+
+\* Nobody waits, and nothing is on its way.
+QuiescentNothingInFlight ==
+    \A i \in Instances : rpc[i].type = "idle" /\ late[i].type = "idle" /\ lateMarker[i].type = "idle"
 =============================================================================

@@ -233,8 +233,10 @@ ReturnedStays == [][ReturnedStaysStep]_vars
 -----------------------------------------------------------------------------
 (* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
 
-\* No transaction is open or undecided.
+\* No transaction is open or undecided, and no process has begun one, or is to end one, or waits for its producer id. (Who has
+\* one may keep it, and who cannot go on does not.)
 QuiescentNothingOpen ==
+    /\ \A c \in Clients : client[c].state \in {"UNINITIALIZED", "READY", "FATAL_ERROR"}
     /\ stored.state \notin {"Ongoing"} \cup Prepared
     /\ \A p \in Partitions, pid \in Pids : entry[p][pid].first = -1
 

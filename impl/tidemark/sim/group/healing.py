@@ -1,7 +1,8 @@
 """Healing: faults stop, and the group is run fairly until it has come to rest.
 
 At rest means: the coordinator in office has a stable group of exactly the consumers that run (or an empty one), all
-that was appended has committed, every consumer has what it was assigned, and nobody wants to join again.
+that was appended has committed, every consumer has what it was assigned, nobody wants to join again, and nothing is on
+its way.
 """
 
 from __future__ import annotations
@@ -102,8 +103,10 @@ def _overdue(cluster: GroupCluster) -> bool:
 
 def at_rest(cluster: GroupCluster) -> bool:
     """Whether nothing is left to do."""
-    group = cluster.coordinators[cluster.log.leader].group
+    group, network = cluster.coordinators[cluster.log.leader].group, cluster.network
     running = [consumer for consumer in cluster.consumers if consumer is not None]
+    if any((*network.member, *network.heartbeat, *network.offset, *network.stray)):
+        return False
     if group.state not in (GroupState.STABLE, GroupState.EMPTY) or group.pending or group.pending_sync:
         return False
     if cluster.log.appended[cluster.log.leader]:

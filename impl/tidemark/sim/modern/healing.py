@@ -1,7 +1,7 @@
 """Healing: faults stop, and the group is run fairly until it has come to rest. One thing is helped: `_is_misheard`.
 
 At rest means: the coordinator in office has a group of exactly the consumers that run, assigned and stable; all that
-was appended has committed, and every consumer owns what it was assigned.
+was appended has committed, every consumer owns what it was assigned, and nothing is on its way.
 """
 
 from __future__ import annotations
@@ -116,9 +116,12 @@ def at_rest(cluster: ModernCluster) -> bool:
         for client, consumer in enumerate(cluster.consumers)
         if consumer is not None
     }
+    network = cluster.network
     if cluster.log.appended[cluster.log.leader] or set(group.members) != set(running):
         return False
-    if any(_has_news(cluster, client) or cluster.network.heartbeat[client] is not None for client in running.values()):
+    if any((*network.heartbeat, *network.offset, *network.stray)):
+        return False
+    if any(_has_news(cluster, client) for client in running.values()):
         return False
     return all(
         not cluster.consumer(client).membership.reconciling

@@ -6,6 +6,8 @@ At rest means: nobody waits, nothing is open or undecided, all that was written 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.sim.transaction.cluster import TransactionCluster
 from tidemark.transaction.messages import IsolationLevel
@@ -50,12 +52,16 @@ def _read_on(cluster: TransactionCluster, partition: int) -> None:
 def _settle(cluster: TransactionCluster) -> bool:
     """Until all is at rest; whether it is."""
     before = len(cluster.told)
+
+    def told() -> bool:
+        return any(list(cluster.told.values())[before:])
+
     for _ in range(ROUNDS):
         _serve(cluster)
         for client in range(len(cluster.clients)):
-            _drive(cluster, client, client == 0 and not any(list(cluster.told.values())[before:]))
+            _drive(cluster, client, told)
             _serve(cluster)
-        if any(list(cluster.told.values())[before:]) and at_rest(cluster):
+        if told() and at_rest(cluster):
             return True
     return False
 
@@ -106,8 +112,8 @@ def _step(cluster: TransactionCluster, client: int, partition: int, late: bool) 
             pass
 
 
-def _drive(cluster: TransactionCluster, client: int, commits: bool) -> None:
-    """A process goes on: it ends what it has open, and with `commits` begins and commits something new."""
+def _drive(cluster: TransactionCluster, client: int, told: Callable[[], bool]) -> None:
+    """A process goes on: it ends what it has open. Until somebody is `told`, the first begins and commits a new one."""
     partitions, leader = range(len(cluster.partitions)), cluster.log.leader
     cluster.handle_rpc(client, False)
     while cluster.commit_record():
@@ -116,7 +122,7 @@ def _drive(cluster: TransactionCluster, client: int, commits: bool) -> None:
     for partition in partitions:
         cluster.receive_produce(client, partition)
     producer = cluster.clients[client]
-    state = producer.state
+    state, commits = producer.state, client == 0 and not told()
     if state is ProducerState.FATAL_ERROR:
         cluster.crash_client(client)
     elif state is ProducerState.INITIALIZING or (commits and state is ProducerState.UNINITIALIZED):
@@ -149,6 +155,7 @@ def at_rest(cluster: TransactionCluster) -> bool:
         and leader.serving
         and leader.value.state is not TransactionState.ONGOING
         and not leader.value.state.decided
+        and not any(one.state in (*_OPEN, ProducerState.INITIALIZING) for one in cluster.clients)
         and not any(cluster.rpc)
         and not any(cluster.late_rpc)
         and not any(one for slots in (*cluster.produce, *cluster.late_produce) for one in slots)
