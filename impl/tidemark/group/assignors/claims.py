@@ -96,13 +96,16 @@ def ownership(member_claims: MemberClaims, rules: ClaimRules) -> Ownership:
     result = Ownership({}, {})
     for partition, said in claims.items():
         counting = [
-            claim.member
+            claim
             for claim in said
             if rules.highest_claim_wins(claim, said)
             and (claim.generation == newest or rules.older_claim_counts(claim.generation, newest))
         ]
-        result.owners[partition] = tuple(counting)
-        stale = [claim for claim in said if claim.member not in counting]
+        # Unlike generations count only without highest_claim_wins: who has had it longest is taken for the owner.
+        longest = min((claim.generation for claim in counting), default=newest)
+        counting = [claim for claim in counting if claim.generation == longest]
+        result.owners[partition] = tuple(claim.member for claim in counting)
+        stale = [claim for claim in said if claim not in counting]
         if stale:
             result.formerly[partition] = max(stale, key=lambda claim: claim.generation).member
     return result
