@@ -47,7 +47,8 @@ UNKNOWN_OFFSET = -1
 
 @value
 class ReplicationConfig:
-    """The settings that replication reads. `min_insync_replicas` counts the leader; times are milliseconds."""
+    """The settings that replication reads. `min_insync_replicas` counts the leader; times are milliseconds, and the
+    simulator's: Kafka's defaults are 1, 30,000 and 30,000."""
 
     min_insync_replicas: int = 2
     replica_lag_time_max_ms: int = 60
