@@ -12,6 +12,7 @@ import numpy as np
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.ir import Const, Expr, Local, Op, Quant, Var
 from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels.kinds import Kinds
 from tidemark_conformance.tla.kernels.program import Generator, Program, Source
 from tidemark_conformance.tla.kernels.runtime import Kernels, evaluator
 from tidemark_conformance.tla.layout import action_parameters, layout_of
@@ -88,6 +89,10 @@ class Subject:
             variable = draw.choice(variables)
             changed[variable.name] = near(variable.type, changed[variable.name], draw)
         return changed
+
+    def kinds(self) -> Kinds:
+        """What tells types of expressions."""
+        return Kinds(self.kernels.layout, evaluator(self.spec, self.python.constant))
 
     def rows(self, states: Sequence[State]) -> np.ndarray:
         return np.array([self.kernels.layout.encode(state) for state in states], np.int64)

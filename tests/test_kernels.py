@@ -78,19 +78,20 @@ def test_one_of_two_instances_is_enough_where_they_say_the_same() -> None:
 def test_what_a_step_must_change_to_break_a_property() -> None:
     """By the form of each property, of one instance: what is read whole, and of what only the instance's own unit."""
     found = {}
+    known = alphabet().kinds()
     for one in alphabet().spec.properties:
         body = strip(one.body)
         uid = body.binders[0].uid if isinstance(body, Quant) else None
-        needed = stuttering.needed(body, {}, uid)
+        needed = stuttering.needed(known, body, {}, uid)
         found[one.name] = needed and (set(needed.whole), set(needed.indexed))
-    wanted = {"P1": {"fun"}, "Q31": {"fun"}, "Q34": {"slot"}, "Q35": {"log"}, "Q37": {"slot"}}
+    wanted = {"P1": {"fun"}, "Q31": {"fun"}, "Q34": {"slot"}, "Q35": {"log"}, "Q37": {"slot"}, "Q54": {"log"}}
     assert {name: found[name] for name in wanted} == {name: (set(), units) for name, units in wanted.items()}
     assert found["Q44"] == (set(), {"fun", "log"})
     assert found["Q36"] == ({"fun"}, set())
     assert found["Q38"] == ({"slot"}, set())
     assert found["P2"] == ({"set"}, set())
     assert found["Q49"] == ({"fun", "who"}, set())
-    assert [found[f"Q{number}"] for number in (39, 40, 41, 42, 43, 45, 46, 47, 48)] == [None] * 9
+    assert [found[f"Q{number}"] for number in (39, 40, 41, 42, 43, 45, 46, 47, 48, 50, 51, 52, 53)] == [None] * 13
 
 
 def test_what_reads_no_variable_is_asked_at_the_first_state() -> None:

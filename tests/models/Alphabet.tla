@@ -238,5 +238,11 @@ Q46 == [][\A x \in Node : fun[x] <= fun'[x] => n' > n]_vars
 Q47 == [][\A x \in Node : n # total' => fun'[x] > fun[x]]_vars
 Q48 == [][\A x \in Node : fun[x] + 1 # fun'[x] - 1 => flag']_vars
 Q49 == [][\A x \in Node : fun'[x] # fun[x] \/ fun'[who] # fun[who] => n' > n]_vars
+\* What may have no value is asked, whatever the step changes; of a sequence's own indices all have one.
+Q50 == [][\A x \in Node : slot'[x].epoch >= slot[x].epoch]_vars
+Q51 == [][\A x \in Node : flag \/ log'[x][1] = log[x][1]]_vars
+Q52 == [][\A x \in Node : ~(slot[x].epoch > 0 /\ fun'[x] # fun[x])]_vars
+Q53 == [][\A x \in Node : Head(seq) > 0 => fun'[x] = fun[x]]_vars
+Q54 == [][\A x \in Node : \A i \in 1..Len(log[x]) : log'[x][i].epoch >= log[x][i].epoch]_vars
 QuiescentDone == flag => set = Node
 =============================================================================

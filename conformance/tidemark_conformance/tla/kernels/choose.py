@@ -28,10 +28,17 @@ from tidemark_conformance.tla.walk import strip
 def choose(c: Context, expr: Choose, env: expressions.Env) -> Symbol:
     """CHOOSE with its one witness; none, or two that differ, are an evaluation error."""
     domain = expressions.evaluate(c, expr.binder.domain, env)
-    least = _extreme(expr)
+    least = extreme(expr)
     kind = sets.universe(c, domain)
     if least is not None and kind is not None and isinstance(kind.elem, TInt):
-        return _least_or_greatest(c, domain, kind.elem, least, _has_elements(expr.binder.domain, env))
+
+        def meant(part: Expr) -> Expr:
+            part = strip(part)
+            while isinstance(part, Local) and isinstance(bound := env.get(part.uid), expressions.Lazy):
+                part = strip(bound.value)
+            return part
+
+        return _least_or_greatest(c, domain, kind.elem, least, has_elements(expr.binder.domain, meant))
     if isinstance(domain, Filter | Join | Choice | Mask):
         domain = values.keep(c, domain)
     expressions.force(c, expr.body, env)
@@ -68,7 +75,7 @@ def choose(c: Context, expr: Choose, env: expressions.Env) -> Symbol:
     return results[0]
 
 
-def _extreme(expr: Choose) -> bool | None:
+def extreme(expr: Choose) -> bool | None:
     r"""Whether CHOOSE m \in S : \A x \in S : m <= x is a set's least number; False: its greatest; None: neither."""
     match strip(expr.body):
         case Quant("forall", (binder,), body) if strip(binder.domain) == strip(expr.binder.domain):
@@ -100,16 +107,13 @@ def _least_or_greatest(c: Context, domain: Symbol, kind: TInt, least: bool, cert
     return Int(witness, kind.lo, kind.hi)
 
 
-def _has_elements(expr: Expr, env: expressions.Env) -> bool:
-    """Whether a set certainly has elements, by its form."""
-    match strip(expr):
+def has_elements(expr: Expr, meant: Callable[[Expr], Expr]) -> bool:
+    """Whether a set certainly has elements, by its form. `meant` finds what a name stands for."""
+    match meant(expr):
         case SetEnum(items):
             return len(items) > 0
         case Op("union", args):
-            return any(_has_elements(arg, env) for arg in args)
-        case Local(uid, _):
-            bound = env.get(uid)
-            return isinstance(bound, expressions.Lazy) and _has_elements(bound.value, bound.env)
+            return any(has_elements(arg, meant) for arg in args)
     return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tidemark_conformance.tla.ir import (
     NOT_A_STEP,
@@ -32,6 +33,7 @@ from tidemark_conformance.tla.kernels import (
 )
 from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Memory
 from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
+from tidemark_conformance.tla.kernels.kinds import Kinds
 from tidemark_conformance.tla.kernels.prelude import PRELUDE
 from tidemark_conformance.tla.kernels.symbols import Address, Choice, Place, Symbol, Update, scaled
 from tidemark_conformance.tla.layout import MAX_UNITS, Layout, Parameters, Variable
@@ -44,9 +46,6 @@ from tidemark_conformance.tla.types import (
 )
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tla.walk import guard_rules
-
-_ASKED: Mapping[str, increments.Asked] = {"invariants": increments.readings, "properties": stuttering.needed}
-"""What of a state, or of a step, checks of these kinds are asked again for."""
 
 ANY_STEP = -1
 
@@ -95,6 +94,9 @@ class Generator:
         most = max((len(p.names) for p in source.parameters.values()), default=0)
         self.memory = Memory(source.layout, most, source.module.rules)
         self.most = most
+        of_steps = partial(stuttering.needed, Kinds(source.layout, source.constant))
+        self.asked: Mapping[str, increments.Asked] = {"invariants": increments.readings, "properties": of_steps}
+        """What of a state, or of a step, checks of these kinds are asked again for."""
         self.helpers: dict[str, str] = {}
         self.functions: list[str] = []
         self.certain: set[str] = set()
@@ -177,7 +179,7 @@ class Generator:
                 if mask == ANY_STEP:
                     expressions.demand(c, expr, env)
                 else:
-                    expressions.demand_again(c, expr, env, _ASKED[kind])
+                    expressions.demand_again(c, expr, env, self.asked[kind])
         if not c.lines:
             self.certain.add(name)
         self._finish(name, c, "p[0] == 0")
@@ -248,7 +250,7 @@ class Generator:
         """The bits of the variables of which a step must change one to break a check; ANY_STEP: that is not known."""
         mask = 0
         for expr, _, inner in _conjuncts(body, None, env or {}):
-            asked = _ASKED[kind](expr, expressions.definitions(inner), None) if kind in _ASKED else None
+            asked = self.asked[kind](expr, expressions.definitions(inner), None) if kind in self.asked else None
             one = increments.mask_of(self.layout, asked.whole | asked.indexed) if asked is not None else 0
             if not one:
                 return ANY_STEP

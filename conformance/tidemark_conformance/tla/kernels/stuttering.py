@@ -2,15 +2,22 @@ r"""What a step must change to break an action property, as far as its form tell
 
 `\A b : epoch'[b] = epoch[b] => \A m : new.state # old.state => ...` holds of a step that leaves the states as they are,
 whatever else it changes; so does `\A c : rpc[c].type = "sent" /\ rpc'[c].type = "answered" => ...` of one that leaves
-rpc[c]. A form that tells nothing costs time only: such a conjunct is asked of every step.
+rpc[c]. What is evaluated of such a step must have a value: an evaluation error breaks the property. A form that tells
+nothing costs time only: such a conjunct is asked of every step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tidemark_conformance.tla.ir import (
+    OPERATORS,
+    Binder,
+    Case,
+    Choose,
+    Except,
     Expr,
+    Fold,
     If,
     Let,
     Lit,
@@ -23,34 +30,49 @@ from tidemark_conformance.tla.ir import (
     SetFilter,
     Unchanged,
 )
-from tidemark_conformance.tla.kernels import alike
+from tidemark_conformance.tla.kernels import alike, choose, levels
 from tidemark_conformance.tla.kernels.increments import Readings, readings
-from tidemark_conformance.tla.walk import strip
+from tidemark_conformance.tla.kernels.kinds import Kinds, constant_level
+from tidemark_conformance.tla.types import Type
+from tidemark_conformance.tla.walk import strip, walk
 
 _Facts = tuple[tuple[Expr, frozenset[str]], ...]
 """Expressions, each with the literals of which one is its value."""
 
 _NOTHING = Readings(frozenset(), frozenset())
 
+_TOTAL = OPERATORS - {"apply", "div", "mod", "head", "tail", "subseq"}
+"""Operators that have a value of all operands for which they are meant."""
 
-def needed(expr: Expr, definitions: Mapping[int, Expr], uid: int | None = None) -> Readings | None:
-    """What a step must change to make a property false; None: any step may, as far as its form tells.
+
+def needed(kinds: Kinds, expr: Expr, definitions: Mapping[int, Expr], uid: int | None = None) -> Readings | None:
+    """What a step must change to make a property false, or an error; None: any step may, as far as its form tells.
 
     `definitions`: LET definitions around it; `uid`: the identifier that may index (as in `readings`).
     """
-    return _Steps(definitions, uid).holds(expr, ())
+    return _Steps(kinds, expr, definitions, uid).holds(expr, ())
 
 
 class _Steps:
-    """Steps that leave as they are the variables of an answer: of those an expression is certainly true, false, empty.
+    """Steps that leave as they are the variables of an answer: of those an expression is certainly true, false, empty,
+    or has a value at all.
 
     An answer of None: of no such steps. `facts` hold in the state and in the next state.
     """
 
-    def __init__(self, definitions: Mapping[int, Expr], uid: int | None) -> None:
+    def __init__(self, kinds: Kinds, expr: Expr, definitions: Mapping[int, Expr], uid: int | None) -> None:
+        self._kinds = kinds
         self._definitions = dict(definitions)
+        self._domains = {
+            binder.uid: binder.domain
+            for around in (expr, *definitions.values())
+            for node in walk(around)
+            for binder in levels.inside(node)
+            if isinstance(binder, Binder)
+        }
         self._uid = uid
         self._forms: dict[int, tuple[Expr, str]] = {}
+        self._values: dict[int, tuple[Expr, Readings | None]] = {}
 
     def holds(self, expr: Expr, facts: _Facts) -> Readings | None:
         """The variables for an expression to be true where the facts are."""
@@ -60,15 +82,17 @@ class _Steps:
             case Op("and", args):
                 return _all(self.holds(arg, facts) for arg in args)
             case Op("or", args):
-                return _least(self.holds(arg, facts) for arg in args)
+                before = (map(self.valued, args[:at]) for at in range(len(args)))
+                return _least(_all([*known, self.holds(arg, facts)]) for known, arg in zip(before, args, strict=True))
             case Op("implies", (condition, then)):
-                return _least([self.falls(condition, facts), self.holds(then, (*facts, *self._says(condition)))])
+                follows = self.holds(then, (*facts, *self._says(condition)))
+                return _least([self.falls(condition, facts), _all([self.valued(condition), follows])])
             case Op("not", (inner,)):
                 return self.falls(inner, facts)
             case Op("eq" | "le" | "ge" | "subseteq" | "iff", (a, b)) if self._form(a) == self._form(b):
-                return self._read(a)
+                return _all([self._read(a), self.valued(a), self.valued(b)])
             case Quant("forall", binders, body):
-                return _least([self.holds(body, facts), *(self._empty(binder.domain) for binder in binders)])
+                return self._without_members(binders, self.holds(body, facts))
             case If(condition, then, orelse):
                 branches = self.holds(then, facts), self.holds(orelse, facts)
                 return self._decided(condition, *branches, facts)
@@ -85,8 +109,8 @@ class _Steps:
                 return _NOTHING
             case Op("and", args):
                 found: list[Readings | None] = []
-                for arg in args:
-                    found.append(self.falls(arg, facts))
+                for at, arg in enumerate(args):
+                    found.append(_all([*map(self.valued, args[:at]), self.falls(arg, facts)]))
                     facts = (*facts, *self._says(arg))
                 return _least(found)
             case Op("or", args):
@@ -94,12 +118,13 @@ class _Steps:
             case Op("not", (inner,)):
                 return self.holds(inner, facts)
             case Op("ne" | "lt" | "gt", (a, b)) if self._form(a) == self._form(b):
-                return self._read(a)
+                return _all([self._read(a), self.valued(a), self.valued(b)])
             case Op("eq" | "in") as claim:
                 empty = self._empty(claim.args[1]) if claim.name == "in" else None
-                return _least([empty, *(self._denied(about, literals, facts) for about, literals in self._says(claim))])
+                denied = _least(self._denied(about, literals, facts) for about, literals in self._says(claim))
+                return _all([_least([empty, denied]), *map(self.valued, claim.args)])
             case Quant("exists", binders, body):
-                return _least([self.falls(body, facts), *(self._empty(binder.domain) for binder in binders)])
+                return self._without_members(binders, self.falls(body, facts))
             case If(condition, then, orelse):
                 branches = self.falls(then, facts), self.falls(orelse, facts)
                 return self._decided(condition, *branches, facts)
@@ -112,7 +137,13 @@ class _Steps:
     ) -> Readings | None:
         """The variables for a choice, by those of its branches: of both, or of the one that is certainly taken."""
         first, second = self.holds(condition, facts), self.falls(condition, facts)
-        return _least([_all([then, orelse]), _all([first, then]), _all([second, orelse])])
+        either = _all([self.valued(condition), then, orelse])
+        return _least([either, _all([first, then]), _all([second, orelse])])
+
+    def _without_members(self, binders: Sequence[Binder], of_each: Readings | None) -> Readings | None:
+        """The variables for a quantifier, by those for each instance: as many, or those for it to have none."""
+        domains = [binder.domain for binder in binders]
+        return _all([_least([of_each, *map(self._empty, domains)]), *map(self.valued, domains)])
 
     def _denied(self, about: Expr, literals: frozenset[str], facts: _Facts) -> Readings | None:
         """The variables for an expression to be none of some literals, as a fact says that it is another."""
@@ -139,14 +170,53 @@ class _Steps:
             case SetEnum(()):
                 return _NOTHING
             case Op("setminus", (a, b)):
-                return _least([self._empty(a), self._read(a) if self._form(a) in self._within(b) else None])
+                none = _least([self._empty(a), self._read(a) if self._form(a) in self._within(b) else None])
+                return _all([none, self.valued(a), self.valued(b)])
             case Op("intersect", args):
-                return _least(map(self._empty, args))
+                return _all([_least(map(self._empty, args)), *map(self.valued, args)])
             case Op("union", args):
                 return _all(map(self._empty, args))
             case SetFilter(binder, body):
-                return _least([self._empty(binder.domain), self.falls(body, ())])
+                return self._without_members([binder], self.falls(body, ()))
         return None
+
+    def valued(self, expr: Expr) -> Readings | None:
+        """The variables for an expression to have a value, whatever it is: for no evaluation error."""
+        inner = self._seen_through(expr)
+        known = self._values.get(id(inner))
+        if known is None or known[0] is not inner:
+            known = self._values[id(inner)] = inner, self._valued(inner)
+        return known[1]
+
+    def _valued(self, inner: Expr) -> Readings | None:
+        match inner:
+            case Op("apply", (function, key)):
+                return _all([self._in_domain(function, key), self.valued(function), self.valued(key)])
+            case Op(name, args) if name in _TOTAL:
+                return _all(map(self.valued, args))
+            case Choose(binder, _) if choose.extreme(inner) is not None:
+                return self.valued(binder.domain) if choose.has_elements(binder.domain, self._seen_through) else None
+            case Case(_, None) | Choose() | Fold() | Except() | Op():
+                constant = constant_level(inner) and self._kinds.of_constant(inner) is not None
+                return _NOTHING if constant else None
+        return _all(map(self.valued, levels.parts(inner)))
+
+    def _in_domain(self, function: Expr, key: Expr) -> Readings | None:
+        """The variables for a function to be applicable to a key; that of a sequence, to `i` of `1..Len(s)`."""
+        if self._kinds.has(self._kind(function), self._seen_through(key), self._kind(key)):
+            return _NOTHING
+        match self._seen_through(key):
+            case Local(uid, _) if uid in self._domains:
+                match self._seen_through(self._domains[uid]):
+                    case Op("range", (first, last)) if self._seen_through(first) == Lit(1, "int"):
+                        match self._seen_through(last):
+                            case Op("len", (sequence,)) if self._form(sequence) == self._form(function):
+                                same = self._seen_through(sequence) == self._seen_through(function)
+                                return _NOTHING if same else self._read(function)
+        return None
+
+    def _kind(self, expr: Expr) -> Type | None:
+        return self._kinds.of(expr, self._seen_through, self._domains)
 
     def _within(self, expr: Expr) -> set[str]:
         """The forms of sets that are subsets of a set."""
