@@ -360,6 +360,28 @@ TABLE = Table(
             REPLICATED + "produce A s acks=1\nfetch B from=A\n",
         ),
         Fall(
+            "NoFutureRecord",
+            "a follower that has heard of a later epoch since its fetch appends a record of that epoch",
+            {"log[b2][2].epoch": "1", "view[b2].leaderEpoch": "1"},
+            before={"view[b2].leaderEpoch": "1"},
+            run=REPLICATED + "produce A s acks=1\nfetch B from=A\n",
+        ),
+        Fall(
+            "NoFutureRecord",
+            "a follower appends what a response brings, and the response is still to be read",
+            {
+                "fetch[b2][b1]": '[type |-> "records", epoch |-> 0, offset |-> 1, hw |-> 1, '
+                "batch |-> <<[epoch |-> 0, value |-> 2]>>]"
+            },
+            REPLICATED + "produce A s acks=1\nfetch B from=A\n",
+        ),
+        Fall(
+            "NoFutureRecord",
+            "a follower has one more record, and no response has brought it",
+            {"log[b2]": f"<<{R}, {R}>>"},
+            REPLICATED + "produce A s acks=1\n",
+        ),
+        Fall(
             "DivergingPointNeverIncreases",
             "in this epoch the follower has truncated further down before",
             before={"reconciled[b1]": "1"},

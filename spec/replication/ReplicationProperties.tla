@@ -170,11 +170,13 @@ TruncatesOnlyDivergenceStep ==
             => (Len(log'[f]) < Leo(l) => SubSeq(log[f], 1, Len(log'[f]) + 1) # SubSeq(log[l], 1, Len(log'[f]) + 1))
 TruncatesOnlyDivergence == [][TruncatesOnlyDivergenceStep]_vars
 
-\* No record of an epoch above the follower's is appended.
+\* A follower appends what a response brings, and no record of an epoch above that of the fetch which it answers.
 NoFutureRecordStep ==
-    \A b \in Brokers :
-        status'[b] = "running" /\ view'[b].leader # b =>
-            \A i \in (Leo(b) + 1)..Len(log'[b]) : log'[b][i].epoch <= view'[b].leaderEpoch
+    \A f \in Brokers :
+        status'[f] = "running" /\ view'[f].leader # f =>
+            \A i \in (Leo(f) + 1)..Len(log'[f]) :
+                \E l \in Brokers :
+                    fetch[f][l].type = "records" /\ fetch'[f][l].type = "idle" /\ log'[f][i].epoch <= fetch[f][l].epoch
 NoFutureRecord == [][NoFutureRecordStep]_vars
 
 \* Within one leader epoch a follower's truncation point never increases.
