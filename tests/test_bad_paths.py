@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import TwoPhase
 from tidemark_conformance.cli import main
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report import document
 
 Capture = pytest.CaptureFixture[str]
 SIMULATE = ["simulate", "replication", "--traces", "1", "-o"]
@@ -88,3 +98,48 @@ def test_a_name_that_is_not_there(arguments: list[str], said: str, capsys: Captu
     assert error.count("\n") == 1
     assert len(error) < 300
     assert "MCTxnMain" not in error  # `agree` marks no such model
+
+
+@contextmanager
+def _closed_pipe() -> Iterator[int]:
+    """A pipe that nobody reads."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        yield write
+    finally:
+        os.close(write)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["audit", "--help"], ["doctor"]])
+def test_standard_output_that_cannot_be_written(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "tidemark_conformance.cli", *arguments]
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert found.returncode == 2
+    said = "tidemark: standard output cannot be written (No space left on device); send it to another place\n"
+    assert found.stderr == said
+    with _closed_pipe() as pipe:
+        found = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert (found.returncode, found.stderr) == (141, "")
+
+
+def test_a_document_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, link = tmp_path / "found.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    document.write({"found": 1}, str(link))
+    assert (json.loads(target.read_text()), link.is_symlink()) == ({"found": 1}, True)
+    whole = Path.write_text
+
+    def full(self: Path, text: str, **more: Any) -> None:
+        whole(self, text[:5], **more)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(Unusable, match=r"link\.json cannot be written \(No space left on device\)"):
+        document.write({"found": 2}, str(link))
+    monkeypatch.undo()
+    assert json.loads(target.read_text()) == {"found": 1}
+    assert sorted(tmp_path.iterdir()) == [target, link]
+    with pytest.raises(Unusable, match=r"/dev/full cannot be written"):
+        document.write({"found": 3}, "/dev/full")

@@ -105,6 +105,23 @@ def test_verdicts_coverage_cache_and_what_makes_it_stale(folder: Path, capsys: p
     assert document["models"][0]["cached"] is False
 
 
+@pytest.mark.parametrize("verdict", ["stopped", "error"])
+def test_what_was_not_decided_is_asked_again(verdict: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = manifest.load(write(folder, HOLDS))
+    runs: list[Path] = []
+
+    def run(module: Path, *_: Any, **__: Any) -> runner.TlcResult:
+        runs.append(module)
+        return runner.TlcResult(verdict, reason="a test")
+
+    monkeypatch.setattr(runner, "run", run)
+    for _ in range(2):
+        (outcome,) = verify.verify(found.models)
+        assert (outcome.ok, outcome.cached, outcome.result.verdict) == (False, False, verdict)
+    assert len(runs) == 2
+    assert not [*(folder / "cache" / "tlc").glob("*")]
+
+
 def test_a_cached_counterexample_is_the_counterexample(folder: Path) -> None:
     found = manifest.load(write(folder, FALLS))
     fresh, known = (verify.verify(found.models)[0] for _ in range(2))
@@ -119,7 +136,7 @@ def test_a_dead_action_and_a_missing_side_fail_the_check(folder: Path) -> None:
     (folder / "Ledger.tla").write_text(text)
     write(folder, {**HOLDS, "distinct": 36, "depth": 11})
     code, document = check(folder)
-    assert code == 1
+    assert (code, document["ok"]) == (1, False)
     assert all(model["ok"] for model in document["models"]), document
     assert document["unreached"]["ledger"] == [
         "action AskMove is never reached",

@@ -124,7 +124,12 @@ def test_a_jar_is_named_whole_and_known_by_its_content(tmp_path: Path, monkeypat
     monkeypatch.setattr(toolchain.importlib.resources, "files", lambda _: tmp_path)
     with pytest.raises(Unusable, match=r"no tla2tools\.jar: give --jar, set TLA2TOOLS_JAR, or install"):
         toolchain.find_jar()
+
+    def absent(name: str) -> Path:
+        raise ModuleNotFoundError(name)
+
     monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(toolchain.importlib.resources, "files", absent)
     with pytest.raises(Unusable, match=r"no tla2tools\.jar"):
         toolchain.find_jar()
 

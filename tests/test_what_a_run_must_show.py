@@ -14,6 +14,7 @@ from shown import RULE, SHOWN, audited, cleaned, cut, hasty, nothing, sound
 from tidemark_conformance.check import clean, judge, protocols
 from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.result import Oracle
+from tidemark_conformance.commands.verify import audit_document
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.schema import schema_of
 
@@ -30,6 +31,8 @@ def test_an_implementation_that_does_nothing_is_not_clean(specification: Specifi
     found = cleaned(specification, [nothing()] * 30)
     assert found.result.exit_code == 0
     assert not found.ok
+    document = audit_document(found, cached=False)
+    assert (document["ok"], document["verdicts"]["fail"], document["complaints"]) == (False, 0, list(found.complaints))
     assert set(found.complaints) == {
         *(f"action {name}: never" for name in specification.action_names if name != "RMAbort"),
         f"rule {RULE} held: never",

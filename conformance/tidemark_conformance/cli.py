@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import io
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from typing import Any, TextIO, cast
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.signals import raise_on_sigterm
@@ -33,7 +36,21 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns its exit code: 0 holds, 1 violation, 2 unusable input or environment, 3 undecided."""
+    """Run one subcommand; returns its exit code: 0 holds, 1 violation, 2 unusable input or environment, 3 undecided.
+
+    Whose output nobody reads any more ends as a signal would end it: quietly, with 128 and the number of SIGPIPE.
+    """
+    try:
+        with _output():
+            return _main(argv)
+    except _Unwritten as problem:
+        if isinstance(problem.__cause__, BrokenPipeError):
+            return 128 + signal.SIGPIPE
+        print(f"tidemark: {problem}", file=sys.stderr)
+        return 2
+
+
+def _main(argv: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser(prog="tidemark", description=__doc__)
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -58,6 +75,58 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"tidemark {name}: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
+
+
+class _Unwritten(Exception):
+    """Standard output cannot be written; the cause is the OSError. No Unusable: no command has to do with it."""
+
+
+class _Output:
+    """Standard output, with errors of its own: an OSError could be anybody's."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> int:
+        with _written():
+            return self._file.write(text)
+
+    def flush(self) -> None:
+        with _written():
+            self._file.flush()
+
+
+@contextlib.contextmanager
+def _written() -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        said = problem.strerror or problem
+        raise _Unwritten(f"standard output cannot be written ({said}); send it to another place") from problem
+
+
+@contextlib.contextmanager
+def _output() -> Iterator[None]:
+    """Standard output is written to its end, or _Unwritten says that it is not (the interpreter not once more)."""
+    before = sys.stdout
+    output = _Output(before)
+    sys.stdout = cast(TextIO, output)
+    try:
+        try:
+            yield
+        finally:
+            output.flush()
+    except _Unwritten:
+        with contextlib.suppress(OSError, io.UnsupportedOperation):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, before.fileno())
+            os.close(nowhere)
+        raise
+    finally:
+        sys.stdout = before
 
 
 class Terminated(KeyboardInterrupt):

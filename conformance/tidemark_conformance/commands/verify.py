@@ -285,7 +285,12 @@ def _show(args: argparse.Namespace, console: Console, found: CleanRun, name: str
     audit_report.render(found.result, console)
     for complaint in found.complaints:
         console.print(Text(f"{name}: {complaint}", style="bold red"))
-    _write(args, f"audit-{name}", found.result.document() | {"cached": cached})
+    _write(args, f"audit-{name}", audit_document(found, cached))
+
+
+def audit_document(found: CleanRun, cached: bool) -> dict[str, Any]:
+    """An unflawed run's audit, all right only if the run shows what it must (`complaints`: what it does not)."""
+    return found.result.document() | {"ok": found.ok, "complaints": list(found.complaints), "cached": cached}
 
 
 def _composed_line(

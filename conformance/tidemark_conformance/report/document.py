@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -55,7 +56,7 @@ class _Trimmed:
 
 
 def write(document: Mapping[str, Any], target: str | None) -> None:
-    """Writes the document to the file `target` (None: nowhere); Unusable if that fails."""
+    """Writes the document to the file `target` (None: nowhere), the whole of it or nothing; Unusable if that fails."""
     if target is None:
         return
     text = json.dumps(document, indent=2) + "\n"
@@ -63,7 +64,16 @@ def write(document: Mapping[str, Any], target: str | None) -> None:
         sys.stdout.write(text)
         return
     with writable(Path(target)):
-        Path(target).write_text(text, encoding="utf-8")
+        path = Path(target).resolve()
+        if path.exists() and not path.is_file():  # a device, a pipe
+            path.write_text(text, encoding="utf-8")
+            return
+        draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            draft.write_text(text, encoding="utf-8")
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def block(render: Callable[[Console], None]) -> str:
