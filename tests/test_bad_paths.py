@@ -74,6 +74,16 @@ def test_verify_of_no_traces_is_refused_before_anything_is_run(capsys: Capture) 
     assert capsys.readouterr() == ("", "tidemark verify: --traces 0 is no number of traces; give 1 or more\n")
 
 
+@pytest.mark.parametrize(("option", "given", "least"), [("traces", 0, 1), ("steps", 0, 1), ("seed", -1, 0)])
+def test_a_number_too_low_to_simulate_is_named(
+    option: str, given: int, least: int, tmp_path: Path, capsys: Capture
+) -> None:
+    assert main([*SIMULATE, str(tmp_path / "x"), f"--{option}", str(given)]) == 2
+    said = f"tidemark simulate: --{option} {given} is too low; give {least} or more\n"
+    assert capsys.readouterr() == ("", said)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

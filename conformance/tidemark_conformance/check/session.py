@@ -108,7 +108,11 @@ def spark_session(master: str | None = None, *, driver_memory: str = DRIVER_MEMO
         return
     context = _start(master, driver_memory)
     try:
-        yield _prepared(SparkSession(context))
+        try:
+            session = _prepared(SparkSession(context))
+        except Exception as problem:  # a context whose master has not answered by then has stopped itself
+            raise _unstarted(master, problem) from None
+        yield session
     finally:
         _stop(context)
 
@@ -142,21 +146,33 @@ def _start(master: str | None, driver_memory: str) -> Any:
             os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     say("starting Spark")
-    log = cache_root() / "spark.log"
+    log = _log()
     log.parent.mkdir(parents=True, exist_ok=True)
     gateway = None
     try:
         gateway = _gateway(conf, log)
         return SparkContext(conf=conf, gateway=gateway)
     except BaseException as problem:
+        said = _unstarted(master, problem)  # before its JVM ends, which alone knows the message
         if gateway is not None:
             _end(gateway)
         if not isinstance(problem, Exception):
             raise
-        raise Unusable(
-            f"Spark does not start with master {master or 'local[2]'} ({first_line(problem)}); "
-            f"run `tidemark doctor`, and see {log} for Spark's own words"
-        ) from problem
+        raise said from problem
+
+
+def _unstarted(master: str | None, problem: BaseException) -> Unusable:
+    words = "\n".join(_java_messages(problem)).strip() or first_line(problem)
+    if "stopped SparkContext" in words:
+        words = "no master answers there, or none takes the application"
+    return Unusable(
+        f"Spark does not start with master {master or 'local[2]'} ({words.splitlines()[0].rstrip('.')[:300]}); "
+        f"run `tidemark doctor`, and see {_log()} for Spark's own words"
+    )
+
+
+def _log() -> Path:
+    return cache_root() / "spark.log"
 
 
 def _gateway(conf: Any, log: Path) -> Any:

@@ -62,8 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulate; 0, or 1 when the simulator's own client found what must not happen in a run with all rules."""
-    if args.traces < 1 or args.steps < 1 or args.seed < 0:
-        raise Unusable("--traces and --steps must be at least 1, and --seed at least 0; give such numbers")
+    for option, given, least in (("--traces", args.traces, 1), ("--steps", args.steps, 1), ("--seed", args.seed, 0)):
+        if given < least:
+            raise Unusable(f"{option} {given} is too low; give {least} or more")
     composed = compositions()
     together = composed.get(args.protocol)
     if together is not None:
