@@ -91,4 +91,4 @@ def test_an_explanation_tells_them() -> None:
     assert named["ReadsCommitted"] == ("G1a", "precommitted-read")
     assert {name for name, names in named.items() if not names} >= {found.findings[0].name}
     sentence = next(text for text in explanation.summary(found) if "history" in text)
-    assert sentence == "A client's history may show: G1a, precommitted-read, lost-write, nonmonotonic-poll."
+    assert sentence == "A client's history may show: G1a, precommitted-read, poll-skip, lost-write, nonmonotonic-poll."
