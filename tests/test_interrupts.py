@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from conftest import EXAMPLES
 from tidemark_conformance.check import clean
+from tidemark_conformance.paths import temporary_folder
 
 PATIENCE_S = 120
 MODELS = ("TwoPhase", "TwoPhaseFlawed", "TwoPhaseForgets")
@@ -94,6 +96,24 @@ def test_a_second_signal_does_not_interrupt_the_cleaning_up() -> None:
         [sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "cleaned up\n", "")
+
+
+def test_a_signal_while_a_folder_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    remove = shutil.rmtree
+
+    def interrupted(folder: Path, **_: Any) -> None:
+        monkeypatch.setattr(shutil, "rmtree", remove)
+        (folder / "first").rmdir()
+        raise SystemExit
+
+    context = temporary_folder("tidemark-test-")
+    folder = context.__enter__()
+    for name in ("first", "second"):
+        (folder / name).mkdir()
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(SystemExit):
+        context.__exit__(None, None, None)
+    assert not folder.exists()
 
 
 def test_only_old_runs_of_the_same_protocol_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from ledger import FLAWED, GHOSTS, LEDGER, SOUND
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.values import Fn, ModelValue, function
-from tidemark_conformance.tlc import oracle, runner
+from tidemark_conformance.tlc import oracle, runner, toolchain
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -44,12 +44,13 @@ def replay(*traces: oracle.Trace, cfg: Path = SOUND, **more: Any) -> Sequence[or
 
 
 def test_verdicts_of_many_traces_in_one_run() -> None:
-    good, blocked, free, wrong, lying, start, money = replay(
+    good, blocked, free, wrong, lying, moving, start, money = replay(
         trace("good", LOCK, ASK, SERVE, step("Unlock", holder=NONE), step(None)),
         trace("blocked", LOCK, step("Lock", BOB, blocked=True), ASK),
         trace("free", LOCK, step("Unlock", blocked=True), ASK),
         trace("wrong", LOCK, step("Lock", BOB, holder=BOB), ASK),
         trace("lying", LOCK, step(None, holder=NONE), ASK),
+        trace("moving", LOCK, step("Lock", BOB, blocked=True, queue=(DEPOSIT,)), ASK),
         trace("start", LOCK, initial={**INITIAL, "holder": BOB}),
         trace(
             "money",
@@ -65,6 +66,7 @@ def test_verdicts_of_many_traces_in_one_run() -> None:
     assert (free.accepted, free.rejected) == (1, 2)
     assert (wrong.accepted, wrong.rejected, wrong.passes) == (1, 2, False)
     assert (lying.accepted, lying.rejected) == (1, 2)
+    assert (moving.accepted, moving.rejected) == (1, 2)
     assert (start.accepted, start.rejected) == (-1, 0)
     # `paid` is a ghost that says 1 at most: by the specification's own reckoning the third Serve breaks the invariant.
     assert (money.accepted, money.invariants, money.passes) == (7, {"NothingFromNothing": 7}, False)
@@ -145,16 +147,26 @@ def test_a_run_that_does_not_tell_all_of_what_it_found_is_void(
 
 
 def test_limits_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, jars = _seen(monkeypatch)
+    jar = toolchain.find_jar()
+    replay(trace("t", LOCK), budget_s=77.0, heap_mib=333, workers=2, jar=jar)
+    assert [(one.budget_s, one.heap_mib, one.workers) for one in asked] == [(77.0, 333, 2)]
+    assert jars == [jar]
+
+
+def _seen(monkeypatch: pytest.MonkeyPatch) -> tuple[list[runner.Options], list[Any]]:
+    """The options and the jars of the runs from now on."""
     asked: list[runner.Options] = []
+    jars: list[Any] = []
     run = runner.run
 
     def seen(module: Path, cfg: str, options: runner.Options, **more: Any) -> runner.TlcResult:
         asked.append(options)
+        jars.append(more.get("jar"))
         return run(module, cfg, options, **more)
 
     monkeypatch.setattr(runner, "run", seen)
-    replay(trace("t", LOCK), budget_s=77.0, heap_mib=333, workers=2)
-    assert [(one.budget_s, one.heap_mib, one.workers) for one in asked] == [(77.0, 333, 2)]
+    return asked, jars
 
 
 def test_quiescence_is_part_of_passing_and_counts_what_was_taken() -> None:
@@ -168,37 +180,98 @@ def test_quiescence_is_part_of_passing_and_counts_what_was_taken() -> None:
     assert oracle.replay(LEDGER, SOUND, GHOSTS, [start, wrong]).steps == 1
 
 
-def test_an_action_that_cannot_be_evaluated_is_no_step(tmp_path: Path) -> None:
+@pytest.fixture
+def odd(tmp_path: Path) -> Callable[..., list[oracle.Replay]]:
+    """Replays traces, each given by the n of its steps, of a counter that can be evaluated at 0 and 1 alone."""
     (tmp_path / "Odd.tla").write_text(
         "---- MODULE Odd ----\nEXTENDS Naturals\nVARIABLES x, f\nvars == <<x, f>>\nInit == x = 0 /\\ f = <<1, 2>>\n"
         "Step(n) == f[n] > 0 /\\ x' = x + n /\\ UNCHANGED f\n"
-        "Next == \\E n \\in 1..5 : Step(n)\nFirst == f[x + 1] > 0\nUp == [][f[x + 1] > 0 /\\ x' > x]_vars\n====\n"
+        "Next == \\E n \\in 1..5 : Step(n)\nFirst == f[x + 1] > 0\nZero == x # 1 /\\ f[x + 1] > 0\n"
+        "Late == x = 0\nUp == [][f[x + 1] > 0 /\\ x' > x]_vars\nQuiescentAtNine == x = 9\n====\n"
     )
-    cfg = tmp_path / "Odd.cfg"
-    states = [{"x": n, "f": (1, 2)} for n in range(4)]
 
-    def run(*params: int) -> oracle.Replay:
-        at, steps = 0, []
-        for n in params:
-            at += n
-            steps.append(oracle.Step("Step", (n,), {"x": at, "f": (1, 2)}))
-        return oracle.replay(tmp_path / "Odd.tla", cfg, (), [oracle.Trace("t", states[0], steps)]).traces[0]
+    def run(*traces: Sequence[int], checks: str = "", quiescent: bool = False, workers: int = 1) -> list[oracle.Replay]:
+        cfg = tmp_path / "Odd.cfg"
+        cfg.write_text(f"INIT Init\nNEXT Next\n{checks}")
+        made = []
+        for params in traces:
+            at, steps = 0, []
+            for n in params:
+                at += abs(n) if n > 0 else 0
+                steps.append(oracle.Step("Step", (abs(n),), {"x": at, "f": (1, 2)}, blocked=n < 0))
+            made.append(oracle.Trace(repr(params), {"x": 0, "f": (1, 2)}, steps, quiescent))
+        return oracle.replay(tmp_path / "Odd.tla", cfg, (), made, workers=workers).traces
 
-    cfg.write_text("INIT Init\nNEXT Next\n")
-    error = run(1, 3)
+    return run
+
+
+def test_an_action_that_cannot_be_evaluated_is_no_step(odd: Callable[..., list[oracle.Replay]]) -> None:
+    (error,) = odd([1, 3])
     assert (error.rejected, len(error.errors)) == (2, 1)
     assert "after record 1" in error.errors[0]
-    refused = [oracle.Step("Step", (1,), states[1]), oracle.Step("Step", (3,), states[1], blocked=True)]
-    unasked = [*refused, oracle.Step("Step", (1,), states[2])]
-    one = oracle.replay(tmp_path / "Odd.tla", cfg, (), [oracle.Trace("t", states[0], unasked)]).traces[0]
+    (one,) = odd([1, -3, 1])
     assert (one.passes, one.accepted) == (True, 3)
-    cfg.write_text("INIT Init\nNEXT Next\nINVARIANT First\n")
-    outside = run(1, 1, 1)
+    (outside,) = odd([1, 1, 1], checks="INVARIANT First\n")
     assert (outside.rejected, outside.invariants) == (None, {"First": 2})
     assert outside.errors
-    cfg.write_text("INIT Init\nNEXT Next\nPROPERTY Up\n")
-    outside = run(1, 1, 1)
+    (outside,) = odd([1, 1, 1], checks="PROPERTY Up\n")
     assert (outside.rejected, outside.properties) == (None, {"Up": 3})
+
+
+def test_an_error_is_held_against_its_own_trace(odd: Callable[..., list[oracle.Replay]]) -> None:
+    fine, error, outside = odd([1], [1, 3], [2, 1], checks="INVARIANT First\n")
+    assert (fine.passes, fine.errors) == (True, [])
+    assert (error.rejected, error.invariants, len(error.errors)) == (2, {}, 1)
+    assert (outside.rejected, outside.invariants, len(outside.errors)) == (None, {"First": 1}, 1)
+
+
+def test_what_is_false_before_it_has_no_value_falls_where_it_is_false(odd: Callable[..., list[oracle.Replay]]) -> None:
+    (one,) = odd([1, 1, 1], checks="INVARIANT Zero\n")
+    assert (one.rejected, one.invariants) == (None, {"Zero": 1})
+
+
+@pytest.mark.parametrize("order", [list, reversed])
+def test_the_first_of_several_falls_counts_in_whatever_order_they_are_printed(
+    order: Callable[[list[str]], Sequence[str]],
+    odd: Callable[..., list[oracle.Replay]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = runner.run
+
+    def ordered(*arguments: Any, on_print: Callable[[str], None], **more: Any) -> runner.TlcResult:
+        lines: list[str] = []
+        result = run(*arguments, on_print=lines.append, **more)
+        for line in order(lines):
+            on_print(line)
+        return result
+
+    monkeypatch.setattr(runner, "run", ordered)
+    (one,) = odd([1, 1, 1], checks="INVARIANT Late\n")
+    assert one.invariants == {"Late": 1}
+
+
+def test_rest_is_not_asked_of_a_trace_that_tlc_does_not_reach_the_end_of(
+    odd: Callable[..., list[oracle.Replay]],
+) -> None:
+    whole, cut = odd([1], [1, 3], quiescent=True)
+    assert (whole.rejected, whole.quiescence) == (None, {"QuiescentAtNine": 1})
+    assert (cut.rejected, cut.quiescence) == (2, {})
+
+
+def test_too_many_errors_are_refused(odd: Callable[..., list[oracle.Replay]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracle, "MOST_ERRORS", 2)
+    assert [one.rejected for one in odd([3], [1, 3])] == [1, 2]
+    with pytest.raises(Unusable, match="over 2 evaluation errors"):
+        odd([3], [1, 3], [1, 1, 4])
+
+
+def test_errors_of_several_workers_are_found_again_by_one(
+    odd: Callable[..., list[oracle.Replay]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, _ = _seen(monkeypatch)
+    (error,) = odd([1, 3], workers=2)
+    assert (error.rejected, len(error.errors)) == (2, 1)
+    assert [one.workers for one in asked] == [2, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -235,6 +308,13 @@ def test_batches_and_rate(bound: str, runs: int, monkeypatch: pytest.MonkeyPatch
     assert started == [oracle.ROOT] * runs
 
 
+def test_a_batch_is_filled_up_to_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracle, "BATCH_STEPS", 4)
+    traces = [trace(f"{length}", *[step(None)] * length) for length in (2, 2, 1, 3, 9, 1)]
+    batches = [[len(one.steps) for one in batch] for batch in oracle._batches(traces)]
+    assert batches == [[2, 2], [1, 3], [9], [1]]
+
+
 def test_what_values_have_in_common_stands_once(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
     run = runner.run
@@ -262,3 +342,13 @@ def test_one_and_true_are_not_the_same_value(tmp_path: Path) -> None:
     found = oracle.replay(tmp_path / "Kinds.tla", tmp_path / "Kinds.cfg", (), [oracle.Trace("t", first, steps)])
     assert found.traces[0].passes
     assert function({1: True}) == (True,)
+
+
+def test_a_change_from_true_to_one_is_a_change(tmp_path: Path) -> None:
+    (tmp_path / "Kinds.tla").write_text(
+        "---- MODULE Kinds ----\nVARIABLE x\nInit == x = <<TRUE>>\nCount == x' = <<1>>\nNext == Count\n====\n"
+    )
+    (tmp_path / "Kinds.cfg").write_text("INIT Init\nNEXT Next\n")
+    steps = [oracle.Step("Count", (), {"x": (1,)})]
+    one = oracle.Trace("t", {"x": (True,)}, steps)
+    assert oracle.replay(tmp_path / "Kinds.tla", tmp_path / "Kinds.cfg", (), [one]).traces[0].passes

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -27,3 +31,17 @@ def cache_root() -> Path:
     if (CHECKOUT / "spec").is_dir():
         return CHECKOUT / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "tidemark"
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """A private folder, removed at the end, whatever happened: also where a signal interrupts the removal."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise

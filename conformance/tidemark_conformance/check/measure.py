@@ -7,7 +7,6 @@ import itertools
 import math
 import os
 import statistics
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.session import readable_errors
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import temporary_folder
 from tidemark_conformance.report.progress import Progress, say
 from tidemark_conformance.report.speed import Measure
 from tidemark_conformance.tla.ir import Lit
@@ -70,7 +70,7 @@ def _measured(
     rate, changing, sample = simulated_per_core(simulator)
     yield "simulate.steps_per_s_per_core", rate, "steps/s"
     yield "simulate.changing_share", changing, "ratio"
-    with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as temporary:
+    with temporary_folder("tidemark-bench-") as temporary:
         traces = needed(steps, sample[:SAMPLE], judge_for(specification), len(header.nodes))
         say(f"bench of {protocol.name}: {traces:,} traces with {steps:,} steps")
         settings = {"bench": protocol.name, "steps": STEPS_PER_TRACE}
@@ -78,7 +78,7 @@ def _measured(
         run = generate(
             simulator,
             range(traces),
-            folder or Path(temporary) / "traces",
+            folder or temporary / "traces",
             header,
             settings,
             session=session,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -24,6 +23,7 @@ from tidemark_conformance.check.demonstration import Demonstrated, Demonstration
 from tidemark_conformance.check.result import HOLDS, VIOLATION, AuditResult
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.paths import temporary_folder
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import headline
 from tidemark_conformance.report.progress import progress
@@ -62,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
         raise Unusable(f"--seed {args.seed} is no seed; give 0 or more")
     one = demonstrations()[args.protocol]
     console = document.console(args.json)
-    with tempfile.TemporaryDirectory(prefix="tidemark-demo-") if args.output is None else nullcontext("") as aside:
-        out = args.output or Path(aside) / "trace"
+    with temporary_folder("tidemark-demo-") if args.output is None else nullcontext(Path()) as aside:
+        out = args.output or aside / "trace"
         _require_empty(out)
         return _demonstrate(args, one, out, console)
 

@@ -9,7 +9,6 @@ Of a composition (an entry with `parts`) every run is a trace of each part, in a
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -20,6 +19,7 @@ from tidemark_conformance.check.generate import BAD, GOOD, SOME, Generated, Outp
 from tidemark_conformance.check.protocols import Composition, Protocol, compositions, protocol, protocols
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.paths import temporary_folder
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.report.progress import Progress, progress
@@ -160,8 +160,8 @@ def _as_ndjson(args: argparse.Namespace, known: Protocol, schema: Schema, bar: P
         args.output.mkdir(parents=True, exist_ok=True)
         if any(args.output.iterdir()):
             raise Unusable(f"{args.output} is not empty, and NDJSON is not continued; choose another folder")
-    with tempfile.TemporaryDirectory(prefix="tidemark-simulate-") as temporary:
-        aside = Path(temporary) / "traces"
+    with temporary_folder("tidemark-simulate-") as temporary:
+        aside = temporary / "traces"
         made = _simulate(args, known, schema, aside, bar)
         convert([aside], args.output, schema)
     return made

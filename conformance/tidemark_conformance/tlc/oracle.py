@@ -312,8 +312,9 @@ class _Batch:
             self.limits[trace - 1] = position
 
     def _false_by_error(self, trace: int, check: int, position: int) -> None:
+        """The next run does not ask the check of this trace: what it printed before counts, too."""
         self.skipped.add((trace, check))
-        self.note(trace, check, position)
+        self.note(trace, check, min(position, self.false.get((trace, check), position)))
 
     def note(self, trace: int, check: int, position: int) -> None:
         """A check of a trace is false at a position."""

@@ -18,7 +18,6 @@ import re
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,13 +126,10 @@ def jar_digest(jar: Path) -> str:
 @contextlib.contextmanager
 def room(prefix: str = "tidemark-tlc-") -> Iterator[Path]:
     """A private folder for one Java process, with `tmp/` and `meta/` in it; removed at the end, whatever happened."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
-    try:
+    with paths.temporary_folder(prefix) as folder:
         (folder / "tmp").mkdir()
         (folder / "meta").mkdir()
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def class_archive(jar: Path) -> Path:
