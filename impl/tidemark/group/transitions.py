@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from tidemark.errors import BrokenInvariant
-from tidemark.structs import value
 
 S = TypeVar("S", bound=Enum)
 E = TypeVar("E", bound=Enum)
 
 
-@value
-class Transition(Generic[S]):
+class Transition(NamedTuple, Generic[S]):
     """Where an event leads, and why."""
 
     to: S

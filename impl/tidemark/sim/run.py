@@ -43,16 +43,12 @@ class Simulator(SimulatorBase):
         self.circle = [brokers[first:] + brokers[:first] for first in brokers]
 
 
-class Run(RunBase):
+class Run(RunBase[Cluster, ReplicationProfile]):
     """The state of one run: the cluster, the client's next payload, the limits that keep a trace within its
     capacities. Events are methods: each gets the word without its kind, and says whether something happened."""
 
     TICK_MS = 1
     HEALS_FROM = 8
-
-    cluster: Cluster
-    recorder: Recorder
-    profile: ReplicationProfile
 
     def __init__(self, simulator: Simulator, seed: int) -> None:
         super().__init__(simulator, seed)
@@ -60,8 +56,7 @@ class Run(RunBase):
         table, first = simulator.table, self.first_word
         leader = 1 if self.profile.prelude else first % table.count
         self.cluster = cluster = Cluster(table.count, leader, simulator.config, simulator.rules)
-        self.recorder = Recorder(simulator.plan, cluster)
-        cluster.recorder = self.recorder
+        cluster.recorder = self.recorder = self._recorder = Recorder(simulator.plan, cluster)
         self._next_payload: Payload = 1
         self._count = table.count
         self._hosts = cluster.hosts
@@ -84,7 +79,7 @@ class Run(RunBase):
         super().begin()
         if self.profile.prelude:
             simulator = self.simulator
-            Scenario(simulator.plan, simulator.rules, False, (self.cluster, self.recorder)).drive(self.profile.prelude)
+            Scenario(simulator.plan, simulator.rules, False, (self.cluster, self._recorder)).drive(self.profile.prelude)
 
     def heal(self) -> bool:
         """Brokers come back, partitions end; whether every replica is in the ISR and has the same log."""
@@ -142,7 +137,7 @@ class Run(RunBase):
         return self._produce(word % self._count, self.profile.acks[word >> 8 & 7])
 
     def _produce(self, first: BrokerId, acks: str) -> bool:
-        if len(self.recorder.abstraction.values) >= self._value_limit:
+        if len(self._recorder.abstraction.values) >= self._value_limit:
             return False
         hosts = self._hosts
         for broker_id in self._circle[first]:

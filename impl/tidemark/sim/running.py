@@ -10,10 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import repeat
 from random import Random
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from tidemark.cells import CapacityExceeded
-from tidemark.sim.shared import WORD, Mix, SimResult, TraceRecorder
+from tidemark.sim.shared import WORD, Mix, Profile, SimResult, TraceRecorder
+
+Cluster = TypeVar("Cluster")
+Schedule = TypeVar("Schedule", bound=Profile)
 
 
 class Events(Protocol):
@@ -26,13 +29,13 @@ class Events(Protocol):
 class SimulatorBase:
     """Everything that runs of one kind share. `kind`: the class of a run; `steps`: how many a trace should have."""
 
-    def __init__(self, kind: Callable[[Any, int], RunBase], mix: Mix[Any], steps: int) -> None:
+    def __init__(self, kind: Callable[[Any, int], AnyRunBase], mix: Mix[Any], steps: int) -> None:
         self._kind = kind
         self.for_seed = mix.for_seed
         self.steps = steps
         self._events: dict[tuple[type, str], list[Callable[[Any, int], bool]]] = {}
 
-    def events(self, run: RunBase) -> Events:
+    def events(self, run: AnyRunBase) -> Events:
         """What a run like this one does for each of its 256 kinds of events: its methods of their names."""
         kind = type(run), run.profile.name
         if kind not in self._events:
@@ -44,7 +47,7 @@ class SimulatorBase:
         return self._kind(self, seed).run()
 
 
-class RunBase(ABC):
+class RunBase(ABC, Generic[Cluster, Schedule]):
     """The state of one run. `first_word` decides how it begins, and whether it is healed.
 
     `TICK_MS`: the unit in which the cluster's clock goes on between events (0: it has none); `RESERVED`: one step in so
@@ -55,9 +58,9 @@ class RunBase(ABC):
     RESERVED: ClassVar[int] = 3
     HEALS_FROM: ClassVar[int] = 24
 
-    cluster: Any
+    cluster: Cluster
     recorder: TraceRecorder
-    profile: Any
+    profile: Schedule
 
     def __init__(self, simulator: SimulatorBase, seed: int) -> None:
         self._shared = simulator
@@ -106,11 +109,14 @@ class RunBase(ABC):
         return SimResult(self.seed, stream, records, changing, self.acked(), lost, healed, converged, capacity)
 
     def _chaos(self, steps: int) -> None:
-        events, bits, recorder, cluster = self._shared.events(self), self._bits, self.recorder, self.cluster
-        tick_ms = self.TICK_MS
+        events, bits, recorder = self._shared.events(self), self._bits, self.recorder
+        tick_ms, cluster = self.TICK_MS, cast(Any, self.cluster)
         for word in map(bits, repeat(WORD, 40 * steps)):
             if recorder.records > steps:
                 break
             if tick_ms:
                 cluster.now += tick_ms * (1 + (word >> 40 & 7))
             events[word & 255](self, word >> 8)
+
+
+AnyRunBase = RunBase[Any, Any]

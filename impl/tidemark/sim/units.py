@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from itertools import chain, compress, product
 from operator import ne
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, difference, finished
@@ -100,7 +100,7 @@ class Parts:
         self.nothing = (None,) * len(self.parts)
         self._unmoved: dict[tuple[Any, ...], list[At | None]] = {}
 
-    def at(self, key: Any) -> Row:
+    def at(self, key: Any) -> Row[Any]:
         """How the cells of a key stand."""
         key = self.nothing if key is None else key
         return Row(self, key, self._standing(key))
@@ -127,12 +127,15 @@ class Parts:
         return tuple(cells)
 
 
-class Row:
+K = TypeVar("K", bound=Parts)
+
+
+class Row(Generic[K]):
     """How parts stand, for one recorder: it is this object that goes on."""
 
     __slots__ = ("_at", "_key", "kind")
 
-    def __init__(self, kind: Parts, key: tuple[Any, ...], at: list[At | None]) -> None:
+    def __init__(self, kind: K, key: tuple[Any, ...], at: list[At | None]) -> None:
         self.kind = kind
         self._key = key
         self._at = at
@@ -189,12 +192,10 @@ class Items(Parts):
         return (len(items), *super().all_cells(self.filled(items))[1:])
 
 
-class Line(Row):
+class Line(Row[Items]):
     """How a sequence stands, likewise; its key has the items only."""
 
     __slots__ = ()
-
-    kind: Items
 
     def __getitem__(self, key: Any) -> Move | None:
         kind, standings, before = self.kind, self._at, self._key

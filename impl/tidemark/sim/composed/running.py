@@ -21,7 +21,7 @@ from tidemark.sim.healing import at_rest, beyond_repair, fair_round, stop_faults
 from tidemark.sim.profiles import CALM
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.run import Run, Simulator
-from tidemark.sim.running import RunBase
+from tidemark.sim.running import AnyRunBase
 from tidemark.sim.shared import WORD, SimResult
 
 Profiles = Mapping[str, tuple[str, str]]
@@ -152,7 +152,7 @@ class ComposedRunBase(ABC):
     CALM: ClassVar[Collection[str]]
     LONGEST: ClassVar[tuple[float, float]]
 
-    above: RunBase
+    above: AnyRunBase
     partitions: Mapping[str, PartitionRun]
     logs: Sequence[ReplicatedLog[Any]]
 

@@ -83,8 +83,6 @@ class ReplicatedTransactionsSimulator(ComposedSimulatorBase[TransactionSimulator
 class OverReplication(TransactionRun):
     """A run of transactions whose coordinators and partitions are those of replication's runs: `state`, `data`."""
 
-    cluster: ReplicatedTransactions
-
     def __init__(
         self, simulator: TransactionSimulator, seed: int, state: PartitionRun, data: Sequence[PartitionRun]
     ) -> None:
@@ -94,7 +92,7 @@ class OverReplication(TransactionRun):
     def _make_cluster(self, first: Broker) -> ReplicatedTransactions:
         state = self.state.cluster
         leader = state.control.partition.leader
-        return ReplicatedTransactions(
+        self.over = ReplicatedTransactions(
             state,
             [one.cluster for one in self.data],
             self._clients,
@@ -102,6 +100,7 @@ class OverReplication(TransactionRun):
             self.table.max_epoch,
             self.simulator.rules,
         )
+        return self.over
 
     def _coordinator_for(self, word: int) -> Broker:
         """Whom somebody takes for the coordinator: now and then the partition's leader, which may not serve yet."""
@@ -112,7 +111,7 @@ class OverReplication(TransactionRun):
 
     def elect(self, word: int) -> bool:
         """Whoever leads the coordinators' log loads."""
-        return self.cluster.log.epoch <= self.table.max_coordinator_epoch - ROOM and self.cluster.load_transactions()
+        return self.over.log.epoch <= self.table.max_coordinator_epoch - ROOM and self.over.load_transactions()
 
     def log(self, word: int) -> bool:
         """The coordinator in office hears of its high watermark, or another loads."""
@@ -143,7 +142,7 @@ class ReplicatedTransactionsRun(ComposedRunBase):
         self.partitions = {STATE: state, **dict(zip(names, data, strict=True))}
         self._runs = [state, *data]
         self.above = self.transactions = OverReplication(theirs, seed, state, data)
-        self.cluster = cluster = self.transactions.cluster
+        self.cluster = cluster = self.transactions.over
         self.logs = [cluster.state, *cluster.data]
         for run, log in zip(self._runs, self.logs, strict=True):
             run.limit(log)

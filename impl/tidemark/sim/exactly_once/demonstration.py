@@ -46,12 +46,10 @@ class Counted:
     counts: Mapping[str, int]
 
 
-class Demonstration(ExactlyOnceEvents):
+class Demonstration(ExactlyOnceEvents[BatchingCluster]):
     """One run. `inputs`: how many records each input partition has; `outputs`: so many partitions of the results;
     `crashes`, `rebalances`: so many; every third instance is static. Raises ValueError for a header of another
     specification."""
-
-    cluster: BatchingCluster
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 from tidemark.client.message_processor import OUTPUT
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.group.partitions import NO_GENERATION
@@ -9,12 +11,14 @@ from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
 from tidemark.sim.exactly_once.healing import expire_dead
 from tidemark.sim.exactly_once.profiles import ExactlyOnceProfile
 
+Cluster = TypeVar("Cluster", bound=ExactlyOnceCluster)
 
-class ExactlyOnceEvents:
+
+class ExactlyOnceEvents(Generic[Cluster]):
     """The kinds of events that profiles name, a method each; it says whether something happened. Here there is room for
     everything: who writes traces of bounded size says what there is room for."""
 
-    cluster: ExactlyOnceCluster
+    cluster: Cluster
     profile: ExactlyOnceProfile
     _instances: int
     _partitions: int

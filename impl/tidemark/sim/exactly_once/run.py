@@ -11,7 +11,7 @@ from tidemark.exactly_once.rules import Rules
 from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
 from tidemark.sim.exactly_once.events import ExactlyOnceEvents
 from tidemark.sim.exactly_once.healing import heal
-from tidemark.sim.exactly_once.profiles import MIXES, PROFILES
+from tidemark.sim.exactly_once.profiles import MIXES, PROFILES, ExactlyOnceProfile
 from tidemark.sim.exactly_once.recorder import ExactlyOncePlan, ExactlyOnceRecorder
 from tidemark.sim.running import RunBase, SimulatorBase
 from tidemark.sim.shared import Mix
@@ -39,7 +39,7 @@ class ExactlyOnceSimulator(SimulatorBase):
         self.rules = rules if rules is not None else Rules()
 
 
-class ExactlyOnceRun(ExactlyOnceEvents, RunBase):
+class ExactlyOnceRun(RunBase[ExactlyOnceCluster, ExactlyOnceProfile], ExactlyOnceEvents[ExactlyOnceCluster]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
 
     def __init__(self, simulator: ExactlyOnceSimulator, seed: int) -> None:

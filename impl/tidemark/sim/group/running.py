@@ -11,7 +11,7 @@ from tidemark.group.layout import HeaderTable
 from tidemark.sim.group.events import GroupEvents
 from tidemark.sim.group.network import Broker, Client
 from tidemark.sim.group.profiles import GroupProfile
-from tidemark.sim.running import RunBase, SimulatorBase
+from tidemark.sim.running import AnyRunBase, RunBase, SimulatorBase
 from tidemark.sim.shared import Mix
 
 Cluster = TypeVar("Cluster", bound=GroupEvents[Any, Any, Any])
@@ -27,7 +27,7 @@ class AnySimulator(SimulatorBase):
     """Everything that runs of one kind share, whatever the group."""
 
     def __init__(
-        self, table: HeaderTable, kind: Callable[[Any, int], RunBase], mix: Mix[GroupProfile], steps: int
+        self, table: HeaderTable, kind: Callable[[Any, int], AnyRunBase], mix: Mix[GroupProfile], steps: int
     ) -> None:
         super().__init__(kind, mix, steps)
         self._general_table = table
@@ -48,13 +48,11 @@ class AnySimulator(SimulatorBase):
         return self._general_table
 
 
-class AnyRun(RunBase, Generic[Cluster]):
+class AnyRun(RunBase[Cluster, GroupProfile], Generic[Cluster]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities. `first_word` decides
     who coordinates and which topics exist, too."""
 
     TICK_MS = 100
-
-    cluster: Cluster
 
     def __init__(self, simulator: AnySimulator, seed: int) -> None:
         super().__init__(simulator, seed)

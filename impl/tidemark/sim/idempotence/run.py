@@ -36,11 +36,8 @@ class ProducerSimulator(SimulatorBase):
         self.config = ProducerConfig(table.max_in_flight, table.window, table.max_sequence)
 
 
-class ProducerRun(RunBase):
+class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
-
-    cluster: ProducerCluster
-    profile: ProducerProfile
 
     def __init__(self, simulator: ProducerSimulator, seed: int) -> None:
         super().__init__(simulator, seed)

@@ -13,7 +13,7 @@ from tidemark.sim.offsets.network import Broker
 from tidemark.sim.offsets.profiles import MIXES, PROFILES
 from tidemark.sim.offsets.recorder import OffsetsPlan, OffsetsRecorder
 from tidemark.sim.running import RunBase, SimulatorBase
-from tidemark.sim.shared import Mix
+from tidemark.sim.shared import Mix, Profile
 
 SPARE_RECORDS = 12
 """So many positions are kept for the markers and commits of the healing."""
@@ -36,12 +36,10 @@ class OffsetsSimulator(SimulatorBase):
         self.rules = rules if rules is not None else OffsetRules()
 
 
-class OffsetsRun(RunBase):
+class OffsetsRun(RunBase[OffsetsCluster, Profile]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
 
     RESERVED = 4
-
-    cluster: OffsetsCluster
 
     def __init__(self, simulator: OffsetsSimulator, seed: int) -> None:
         super().__init__(simulator, seed)

@@ -7,6 +7,7 @@ At rest means: nobody waits, nothing is open or undecided, all that was written 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.sim.transaction.cluster import TransactionCluster
@@ -23,6 +24,7 @@ _OPEN = (
     ProducerState.COMMITTING_TRANSACTION,
     ProducerState.ABORTING_TRANSACTION,
 )
+_BUSY = (*_OPEN, ProducerState.INITIALIZING)
 
 
 def heal(cluster: TransactionCluster) -> bool:
@@ -155,10 +157,10 @@ def at_rest(cluster: TransactionCluster) -> bool:
         and leader.serving
         and leader.value.state is not TransactionState.ONGOING
         and not leader.value.state.decided
-        and not any(one.state in (*_OPEN, ProducerState.INITIALIZING) for one in cluster.clients)
+        and not any(one.state in _BUSY for one in cluster.clients)
         and not any(cluster.rpc)
         and not any(cluster.late_rpc)
-        and not any(one for slots in (*cluster.produce, *cluster.late_produce) for one in slots)
-        and not any(one for slots in (*cluster.marker, *cluster.late_marker) for one in slots)
+        and not any(map(any, chain(cluster.produce, cluster.late_produce)))
+        and not any(map(any, chain(cluster.marker, cluster.late_marker)))
         and all(one.high_watermark == len(one.log) and not one.transactions.first_offsets for one in cluster.partitions)
     )

@@ -42,11 +42,8 @@ class TransactionSimulator(SimulatorBase):
         self.rules = rules if rules is not None else Rules()
 
 
-class TransactionRun(RunBase):
+class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
-
-    cluster: TransactionCluster
-    profile: TransactionProfile
 
     def __init__(self, simulator: TransactionSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
