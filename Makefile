@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@# pyspark is a source package: without wheel, older pips warn of how they build it.
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check wheel
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,test,lint,prove]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,compile,test,lint,prove]'
 	@touch $@
 
 check: setup ## TLC on every model, simulation, audit on Spark, kill matrix; one table at the end

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import shown
 from hypothesis import settings
-from tidemark_conformance.check import clean
+from tidemark_conformance.check import clean, compiled
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.paths import spec_root
@@ -28,7 +28,8 @@ EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Nothing that a reader of the tests' output could mend is warned of; and no example of Hypothesis fails for the
-    time that a busy machine takes over it."""
+    time that a busy machine takes over it. The implementation runs as the Python that it is: tests reach into it."""
+    compiled.avoid()
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     config.addinivalue_line("filterwarnings", f"ignore:{re.escape(PANDAS)}:FutureWarning")

@@ -39,10 +39,9 @@ def test_recorded_benches_are_shown_a_row_per_protocol(tmp_path: Path) -> None:
         file,
     )
     assert speed.recorded(file).splitlines() == [
-        "                                        invariants                                       simulated/s",
-        "    audit  steps audited    steps/s          alone  time of a scan  rate of TLC  MiB        and core",
-        "    a         10,000,000          -              -           2.4 x      6,900 x    -               -",
-        "    b                  -  2,500,000              -               -            -    -               -",
+        "    audit  steps audited    steps/s  time of a scan  rate of TLC  MiB  simulated  not compiled",
+        "    a         10,000,000          -           2.4 x      6,900 x    -          -             -",
+        "    b                  -  2,500,000               -            -    -          -             -",
     ]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tidemark_conformance import paths
-from tidemark_conformance.check import clean, kept, matrix, prepare, protocols, session, shipping, zoo
+from tidemark_conformance.check import clean, kept, matrix, packages, prepare, protocols, session, zoo
 from tidemark_conformance.check.generate import Generated
 from tidemark_conformance.check.matrix import Killed
 from tidemark_conformance.check.protocols import Composition, Protocol
@@ -69,9 +69,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
     for module in (protocols, zoo):
         monkeypatch.setattr(module, "spec_root", lambda: tmp_path / "spec")
-    real = shipping.sources
+    real = packages.sources
     ours = ("tidemark", "tidemark_conformance")
-    monkeypatch.setattr(shipping, "sources", lambda name: [tmp_path / name] if name in ours else real(name))
+    monkeypatch.setattr(packages, "sources", lambda name: [tmp_path / name] if name in ours else real(name))
     yield tmp_path
     for module in ("pair", "twice"):
         sys.modules.pop(f"{module}_simulator", None)

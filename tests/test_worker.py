@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import TwoPhase
 from tidemark_conformance.check import judge as judge_module
-from tidemark_conformance.check import shipping, worker
+from tidemark_conformance.check import packages, worker
 from tidemark_conformance.check.judge import FAIL, PASS, judge_for
-from tidemark_conformance.check.shipping import digest, partition_work, unpacked
+from tidemark_conformance.check.packages import digest
+from tidemark_conformance.check.shipping import partition_work, unpacked
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.check.tally import Tally
 from tidemark_conformance.check.worker import Job, ndjson_ids, ndjson_partition, parquet_partition
@@ -232,7 +233,7 @@ def test_work_on_this_machine_has_its_own_argument() -> None:
 def test_a_package_is_known_by_the_names_and_contents_of_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shipping, "sources", lambda name: [tmp_path / name])
+    monkeypatch.setattr(packages, "sources", lambda name: [tmp_path / name])
     (tmp_path / "one" / "inner").mkdir(parents=True)
     file = tmp_path / "one" / "inner" / "work.py"
     file.write_text("A = 1\n")

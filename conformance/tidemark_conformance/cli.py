@@ -30,6 +30,7 @@ COMMANDS = {
     "docs": "rewrite the generated parts of README.md, ARCHITECTURE.md, DIVERGENCES.md and docs/",
     "bench": "rates and ratios of audit and simulator, in one run",
     "schema": "print the trace header that an emitter for a specification needs",
+    "compile": "compile the implementation, for faster simulators (make check does it, too)",
     "convert": "convert traces between NDJSON and Parquet without loss",
     "doctor": "what is here (Java, TLC, Spark, versions), what is missing, what to do",
 }

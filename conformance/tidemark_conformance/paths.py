@@ -34,9 +34,10 @@ def cache_root() -> Path:
 
 
 @contextlib.contextmanager
-def temporary_folder(prefix: str) -> Iterator[Path]:
-    """A private folder, removed at the end, whatever happened: also where a signal interrupts the removal."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
+def temporary_folder(prefix: str, within: Path | None = None) -> Iterator[Path]:
+    """A private folder (`within` another: else where temporary files go), removed at the end, whatever happened: also
+    where a signal interrupts the removal."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
     try:
         yield folder
     finally:

@@ -32,9 +32,9 @@ from tidemark_conformance.check.generate import (
     generate,
     generate_together,
 )
+from tidemark_conformance.check.packages import digest
 from tidemark_conformance.check.protocols import Composition, Protocol
 from tidemark_conformance.check.result import AuditResult
-from tidemark_conformance.check.shipping import digest
 from tidemark_conformance.paths import cache_root
 from tidemark_conformance.report.progress import Progress, Silent
 from tidemark_conformance.tla.python import compile_python

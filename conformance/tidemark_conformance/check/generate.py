@@ -8,6 +8,7 @@ continued by simulating the ranges whose part is missing. The folder must be one
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 MANIFEST = "_manifest.json"
 SEEDS_PER_PART = 10_000
+COLLECT_AFTER = 20_000
+"""Objects made and not yet deleted, after which the garbage collector looks at them."""
 FACTS = "tidemark.facts"
 BAD = "bad."
 """A simulator's fact whose name starts so counts what must not happen in an unflawed run (a lost record, say)."""
@@ -244,12 +247,24 @@ def simulate_partition(job: Job) -> Partition:
     return work
 
 
+@contextlib.contextmanager
+def seldom_collecting() -> Iterator[None]:
+    """Python looks for cyclic garbage seldom within the block: a run leaves some dozens of small cycles, and by default
+    it is looked for several times in each."""
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECT_AFTER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def simulate_part(simulator: Composed, first: int, stop: int, outputs: Mapping[str, Output]) -> None:
     """Simulate the seeds from `first` up to `stop` (excluded) into one Parquet file for each output."""
     from tidemark_conformance.trace.parquet import PartWriter
 
     facts: dict[str, dict[str, int]] = {name: {} for name in outputs}
-    with contextlib.ExitStack() as open_files:
+    with contextlib.ExitStack() as open_files, seldom_collecting():
         writers = {
             name: open_files.enter_context(PartWriter(_part(output.folder, first, stop), output.header))
             for name, output in outputs.items()

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tidemark_conformance.check.packages import digest
 from tidemark_conformance.check.protocols import Composition, Protocol
-from tidemark_conformance.check.shipping import digest
 from tidemark_conformance.check.zoo import Row
 from tidemark_conformance.errors import writable
 from tidemark_conformance.paths import PACKAGE, cache_root

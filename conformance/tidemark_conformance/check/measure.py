@@ -7,6 +7,8 @@ import itertools
 import math
 import os
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,11 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidemark_conformance.check import compiled
 from tidemark_conformance.check.audit import Options, audit
-from tidemark_conformance.check.generate import Generated, Simulated, Simulator, generate
+from tidemark_conformance.check.generate import Generated, Simulated, Simulator, generate, seldom_collecting
 from tidemark_conformance.check.inputs import COLUMNS, Input, open_input
 from tidemark_conformance.check.judge import Judge, batch_of, judge_for
 from tidemark_conformance.check.protocols import Protocol
+from tidemark_conformance.check.protocols import protocol as registered
 from tidemark_conformance.check.session import readable_errors
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.errors import Unusable
@@ -69,6 +73,8 @@ def _measured(
     simulator = protocol.make_simulator(header, steps=STEPS_PER_TRACE)
     rate, changing, sample = simulated_per_core(simulator)
     yield "simulate.steps_per_s_per_core", rate, "steps/s"
+    if compiled.use():
+        yield "simulate.interpreted_steps_per_s_per_core", _interpreted(protocol), "steps/s"
     yield "simulate.changing_share", changing, "ratio"
     with temporary_folder("tidemark-bench-") as temporary:
         traces = needed(steps, sample[:SAMPLE], judge_for(specification), len(header.nodes))
@@ -108,15 +114,36 @@ def simulated_per_core(simulator: Simulator) -> tuple[float, float, list[Simulat
     for seed in range(20):
         simulator(seed)
     runs: list[Simulated] = []
-    started = time.process_time()
-    for seed in itertools.count(1_000_000):
-        runs.append(simulator(seed))
-        elapsed = time.process_time() - started
-        if elapsed >= CORE_SECONDS and len(runs) >= SAMPLE:
-            total = sum(run.steps for run in runs)
-            changing = sum(run.facts.get("changing", run.steps) for run in runs)
-            return changing / elapsed, changing / max(total, 1), runs
-    raise Unusable("the simulator never finished a trace")
+    with seldom_collecting():
+        started = time.process_time()
+        for seed in itertools.count(1_000_000):
+            runs.append(simulator(seed))
+            elapsed = time.process_time() - started
+            if elapsed >= CORE_SECONDS and len(runs) >= SAMPLE:
+                break
+    total = sum(run.steps for run in runs)
+    changing = sum(run.facts.get("changing", run.steps) for run in runs)
+    return changing / elapsed, changing / max(total, 1), runs
+
+
+def _interpreted(protocol: Protocol) -> float:
+    """The same rate of the modules as they are, in a process of its own."""
+    said = subprocess.run(
+        [sys.executable, "-c", f"from {__name__} import rate_of; print(rate_of({protocol.name!r}))"],
+        env=os.environ | {compiled.INTERPRETED: "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return float(said.stdout)
+
+
+def rate_of(name: str) -> float:
+    """State-changing steps per second of CPU of a registered protocol's simulator, on one core, in this process."""
+    known = registered(name)
+    specification, _ = load_for(known.name, known.spec, known.config)
+    header = schema_of(specification).with_nodes(known.nodes())
+    return simulated_per_core(known.make_simulator(header, steps=STEPS_PER_TRACE))[0]
 
 
 def _audited(

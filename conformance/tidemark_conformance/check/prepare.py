@@ -1,8 +1,9 @@
-"""The checks of every registered protocol compiled in a process of its own, while something else has the user's eye.
+"""The implementation, and the checks of every registered protocol, compiled in a process of its own, while something
+else has the user's eye.
 
-Compiling keeps one core busy (10 to 40 s for a specification, once per text); `tidemark verify` lets TLC have the
-others meanwhile. Run as `python -m tidemark_conformance.check.prepare`. What cannot be compiled is left to who needs
-it, and says why.
+Compiling keeps one core busy (a minute and a half for the implementation; 10 to 40 s for a specification, once per
+text); `tidemark verify` lets TLC have the others meanwhile. What cannot be compiled is left to who needs it, and says
+why.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from tidemark_conformance.check import clean, protocols
+from tidemark_conformance.check import clean, compiled, protocols
 from tidemark_conformance.check.judge import judge_for
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.specifications import with_rules_off
@@ -45,7 +46,9 @@ def judged() -> Iterator[Protocol]:
 
 
 def main() -> None:
-    """Compile the checks of all that is judged into the cache folder."""
+    """Compile the implementation, and the checks of all that is judged, into the cache folder."""
+    with contextlib.suppress(Unusable):
+        compiled.build()
     for protocol in judged():
         with contextlib.suppress(Unusable):
             judge_for(clean.judging(protocol))  # as the unflawed run asks

@@ -40,6 +40,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tidemark_conformance.check import compiled
 from tidemark_conformance.check.generate import Composed, Simulator
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
@@ -127,6 +128,7 @@ class Composition:
 
 def _function(owner: str, named: str) -> Callable[..., Any]:
     module, _, attribute = named.partition(":")
+    compiled.use()
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as problem:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import importlib.util
 import pickle
 import shutil
 import tempfile
@@ -17,9 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tidemark_conformance.check import bootstrap
+from tidemark_conformance.check import bootstrap, compiled
 from tidemark_conformance.check.bootstrap import Partition
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.check.packages import sources
 from tidemark_conformance.paths import PACKAGE, cache_root
 
 if TYPE_CHECKING:
@@ -49,7 +48,11 @@ def partition_work(
 
 @lru_cache(maxsize=4)
 def unpacked(argument: bytes) -> Any:
-    """An argument of `partition_work` in the worker: a specification's syntax is half a megabyte of small objects."""
+    """An argument of `partition_work` in the worker: a specification's syntax is half a megabyte of small objects.
+
+    A simulator among it is loaded as compiled modules, where they are.
+    """
+    compiled.use()
     return pickle.loads(argument)
 
 
@@ -76,27 +79,3 @@ def _ship(session: SparkSession, packages: Iterable[str]) -> str:
 
 _added: set[tuple[str, str]] = set()
 """Applications and the archives that they have: Spark refuses a second file of the same name."""
-
-
-def digest(package: str) -> str:
-    """Of all files of a top-level package, but what Python itself has compiled of them."""
-    hashed = hashlib.sha256()
-    for place in sources(package):
-        for file in [place] if place.is_file() else sorted(place.rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
-                content = file.read_bytes()
-                hashed.update(f"{file.relative_to(place)} {len(content)} ".encode() + content)
-    return hashed.hexdigest()
-
-
-def sources(name: str) -> list[Path]:
-    """The folders of a top-level package, or the file of a module that is none. Raises Unusable if it is not here."""
-    try:
-        found = importlib.util.find_spec(name)
-    except (ImportError, ValueError) as problem:
-        raise Unusable(f"the package {name} cannot be found ({problem}); install it") from problem
-    if found is None:
-        raise Unusable(f"the package {name} cannot be found; install it, or correct its name in spec/protocols.toml")
-    if found.submodule_search_locations is not None:
-        return [Path(folder) for folder in found.submodule_search_locations]
-    return [Path(found.origin)] if found.origin else []

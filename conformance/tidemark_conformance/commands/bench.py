@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from tidemark_conformance.check import compiled
 from tidemark_conformance.check.measure import bench
 from tidemark_conformance.check.protocols import protocol, protocols
 from tidemark_conformance.check.session import spark_session
@@ -42,6 +43,10 @@ def run(args: argparse.Namespace) -> int:
     if record and record.exists():
         speed.read(record)  # a damaged one is better known before hours of measuring
     console = document.console(args.json)
+    try:
+        compiled.build()
+    except Unusable as problem:
+        say(f"tidemark bench: {problem}")
     measures: list[speed.Measure] = []
     missing: dict[str, str] = {}
     with spark_session(args.master) as session:

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance import paths
+from tidemark_conformance.check import compiled
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.machine import cores
 from tidemark_conformance.report import document
@@ -26,7 +27,14 @@ from tidemark_conformance.tlc import runner, toolchain
 
 LEAST_MEMORY_GIB = 4.0
 """Two runs of TLC, or Spark's driver with two Python workers."""
-EXTRAS = {"": "everything", "spark": "the audit", "test": "make test", "lint": "make lint", "prove": "proofs"}
+EXTRAS = {
+    "": "everything",
+    "spark": "the audit",
+    "compile": "fast simulators",
+    "test": "make test",
+    "lint": "make lint",
+    "prove": "proofs",
+}
 NEEDED_EXTRAS = ("", "spark")
 
 
@@ -77,6 +85,7 @@ def examine(jar: str | None = None, spark: bool = False) -> Iterator[Finding]:
     if java and jar_found:
         yield _tlc(jar)
     yield from _packages()
+    yield _compiled()
     if spark:
         yield _spark()
     yield _cores()
@@ -182,6 +191,16 @@ def _within(version: str, bounds: str) -> bool:
     own = numbers(version)
     compare = {">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
     return all(compare[found[1]](own, numbers(found[2])) for found in re.finditer(r"(>=|<=|==|>|<)\s*([\w.]+)", bounds))
+
+
+def _compiled() -> Finding:
+    """Whether simulators run as machine code."""
+    problem = compiled.hindrance()
+    if problem:
+        return Finding("simulators", "warning", "run as Python, at a third of the speed", problem)
+    if compiled.folder().is_dir():
+        return Finding("simulators", "ok", "compiled")
+    return Finding("simulators", "ok", "run as Python until `tidemark compile` or `make check` has compiled them")
 
 
 def _spark() -> Finding:

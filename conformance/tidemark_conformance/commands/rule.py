@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from tidemark_conformance.check import compiled
 from tidemark_conformance.explain import card as cards
 from tidemark_conformance.report import document, rule_card
 from tidemark_conformance.report.progress import progress, say
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the card of one rule (of each specification that has it), or one line per rule."""
+    compiled.avoid()
     console = document.console(width=WIDTH, soft_wrap=False)
     if arguments.name is None:
         rule_card.render_list(cards.listed(), console)

@@ -36,11 +36,11 @@ class Measure:
 _COLUMNS = {
     "steps audited": "audit.steps",
     "steps/s": "audit.full.steps_per_s",
-    "invariants alone": "audit.invariants.steps_per_s",
     "time of a scan": "audit.full_over_scan",
     "rate of TLC": "audit.over_tlc",
     "MiB": "audit.peak_rss_mib",
-    "simulated/s and core": "simulate.steps_per_s_per_core",
+    "simulated": "simulate.steps_per_s_per_core",
+    "not compiled": "simulate.interpreted_steps_per_s_per_core",
 }
 """Title of a column -> the measure in it, without the protocol's name."""
 _TIMES = {"audit.full_over_scan", "audit.over_tlc"}

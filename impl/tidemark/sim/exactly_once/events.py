@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from mypy_extensions import trait
+
 from tidemark.client.message_processor import OUTPUT
 from tidemark.client.transactional_producer import ProducerState
 from tidemark.group.partitions import NO_GENERATION
@@ -14,6 +16,7 @@ from tidemark.sim.exactly_once.profiles import ExactlyOnceProfile
 Cluster = TypeVar("Cluster", bound=ExactlyOnceCluster)
 
 
+@trait
 class ExactlyOnceEvents(Generic[Cluster]):
     """The kinds of events that profiles name, a method each; it says whether something happened. Here there is room for
     everything: who writes traces of bounded size says what there is room for."""

@@ -1,0 +1,161 @@
+"""The simulated implementation as machine code: the modules of `tidemark`, compiled by mypyc where there is a C
+compiler.
+
+Nothing differs but the speed: a seed's trace is the same, byte for byte. What was compiled is kept in the cache folder
+under a digest of the sources (and of this file), so that a module that has changed is never run as it was before.
+Spark's workers on this machine use it; those of a cluster, and whoever sets `TIDEMARK_INTERPRETED`, run the modules as
+they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from functools import lru_cache
+from pathlib import Path
+
+from tidemark_conformance.check.packages import digest, sources
+from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.paths import cache_root, temporary_folder
+
+IMPLEMENTATION = "tidemark"
+"""The package."""
+INTERPRETED = "TIDEMARK_INTERPRETED"
+"""The environment variable that keeps this process, and those that it starts, from using what is compiled."""
+AS_THEY_ARE = frozenset({"__init__", "errors", "naming", "structs"})
+"""Modules that are not compiled: exceptions are no classes that mypyc makes, and the machinery loads `naming` first."""
+UNUSED_S = 3600
+"""Seconds after its last use in which what was compiled of other sources is kept."""
+OPTIMIZATION = "1"
+"""Of the C compiler: 2 takes twice as long and gains nothing that can be measured."""
+
+_SETUP = f"""
+import sys
+from mypyc.build import mypycify
+from setuptools import setup
+modules = mypycify(sys.argv[1:], opt_level="{OPTIMIZATION}", multi_file=True)
+setup(name="compiled", ext_modules=modules, script_args=["build_ext", "--inplace"])
+"""
+
+
+def folder() -> Path:
+    """Where the implementation, as its sources are now, is or would be kept when it is compiled."""
+    hashed = hashlib.sha256(Path(__file__).read_bytes() + digest(IMPLEMENTATION).encode()).hexdigest()[:16]
+    return cache_root() / "compiled" / f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}-{hashed}"
+
+
+@lru_cache(maxsize=1)
+def use() -> bool:
+    """Have this process import the compiled modules; whether it does.
+
+    Not where they are not there, where INTERPRETED is set, and where modules of the implementation are loaded already:
+    the two kinds do not mix.
+    """
+    if os.environ.get(INTERPRETED):
+        return False
+    package = importlib.import_module(IMPLEMENTATION)
+    home = folder()
+    apart = {f"{IMPLEMENTATION}.{name}" for name in AS_THEY_ARE}
+    loaded = {name for name in sys.modules if name.startswith(f"{IMPLEMENTATION}.")}
+    if not home.is_dir() or not loaded <= apart:
+        return False
+    with contextlib.suppress(OSError):
+        os.utime(home)
+    sys.path.append(str(home))  # what the compiled modules share stands beside the package
+    package.__path__ = [str(home / IMPLEMENTATION)]
+    return True
+
+
+def avoid() -> None:
+    """Have this process, and those that it starts, run the modules as they are: who reads their text needs it."""
+    os.environ[INTERPRETED] = "1"
+
+
+def hindrance() -> str:
+    """Why nothing can be compiled here, and what to do; "" if it can."""
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    if shutil.which(os.environ.get("CC", compiler).split()[0]) is None:
+        return f"there is no C compiler ({compiler}) here; install one"
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    if not header.is_file():
+        return f"Python's headers are not here ({header}); install the package that has them (python3-dev, say)"
+    if importlib.util.find_spec("mypyc") is None:
+        return "mypyc is not installed; run `make setup`, or `pip install -e '.[compile]'`"
+    return ""
+
+
+def build() -> Path:
+    """Compile the implementation, unless that is done; returns its folder. About a minute and a half of one core.
+
+    Raises Unusable where nothing can be compiled, or where compiling fails.
+    """
+    home = folder()
+    if home.is_dir():
+        return home
+    problem = hindrance()
+    if problem:
+        raise Unusable(f"the simulators are not compiled: {problem}")
+    with writable(home.parent):
+        home.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(home.parent)
+    with temporary_folder("draft-", home.parent) as draft:
+        _compile(draft)
+        try:
+            draft.rename(home)
+        except OSError:
+            if not home.is_dir():  # else somebody else was faster
+                raise
+    return home
+
+
+def _sweep(root: Path) -> None:
+    """Delete what was compiled of other sources, and what somebody began and left."""
+    for other in root.iterdir():
+        if time.time() - other.stat().st_mtime > UNUSED_S:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _compile(draft: Path) -> None:
+    """The package, compiled, into an empty folder."""
+    (source,) = sources(IMPLEMENTATION)
+    package = draft / IMPLEMENTATION
+    modules = []
+    for file in sorted(source.rglob("*.py")):
+        target = package / file.relative_to(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_native(file.read_text(encoding="utf-8")), encoding="utf-8")
+        if file.stem not in AS_THEY_ARE:
+            modules.append(target)
+    made = subprocess.run(
+        [sys.executable, "-c", _SETUP, "--ignore-missing-imports", *(str(one.relative_to(draft)) for one in modules)],
+        cwd=draft,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        log = cache_root() / "compiled.log"
+        log.write_text(made.stdout, encoding="utf-8")
+        said = next((line for line in made.stdout.splitlines() if re.search(r"\berror\b", line, re.IGNORECASE)), "")
+        raise Unusable(f"the simulators could not be compiled ({said.strip()[:200]}); all that was said is in {log}")
+    for module in modules:
+        module.unlink()
+    for left in (draft / "build", draft / ".mypy_cache"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _native(text: str) -> str:
+    """The text of a module, its values declared by the decorator that mypyc makes native classes of."""
+    return re.sub(r"^@value$", "@dataclass(slots=True)", text, flags=re.MULTILINE).replace(
+        f"from {IMPLEMENTATION}.structs import value\n", "from dataclasses import dataclass\n"
+    )

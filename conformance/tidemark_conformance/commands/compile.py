@@ -1,0 +1,27 @@
+"""`tidemark compile`: the implementation compiled by mypyc, for the simulators; what `make check` does on its way."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from tidemark_conformance.check import compiled
+from tidemark_conformance.report import document
+from tidemark_conformance.report.progress import say
+
+
+def add_arguments(_: argparse.ArgumentParser) -> None:
+    """It has none."""
+
+
+def run(_: argparse.Namespace) -> int:
+    """0: it is compiled; 2: it cannot be here, and simulators run as Python."""
+    console = document.console()
+    started = time.monotonic()
+    if compiled.folder().is_dir():
+        console.print("compiled before; no module of the implementation has changed since")
+        return 0
+    say("compiling the implementation (about two minutes)")
+    home = compiled.build()
+    console.print(f"compiled in {time.monotonic() - started:.0f} s, into {home}")
+    return 0
