@@ -12,9 +12,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -81,8 +83,8 @@ def avoid() -> None:
 
 def hindrance() -> str:
     """Why nothing can be compiled here, and what to do; "" if it can."""
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
-    if shutil.which(os.environ.get("CC", compiler).split()[0]) is None:
+    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    if shutil.which(compiler) is None:
         return f"there is no C compiler ({compiler}) here; install one"
     header = Path(sysconfig.get_path("include")) / "Python.h"
     if not header.is_file():
@@ -134,24 +136,37 @@ def _compile(draft: Path) -> None:
         target.write_text(_native(file.read_text(encoding="utf-8")), encoding="utf-8")
         if file.stem not in AS_THEY_ARE:
             modules.append(target)
-    made = subprocess.run(
-        [sys.executable, "-c", _SETUP, "--ignore-missing-imports", *(str(one.relative_to(draft)) for one in modules)],
-        cwd=draft,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if made.returncode:
+    names = [str(one.relative_to(draft)) for one in modules]
+    status, said = _run([sys.executable, "-c", _SETUP, "--ignore-missing-imports", *names], draft)
+    if status:
         log = cache_root() / "compiled.log"
-        log.write_text(made.stdout, encoding="utf-8")
-        said = next((line for line in made.stdout.splitlines() if re.search(r"\berror\b", line, re.IGNORECASE)), "")
-        raise Unusable(f"the simulators could not be compiled ({said.strip()[:200]}); all that was said is in {log}")
+        log.write_text(said, encoding="utf-8")
+        why = next((line for line in said.splitlines() if re.search(r"\berror\b", line, re.IGNORECASE)), "")
+        raise Unusable(f"the simulators could not be compiled ({why.strip()[:200]}); all that was said is in {log}")
     for module in modules:
         module.unlink()
     for left in (draft / "build", draft / ".mypy_cache"):
         shutil.rmtree(left, ignore_errors=True)
+
+
+def _run(command: list[str], where: Path) -> tuple[int, str]:
+    """Run a command in a folder: its exit status, and all that it said. An exception ends it, and what it started."""
+    with subprocess.Popen(
+        command,
+        cwd=where,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, said
 
 
 def _native(text: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tidemark_conformance.check.bootstrap import Partition
+from tidemark_conformance.check.generate import seldom_collecting
 from tidemark_conformance.check.judge import NOT_A_STEP, Batch, Judge, batch_of, judge_for
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.result import by_number
@@ -141,7 +142,8 @@ def judge_task(task: Task, specifications: Mapping[str, Specification]) -> Kille
     """Simulate a task's seeds and judge their traces, by the right specification and by the one without the rules."""
     row, started = task.row, time.monotonic()
     specification = specifications[row.protocol]
-    runs = [task.simulate(seed) for seed in range(task.first, task.stop)]
+    with seldom_collecting():
+        runs = [task.simulate(seed) for seed in range(task.first, task.stop)]
     batch = batch_of([run.trace for run in runs], [run.stream for run in runs])
     right = _tally(judge_for(with_rules_off(specification, frozenset())), batch, task.nodes)
     flawed = _tally(judge_for(with_rules_off(specification, frozenset(row.rules))), batch, task.nodes)

@@ -18,6 +18,7 @@ from tidemark_conformance.check.judge import judge_for
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.signals import raise_on_sigterm
 from tidemark_conformance.tla.spec import load
 
 
@@ -34,7 +35,7 @@ def compiling(needed: bool) -> Iterator[None]:
         yield
         process.wait()
     finally:
-        process.kill()
+        process.terminate()  # if it still runs; it cleans up
         process.wait()
 
 
@@ -56,4 +57,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    raise_on_sigterm(SystemExit)
     main()

@@ -1,0 +1,67 @@
+"""What every simulator writes, in brief: a digest of the streams of some seeds of every protocol, profile, flaw of the
+kill matrix and composition, as JSON on standard output, and in `compiled` whether the implementation is."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from tidemark_conformance.check import compiled, protocols, zoo
+from tidemark_conformance.check.clean import judging
+from tidemark_conformance.trace.header import Header
+from tidemark_conformance.trace.schema import schema_of
+
+SEEDS, PROFILE_SEEDS, FLAW_SEEDS, RUNS = range(300), range(20), 6, range(12)
+STEPS = 50
+
+
+def header_of(one: protocols.Protocol) -> Header:
+    """Of a protocol's traces."""
+    return schema_of(judging(one)).with_nodes(one.nodes())
+
+
+def digest(simulate: Callable[[int], Any], seeds: Iterable[int]) -> str:
+    """Of the traces of some seeds, and of what else is told of them."""
+    hashed = hashlib.sha256()
+    for seed in seeds:
+        found = simulate(seed)
+        for name, run in sorted(found.items()) if isinstance(found, Mapping) else [("", found)]:
+            hashed.update(repr((name, run.trace, run.steps, sorted(run.facts.items()))).encode() + run.stream)
+    return hashed.hexdigest()
+
+
+def profiles(one: protocols.Protocol) -> Iterable[str]:
+    """The names of its nemesis profiles."""
+    adapter = importlib.import_module(one.simulator.partition(":")[0]).ADAPTER
+    return sorted(adapter.profiles)
+
+
+def digests() -> dict[str, str]:
+    """Of everything that simulates."""
+    known = protocols.protocols()
+    headers = {name: header_of(one) for name, one in known.items()}
+    found = {}
+    for name, one in known.items():
+        found[name] = digest(one.make_simulator(headers[name], steps=STEPS), SEEDS)
+        for profile in profiles(one):
+            simulate = one.make_simulator(headers[name], steps=STEPS, profile=profile)
+            found[f"{name}, {profile}"] = digest(simulate, PROFILE_SEEDS)
+    for row in zoo.rows():
+        plan = row.simulation
+        simulate = known[row.protocol].make_simulator(
+            headers[row.protocol], steps=plan.steps, flaw=row.id, **plan.options
+        )
+        found[f"row {row.id}"] = digest(simulate, range(plan.first_seed, plan.first_seed + FLAW_SEEDS))
+    for name, composition in protocols.compositions().items():
+        parts = {
+            part: schema_of(judging(one)).with_nodes(composition.nodes(part)) for part, one in composition.parts.items()
+        }
+        found[name] = digest(composition.make_simulator(parts, steps=STEPS), RUNS)
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps({"compiled": compiled.use(), "digests": digests()}))

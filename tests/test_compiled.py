@@ -1,0 +1,219 @@
+"""The implementation as mypyc compiles it: the traces of the modules as they are, never those of older modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tidemark_conformance.check import compiled, packages, prepare
+from tidemark_conformance.cli import main
+from tidemark_conformance.errors import Unusable
+
+HERE = Path(__file__).parent
+THERE = compiled.hindrance() == ""
+needs_a_compiler = pytest.mark.skipif(not THERE, reason=compiled.hindrance())
+MODULES = {
+    "__init__.py": "",
+    "errors.py": "class Wrong(Exception):\n    pass\n",
+    "structs.py": "from dataclasses import dataclass\n\n\ndef value(cls):\n    return dataclass(slots=True)(cls)\n",
+    "sums.py": "def total(n: int, more: int) -> int:\n    return n + more\n",
+    "counter.py": (
+        "from tidemark.errors import Wrong\nfrom tidemark.structs import value\nfrom tidemark.sums import total\n\n\n"
+        "@value\nclass Counter:\n    n: int = 0\n\n    def add(self, more: int) -> int:\n"
+        "        if more < 0:\n            raise Wrong\n        return total(self.n, more)\n"
+    ),
+}
+ASKED = (
+    "from tidemark_conformance.check import compiled; used = compiled.use(); "
+    "from tidemark.counter import Counter; import tidemark.counter as at; "
+    "print(used, Counter(1).add(1), at.__file__.rpartition('.')[2])"
+)
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """A little implementation in a folder of its own; asks a new process what it counts and which modules it has."""
+    for name, text in MODULES.items():
+        file = tmp_path / "tidemark" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(packages, "sources", lambda _: [tmp_path / "tidemark"])
+    monkeypatch.setattr(compiled, "sources", lambda _: [tmp_path / "tidemark"])
+
+    def ask(program: str = ASKED, **more: str) -> str:
+        environment = {name: value for name, value in os.environ.items() if name != compiled.INTERPRETED}
+        environment |= {"PYTHONPATH": str(tmp_path), **more}
+        return subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    return ask
+
+
+@needs_a_compiler
+def test_what_is_compiled_writes_the_same_traces() -> None:
+    compiled.build()
+    program = [sys.executable, str(HERE / "digests.py")]
+    plain = {name: value for name, value in os.environ.items() if name != compiled.INTERPRETED}
+    asked = [(compiled.INTERPRETED, "1")], []
+    slow, fast = (
+        json.loads(subprocess.run(program, env=plain | dict(more), capture_output=True, text=True, check=True).stdout)
+        for more in asked
+    )
+    assert (slow["compiled"], fast["compiled"]) == (False, True)
+    assert len(slow["digests"]) > 150
+    assert fast["digests"] == slow["digests"]
+
+
+@needs_a_compiler
+def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str], tmp_path: Path) -> None:
+    assert small() == "False 2 py"
+    home = compiled.build()
+    assert small() == "True 2 so"
+    assert small(**{compiled.INTERPRETED: "1"}) == "False 2 py"
+    assert small("import tidemark.counter; " + ASKED) == "False 2 py"
+    assert small("import tidemark.errors; " + ASKED) == "True 2 so"
+    file = tmp_path / "tidemark" / "counter.py"
+    file.write_text(file.read_text().replace("self.n, more", "self.n, 2 * more"))
+    assert small() == "False 3 py"
+    assert compiled.build() != home
+    assert small() == "True 3 so"
+
+
+@needs_a_compiler
+def test_what_is_compiled_is_kept(small: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    home = compiled.build()
+    assert small() == "True 2 so"
+    monkeypatch.setattr(compiled, "hindrance", lambda: "nothing can be compiled any more")
+    assert compiled.build() == home
+    assert main(["compile"]) == 0
+
+
+@needs_a_compiler
+def test_what_was_compiled_of_other_sources_goes_when_nobody_uses_it(small: Callable[..., str], tmp_path: Path) -> None:
+    old, used = (tmp_path / "cache" / "compiled" / name for name in ("old", "used"))
+    for folder in (old, used):
+        folder.mkdir(parents=True)
+    before = time.time() - compiled.UNUSED_S - 60
+    os.utime(old, (before, before))
+    home = compiled.build()
+    assert sorted(home.parent.iterdir()) == sorted([home, used])
+    os.utime(home, (before, before))
+    small()
+    assert home.stat().st_mtime > before + compiled.UNUSED_S
+
+
+@needs_a_compiler
+def test_what_cannot_be_compiled_says_why_and_leaves_nothing(
+    small: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tidemark" / "counter.py"
+    file.write_text(file.read_text().replace("return total(self.n, more)", "return 'many'"))
+    assert main(["compile"]) == 2
+    said = capsys.readouterr().err
+    assert "could not be compiled" in said
+    assert "counter.py" in said
+    log = tmp_path / "cache" / "compiled.log"
+    assert str(log) in said
+    assert "counter.py" in log.read_text()
+    assert list((tmp_path / "cache" / "compiled").iterdir()) == []
+    assert small("from tidemark.counter import Counter; print(Counter(1).add(1))") == "many"
+
+
+def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler -O")
+
+
+def _no_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: "/nowhere")
+
+
+def _no_mypyc(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mypyc" else find(name))
+
+
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        (_no_compiler, "there is no C compiler (no-such-compiler) here; install one"),
+        (_no_headers, "Python's headers are not here (/nowhere/Python.h)"),
+        (_no_mypyc, "mypyc is not installed; run `make setup`"),
+    ],
+)
+def test_what_compiling_needs(
+    lacking: Callable[[pytest.MonkeyPatch], None],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if lacking is not _no_compiler and not THERE:
+        pytest.skip(compiled.hindrance())
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
+    lacking(monkeypatch)
+    assert main(["compile"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "compiled").exists()
+
+
+@needs_a_compiler
+def test_compiling_that_is_ended_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
+    root = tmp_path / "compiled"
+
+    def begun() -> bool:
+        return any(root.glob("draft-*/tidemark/sim/run.py"))
+
+    def interrupted() -> None:
+        end = time.monotonic() + 60
+        while not begun() and time.monotonic() < end:
+            time.sleep(0.05)
+        assert begun()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), prepare.compiling(True):
+        interrupted()
+    assert list(root.iterdir()) == []
+
+
+def test_a_compiled_folder_that_somebody_else_made_first_is_taken(
+    small: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del small
+    home = compiled.folder()
+
+    def compile_(draft: Path) -> None:
+        (draft / "ours").touch()
+        shutil.copytree(draft, home)
+
+    monkeypatch.setattr(compiled, "hindrance", lambda: "")
+    monkeypatch.setattr(compiled, "_compile", compile_)
+    assert compiled.build() == home
+    assert [one.name for one in home.parent.iterdir()] == [home.name]
+
+
+def test_what_goes_wrong_with_the_folder_is_no_success(
+    small: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del small
+
+    def compile_(draft: Path) -> Any:
+        raise Unusable("no")
+
+    monkeypatch.setattr(compiled, "hindrance", lambda: "")
+    monkeypatch.setattr(compiled, "_compile", compile_)
+    with pytest.raises(Unusable):
+        compiled.build()
+    assert not compiled.folder().exists()
