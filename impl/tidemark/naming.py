@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 
+CLOSE = 0.6
+"""How much of two names must be the same, for one to be meant by the other."""
 NEARLY = 0.1
 """A name that comes so close to another as the closest does, but for this share, is suggested, too."""
 FEW = 8
@@ -21,7 +23,7 @@ def closest(name: str, names: Iterable[str], other: Callable[[str], str] = str.l
     wanted = name.lower()
     if wanted in folded:
         return [folded[wanted]]
-    close = difflib.get_close_matches(wanted, folded, 4, 0.5)
+    close = difflib.get_close_matches(wanted, folded, 4, CLOSE)
     alike = [difflib.SequenceMatcher(None, wanted, one).ratio() for one in close]
     return list(
         dict.fromkeys(folded[one] for one, ratio in zip(close, alike, strict=True) if ratio > alike[0] - NEARLY)

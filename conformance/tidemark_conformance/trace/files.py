@@ -210,6 +210,8 @@ def open_writer(path: Path, header: Header, schema: Schema) -> TraceWriter:
     """A writer for the form that the file's name says. Raises Unusable for a name that says none."""
     if path.is_dir():
         raise Unusable(f"{path} is a folder, and by its name it is to be a file; choose another name")
+    if path.parent.exists() and not path.parent.is_dir():
+        raise Unusable(f"{path} cannot be written ({path.parent} is no folder); choose another place")
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if one_form([path.name], str(path)) == NDJSON:
