@@ -148,12 +148,15 @@ class Row(Generic[K]):
         parts = kind.parts
         delta = b""
         count = behind = begin = 0
-        for number in compress(kind.numbers, map(ne, before, key)):
+        for number, was in enumerate(before):
+            now = key[number]
+            if now is was or now == was:
+                continue
             place, part = parts[number]
             standing = standings[number]
             if standing is None:
-                standing = part.at(before[number])
-            move = standing[key[number]]
+                standing = part.at(was)
+            move = standing[now]
             if move is not None:
                 changed, first, ending, end, standings[number] = move
                 if count:
