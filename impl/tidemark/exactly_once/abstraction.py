@@ -86,7 +86,7 @@ class Abstraction:
     def transaction(self, coordinator: TransactionCoordinator) -> Key:
         """The transaction of a transactional id."""
         value = coordinator.value
-        return value.producer_epoch, TARGETS[value.partitions], value.state.value
+        return value.producer_epoch, TARGETS[value.partitions], value.state
 
     def group(self, group: TransactionalGroup) -> Key:
         """The group."""
@@ -154,7 +154,7 @@ class Abstraction:
             tuple(process.positions),
             _mask(process.processed),
             process.sent,
-            "UNINITIALIZED" if state is ProducerState.INITIALIZING else state.value,
+            "UNINITIALIZED" if state is ProducerState.INITIALIZING else state,
         )
 
     def exchange(self, exchange: InFlight | None) -> Key:
@@ -165,7 +165,7 @@ class Abstraction:
         if error is not None:
             end = exchange.end
             kind = "produce" if isinstance(request, ProduceRequest) else "commit" if end is None else "end"
-            return "reply", NO_EPOCH if end is None else end.producer_epoch, error.value, kind
+            return "reply", NO_EPOCH if end is None else end.producer_epoch, error, kind
         if isinstance(request, ProduceRequest):
             offset, partition = divmod(request.payload, self._partitions)
             return "produce", request.producer_epoch, offset, partition, request.sequence
@@ -186,12 +186,18 @@ class Abstraction:
 
 
 def _number(member_id: MemberId) -> int:
-    return int(member_id or 0)
+    return int(member_id) if member_id else 0
 
 
 def _members(members: Iterable[MemberId]) -> int:
-    return sum([1 << int(one) - 1 for one in members])
+    mask = 0
+    for one in members:
+        mask |= 1 << int(one) - 1
+    return mask
 
 
 def _mask(places: Iterable[int]) -> int:
-    return sum([1 << place for place in places])
+    mask = 0
+    for place in places:
+        mask |= 1 << place
+    return mask

@@ -101,10 +101,13 @@ class TransactionalPartition:
     def last_stable_offset(self) -> int:
         """Below it everything is decided: min(high watermark, the first offset of what is open or ended by a marker
         that is not replicated)."""
-        undecided = [
-            first for first, marker in self.transactions.ended if self._rules.await_marker(marker, self.high_watermark)
-        ]
-        return min([self.high_watermark, *self.transactions.first_offsets.values(), *undecided])
+        stable = high_watermark = self.high_watermark
+        for first in self.transactions.first_offsets.values():
+            stable = min(stable, first)
+        for first, marker in self.transactions.ended:
+            if first < stable and self._rules.await_marker(marker, high_watermark):
+                stable = first
+        return stable
 
     def last_readable(self, isolation_level: IsolationLevel) -> int:
         """The offset before which a consumer of that isolation level may read."""
