@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import ne
-
 import crc32c
 
 from tidemark.cells import Cells
@@ -60,16 +57,18 @@ def difference(old: Cells, new: Cells, place: int) -> Difference:
     """Compare two tuples of cells, of which the first is number `place`. Raises ValueError if one has more cells."""
     if len(old) != len(new):
         raise ValueError(f"{len(new)} cells cannot follow {len(old)}")
-    changed = [*compress(range(len(old)), map(ne, old, new))]
-    if not changed:
-        return 0, 0, b"", 0
-    first = changed[0]
-    out = ZIGZAG[new[first]]
-    behind = first + 1
-    for index in changed[1:]:
-        out += VARINT[index - behind] + ZIGZAG[new[index]]
+    count = first = behind = 0
+    out = b""
+    for index, cell in enumerate(new):
+        if cell == old[index]:
+            continue
+        if count:
+            out += VARINT[index - behind] + ZIGZAG[cell]
+        else:
+            first, out = index, ZIGZAG[cell]
+        count += 1
         behind = index + 1
-    return len(changed), place + first, out, place + behind
+    return (count, place + first, out, place + behind) if count else (0, 0, b"", 0)
 
 
 class SequenceDifferences(dict[tuple[int, Cells, Cells], Difference]):

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
-from itertools import chain, compress, product
-from operator import ne
+from itertools import product
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tidemark.cells import CapacityExceeded, Cells
@@ -204,21 +203,23 @@ class Line(Row[Items]):
         kind, standings, before = self.kind, self._at, self._key
         items = self._key = key or ()
         length, was = len(items), len(before)
-        changing: Iterable[int] = compress(kind.numbers, map(ne, before, items))
         delta = b""
         count = behind = begin = 0
         if length != was:
             if length > kind.capacity:
                 raise CapacityExceeded(f"more than {kind.capacity} in a sequence")
-            changing = chain(changing, range(was, length) if length > was else range(length, was))
             count, delta, behind = 1, ZIGZAG[length], 1
         parts = kind.parts
-        for number in changing:
+        for number in range(max(length, was)):
+            old = before[number] if number < was else None
+            new = items[number] if number < length else None
+            if new is old or new == old:
+                continue
             place, part = parts[number]
             standing = standings[number]
             if standing is None:
-                standing = part.at(before[number] if number < was else None)
-            move = standing[items[number] if number < length else None]
+                standing = part.at(old)
+            move = standing[new]
             if move is not None:
                 changed, first, ending, end, standings[number] = move
                 if count:
