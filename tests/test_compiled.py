@@ -53,7 +53,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]
 
     def ask(program: str = ASKED, **more: str) -> str:
         environment = {name: value for name, value in os.environ.items() if name != compiled.INTERPRETED}
-        environment |= {"PYTHONPATH": str(tmp_path), **more}
+        path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+        environment |= {"PYTHONPATH": path, **more}
         return subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
         ).stdout.strip()
