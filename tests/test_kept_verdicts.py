@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import io
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tidemark_conformance import paths
-from tidemark_conformance.check import clean, kept, matrix, packages, prepare, protocols, session, zoo
+from tidemark_conformance.check import clean, compiled, kept, matrix, packages, prepare, protocols, session, zoo
 from tidemark_conformance.check.generate import Generated
 from tidemark_conformance.check.matrix import Killed
 from tidemark_conformance.check.protocols import Composition, Protocol
@@ -391,24 +392,54 @@ def test_a_flag_or_a_row_that_survives_is_never_cached(tree: Path, monkeypatch: 
 
 
 def test_checks_are_compiled_ahead_only_where_something_is_judged(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Made(monkeypatch)
+    arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False, no_cache=False)
+    asked = [command._simulates(arguments)]
+    verify()
+    asked.append(command._simulates(arguments))
+    replace("spec/zoo.toml", "count = 9", "count = 10")(tree)
+    asked.append(command._simulates(arguments))
+    verify()
+    asked.append(command._simulates(arguments))
+    asked.append(command._simulates(argparse.Namespace(**{**vars(arguments), "no_cache": True})))
+    assert asked == [True, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("simulates", "there", "hindrance", "said"),
+    [
+        (True, True, "", ""),
+        (False, False, "", ""),
+        (True, False, "there is no C compiler (cc) here; install one", "there is no C compiler (cc) here; install one"),
+        (True, False, "", "run `tidemark compile`, it says why"),
+    ],
+)
+def test_who_simulates_slowly_is_told_why(
+    simulates: bool,
+    there: bool,
+    hindrance: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     asked: list[bool] = []
 
     def compiling(needed: bool) -> contextlib.AbstractContextManager[None]:
         asked.append(needed)
         return contextlib.nullcontext()
 
-    Made(monkeypatch)
     monkeypatch.setattr(prepare, "compiling", compiling)
-    arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False, no_cache=False)
-    command._compiling(arguments)
-    verify()
-    command._compiling(arguments)
-    replace("spec/zoo.toml", "count = 9", "count = 10")(tree)
-    command._compiling(arguments)
-    verify()
-    command._compiling(arguments)
-    command._compiling(argparse.Namespace(**{**vars(arguments), "no_cache": True}))
-    assert asked == [True, False, True, False, True]
+    monkeypatch.setattr(command, "_simulates", lambda _: simulates)
+    monkeypatch.setattr(command, "model_lines", lambda *_: ([], []))
+    monkeypatch.setattr(command, "trace_lines", lambda *_: [])
+    monkeypatch.setattr(compiled, "folder", lambda: tmp_path if there else tmp_path / "none")
+    monkeypatch.setattr(compiled, "hindrance", lambda: hindrance)
+    arguments = argparse.Namespace(traces=30, json=None, deep=False, record=False)
+    assert command.run(arguments) == 0
+    assert asked == [simulates]
+    told = capsys.readouterr().err
+    assert told == (f"the simulators run as Python, slowly: {said}\n" if said else "")
 
 
 def test_compiling_ends_with_the_block(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -433,7 +464,7 @@ def test_compiling_ends_with_the_block(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert (tmp_path / "done").is_file()
     with pytest.raises(KeyError), prepare.compiling(True):
         raise KeyError
-    assert started[1].returncode == -9
+    assert started[1].returncode == -signal.SIGTERM
 
 
 def test_every_protocol_and_part_is_compiled_ahead(tree: Path) -> None:

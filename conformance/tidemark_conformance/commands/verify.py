@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from tidemark_conformance.check import zoo
+from tidemark_conformance.check import compiled, zoo
 from tidemark_conformance.commands import check
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.report import closing, document
-from tidemark_conformance.report.progress import progress
+from tidemark_conformance.report.progress import progress, say
 from tidemark_conformance.tlc import manifest as manifests
 from tidemark_conformance.tlc import verify
 
@@ -70,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 only if all is as expected; 1 otherwise."""
+    from tidemark_conformance.check import prepare
+
     if args.traces < 1:
         raise Unusable(f"--traces {args.traces} is no number of traces; give 1 or more")
     console = document.console(width=WIDTH)
@@ -77,8 +79,11 @@ def run(args: argparse.Namespace) -> int:
         with writable(args.json):
             args.json.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    with _compiling(args):
+    simulates = _simulates(args)
+    with prepare.compiling(simulates):
         lines, models = model_lines(args, console)
+    if simulates and not compiled.folder().is_dir():
+        say(f"the simulators run as Python, slowly: {compiled.hindrance() or 'run `tidemark compile`, it says why'}")
     lines += trace_lines(args, console, models)
     seconds = time.monotonic() - started
     console.print()
@@ -90,16 +95,16 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(line.ok for line in lines) else 1
 
 
-def _compiling(args: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
-    """Compile the protocols' checks beside a block, unless every verdict on their traces is known."""
-    from tidemark_conformance.check import kept, prepare, protocols
+def _simulates(args: argparse.Namespace) -> bool:
+    """Whether something is to be simulated and judged: not every verdict on traces is known."""
+    from tidemark_conformance.check import kept, protocols
 
     known = protocols.protocols()
     keys = [kept.of_run(one, _traces(args, one), STEPS, ORACLE, args.master) for one in known.values()]
     keys += kept.of_rows(zoo.rows(), known, args.master).values()
     for one in protocols.compositions().values():
         keys.append(kept.of_composition(one, min(COMPOSED, args.traces), STEPS, ORACLE // 4, args.master))
-    return prepare.compiling(args.no_cache or any(kept.recall(key) is None for key in keys))
+    return args.no_cache or any(kept.recall(key) is None for key in keys)
 
 
 def _traces(args: argparse.Namespace, protocol: Protocol) -> int:
