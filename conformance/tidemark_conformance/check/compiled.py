@@ -125,8 +125,9 @@ def build() -> Path:
 def _sweep(root: Path) -> None:
     """Delete what was compiled of other sources, and what somebody began and left."""
     for other in root.iterdir():
-        if time.time() - other.stat().st_mtime > UNUSED_S:
-            shutil.rmtree(other, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # somebody else was faster
+            if time.time() - other.stat().st_mtime > UNUSED_S:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def _compile(draft: Path) -> None:
@@ -181,10 +182,9 @@ def _native(text: str, bases: Collection[str]) -> str:
     that have heirs, and keep their `__init__`."""
     lines = text.splitlines()
     for node in reversed(ast.parse(text).body):
-        if not isinstance(node, ast.ClassDef) or [*map(ast.unparse, node.decorator_list)] not in (
-            ["value"],
-            [_SLOTTED],
-        ):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        if [*map(ast.unparse, node.decorator_list)] not in (["value"], [_SLOTTED]):
             continue
         fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
         decorator = f"@{_SLOTTED}"
