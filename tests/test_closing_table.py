@@ -96,7 +96,7 @@ def test_one_red_line_is_exit_1(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], second: bool, code: int
 ) -> None:
     monkeypatch.setattr(command, "model_lines", lambda *_: ([closing.Line("models", "2 of 2", True, 1.0)], []))
-    monkeypatch.setattr(command, "_compiling", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(command, "_simulates", lambda _: False)
     monkeypatch.setattr(command, "trace_lines", lambda *_: [closing.Line("kill matrix", "1 of 1", second, 1.0)])
     arguments = argparse.Namespace(traces=30, json=tmp_path / "out", deep=False, record=False)
     assert command.run(arguments) == code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def test_a_recorded_run_is_shown_as_it_was_printed(tmp_path: Path) -> None:
 
 def test_verify_records_its_closing_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "model_lines", lambda *_: ([closing.Line("models", "1 of 1", True, 2.0)], []))
-    monkeypatch.setattr(verify, "_compiling", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(verify, "_simulates", lambda _: False)
     monkeypatch.setattr(verify, "trace_lines", lambda *_: [closing.Line("traces", "3 flags", False, 1.0)])
     monkeypatch.setattr(closing, "RECORD", tmp_path / "run.json")
     assert main(["verify", "--record", "--json", str(tmp_path)]) == 1
