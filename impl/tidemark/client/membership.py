@@ -194,9 +194,9 @@ class Membership:
                 self._tell(self._listener.on_partitions_revoked, owned)
             kept = ()
         else:
-            kept = tuple(one for one in owned if one.topic in self.subscriptions.topics)
+            kept = tuple([one for one in owned if one.topic in self.subscriptions.topics])
             if kept != owned:
-                self._tell(self._listener.on_partitions_revoked, tuple(one for one in owned if one not in kept))
+                self._tell(self._listener.on_partitions_revoked, tuple([one for one in owned if one not in kept]))
         if kept != owned:
             self.subscriptions.assign_from_subscribed(kept)
         self.watched = None
@@ -269,13 +269,13 @@ class Membership:
         if not self.subscriptions.matches(given):
             self.rejoin_needed = True
             if lost and not set(given).issuperset(owned):
-                self._tell(self._listener.on_partitions_lost, tuple(one for one in owned if one not in given))
-                self._take(tuple(one for one in owned if one in given))
+                self._tell(self._listener.on_partitions_lost, tuple([one for one in owned if one not in given]))
+                self._take(tuple([one for one in owned if one in given]))
             return False
         self._last_assignment = given
         if self._auto_commit is not None:
             self._next_auto_commit_ms = now_ms + self._auto_commit.interval_ms
-        gone = tuple(one for one in owned if one not in given)
+        gone = tuple([one for one in owned if one not in given])
         if gone and self.protocol is RebalanceProtocol.COOPERATIVE:
             self.rejoin_needed = True
             if not lost:
@@ -373,7 +373,7 @@ class Membership:
         """Own the assignment and say what is new."""
         owned = self.subscriptions.owned
         self.subscriptions.assign_from_subscribed(given)
-        self._tell(self._listener.on_partitions_assigned, tuple(one for one in given if one not in owned))
+        self._tell(self._listener.on_partitions_assigned, tuple([one for one in given if one not in owned]))
         self._raise_failure()
 
     def _tell(self, callback: Callable[[Partitions], None], partitions: Partitions) -> None:

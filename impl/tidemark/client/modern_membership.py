@@ -195,7 +195,7 @@ class ModernMembership:
         if self.state is not MemberState.RECONCILING or self.reconciling:
             return False
         self.resolved = self.target
-        revoked = tuple(one for one in self.subscriptions.owned if one not in self.target)
+        revoked = tuple([one for one in self.subscriptions.owned if one not in self.target])
         if revoked:
             self._listener.on_partitions_revoked(revoked)
         return True
@@ -209,7 +209,7 @@ class ModernMembership:
             self.unreported = True
         resolved, self.resolved = self.resolved, None
         if self.state is MemberState.RECONCILING:
-            new = tuple(one for one in resolved if one not in self.subscriptions.owned)
+            new = tuple([one for one in resolved if one not in self.subscriptions.owned])
             self.subscriptions.assign_from_subscribed(resolved)
             self.unreported = True
             self._moved(MemberEvent.RECONCILED)

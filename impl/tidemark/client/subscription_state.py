@@ -143,7 +143,7 @@ class SubscriptionState:
 
     def fetchable(self) -> tuple[TopicPartition, ...]:
         """The partitions of which the application may get records."""
-        return tuple(one for one, state in self._assigned.items() if state.fetchable)
+        return tuple([one for one, state in self._assigned.items() if state.fetchable])
 
     def consume(self, partition: TopicPartition, fetch_offset: int, next_offset: int) -> bool:
         """Hand the records of a fetch at `fetch_offset` to the application, which is at `next_offset` then.

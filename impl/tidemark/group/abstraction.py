@@ -150,7 +150,10 @@ class Abstraction:
 
     def _numbers(self, member_ids: Iterable[MemberId]) -> int:
         """Member ids as a bit mask."""
-        return sum([1 << (self.numbers[one] - 1) for one in member_ids])
+        numbers, mask = self.numbers, 0
+        for one in member_ids:
+            mask |= 1 << numbers[one] - 1
+        return mask
 
     def stored(self, record: GroupMetadataRecord | None) -> Key:
         """A group record; None: there is none."""

@@ -159,7 +159,10 @@ class ClassicGroup:
     @property
     def rebalance_timeout_ms(self) -> int:
         """How long the group waits for its members: as long as the slowest of them asks for."""
-        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+        longest = 0
+        for member in self.members.values():
+            longest = max(longest, member.rebalance_timeout_ms)
+        return longest
 
     def supports_protocols(self, protocols: Protocols) -> bool:
         """Whether one of these assignors is one of every member's."""

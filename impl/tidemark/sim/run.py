@@ -74,6 +74,10 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         self._metadata_limit = table.max_metadata - 2 * table.count - 2
         self._incarnation_limit = table.max_broker_epoch - 1
 
+    def advance(self, milliseconds: int) -> None:
+        """The cluster's clock goes on."""
+        self.cluster.now += milliseconds
+
     def begin(self) -> None:
         """The initial state; then what the profile has happen before the chaos."""
         super().begin()

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import repeat
 from random import Random
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar
 
 from tidemark.cells import CapacityExceeded
 from tidemark.sim.shared import WORD, Mix, Profile, SimResult, TraceRecorder
@@ -19,11 +19,8 @@ Cluster = TypeVar("Cluster")
 Schedule = TypeVar("Schedule", bound=Profile)
 
 
-class Events(Protocol):
-    """Kinds of events, by what does them."""
-
-    def __getitem__(self, kind: int, /) -> Callable[[Any, int], bool]:
-        """What is done for one of the 256 kinds."""
+Events = list[Callable[[Any, int], bool]]
+"""What is done for each of the 256 kinds of events: the methods of a run of their names."""
 
 
 class SimulatorBase:
@@ -33,7 +30,7 @@ class SimulatorBase:
         self._kind = kind
         self.for_seed = mix.for_seed
         self.steps = steps
-        self._events: dict[tuple[type, str], list[Callable[[Any, int], bool]]] = {}
+        self._events: dict[tuple[type, str], Events] = {}
 
     def events(self, run: AnyRunBase) -> Events:
         """What a run like this one does for each of its 256 kinds of events: its methods of their names."""
@@ -82,6 +79,9 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
     def lost(self) -> int:
         """How much of it they do not find again, once all is healed."""
 
+    def advance(self, milliseconds: int) -> None:
+        """The cluster's clock goes on, if it has one."""
+
     def begin(self) -> None:
         """What comes before the chaos: the initial state."""
         self.recorder.begin()
@@ -109,13 +109,12 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
         return SimResult(self.seed, stream, records, changing, self.acked(), lost, healed, converged, capacity)
 
     def _chaos(self, steps: int) -> None:
-        events, bits, recorder = self._shared.events(self), self._bits, self.recorder
-        tick_ms, cluster = self.TICK_MS, cast(Any, self.cluster)
+        events, bits, recorder, tick_ms = self._shared.events(self), self._bits, self.recorder, self.TICK_MS
         for word in map(bits, repeat(WORD, 40 * steps)):
             if recorder.records > steps:
                 break
             if tick_ms:
-                cluster.now += tick_ms * (1 + (word >> 40 & 7))
+                self.advance(tick_ms * (1 + (word >> 40 & 7)))
             events[word & 255](self, word >> 8)
 
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
-from tidemark.sim.shared import TraceRecorder
+from tidemark.sim.shared import Recorder, TraceRecorder
 
 Cells = dict[str, str]
 """What a transcript shows beside an event: by the column's title."""
@@ -143,7 +143,7 @@ class AnyRecorder(TraceRecorder, Protocol):
         """A rule refused an action."""
 
 
-class Listening:
+class Listening(Recorder):
     """A recorder that remembers what it was told last."""
 
     def __init__(self, recorder: AnyRecorder) -> None:

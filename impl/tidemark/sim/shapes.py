@@ -125,7 +125,15 @@ def _numbers(low: int, high: int) -> Encoder:
 
 
 def _row_encoder(parts: list[Encoder]) -> Encoder:
-    return lambda key: tuple([cell for part, one in zip(parts, key, strict=True) for cell in part(one)])
+    def encode(key: Any) -> Cells:
+        if len(key) != len(parts):
+            raise ValueError(f"{len(key)} parts are no key of {len(parts)}")
+        cells: list[int] = []
+        for number, one in enumerate(key):
+            cells.extend(parts[number](one))
+        return tuple(cells)
+
+    return encode
 
 
 def _sequence_encoder(item: Encoder, width: int, capacity: int) -> Encoder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -29,6 +30,20 @@ class SimResult:
     healed: bool
     converged: bool
     capacity: bool
+
+
+class Recorder(ABC):
+    """What a cluster tells of its events."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def did(self, *what: Any) -> None:
+        """A handler has run: the action that it is, and its parameters' values."""
+
+    @abstractmethod
+    def blocked(self, *what: Any) -> None:
+        """A rule refused an action."""
 
 
 class TraceRecorder(Protocol):

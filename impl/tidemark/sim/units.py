@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tidemark.cells import CapacityExceeded, Cells
+from tidemark.sim.shared import Recorder
 from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, difference, finished
 
 MOST_KNOWN = 60_000
@@ -47,7 +48,6 @@ class Standing(dict[Any, Move | None]):
     __slots__ = ("_leaf", "cells")
 
     def __init__(self, leaf: Leaf, cells: Cells) -> None:
-        super().__init__()
         self._leaf = leaf
         self.cells = cells
 
@@ -391,7 +391,7 @@ class UnitPlan:
         return bytes(out)
 
 
-class UnitRecorder:
+class UnitRecorder(Recorder):
     """Writes one trace. `keys`: per variable what reads the key of each of its units; `marks`: what a step has marked
     beyond what its action says that it may change, for `_take_marked`. `records` counts what was written, the initial
     state included."""

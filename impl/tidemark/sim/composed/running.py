@@ -257,14 +257,14 @@ class ComposedRunBase(ABC):
             tried = word >> 32 & 255 < FAULTS_SHARE
             if word & 255 < ABOVE_SHARE:
                 if above.TICK_MS:
-                    above.cluster.now += above.TICK_MS * (1 + (word >> 40 & 7))
+                    above.advance(above.TICK_MS * (1 + (word >> 40 & 7)))
                 kind = above.kinds[word >> 8 & 255]
                 if tried or kind in calm:
                     getattr(above, kind)(word >> 16)
                 continue
             part = (word >> 43) % len(runs)
             run = runs[part]
-            run.cluster.now += 1 + (word >> 40 & 7)
+            run.advance(1 + (word >> 40 & 7))
             kind = run.kinds[word >> 8 & 255]
             if kind == "produce" or (kind not in CALM and not tried):
                 continue

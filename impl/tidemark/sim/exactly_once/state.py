@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 from tidemark.client.message_processor import OUTPUT, MessageProcessor
 from tidemark.client.transactional_producer import TransactionalProducer
@@ -11,22 +10,13 @@ from tidemark.exactly_once.group import TransactionalGroup
 from tidemark.exactly_once.rules import Rules
 from tidemark.sim.exactly_once.network import Exchange, LateMarker
 from tidemark.sim.exactly_once.reader import ResultsReader
+from tidemark.sim.shared import Recorder
 from tidemark.transaction.coordinator import TransactionCoordinator
 from tidemark.transaction.messages import TransactionLogValue
 from tidemark.transaction.partition import TransactionalPartition
 
 TOPIC = "input"
 LAST_EPOCH = 2**15 - 1
-
-
-class Recorder(Protocol):
-    """What a cluster tells of its events: see recorder.py."""
-
-    def did(self, *what: Any) -> None:
-        """A handler has run: the action that it is, and its parameters' values."""
-
-    def blocked(self, *what: Any) -> None:
-        """A rule refused an action."""
 
 
 class ExactlyOnceState:

@@ -71,6 +71,10 @@ class AnyRun(RunBase[Cluster, GroupProfile], Generic[Cluster]):
         self._appended_limit = table.max_appended - 1
         self._epoch_limit = table.max_epoch - 1
 
+    def advance(self, milliseconds: int) -> None:
+        """The cluster's clock goes on."""
+        self.cluster.now += milliseconds
+
     def acked(self) -> int:
         """How many offset commits were acknowledged."""
         return self.cluster.commits.acked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from tidemark.client.subscription_state import SubscriptionState
 from tidemark.errors import BrokenInvariant, Errors
@@ -21,19 +21,10 @@ from tidemark.group.messages import (
 from tidemark.group.partitions import MemberId, TopicPartition
 from tidemark.group.purgatory import Timer
 from tidemark.sim.group.network import Broker, Network, OffsetsPartition
+from tidemark.sim.shared import Recorder
 
 INSTANCE = "instance"
 """The group.instance.id of every static consumer."""
-
-
-class Recorder(Protocol):
-    """What a cluster tells of its events: see recorder.py."""
-
-    def did(self, *what: Any) -> None:
-        """A handler has run: the action that it is, and its parameters' values."""
-
-    def blocked(self, *what: Any) -> None:
-        """A rule refused an action."""
 
 
 def new_member_id(numbers: dict[MemberId, int]) -> MemberId:

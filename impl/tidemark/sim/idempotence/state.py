@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from tidemark.client.producer import IdempotentProducer, ProducerConfig
 from tidemark.idempotence.messages import ProducerId
 from tidemark.idempotence.partition import Broker, Partition
 from tidemark.idempotence.rules import Rules
 from tidemark.sim.idempotence.network import Connections
-
-
-class Recorder(Protocol):
-    """What a cluster tells of its events: see recorder.py."""
-
-    def did(self, *what: Any) -> None:
-        """A handler has run: the action that it is, and its parameters' values."""
-
-    def blocked(self, *what: Any) -> None:
-        """A rule refused an action."""
+from tidemark.sim.shared import Recorder
 
 
 class Acknowledged(NamedTuple):

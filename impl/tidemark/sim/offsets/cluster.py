@@ -6,7 +6,7 @@ action of the specification, told to the recorder at the handler's end.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from tidemark.errors import Errors
 from tidemark.group.offset_abstraction import TICK_MS, OffsetsTable
@@ -23,19 +23,10 @@ from tidemark.group.offset_rules import OffsetRules
 from tidemark.group.partitions import TopicPartition
 from tidemark.sim.offsets.network import Broker, CompactedLog, OffsetExchange, Transaction
 from tidemark.sim.offsets.reader import Reader
+from tidemark.sim.shared import Recorder
 
 Commit = OffsetExchange[TxnOffsetCommitRequest]
 Marker = OffsetExchange[WriteTxnMarkerRequest]
-
-
-class Recorder(Protocol):
-    """What a cluster tells of its events: see recorder.py."""
-
-    def did(self, *what: Any) -> None:
-        """A handler has run: the action that it is, and its parameters' values."""
-
-    def blocked(self, *what: Any) -> None:
-        """A rule refused an action."""
 
 
 class OffsetsCluster:

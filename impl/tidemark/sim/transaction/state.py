@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from tidemark.client.fetcher import Fetcher
 from tidemark.client.transactional_producer import TransactionalProducer
 from tidemark.idempotence.messages import ProduceRequest
+from tidemark.sim.shared import Recorder
 from tidemark.sim.transaction.network import (
     Broker,
     FetchExchange,
@@ -19,16 +20,6 @@ from tidemark.transaction.coordinator import TransactionCoordinator
 from tidemark.transaction.messages import IsolationLevel, Partition
 from tidemark.transaction.partition import TransactionalPartition
 from tidemark.transaction.rules import Rules
-
-
-class Recorder(Protocol):
-    """What a cluster tells of its events: see recorder.py."""
-
-    def did(self, *what: Any) -> None:
-        """A handler has run: the action that it is, and its parameters' values."""
-
-    def blocked(self, *what: Any) -> None:
-        """A rule refused an action."""
 
 
 class Acknowledged(NamedTuple):
