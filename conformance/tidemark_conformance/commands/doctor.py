@@ -158,12 +158,15 @@ def _packages() -> Iterator[Finding]:
     except importlib.metadata.PackageNotFoundError:
         yield Finding("tidemark", "missing", "not installed", "run `make setup`, or `pip install -e '.[spark]'`")
         return
+    seen: set[str] = set()
     for requirement in sorted(requirements, key=lambda text: ("extra" in text, text)):
         parsed = re.match(r"([\w.-]+)\s*([^;]*)(?:;.*extra\s*==\s*['\"](\w+)['\"])?", requirement)
         if parsed is None:
             continue
         name, bounds, extra = parsed[1], parsed[2].strip(), parsed[3] or ""
-        yield _package(name, bounds, extra)
+        if name not in seen:
+            yield _package(name, bounds, extra)
+        seen.add(name)
 
 
 def _package(name: str, bounds: str, extra: str) -> Finding:
