@@ -484,7 +484,7 @@ def test_errors_in_a_state_name_the_line() -> None:
 def test_source_is_readable() -> None:
     checks, state = two_phase()
     checks.enabling("RMAbort", (R1,), state)
-    assert "def enabling_RMAbort(s, t, r_" in checks.source()
+    assert re.search(r"def f\d+_enabling_RMAbort\(s, t, v\d+_r\)", checks.source())
     assert "# RMAbort, TwoPhase.tla:" in checks.source()
 
 

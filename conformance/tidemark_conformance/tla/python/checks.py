@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import ir, walk
 from tidemark_conformance.tla.elaborate import WITHOUT
-from tidemark_conformance.tla.python import runtime
+from tidemark_conformance.tla.python import names, runtime
 from tidemark_conformance.tla.python.emit import Emitter, Place
 from tidemark_conformance.tla.python.explain import Conjunct, explain
-from tidemark_conformance.tla.python.names import constant_name, rule_name
 from tidemark_conformance.tla.python.runtime import EvaluationError, freeze
 from tidemark_conformance.tla.values import Fn, Value, function, in_order
 
@@ -45,29 +44,30 @@ class Compiler:
         self.places: dict[tuple[str, int], Place] = {}
         self.sources: dict[str, str] = {}
         self.count = 0
-        self.namespace: dict[str, Any] = {name: getattr(runtime, name) for name in dir(runtime) if name[0] != "_"}
-        self.namespace.update(Fn=Fn, function=function, tally=tally)
-        self.namespace.update({constant_name(name): value for name, value in constants.items()})
-        self.namespace.update({rule_name(rule): force for rule, force in rules.items()})
+        own = {name: getattr(runtime, name) for name in dir(runtime) if name[0] != "_"}
+        self.namespace = names.Namespace({**own, "Fn": Fn, "function": function, "tally": tally})
+        for constant, value in constants.items():
+            self.namespace.define(names.CONSTANT, constant, value)
+        for rule, force in rules.items():
+            self.namespace.define(names.RULE, rule, force)
 
-    def compile(self, name: str, expr: ir.Expr, params: Mapping[int, str]) -> Check:
-        """A function (s, t, *params) -> value of `expr`; `params` maps the uids of its free locals to names."""
-        emitter = Emitter(name, self.namespace, self.counting)
-        emitter.function(name, expr, dict(params))
+    def compile(self, title: str, expr: ir.Expr, params: Mapping[int, str]) -> Check:
+        """A function (s, t, *params) -> value of `expr`; `params` maps the uids of its free locals to their names."""
+        emitter = Emitter(title, self.namespace, self.counting)
+        name = emitter.function(expr, {uid: names.value(uid, given) for uid, given in params.items()})
         lines = [line for block in emitter.functions for line in (*block, ("", Place("", None)))]
         self.count += 1
-        file = f"<{self.title} {name} {self.count}>"
+        file = f"<{self.title} {title} {self.count}>"
         for number, (_, place) in enumerate(lines, 1):
             self.places[file, number] = place
         source = "\n".join(text for text, _ in lines) + "\n"
         self.sources[name] = source
-        exec(compile(source, file, "exec"), self.namespace)
-        return self.guarded(self.namespace[name])
+        exec(compile(source, file, "exec"), self.namespace.globals)
+        return self.guarded(self.namespace.globals[name])
 
     def source(self) -> str:
         """The source of all functions compiled so far, after the constants that they name."""
-        computed = [(name, value) for name, value in self.namespace.items() if name.startswith("k_")]
-        lines = [f"{name} = {value!r}" for name, value in computed]
+        lines = [f"{name} = {value!r}" for name, value in self.namespace.pooled().items()]
         return "\n".join(lines) + "\n\n\n" + "\n".join(self.sources.values())
 
     def guarded(self, check: Check) -> Check:
@@ -241,8 +241,7 @@ class PythonChecks:
     def _check(self, kind: str, name: str, expr: ir.Expr, params: Sequence[ir.Param] = ()) -> Check:
         known = self._known.get((kind, name))
         if known is None:
-            names = {param.uid: f"{param.name}_{param.uid}" for param in params}
-            known = self._compiler.compile(f"{kind}_{name}".replace("!", "_"), expr, names)
+            known = self._compiler.compile(f"{kind}_{name}", expr, {param.uid: param.name for param in params})
             self._known[kind, name] = known
         return known
 
@@ -251,8 +250,7 @@ class PythonChecks:
             known = self._parts.get(expr)
             if known is None:
                 uids = tuple(sorted(walk.free_locals(expr)))
-                params = {uid: f"x_{uid}" for uid in uids}
-                known = (uids, self._explainer.compile(f"part_{len(self._parts)}", expr, params))
+                known = (uids, self._explainer.compile(f"part_{len(self._parts)}", expr, dict.fromkeys(uids, "x")))
                 self._parts[expr] = known
             return known[1](state, next, *(given[uid] for uid in known[0]))
 

@@ -8,10 +8,8 @@ Order of evaluation is the text's. Every line remembers the operator that it com
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla import walk
@@ -34,7 +32,7 @@ from tidemark_conformance.tla.ir import (
     Unchanged,
     Var,
 )
-from tidemark_conformance.tla.python.names import identifier
+from tidemark_conformance.tla.python import names
 from tidemark_conformance.tla.python.nodes import EMIT, OPERATORS
 from tidemark_conformance.tla.python.runtime import Described, Range, freeze, ordered
 from tidemark_conformance.tla.python.shape import is_symbolic, one_point, surely_uses
@@ -91,18 +89,18 @@ class Scope:
 class Emitter:
     """Collects the functions of one compiled expression, and the place of each of their lines.
 
-    `prefix` makes names unique; `namespace` is where the source will run (runtime, constants, rules) and takes the
-    constant parts that are computed beforehand; `counting` makes rule guards report the two sides of their predicate.
+    `title` is the hint in its functions' names; `namespace` is where the source will run (runtime, constants, rules),
+    names its functions and takes the constant parts that are computed beforehand; `counting` makes rule guards report
+    the two sides of their predicate.
     """
 
-    def __init__(self, prefix: str, namespace: dict[str, Any], counting: bool = False) -> None:
-        self.prefix = prefix
-        self.namespace = namespace
+    def __init__(self, title: str, namespace: names.Namespace, counting: bool = False) -> None:
+        self.title = title
+        self.namespace: names.Namespace = namespace
         self.counting = counting
         self.functions: list[Lines] = []
         self.place = Place("", None)
         self.free: dict[int, tuple[Expr, frozenset[int], bool]] = {}
-        self.count = 0
 
     # What an expression depends on
 
@@ -127,13 +125,14 @@ class Emitter:
 
     # Functions
 
-    def function(self, name: str, expr: Expr, params: dict[int, str], described: bool = False) -> str:
+    def function(self, expr: Expr, params: dict[int, str], described: bool = False) -> str:
         """Emit `def name(s, t, params...)` that returns `expr` (a set maybe by description); returns its name."""
+        name = self.namespace.fresh(names.FUNCTION, self.title)
         lines: Lines = []
         outer = self.place
         arguments = ", ".join(["s", "t", *params.values()])
         lines.append((f"def {name}({arguments}):", self.place))
-        scope = Scope({uid: _read(text) for uid, text in params.items()})
+        scope = Scope({uid: names.read(name) for uid, name in params.items()})
         self.returned(expr, scope, lines, 1, described)
         self.functions.append(lines)
         self.place = outer
@@ -142,12 +141,9 @@ class Emitter:
     def lifted(self, expr: Expr, scope: Scope) -> str:
         """A call of a new function that computes `expr`; lazy definitions are passed on unevaluated."""
         free, _ = self.facts(expr)
-        self.count += 1
-        name = f"{self.prefix}_{self.count}"
-        params = {uid: _parameter(scope.names[uid], uid) for uid in sorted(free)}
-        self.function(name, expr, params, described=is_symbolic(expr))
-        arguments = ", ".join(["s", "t", *(scope.names[uid].removesuffix("()") for uid in sorted(free))])
-        return f"{name}({arguments})"
+        params = {uid: scope.names[uid].removesuffix("()") for uid in sorted(free)}
+        name = self.function(expr, params, described=is_symbolic(expr))
+        return f"{name}({', '.join(['s', 't', *params.values()])})"
 
     def line(self, lines: Lines, indent: int, text: str) -> None:
         lines.append(("    " * indent + text, self.place))
@@ -202,17 +198,17 @@ class Emitter:
 
     def definition(self, let: Let, scope: Scope, lines: Lines, indent: int) -> Scope:
         """A LET definition as a statement: a plain value if the body surely needs it, else evaluated at first use."""
-        name = identifier(let.name, let.uid)
         outer = self.place
         self.enter(let.value)
+        value = self.expr(let.value, scope)
         if surely_uses(let.uid, let.body):
-            self.line(lines, indent, f"{name} = {self.expr(let.value, scope)}")
-            inner = scope.bind(let.uid, name)
+            name = names.value(let.uid, let.name)
+            self.line(lines, indent, f"{name} = {value}")
         else:
-            self.line(lines, indent, f"{name} = Lazy(lambda: {self.expr(let.value, scope)})")
-            inner = scope.bind(let.uid, f"{name}()")
+            name = names.lazy(let.uid, let.name)
+            self.line(lines, indent, f"{name} = Lazy(lambda: {value})")
         self.place = outer
-        return inner
+        return scope.bind(let.uid, names.read(name))
 
     def enter(self, expr: Expr) -> None:
         while isinstance(expr, Mark):
@@ -225,13 +221,14 @@ class Emitter:
         """The value of `expr` as Python text: a real value, sets as frozensets."""
         plain = walk.strip(expr)
         if isinstance(plain, SetFilter):
-            clauses, inner, names = self.generators([plain.binder], scope, depth)
-            return f"frozenset({names[0]} {clauses} if {self.expr(plain.body, inner, depth)})"
+            clauses, inner, bound = self.generators([plain.binder], scope, depth)
+            return f"frozenset({bound[0]} {clauses} if {self.expr(plain.body, inner, depth)})"
         text = self.described(expr, scope, depth)
         if not is_symbolic(expr):
             return text
-        if isinstance(self.namespace.get(text), Range):
-            return intern(self.namespace, f"freeze({text})", freeze(self.namespace[text]))
+        value = self.namespace.globals.get(text)
+        if isinstance(value, Range):
+            return self.namespace.define(names.POOLED, f"freeze({text})", freeze(value))
         return f"freeze({text})"
 
     def described(self, expr: Expr, scope: Scope, depth: int = 0) -> str:
@@ -252,9 +249,9 @@ class Emitter:
     def ordered(self, expr: Expr, scope: Scope, depth: int) -> str:
         """A set to iterate over in canonical order: a constant one is sorted now, a range is as it is."""
         text = self.described(expr, scope, depth)
-        value = self.namespace.get(text)
+        value = self.namespace.globals.get(text)
         if isinstance(value, frozenset):
-            return intern(self.namespace, f"tuple(ordered({text}))", tuple(ordered(value)))
+            return self.namespace.define(names.POOLED, f"tuple(ordered({text}))", tuple(ordered(value)))
         if isinstance(value, Described) or text.startswith("Range("):
             return text
         return f"ordered({text})"
@@ -266,10 +263,10 @@ class Emitter:
         if len(self.functions) > before:
             return text
         try:
-            value = eval(text, self.namespace)
+            value = eval(text, self.namespace.globals)
         except Exception:
             return text
-        return intern(self.namespace, text, value)
+        return self.namespace.define(names.POOLED, text, value)
 
     def plain(self, expr: Expr, scope: Scope, depth: int) -> str:
         emit = EMIT.get(type(expr))
@@ -295,13 +292,13 @@ class Emitter:
         """`for x in S for y in T` (domains stand outside all binders), the scope inside, the names."""
         inner = scope
         clauses: list[str] = []
-        names: list[str] = []
+        bound: list[str] = []
         for binder in binders:
-            name = identifier(binder.name, binder.uid)
+            name = names.value(binder.uid, binder.name)
             clauses.append(f"for {name} in {self.ordered(binder.domain, inner, depth)}")
             inner = inner.bind(binder.uid, name)
-            names.append(name)
-        return " ".join(clauses), inner, names
+            bound.append(name)
+        return " ".join(clauses), inner, bound
 
     def quantifier(self, expr: Quant, scope: Scope, depth: int) -> str:
         if expr.kind == "exists":
@@ -320,21 +317,3 @@ class Emitter:
         test = Op("and", (Op("in", (local, binder.domain)), expr.body))
         inner = self.lifted(Let(binder.uid, binder.name, value, test), scope)
         return f"(nonempty({domain}) and {inner})"
-
-
-def _read(parameter: str) -> str:
-    return f"{parameter}()" if parameter.startswith("lazy_") else parameter
-
-
-def _parameter(text: str, uid: int) -> str:
-    """The name under which a local is passed on: a lazy one says so."""
-    name = re.sub(r"\W", "", text.removesuffix("()"))
-    return name if not text.endswith("()") or name.startswith("lazy_") else f"lazy_{name}"
-
-
-def intern(namespace: dict[str, Any], text: str, value: Any) -> str:
-    """A name in `namespace` for the computed value of a constant's `text`; equal texts share it."""
-    names: dict[str, str] = namespace.setdefault("_interned", {})
-    name = names.setdefault(text, f"k_{len(names)}")
-    namespace[name] = value
-    return name

@@ -30,7 +30,7 @@ from tidemark_conformance.tla.ir import (
     Unchanged,
     Var,
 )
-from tidemark_conformance.tla.python.names import constant_name, identifier, rule_name
+from tidemark_conformance.tla.python import names
 from tidemark_conformance.tla.python.shape import is_symbolic, union_parts
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def _case(e: Emitter, x: Case, scope: Scope, depth: int) -> str:
 
 
 def _choose(e: Emitter, x: Choose, scope: Scope, depth: int) -> str:
-    clauses, inner, names = e.generators([x.binder], scope, depth)
-    return f"choose({names[0]} {clauses} if {e.expr(x.body, inner, depth)})"
+    clauses, inner, bound = e.generators([x.binder], scope, depth)
+    return f"choose({bound[0]} {clauses} if {e.expr(x.body, inner, depth)})"
 
 
 def _filter(e: Emitter, x: SetFilter, scope: Scope, depth: int) -> str:
-    name = identifier(x.binder.name, x.binder.uid)
+    name = names.value(x.binder.uid, x.binder.name)
     body = e.expr(x.body, scope.bind(x.binder.uid, name), depth)
     return f"Filtered({e.described(x.binder.domain, scope, depth)}, lambda {name}: {body})"
 
@@ -76,8 +76,8 @@ def _set_map(e: Emitter, x: SetMap, scope: Scope, depth: int) -> str:
 
 
 def _function(e: Emitter, x: FunctionLit, scope: Scope, depth: int) -> str:
-    clauses, inner, names = e.generators(x.binders, scope, depth)
-    key = names[0] if len(names) == 1 else _tuple(names)
+    clauses, inner, bound = e.generators(x.binders, scope, depth)
+    key = bound[0] if len(bound) == 1 else _tuple(bound)
     return f"function({{{key}: {e.expr(x.body, inner, depth)} {clauses}}})"
 
 
@@ -94,14 +94,14 @@ def _record_set(e: Emitter, x: RecordSet, scope: Scope, depth: int) -> str:
 
 
 def _except(e: Emitter, x: Except, scope: Scope, depth: int) -> str:
-    at = identifier("at", x.at)
+    at = names.value(x.at, "at")
     value = e.expr(x.value, scope.bind(x.at, at), depth)
     path = _tuple([e.expr(part, scope, depth) for part in x.path])
     return f"replace({e.expr(x.base, scope, depth)}, {path}, lambda {at}: {value})"
 
 
 def _fold(e: Emitter, x: Fold, scope: Scope, depth: int) -> str:
-    element, accumulator = identifier("e", x.element), identifier("acc", x.accumulator)
+    element, accumulator = names.value(x.element, "e"), names.value(x.accumulator, "acc")
     body = e.expr(x.body, scope.bind(x.element, element).bind(x.accumulator, accumulator), depth)
     start = e.expr(x.start, scope, depth)
     if x.kind == "seq":
@@ -115,7 +115,7 @@ def _guard(e: Emitter, x: RuleGuard, scope: Scope, depth: int) -> str:
     predicate = e.expr(x.predicate, scope, depth)
     if e.counting:
         predicate = f"tally({x.rule!r}, {predicate})"
-    force = rule_name(x.rule)
+    force = e.namespace.of(names.RULE, x.rule)
     return f"(not {force} or {predicate})" if x.connective == "implies" else f"({force} and {predicate})"
 
 
@@ -125,12 +125,12 @@ def _unchanged(e: Emitter, x: Unchanged, scope: Scope, depth: int) -> str:
 
 EMIT: dict[type, Emit] = {
     Lit: lambda e, x, scope, depth: repr(x.value),
-    Const: lambda e, x, scope, depth: constant_name(x.name),
+    Const: lambda e, x, scope, depth: e.namespace.of(names.CONSTANT, x.name),
     Var: lambda e, x, scope, depth: f"{'t' if x.primed else 's'}[{x.name!r}]",
     Local: lambda e, x, scope, depth: scope.names[x.uid],
     Let: _let,
     Op: lambda e, x, scope, depth: e.op(x, scope, depth),
-    HasRule: lambda e, x, scope, depth: rule_name(x.rule),
+    HasRule: lambda e, x, scope, depth: e.namespace.of(names.RULE, x.rule),
     RuleGuard: _guard,
     If: _if,
     Case: _case,
