@@ -57,6 +57,19 @@ Small == s + t < 6 /\ (R(s) \/ RR)
 """Actions `A`, `A_1`: the second was once the name of the first one's inner function; rules `a-b`, `a_b`; constants."""
 
 
+RANKS = r"""---- MODULE Ranks ----
+EXTENDS Integers
+VARIABLES low, high
+TypeOK == low \in SUBSET ((0..1) \X (0..1)) /\ high \in SUBSET ((5..6) \X (0..1))
+Init == low = {} /\ high = {}
+Low(i, j) == low' = low \cup {<<i, j>>} /\ UNCHANGED high
+High(i, j) == high' = high \cup {<<i, j>>} /\ UNCHANGED low
+Next == (\E i, j \in 0..1 : Low(i, j)) \/ (\E i \in 5..6, j \in 0..1 : High(i, j))
+Same == \A p \in low : <<p[1] + 5, p[2]>> \in high
+===="""
+"""Sets of pairs with other bounds, whose members have the same numbers: two helpers had one name in the kernels."""
+
+
 def module(folder: Path, text: str, cfg: str) -> Specification:
     found = re.search(r"MODULE (\w+)", text)
     assert found
@@ -75,6 +88,10 @@ def agreed(spec: Specification) -> agree.Agreement:
 
 def test_a_bound_k_is_no_constant_part(tmp_path: Path) -> None:
     assert agreed(module(tmp_path, CLASH, "INIT Init\nNEXT Next\nINVARIANTS TypeOK FirstIsZero\n")).states == 13
+
+
+def test_helpers_of_kernels_are_told_apart_by_all_that_they_do(tmp_path: Path) -> None:
+    assert agreed(module(tmp_path, RANKS, "INIT Init\nNEXT Next\nINVARIANTS TypeOK Same\n")).states == 256
 
 
 @pytest.mark.parametrize("without", ["", '"a-b"', '"a_b"', '"a-b", "k_1"'])

@@ -7,7 +7,7 @@ run-time constants, coverage counters, tables of constants, scratch. All offsets
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -23,6 +23,10 @@ ERROR, OVERFLOW, BLOCKED, CHANGED, REACHED = range(5)
 _FLAGS = 8
 _ATOMIC = re.compile(r"^-?\w+$")
 _CHEAP = re.compile(r"^(-?\w+|p\[[\w +*()]+\])$")
+
+
+Helpers = dict[tuple[str, Hashable], tuple[str, str]]
+"""The helper functions of a generated module: (kind, all that the text says) -> (name, text)."""
 
 
 class Impossible(Unsupported):
@@ -94,7 +98,7 @@ class Context:
         self.constant = constant
         self.constants = constants
         self.lines: list[str] = []
-        self.helpers: dict[str, str] = {}
+        self.helpers: Helpers = {}
         self.loc: Loc | None = None
         self.counting = False
         self.checked = 0
@@ -185,11 +189,13 @@ class Context:
         self.checked += 1
         return code
 
-    def helper(self, name: str, text: Callable[[], str]) -> str:
-        """A helper function of the generated module, written once."""
-        if name not in self.helpers:
-            self.helpers[name] = text()
-        return name
+    def helper(self, kind: str, key: Hashable, text: Callable[[str], str]) -> str:
+        """The name of a helper function of the generated module. `key` is all that its `text` (given the name) says."""
+        known = self.helpers.get((kind, key))
+        if known is None:
+            name = f"{kind}_{len(self.helpers)}"
+            known = self.helpers[kind, key] = name, text(name)
+        return known[0]
 
     def room(self, kind: Type) -> Address:
         """Scratch cells for one value."""

@@ -73,6 +73,8 @@ class Lowering:
     # --- functions ------------------------------------------------------------------------------------------------
 
     def _declare(self, node: ast.FunctionDef, exported: bool, inlined: bool) -> None:
+        if node.name in self.functions or node.name in self.constants:
+            raise NotImplementedError(f"two functions or constants are named {node.name}")
         arguments = []
         for argument in node.args.args:
             annotation = argument.annotation
@@ -154,6 +156,8 @@ class Lowering:
     def _store_local(self, name: str, value: Any) -> None:
         here = self._here
         slot = here.slots.get(name)
+        if slot is None and (name in here.pointers or name in self.functions or name in self.constants):
+            raise NotImplementedError(f"a local is named as something else is: {name}")
         if slot is None:
             slot = here.slots[name] = here.entry.alloca(value.type, name=name)
         kind = slot.type.pointee

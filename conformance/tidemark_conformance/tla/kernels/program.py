@@ -31,7 +31,7 @@ from tidemark_conformance.tla.kernels import (
     stuttering,
     values,
 )
-from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Memory
+from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Helpers, Memory
 from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
 from tidemark_conformance.tla.kernels.kinds import Kinds
 from tidemark_conformance.tla.kernels.prelude import PRELUDE
@@ -97,7 +97,7 @@ class Generator:
         of_steps = partial(stuttering.needed, Kinds(source.layout, source.constant))
         self.asked: Mapping[str, increments.Asked] = {"invariants": increments.readings, "properties": of_steps}
         """What of a state, or of a step, checks of these kinds are asked again for."""
-        self.helpers: dict[str, str] = {}
+        self.helpers: Helpers = {}
         self.functions: list[str] = []
         self.certain: set[str] = set()
         """Predicates that hold by the layout (TypeOK, mostly): nothing is left to evaluate."""
@@ -122,7 +122,12 @@ class Generator:
         self._initial_ghosts()
         self._canonical()
         names = self._constants()
-        text = "\n\n".join([PRELUDE.strip(), *self.helpers.values(), *self.functions, DRIVER.strip()]) + "\n"
+        text = (
+            "\n\n".join(
+                [PRELUDE.strip(), *(helper for _, helper in self.helpers.values()), *self.functions, DRIVER.strip()]
+            )
+            + "\n"
+        )
         checks = [NOT_A_STEP]
         for named in (source.invariants, source.properties, source.quiescence):
             checks += [predicate.name for predicate in named]

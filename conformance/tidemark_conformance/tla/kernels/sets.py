@@ -243,9 +243,8 @@ def _rank_helper(c: Context, members: tuple[object, ...], elem: Type) -> str:
             code = code * (hi - lo + 1) + cell - lo
         table[code] = index
     place = c.memory.table(table)
-    name = f"rank{place.split()[-1]}_{len(limits)}_{span}"
 
-    def text() -> str:
+    def text(name: str) -> str:
         names = [f"c{i}" for i in range(len(limits))]
         lines = [f'def {name}(p: "I64", {", ".join(names)}):']
         code = "0"
@@ -255,7 +254,7 @@ def _rank_helper(c: Context, members: tuple[object, ...], elem: Type) -> str:
         lines.append(f"    return p[{place} + {code}]")
         return "\n".join(lines)
 
-    return c.helper(name, text)
+    return c.helper("rank", (place, tuple(limits)), text)
 
 
 def cells_of(c: Context, value: Symbol, kind: Type) -> list[str] | None:
