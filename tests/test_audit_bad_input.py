@@ -158,7 +158,7 @@ def test_a_truncated_parquet_file_is_unreadable(packed: Path, tmp_path: Path, ca
 
 
 WRONG_HEADERS: list[tuple[str, dict[str, Any], str]] = [
-    ("version", {"version": 2}, "trace format version 2, this program reads version 1"),
+    ("version", {"version": 3}, "trace format version 3, this program reads version 1"),
     ("version's kind", {"version": 1.0}, "trace format version 1.0, this program reads version 1"),
     ("a number's kind", {"constants": {"RM": ["r1", "r2", True]}}, 'constant RM = ["r1","r2",true]'),
     ("half a pair", {"nodes": ["\ud800"]}, "one half of a surrogate pair"),

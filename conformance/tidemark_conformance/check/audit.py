@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 from tidemark_conformance.check.inputs import Input, ndjson_lines, open_input, parquet_rows
 from tidemark_conformance.check.judge import NOT_A_STEP, PASS, Judge, judge_for
 from tidemark_conformance.check.oracle import Judged, compare
-from tidemark_conformance.check.result import AuditResult, Failure, Oracle, Undecided
+from tidemark_conformance.check.result import AuditResult, Failure, Oracle, Shares, Undecided
 from tidemark_conformance.check.session import readable_errors, run_with_progress
 from tidemark_conformance.check.shipping import partition_work
 from tidemark_conformance.check.tally import REMEMBERED_IDS, Example, Signature, Tally, has_duplicates
 from tidemark_conformance.check.worker import OUTPUT, Job, ndjson_ids, ndjson_partition, parquet_partition
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.progress import Progress, Silent
-from tidemark_conformance.tla.kernels.driver import REASONS
+from tidemark_conformance.tla.kernels.driver import OVERFLOWS, REASONS, reason
+from tidemark_conformance.tla.kernels.program import observation
 from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.types import describe
 from tidemark_conformance.trace.files import NDJSON
 
 if TYPE_CHECKING:
@@ -106,7 +108,7 @@ def _require_sound(session: SparkSession, source: Input, job: Job, tally: Tally)
     if tally.refused:
         raise Unusable(min(tally.refused))
     for code, group in sorted(tally.undecided.items()):
-        if REASONS[code] in REFUSED:
+        if code < OVERFLOWS and REASONS[code] in REFUSED:
             raise Unusable(
                 f"trace {group.examples[0].trace} in {source.shown} has a record with {_article(REASONS[code])}, "
                 "though its checksum is right; correct the program that wrote it"
@@ -156,7 +158,7 @@ def result_of(tally: Tally, judge: Judge, options: Options, seconds: float) -> A
     )
     undecided = sorted(
         (
-            Undecided(REASONS[code], group.traces, tuple(example.trace for example in group.examples))
+            Undecided(_reason(code, judge), group.traces, tuple(example.trace for example in group.examples))
             for code, group in tally.undecided.items()
         ),
         key=lambda group: (-group.traces, group.reason),
@@ -180,7 +182,25 @@ def result_of(tally: Tally, judge: Judge, options: Options, seconds: float) -> A
         not_checked=_not_checked(judge, options),
         oracle=oracle,
         tlc_steps_per_s=rate,
+        shares=_shares(tally, judge),
     )
+
+
+def _reason(code: int, judge: Judge) -> str:
+    """Why traces are undecided; of a computed value without cells the variable and its type, with TypeOK's bounds."""
+    variables = judge.schema.layout.variables
+    said = reason(code, [one.name for one in variables])
+    return f"{said}: TypeOK bounds it as {describe(variables[code - OVERFLOWS].type)}" if code >= OVERFLOWS else said
+
+
+def _shares(tally: Tally, judge: Judge) -> Shares | None:
+    """What traces told, where the specification hides variables."""
+    module, observables = judge.specification.module, judge.schema.observables
+    if not module.hidden and observables is None:
+        return None
+    fields = [name for name, _ in observables.fields] if observables is not None else []
+    told = {name: int(count) for name, count in zip(fields, tally.told, strict=False)}
+    return Shares(int(tally.told[-2]), told, module.carried, module.hidden, int(tally.told[-1]))
 
 
 def _pairs(names: Sequence[str], counts: object) -> dict[str, tuple[int, int]]:
@@ -190,10 +210,13 @@ def _pairs(names: Sequence[str], counts: object) -> dict[str, tuple[int, int]]:
 def _families(judge: Judge) -> list[tuple[str, list[str]]]:
     """The checks behind "not a step", in the order of the kernels' numbers."""
     specification = judge.specification
+    observables = judge.schema.observables
+    observed = [observation(name) for name, _ in observables.fields] if observables is not None else []
     return [
         ("invariant", [one.name for one in specification.invariants]),
         ("action-property", [one.name for one in specification.properties]),
         ("quiescence", [one.name for one in specification.quiescence]),
+        *([("observation", observed)] if observed else []),
     ]
 
 
@@ -226,6 +249,8 @@ def _not_checked(judge: Judge, options: Options) -> tuple[str, ...]:
 def _ask_tlc(tally: Tally, judge: Judge, options: Options) -> tuple[Oracle, float]:
     if options.oracle <= 0:
         return Oracle(), 0.0
+    if judge.specification.module.hidden:
+        return Oracle(note="TLC does not replay traces of hidden variables"), 0.0
     judged = {trace: Judged(trace, stream, {}) for _, trace, stream in tally.sample}
     for group in tally.failures.values():
         first = group.examples[0]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tidemark_conformance.check.locate import actions_at, at_rest
 from tidemark_conformance.check.result import by_number
 from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.progress import say
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.ir import Named
@@ -62,6 +63,11 @@ class Judge:
     """
 
     def __init__(self, specification: Specification, schema: Schema, wanted: int = 0, snapshot: bool = False) -> None:
+        if snapshot and specification.module.hidden:
+            raise Unusable(
+                f"{specification.module.name} hides {specification.module.hidden[0]}, which is computed from Init: "
+                "leave --from-snapshot out"
+            )
         self.specification = specification
         self.schema = schema
         self.kernels: Kernels = compile_kernels(
@@ -76,7 +82,8 @@ class Judge:
 
     def tally(self) -> Tally:
         """An empty tally."""
-        return Tally.empty(len(self.schema.actions), len(self.specification.module.rules), self._wanted)
+        fields = len(self.schema.observables.fields) if self.schema.observables is not None else 0
+        return Tally.empty(len(self.schema.actions), len(self.specification.module.rules), self._wanted, fields)
 
     def add(self, tally: Tally, batch: Batch, nodes: int) -> NDArray[np.uint8]:
         """Judge a batch whose header names so many nodes, and count it in `tally`; returns the verdicts."""
@@ -87,6 +94,7 @@ class Judge:
         tally.quiescent += int((at_rest(batch.data, batch.offsets) & (found.verdict != UNDECIDED)).sum())
         tally.actions += found.actions
         tally.rules += found.rules
+        tally.told += found.told
         tally.ids.append(batch.ids)
         if found.verdict.any():
             self._count_failures(tally, batch, found.verdict == FAIL, found.first)
@@ -114,7 +122,8 @@ class Judge:
     def _actions(self, batch: Batch, rows: NDArray[np.int64], first: NDArray[np.int32]) -> NDArray[np.int64]:
         """The action that each failing record claims to be."""
         starts, ends = batch.offsets[rows], batch.offsets[rows + 1]
-        return actions_at(batch.data, starts, ends, first[rows, NOT_A_STEP].astype(np.int64), self._arities)
+        observed = self.schema.observables is not None
+        return actions_at(batch.data, starts, ends, first[rows, NOT_A_STEP].astype(np.int64), self._arities, observed)
 
     def _example(self, name: str, row: int, step: int, batch: Batch, first: NDArray[np.int32], detail: bool) -> Example:
         if not detail:

@@ -29,7 +29,7 @@ def _varint(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _action_at(data, at, end, record, arities):  # type: ignore[no-untyped-def]
+def _action_at(data, at, end, record, arities, observed):  # type: ignore[no-untyped-def]
     count = 0
     while at < end:
         head, at = _varint(data, at, end)
@@ -49,15 +49,20 @@ def _action_at(data, at, end, record, arities):  # type: ignore[no-untyped-def]
             if at > end:
                 return -1
             _, at = _varint(data, at, end)
+        if observed:
+            told, at = _varint(data, at, end)
+            if told < 0:
+                return -1
+            at += told
         count += 1
     return -1
 
 
 @njit(cache=True, nogil=True)
-def _actions_at(data, starts, ends, steps, arities):  # type: ignore[no-untyped-def]
+def _actions_at(data, starts, ends, steps, arities, observed):  # type: ignore[no-untyped-def]
     result = np.empty(len(starts), np.int64)
     for i in range(len(starts)):
-        result[i] = _action_at(data, starts[i], ends[i], steps[i], arities)
+        result[i] = _action_at(data, starts[i], ends[i], steps[i], arities, observed)
     return result
 
 
@@ -67,12 +72,13 @@ def actions_at(
     ends: NDArray[np.int64],
     steps: NDArray[np.int64],
     arities: NDArray[np.int64],
+    observed: bool = False,
 ) -> NDArray[np.int64]:
     """The action (index in Next) of record `steps[i]` of the stream `data[starts[i]:ends[i]]`; -1 where it names none.
 
-    `arities`: how many parameters each action has.
+    `arities`: how many parameters each action has; `observed`: records end with what was observed.
     """
-    found: NDArray[np.int64] = _actions_at(data, starts, ends, steps, arities)
+    found: NDArray[np.int64] = _actions_at(data, starts, ends, steps, arities, observed)
     return found
 
 

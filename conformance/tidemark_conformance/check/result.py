@@ -22,9 +22,9 @@ def by_number(trace: str) -> tuple[tuple[str, int], ...]:
 class Failure:
     """All traces that fail in one way.
 
-    `kind` is "invariant", "action-property", "not-a-step" or "quiescence"; `name` is the property's, and for
-    "not-a-step" the action that the step claims to be. `examples`: the first few traces by id, each with the step that
-    fails.
+    `kind` is "invariant", "action-property", "not-a-step", "quiescence" or "observation"; `name` is the property's,
+    for "not-a-step" the action that the step claims to be, for "observation" `Observed.` and the field. `examples`: the
+    first few traces by id, each with the step that fails.
     """
 
     kind: str
@@ -62,6 +62,36 @@ class Oracle:
 
 
 @dataclass(frozen=True, slots=True)
+class Shares:
+    """What traces of a specification with hidden variables told of its states.
+
+    `records`: records of traces, initial states and stutters included (0 where nothing can be observed); `told`: per
+    field of Observed the records that tell it; `carried`: variables that every record tells; `hidden`: those that were
+    computed; `silent`: traces that tell nothing of any state: what passes of them is that their actions are enabled one
+    after the other.
+    """
+
+    records: int
+    told: dict[str, int]
+    carried: tuple[str, ...]
+    hidden: tuple[str, ...]
+    silent: int
+
+    def share(self, field: str) -> float:
+        """The share of records that tell a field."""
+        return self.told[field] / self.records if self.records else 0.0
+
+    def document(self) -> dict[str, Any]:
+        """The value of `observed` in `tidemark.audit/1`."""
+        return {
+            "records": self.records,
+            "variables": dict.fromkeys(self.carried, "carried") | dict.fromkeys(self.hidden, "computed"),
+            "fields": {name: {"records": n, "share": round(self.share(name), 6)} for name, n in self.told.items()},
+            "silent_traces": self.silent,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class AuditResult:
     """The outcome of one audit.
 
@@ -69,7 +99,8 @@ class AuditResult:
     (steps taken, blocked attempts); `rules`: per rule (predicate true, false) while it was in force; `without`: the
     rules that are not in force; `quiescent`: decided traces that declare their faults stopped, so that the quiescence
     properties ran on them; `not_checked`: properties that did not run, and why; `seconds` is wall time without Spark's
-    start; `tlc_steps_per_s`: the rate of TLC's replays (0: there were none).
+    start; `tlc_steps_per_s`: the rate of TLC's replays (0: there were none); `shares`: what was observed and what
+    computed, where the specification hides variables.
     """
 
     spec: str
@@ -89,6 +120,7 @@ class AuditResult:
     not_checked: tuple[str, ...] = ()
     oracle: Oracle = field(default_factory=Oracle)
     tlc_steps_per_s: float = 0.0
+    shares: Shares | None = None
 
     @property
     def exit_code(self) -> int:
@@ -142,4 +174,5 @@ class AuditResult:
             "baseline": self.baseline,
             "checked": {kind: list(names) for kind, names in self.checked.items()},
             "not_checked": list(self.not_checked),
+            **({"observed": self.shares.document()} if self.shares is not None else {}),
         }

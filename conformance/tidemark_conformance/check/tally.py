@@ -86,11 +86,13 @@ class Tally:
     ids: list[NDArray[np.int64]] = field(default_factory=list)
     wanted: int = 0
     sample: list[tuple[int, str, bytes]] = field(default_factory=list)
+    told: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
 
     @classmethod
-    def empty(cls, actions: int, rules: int, wanted: int = 0) -> Tally:
-        """Nothing counted yet, for a specification with that many actions and rules."""
-        return cls(np.zeros((actions, 2), np.int64), np.zeros((rules, 2), np.int64), wanted=wanted)
+    def empty(cls, actions: int, rules: int, wanted: int = 0, fields: int = 0) -> Tally:
+        """Nothing counted yet, for a specification with that many actions, rules and fields of Observed."""
+        told = np.zeros(fields + 2, np.int64)
+        return cls(np.zeros((actions, 2), np.int64), np.zeros((rules, 2), np.int64), wanted=wanted, told=told)
 
     def refuse(self, sentence: str) -> None:
         """Note what voids the audit (only the smallest few sentences are kept: one is enough to be told)."""
@@ -106,6 +108,7 @@ class Tally:
         self.quiescent += other.quiescent
         self.actions += other.actions
         self.rules += other.rules
+        self.told += other.told
         for signature, group in other.failures.items():
             self.failures.setdefault(signature, Group()).merge(group)
         for reason, group in other.undecided.items():

@@ -60,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_composition(arguments.path)
     first = file_header(load.files(arguments.path)[0])
     specification, _ = load_asked(arguments, first)
+    if specification.module.hidden:
+        raise Unusable(f"{specification.module.name} hides variables, and explain does not show these; use the audit")
     explainer = Explainer(specification, snapshot=arguments.from_snapshot)
     schema = schema_of(specification)
     found, judgement, count = _choose(arguments.path, arguments.trace, explainer, schema)

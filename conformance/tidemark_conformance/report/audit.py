@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance.check.result import AuditResult
+from tidemark_conformance.check.result import AuditResult, Shares
 from tidemark_conformance.report.paragraphs import counted
 
 EXAMPLE = "e.g. trace"
@@ -33,6 +33,9 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
     console.print(_coverage("action", ("taken", "blocked"), result.actions))
     if result.rules:
         console.print(_coverage("rule", ("true", "false"), result.rules, frozenset(result.without)))
+    if result.shares is not None:
+        for told in shares(result.shares):
+            console.print(told)
     for line in result.not_checked:
         console.print(Text(f"not checked: {line}", style="yellow"))
     if result.oracle.replayed or result.oracle.note:
@@ -97,6 +100,25 @@ def _undecided(result: AuditResult) -> Table:
     for group in result.undecided:
         table.add_row(Text(group.reason, style="yellow"), f"{group.traces:,}", Text(group.examples[0]))
     return table
+
+
+def shares(told: Shares) -> list[Text]:
+    """What was observed and what computed, and what a PASS says where nothing was observed."""
+    lines = [Text(f"computed from Init by the actions' updates: {', '.join(told.hidden)}")] if told.hidden else []
+    if told.carried:
+        lines.append(Text(f"told by every record: {', '.join(told.carried)}"))
+    for name, records in told.told.items():
+        share = f"{told.share(name):.1%} of {counted(told.records, 'record')}"
+        lines.append(Text(f"observed: {name} in {share}", style="" if records else "bold yellow"))
+    if told.silent:
+        lines.append(
+            Text(
+                f"{counted(told.silent, 'trace')} observed nothing of any state: there a PASS says only that the "
+                "claimed actions can follow each other, and that the checks hold of the computed states",
+                style="bold yellow",
+            )
+        )
+    return lines
 
 
 def _coverage(

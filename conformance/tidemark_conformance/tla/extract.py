@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.tla import sany, walk
+from tidemark_conformance.tla import hidden, sany, walk
 from tidemark_conformance.tla.cfg import Config
 from tidemark_conformance.tla.elaborate import WITHOUT, Elaborator
 from tidemark_conformance.tla.ir import (
@@ -23,8 +23,10 @@ from tidemark_conformance.tla.ir import (
     Mark,
     Module,
     Named,
+    Observed,
     Op,
     Param,
+    RecordLit,
     RuleGuard,
     Unchanged,
     Var,
@@ -68,6 +70,7 @@ class _Extractor:
         self.variables = [entry.name for entry in declared if entry.kind == "variable"]
         self.constants = [entry.name for entry in declared if entry.kind == "constant"]
         self.ghosts: tuple[str, ...] = ()
+        self.hidden: tuple[str, ...] = ()
 
     # Definitions by name
 
@@ -94,12 +97,15 @@ class _Extractor:
 
     def extract(self, also: tuple[str, ...]) -> Extract:
         self.check_constants()
-        self.ghosts = self.ghost_names()
-        plain = [name for name in self.variables if name not in self.ghosts]
+        self.ghosts = self.listed("Ghosts", "the tuple of history variables")
+        self.hidden = self.hidden_names()
+        carried = [name for name in self.variables if name not in self.ghosts and name not in self.hidden]
         init_node, next_node = self.behaviour()
         type_ok, _ = self.expression("TypeOK", "which the conventions ask for")
         init, initial_ghosts = self.initial(init_node)
+        init_rest, initial_hidden = self.determined(init, False, "Init", init_node.loc)
         actions = tuple(self.actions(next_node))
+        observed = self.observed()
         definitions: dict[str, Named] = {}
         for name in self.config.invariants:
             definitions[name] = self.state_predicate(name, "an INVARIANT of the cfg")
@@ -113,10 +119,13 @@ class _Extractor:
         bodies = [type_ok, init, *initial_ghosts.values(), *(named.body for named in definitions.values())]
         for action in actions:
             bodies += [action.body, *action.ghosts.values(), *(param.domain for param in action.params)]
+        if observed is not None:
+            bodies += [value for _, value in observed.fields]
+            bodies += [observed.observer.domain] if observed.observer is not None else []
         module = Module(
             name=self.module_name(),
             constants=self.constants_of(bodies),
-            variables=(*plain, *self.ghosts),
+            variables=(*carried, *self.hidden, *self.ghosts),
             ghosts=self.ghosts,
             type_ok=type_ok,
             init=init,
@@ -124,6 +133,10 @@ class _Extractor:
             initial_ghosts=initial_ghosts,
             definitions=definitions,
             rules=self.rules_of(bodies),
+            hidden=self.hidden,
+            initial_hidden=initial_hidden,
+            init_rest=init_rest,
+            observed=observed,
         )
         return Extract(module, self.config.invariants, properties, temporal, quiescence, environment, self.places())
 
@@ -192,11 +205,67 @@ class _Extractor:
             raise refuse(named.loc, f"{name} mentions variables", f"it must be constant, being {why}")
         return named
 
-    def ghost_names(self) -> tuple[str, ...]:
-        if self.tables.operator("Ghosts") is None:
+    def listed(self, operator: str, what: str) -> tuple[str, ...]:
+        """The variables in the tuple that a parameterless operator stands for; none if it is not defined."""
+        if self.tables.operator(operator) is None:
             return ()
-        expr, loc = self.expression("Ghosts", "the tuple of history variables", Context())
+        expr, loc = self.expression(operator, what, Context())
         return tuple(self.elaborator.variable_names(expr, loc))
+
+    def hidden_names(self) -> tuple[str, ...]:
+        names = self.listed("Hidden", "the tuple of variables that no trace carries")
+        twice = [name for name in names if name in self.ghosts or names.count(name) > 1]
+        if twice:
+            _, entry = self.definition("Hidden", "the tuple of variables that no trace carries")
+            raise refuse(entry.loc, f"{twice[0]} is hidden and a ghost, or hidden twice", "name it once, in one tuple")
+        return tuple(name for name in self.variables if name in names)
+
+    # What a trace may tell of a state
+
+    def observed(self) -> Observed | None:
+        """`Observed`, where the specification hides variables: an operator without Hidden may have the name for another
+        reason."""
+        uid = self.tables.operator("Observed")
+        if uid is None or self.tables.operator("Hidden") is None:
+            return None
+        entry = self.tables.entries[uid]
+        if not isinstance(entry, sany.Definition) or entry.body is None:
+            raise Unusable(f"module {self.tables.root} leaves Observed open: define it as a record")
+        if len(entry.params) > 1:
+            raise refuse(entry.loc, "Observed has more than one parameter", "write Observed(n) == [...] or Observed")
+        observer: Param | None = None
+        env: dict[int, Fixed | Closure] = {}
+        if entry.params:
+            formal = entry.params[0]
+            local = self.elaborator.local(self.tables.entries[formal].name)
+            env[formal] = Fixed(local)
+            domain = self.constant_definition("Observers", "the set of those that Observed(n) is for").body
+            observer = Param(local.uid, local.name, domain)
+        whole = self.elaborator.expression(entry.body, Context(env=dict(env)))
+        return Observed(observer, self.fields_of(whole, entry.loc), entry.loc)
+
+    def fields_of(self, expr: Expr, loc: Loc) -> tuple[tuple[str, Expr], ...]:
+        match expr:
+            case Mark(_, here, body):
+                return tuple((name, replace(expr, body=value)) for name, value in self.fields_of(body, here))
+            case Let():
+                return tuple((name, walk.wrap_let(expr, value)) for name, value in self.fields_of(expr.body, loc))
+            case RecordLit(fields):
+                for name, value in fields:
+                    if walk.mentions_next(value):
+                        raise refuse(loc, f"the field {name} of Observed mentions the next state", "drop the prime")
+                    self.refuse_ghosts(value, loc, f"the field {name} of Observed")
+                return fields
+        raise refuse(loc, "Observed is no record", "write [field |-> e, ...], with IF inside the fields")
+
+    def determined(self, body: Expr, primed: bool, what: str, loc: Loc) -> tuple[Expr, dict[str, Expr]]:
+        """What an action, or Init, says beside the hidden variables, and the values that it gives to them."""
+        rest, values = hidden.split(body, self.hidden, primed)
+        for name in self.hidden:
+            if name not in values:
+                raise hidden.refuse_open(body, name, primed, what, loc)
+        chosen = {name: values[name] for name in self.hidden}
+        return (rest if rest is not None else walk.TRUE), hidden.ordered(chosen, primed, what, loc)
 
     # Init and Next
 
@@ -374,7 +443,8 @@ class _Extractor:
                 raise refuse(
                     place, f"the guard {guard.rule} reads the next state", "let rule guards read the state only"
                 )
-        return Action(name, params, body, {g: ghosts[g] for g in self.ghosts}, entry.loc)
+        left, computed = self.determined(body, True, name, entry.loc)
+        return Action(name, params, body, {g: ghosts[g] for g in self.ghosts}, entry.loc, computed, left)
 
     # Ghosts
 

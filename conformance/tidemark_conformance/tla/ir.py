@@ -280,6 +280,8 @@ class Action:
 
     `body` is the action as a predicate over (state, parameters, next state) without the conjuncts of ghost variables;
     `ghosts` maps each ghost variable to the expression of its next value, over (variables, variables', parameters).
+    `hidden` maps each hidden variable to the expression of its next value, in an order in which each reads none that
+    comes after it; `rest` is what `body` says beside these (`body` itself, where nothing is hidden).
     """
 
     name: str
@@ -287,6 +289,8 @@ class Action:
     body: Expr
     ghosts: dict[str, Expr]
     loc: Loc
+    hidden: dict[str, Expr] = field(default_factory=dict)
+    rest: Expr = Lit(True, "bool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,11 +307,25 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Observed:
+    """What a trace may tell of a state: `Observed(n) == [field |-> e, ...]`, for every n of `Observers`.
+
+    `observer` is n with the constant set Observers, None where Observed has no parameter.
+    """
+
+    observer: Param | None
+    fields: tuple[tuple[str, Expr], ...]
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """A whole specification in IR, still without a cfg's constants.
 
-    `variables` holds them all in declared order, the ghosts last. `init` has no conjunct of a ghost:
-    `initial_ghosts` maps each ghost to the expression of its first value, over the other variables.
+    `variables` holds them all in declared order, but the hidden ones behind those that traces carry, and the ghosts
+    last. `init` has no conjunct of a ghost: `initial_ghosts` maps each ghost to the expression of its first value, over
+    the other variables. `initial_hidden` and `init_rest` are to `init` as `Action.hidden` and `rest` to an action's
+    body. `observed`: what traces may tell of a state beside the variables that they carry.
     `definitions` holds the closed bodies of parameterless operators that a cfg may name (invariants, properties).
     `constants` are those that anything here mentions, `Without` left out.
     """
@@ -322,3 +340,12 @@ class Module:
     initial_ghosts: dict[str, Expr] = field(default_factory=dict)
     definitions: dict[str, Named] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    initial_hidden: dict[str, Expr] = field(default_factory=dict)
+    init_rest: Expr = Lit(True, "bool")
+    observed: Observed | None = None
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The variables that traces carry: neither hidden nor ghosts."""
+        return tuple(name for name in self.variables if name not in self.hidden and name not in self.ghosts)

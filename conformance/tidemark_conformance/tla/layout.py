@@ -1,4 +1,4 @@
-"""A state as a vector of int64 cells: variables in declared order (ghosts last), each a fixed run of cells.
+"""A state as a vector of int64 cells: variables in declared order (hidden ones and ghosts last), each a fixed run.
 
 Equal states are equal vectors, because unused cells are 0. A *unit* is one element of a variable's outermost function
 (or the whole variable): what a delta names and what a dirty bit stands for. Nothing here needs numpy or numba.
@@ -42,6 +42,12 @@ class Variable:
     size: int
     units: int
     unit_size: int
+    hidden: bool = False
+
+    @property
+    def carried(self) -> bool:
+        """Whether traces carry the variable; the others are computed."""
+        return not self.ghost and not self.hidden
 
     @property
     def bits(self) -> int:
@@ -73,12 +79,15 @@ class Parameters:
 class Layout:
     """The cells of a specification's states.
 
-    `variables` in cell order; `cells` their number, the first `base_cells` of them are the non-ghost ones (the only
-    ones in a trace); `lows`/`highs` bound every cell (the capacities); `variable_of`/`unit_of` say whose a cell is.
+    `variables` in cell order; `cells` their number, the first `base_cells` of them are those of the variables that
+    traces carry: neither hidden nor ghosts, which come behind them in this order; `lows`/`highs` bound every cell (the
+    capacities); `variable_of`/`unit_of` say whose a cell is.
     """
 
-    def __init__(self, types: Mapping[str, Type], variables: Sequence[str], ghosts: Sequence[str]) -> None:
-        order = [name for name in variables if name not in ghosts] + [name for name in variables if name in ghosts]
+    def __init__(
+        self, types: Mapping[str, Type], variables: Sequence[str], ghosts: Sequence[str], hidden: Sequence[str] = ()
+    ) -> None:
+        order = sorted(variables, key=lambda name: 2 if name in ghosts else 1 if name in hidden else 0)
         self.variables: list[Variable] = []
         offset = 0
         for name in order:
@@ -86,11 +95,13 @@ class Layout:
             units = len(kind.domain) if isinstance(kind, TFun) else 1
             width = size(kind)
             self.variables.append(
-                Variable(name, kind, name in ghosts, offset, width, units, width // units if units else 0)
+                Variable(
+                    name, kind, name in ghosts, offset, width, units, width // units if units else 0, name in hidden
+                )
             )
             offset += width
         self.cells = offset
-        self.base_cells = sum(v.size for v in self.variables if not v.ghost)
+        self.base_cells = sum(v.size for v in self.variables if v.carried)
         self.by_name = {v.name: v for v in self.variables}
         self.index = {v.name: i for i, v in enumerate(self.variables)}
         self.lows = [lo for v in self.variables for lo, _ in bounds(v.type)]
@@ -101,16 +112,16 @@ class Layout:
         ]
 
     def encode(self, state: Mapping[str, Value], ghosts: bool = True) -> list[int]:
-        """The cells of a state (`ghosts` False: of its non-ghost variables only).
+        """The cells of a state (`ghosts` False: of the variables that traces carry only).
 
         Raises Unusable when a variable is missing or a value does not fit its type.
         """
         cells: list[int] = []
         for variable in self.variables:
-            if variable.ghost and not ghosts:
+            if not ghosts and not variable.carried:
                 continue
             if variable.name not in state:
-                raise Unusable(f"the state has no variable {variable.name}: give every variable that is no ghost.")
+                raise Unusable(f"the state has no variable {variable.name}: give every variable that traces carry.")
             try:
                 cells += encode(variable.type, state[variable.name])
             except Misfit as problem:
@@ -126,9 +137,9 @@ class Layout:
         return True
 
     def decode(self, cells: Sequence[int], ghosts: bool = True) -> dict[str, Value]:
-        """The state of a cell vector (`ghosts` False: `cells` may end after the non-ghost ones)."""
+        """The state of a cell vector (`ghosts` False: `cells` may end after those that traces carry)."""
         values = list(cells)
-        chosen = [v for v in self.variables if ghosts or not v.ghost]
+        chosen = [v for v in self.variables if ghosts or v.carried]
         try:
             return {v.name: decode(v.type, values, v.offset) for v in chosen}
         except Misfit as problem:
@@ -140,7 +151,7 @@ class Layout:
         return kind.domain if isinstance(kind, TFun) else None
 
     def table(self) -> list[dict[str, Any]]:
-        """The variable table of a trace's header: JSON-able, one entry per variable that is no ghost."""
+        """The variable table of a trace's header: JSON-able, one entry per variable that traces carry."""
         return [
             {
                 "name": v.name,
@@ -150,7 +161,7 @@ class Layout:
                 "units": v.units,
             }
             for v in self.variables
-            if not v.ghost
+            if v.carried
         ]
 
 
@@ -178,7 +189,7 @@ def variable_types(module: Module, constant: Evaluate) -> dict[str, Type]:
 
 def layout_of(module: Module, constant: Evaluate) -> Layout:
     """The layout that a module's TypeOK decides under its constants."""
-    return Layout(variable_types(module, constant), module.variables, module.ghosts)
+    return Layout(variable_types(module, constant), module.variables, module.ghosts, module.hidden)
 
 
 def parameters_of(params: Sequence[tuple[str, Expr]], constant: Evaluate, loc: Loc | None) -> Parameters:

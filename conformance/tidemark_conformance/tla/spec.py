@@ -200,6 +200,7 @@ ELABORATION = (
     "elaborate.py",
     "written.py",
     "forms.py",
+    "hidden.py",
     "extract.py",
     "walk.py",
     "cfg.py",
@@ -227,8 +228,18 @@ def specification_hash(module: ir.Module) -> str:
         [[ghost, _canonical(value, {})] for ghost, value in sorted(module.initial_ghosts.items())],
         [_canonical_action(action) for action in module.actions],
     ]
+    if module.hidden or module.observed is not None:
+        document += [module.hidden, _canonical_observed(module.observed)]
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _canonical_observed(observed: ir.Observed | None) -> list[object]:
+    if observed is None:
+        return []
+    numbers = {observed.observer.uid: 0} if observed.observer is not None else {}
+    domain = _canonical(observed.observer.domain, {}) if observed.observer is not None else []
+    return [domain, [[name, _canonical(value, dict(numbers))] for name, value in observed.fields]]
 
 
 def _canonical_action(action: ir.Action) -> list[object]:

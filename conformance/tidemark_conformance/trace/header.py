@@ -14,7 +14,8 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.values import Fn, ModelValue, Value
 
 FORMAT = "trace"
-VERSION = 1
+VERSION, PARTIAL = 1, 2
+"""The versions of the format: of traces that carry every variable that is no ghost, and of those that show a part."""
 Json = Any
 """Whatever `json.loads` returns."""
 
@@ -52,7 +53,10 @@ def encodable(text: str) -> bool:
     return True
 
 
-RESERVED = ("tidemark", "version", "spec", "spec_hash", "constants", "nodes", "variables", "actions")
+RESERVED = (
+    *("tidemark", "version", "spec", "spec_hash", "constants", "nodes", "variables", "actions"),
+    *("hidden", "observed"),
+)
 
 
 def dumps(value: Json) -> str:
@@ -91,8 +95,10 @@ class Header:
     """What a trace file says of itself.
 
     `constants`: the specification's constants but `Without`, as JSON; `nodes`: names that a step's `node` may carry;
-    `variables`: per variable that is no ghost its type and its cells in the layout; `actions`: in the order of Next
-    their names and their parameters' domains, sorted; `extra`: further keys, kept by conversions.
+    `variables`: per variable that traces carry its type and its cells in the layout; `actions`: in the order of Next
+    their names and their parameters' domains, sorted; `extra`: further keys, kept by conversions. `hidden`: variables
+    that no trace carries and that actions may read; `observed`: the fields of Observed with their types, and its
+    observers (None: nothing can be observed).
     """
 
     spec: str
@@ -102,18 +108,26 @@ class Header:
     variables: dict[str, Json]
     actions: list[Json]
     extra: dict[str, Json] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    observed: Json = None
+
+    @property
+    def version(self) -> int:
+        """The least version of the format that has all that the traces need."""
+        return PARTIAL if self.hidden or self.observed is not None else VERSION
 
     def to_json(self) -> dict[str, Json]:
         """The header as the JSON object of docs/trace-format.md."""
         return {
             "tidemark": FORMAT,
-            "version": VERSION,
+            "version": self.version,
             "spec": self.spec,
             "spec_hash": self.spec_hash,
             "constants": self.constants,
             "nodes": list(self.nodes),
             "variables": self.variables,
             "actions": self.actions,
+            **({"hidden": list(self.hidden), "observed": self.observed} if self.version == PARTIAL else {}),
             **self.extra,
         }
 
@@ -139,6 +153,11 @@ class Header:
             )
         _require_equal(self.constants, expected.constants, "constant", self.spec, where)
         _require_equal(self.variables, expected.variables, "variable", self.spec, where)
+        if self.hidden != expected.hidden or not same(self.observed, expected.observed):
+            raise Unusable(
+                f"{where} has other hidden variables or other fields of Observed than {self.spec} in use; "
+                "write the traces again with its header"
+            )
         if not same(self.actions, expected.actions):
             raise Unusable(
                 f"{where} lists other actions than {self.spec} in use; write the traces again with its header"
@@ -184,9 +203,10 @@ def parse_header(text: str | bytes, where: str) -> Header:
         data = None
     if not isinstance(data, dict) or data.get("tidemark") != FORMAT:
         raise Unusable(f'{where} does not start with a trace header ({{"tidemark":"trace",...}}); is it a trace file?')
-    if data.get("version") != VERSION or type(data["version"]) is not int:
+    if data.get("version") not in (VERSION, PARTIAL) or type(data["version"]) is not int:
         raise Unusable(
-            f"{where} has trace format version {dumps(data.get('version'))}, this program reads version {VERSION}; "
+            f"{where} has trace format version {dumps(data.get('version'))}, this program reads version "
+            f"{VERSION}, and {PARTIAL} where a part is shown; "
             "convert it with the program that wrote it"
         )
     kinds: dict[str, type] = {
@@ -204,6 +224,14 @@ def parse_header(text: str | bytes, where: str) -> Header:
             )
     if not all(isinstance(node, str) for node in data["nodes"]) or len(set(data["nodes"])) != len(data["nodes"]):
         raise Unusable(f"the header of {where} must list every node once, by name, under 'nodes'")
+    hidden = data.get("hidden", [])
+    if not isinstance(hidden, list) or not all(isinstance(name, str) for name in hidden):
+        raise Unusable(f"the header of {where} must list variables by name under 'hidden'; see `tidemark schema`")
+    if (data["version"] == PARTIAL) != ("hidden" in data or "observed" in data):
+        raise Unusable(
+            f"the header of {where} has version {data['version']}, and version {PARTIAL} is that of traces with "
+            "'hidden' or 'observed'; copy the header that `tidemark schema` prints"
+        )
     if not encodable(dumps(data)):
         raise Unusable(f"the header of {where} has one half of a surrogate pair in a string; write it in UTF-8")
     extra = {key: value for key, value in data.items() if key not in RESERVED}
@@ -215,4 +243,6 @@ def parse_header(text: str | bytes, where: str) -> Header:
         data["variables"],
         data["actions"],
         extra,
+        tuple(hidden),
+        data.get("observed"),
     )

@@ -20,7 +20,6 @@ from tidemark_conformance.tla.kernels.stream import (
     Malformed,
     Record,
     StreamWriter,
-    records,
 )
 from tidemark_conformance.tla.layout import Parameters, Variable
 from tidemark_conformance.tla.types import TFun
@@ -35,6 +34,7 @@ from tidemark_conformance.trace.codec import (
 )
 from tidemark_conformance.trace.header import Json, dumps
 from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END, RawTrace
+from tidemark_conformance.trace.observing import AFTER, BEFORE, Observing
 from tidemark_conformance.trace.schema import Schema
 
 FIRST_KEYS = {"trace", "step", "state", "node"}
@@ -44,10 +44,13 @@ STEP_KEYS = {"trace", "step", "node", "action", "params", "delta", "blocked"}
 class _Writer(StreamWriter):
     """A writer that also takes records that claim to change nothing but do; the check judges them."""
 
-    def still(self, kind: int, action: int, params: Sequence[int], node: int, pairs: list[tuple[int, int]]) -> None:
+    def still(
+        self, kind: int, action: int, params: Sequence[int], node: int, pairs: list[tuple[int, int]], told: bytes
+    ) -> None:
         """A blocked attempt or a stutter, with the (cell, value) pairs that changed all the same."""
         self._record(kind, action, params, node)
         self._delta(sorted(pair for pair in pairs if self._state[pair[0]] != pair[1]))
+        self._tell(told)
 
 
 class LineReader:
@@ -60,12 +63,14 @@ class LineReader:
         self._schema = schema
         self._where = where
         self.detail = ""
-        self._cells = schema.layout.base_cells
-        self._arities = schema.arities
+        self._observing = Observing(schema.observables) if schema.observables is not None else None
         self._nodes = {name: index + 1 for index, name in enumerate(nodes)}
-        self._variables = {v.name: _variable_reader(v) for v in schema.layout.variables if not v.ghost}
-        self._first = {v.name: (v.offset, reader(v.type)) for v in schema.layout.variables if not v.ghost}
-        self._ghosts = {v.name for v in schema.layout.variables if v.ghost}
+        self._variables = {v.name: _variable_reader(v) for v in schema.layout.variables if v.carried}
+        self._first = {v.name: (v.offset, reader(v.type)) for v in schema.layout.variables if v.carried}
+        self._computed = {v.name: "history" if v.ghost else "hidden" for v in schema.layout.variables if not v.carried}
+        some = self._observing is not None
+        self._first_keys = FIRST_KEYS | ({AFTER} if some else set())
+        self._step_keys = STEP_KEYS | ({BEFORE, AFTER} if some else set())
         self._actions = {
             name: (index, _parameter_indices(parameters))
             for index, (name, parameters) in enumerate(schema.parameters.items())
@@ -80,7 +85,7 @@ class LineReader:
         if raw.wrong is not None and raw.damage in (None, MISSING_STEPS):
             number, what = raw.wrong
             raise Unusable(f"{self._where}:{number}: {what}; correct the program that wrote the trace")
-        out = _Writer(self._cells, self._arities)
+        out = _Writer(self._schema.layout.base_cells, self._schema.arities, self._observing is not None)
         capacity = False
         self.detail = raw.detail
         for event, number in zip(raw.events, raw.numbers, strict=True):
@@ -113,19 +118,29 @@ class LineReader:
         return with_end(body, whole[len(body) + 1], claimed + 1 if claimed == written else claimed)
 
     def _append(self, out: _Writer, event: dict[str, Json], first: bool) -> None:
-        unknown = sorted(event.keys() - (FIRST_KEYS if first else STEP_KEYS))
+        unknown = sorted(event.keys() - (self._first_keys if first else self._step_keys))
         try:
             if unknown:
-                raise WrongKind(f"a {'first' if first else 'later'} step has no key {unknown[0]!r}")
+                raise WrongKind(f"a {'first' if first else 'later'} step has no key {unknown[0]!r}{self._why(unknown)}")
             if first:
-                out.initial(self._initial(event))
+                out.initial(self._initial(event), self._told(event))
             else:
                 self._step(out, event)
         except WrongKind as problem:
             raise WrongKind(f"step {dumps(event.get('step'))} of trace {event['trace']}: {problem}") from None
 
+    def _why(self, unknown: Sequence[str]) -> str:
+        if self._observing is None and unknown[0] in (BEFORE, AFTER):
+            return f": {self._schema.header.spec} defines no Observed beside Hidden"
+        return ""
+
+    def _told(self, event: dict[str, Json]) -> bytes:
+        if self._observing is None:
+            return b""
+        return self._observing.entries(event.get(BEFORE), event.get(AFTER))
+
     def _initial(self, event: dict[str, Json]) -> list[int]:
-        state = event.get("state")
+        state = event.get("state", None if self._first else {})
         if type(state) is not dict:
             raise WrongKind("the first step carries no state")
         self._refuse_unknown(state)
@@ -144,8 +159,9 @@ class LineReader:
 
     def _refuse_unknown(self, values: Mapping[str, Json]) -> None:
         for name in values:
-            if name in self._ghosts:
-                raise WrongKind(f"{name} is a history variable, which the auditor computes and no trace carries")
+            if name in self._computed:
+                what = self._computed[name]
+                raise WrongKind(f"{name} is a {what} variable, which the auditor computes and no trace carries")
             if name not in self._first:
                 raise WrongKind(f"{self._schema.header.spec} has no variable {name}")
 
@@ -154,21 +170,22 @@ class LineReader:
         blocked = event.get("blocked", False)
         action = event.get("action")
         pairs = self._delta(event.get("delta", {}))
+        told = self._told(event)
         if type(blocked) is not bool:
             raise WrongKind("`blocked` is neither true nor false")
         if action is None:
             if blocked or event.get("params"):
                 raise WrongKind("a blocked attempt or parameters, but no action")
-            out.still(STUTTER, -1, (), node, pairs)
+            out.still(STUTTER, -1, (), node, pairs, told)
             return
         if type(action) is not str or action not in self._actions:
             raise WrongKind(f"{self._schema.header.spec} has no action {dumps(action)}")
         index, parameters = self._actions[action]
         values = parameters(action, event.get("params", {}))
         if blocked:
-            out.still(BLOCKED, index, values, node, pairs)
+            out.still(BLOCKED, index, values, node, pairs, told)
         else:
-            out.step(index, values, node, pairs)
+            out.step(index, values, node, pairs, told)
 
     def _node(self, name: Json) -> int:
         if name is None:
@@ -253,9 +270,9 @@ class LineWriter:
 
     def __init__(self, schema: Schema, nodes: Sequence[str]) -> None:
         self._schema = schema
-        self._arities = schema.arities
+        self._observing = Observing(schema.observables) if schema.observables is not None else None
         self._nodes = nodes
-        self._variables = [v for v in schema.layout.variables if not v.ghost]
+        self._variables = [v for v in schema.layout.variables if v.carried]
         self._whole = [writer(v.type) for v in self._variables]
         self._units = [unit_writer(v.type) if isinstance(v.type, TFun) else None for v in self._variables]
         self._params = [
@@ -288,7 +305,7 @@ class LineWriter:
 
     def _events(self, trace: str, stream: bytes) -> Iterator[tuple[dict[str, Json], End | None]]:
         cells = [0] * self._schema.layout.base_cells
-        for step, record in enumerate(records(stream, len(cells), self._arities)):
+        for step, record in enumerate(self._schema.records(stream)):
             if isinstance(record, End):
                 yield {}, record
                 return
@@ -306,6 +323,8 @@ class LineWriter:
                 }
             else:
                 self._describe(event, record, cells)
+            if self._observing is not None:
+                event.update(self._observing.described(record.told))
             yield event, None
 
     def _describe(self, event: dict[str, Json], record: Record, cells: list[int]) -> None:
@@ -354,7 +373,7 @@ def sum_is_right(stream: bytes) -> bool:
 def damage_of(stream: bytes, schema: Schema) -> str | None:
     """NO_END, BAD_SUM or MISSING_STEPS, or None for a stream that is whole. (Capacities are the check's matter.)"""
     try:
-        for record in records(stream, schema.layout.base_cells, schema.arities):
+        for record in schema.records(stream):
             if isinstance(record, End):
                 return BAD_SUM if not record.checksum_right else None if record.count_right else MISSING_STEPS
     except Malformed:

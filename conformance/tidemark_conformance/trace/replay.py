@@ -1,4 +1,4 @@
-"""A delta stream as states: what every record says, with the values of all variables after it (ghosts apart)."""
+"""A delta stream as states: what every record says, with the values of all variables that traces carry after it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.tla.kernels.stream import End, Malformed, Record, records
+from tidemark_conformance.tla.kernels.stream import End, Malformed, Record
 from tidemark_conformance.tla.types import Misfit, decode
 from tidemark_conformance.tla.values import Value
+from tidemark_conformance.trace.observing import Observing, Told
 from tidemark_conformance.trace.schema import Schema
 
 
@@ -18,13 +19,15 @@ class OutOfDomain(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One record: `kind` as in `kernels.stream`, `action` None where it has none, `state` after it."""
+    """One record: `kind` as in `kernels.stream`, `action` None where it has none, `state` after it, as far as traces
+    carry it; `told`: what was observed."""
 
     kind: int
     action: str | None
     params: tuple[Value, ...]
     node: int
     state: dict[str, Value]
+    told: tuple[Told, ...] = ()
 
 
 def events(stream: bytes, schema: Schema) -> Iterator[Event]:
@@ -51,10 +54,11 @@ def replayed(stream: bytes, schema: Schema) -> Iterator[Event | End]:
     OutOfDomain.
     """
     layout = schema.layout
-    variables = [(place, variable) for place, variable in enumerate(layout.variables) if not variable.ghost]
+    variables = [(place, variable) for place, variable in enumerate(layout.variables) if variable.carried]
+    observing = Observing(schema.observables) if schema.observables is not None else None
     cells = [0] * layout.base_cells
     state: dict[str, Value] = {}
-    for record in records(stream, layout.base_cells, schema.arities):
+    for record in schema.records(stream):
         if isinstance(record, End):
             yield record
             return
@@ -71,15 +75,16 @@ def replayed(stream: bytes, schema: Schema) -> Iterator[Event | End]:
             else state[variable.name]
             for place, variable in variables
         }
-        yield _event(record, state, schema)
+        told = tuple(observing.told(record.told)) if observing is not None else ()
+        yield _event(record, state, schema, told)
 
 
-def _event(record: Record, state: dict[str, Value], schema: Schema) -> Event:
+def _event(record: Record, state: dict[str, Value], schema: Schema, told: tuple[Told, ...]) -> Event:
     if record.action < 0:
-        return Event(record.kind, None, (), record.node, state)
+        return Event(record.kind, None, (), record.node, state, told)
     name = schema.actions[record.action]
     domains = schema.parameters[name].domains
     if any(place >= len(domain) for place, domain in zip(record.params, domains, strict=True)):
         raise OutOfDomain(name)
     params = tuple(domain[place] for place, domain in zip(record.params, domains, strict=True))
-    return Event(record.kind, name, params, record.node, state)
+    return Event(record.kind, name, params, record.node, state, told)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.kernels.stream import End, Record, StreamWriter, records
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
+from tidemark_conformance.tla.observations import Observables, observables_of
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.codec import type_json, value_json
@@ -18,12 +20,13 @@ class Schema:
     """The form of one specification's traces under its constants; it travels to Spark's workers by pickle.
 
     `header` is what every file must start with (its nodes are the file's own choice); `parameters` are in the order of
-    Next.
+    Next; `observables`: what a trace may tell of a state beside its variables (None: nothing).
     """
 
     header: Header
     layout: Layout
     parameters: Mapping[str, Parameters]
+    observables: Observables | None = None
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -34,6 +37,14 @@ class Schema:
     def arities(self) -> list[int]:
         """How many parameters each action has."""
         return [len(parameters.names) for parameters in self.parameters.values()]
+
+    def records(self, stream: bytes) -> Iterator[Record | End]:
+        """The records of a delta stream; errors as of `kernels.stream.records`."""
+        return records(stream, self.layout.base_cells, self.arities, self.observables is not None)
+
+    def writer(self) -> StreamWriter:
+        """An encoder of delta streams."""
+        return StreamWriter(self.layout.base_cells, self.arities, self.observables is not None)
 
     def with_nodes(self, nodes: Sequence[str]) -> Header:
         """The header for traces whose steps happen at these nodes."""
@@ -57,10 +68,27 @@ def schema_of(specification: Specification) -> Schema:
             "type": type_json(variable.type),
         }
         for variable in layout.variables
-        if not variable.ghost
+        if variable.carried
     }
-    header = Header(specification.module.name, specification.hash, constants, (), variables, _actions(parameters))
-    return Schema(header, layout, parameters)
+    observables = observables_of(specification.module, layout, constant, specification.constants)
+    header = Header(
+        specification.module.name,
+        specification.hash,
+        constants,
+        (),
+        variables,
+        _actions(parameters),
+        hidden=specification.module.hidden,
+        observed=_observed(observables),
+    )
+    return Schema(header, layout, parameters, observables)
+
+
+def _observed(observables: Observables | None) -> Json:
+    if observables is None:
+        return None
+    fields = {name: type_json(kind) for name, kind in observables.fields}
+    return {"observers": list(observables.keys), "fields": fields} if observables.keys else {"fields": fields}
 
 
 def _actions(parameters: Mapping[str, Parameters]) -> list[Json]:

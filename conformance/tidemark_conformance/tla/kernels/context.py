@@ -20,7 +20,10 @@ from tidemark_conformance.tla.values import Value
 
 ERROR, OVERFLOW, BLOCKED, CHANGED, REACHED = range(5)
 """Flags: an evaluation error; a value without cells; evaluate guards only; dirty variables (a mask); guards passed."""
-_FLAGS = 8
+HIDDEN, OVERFLOWING, OBSERVER, LAST, SEEN = range(7, 12)
+"""What became of the hidden variables (0: nothing yet, 1: computed, 2: one has no value) and which of the variables
+overflowed; whose observation is compared, its number in its record, how many the trace has. (5 and 6: driver.)"""
+_FLAGS = 12
 _ATOMIC = re.compile(r"^-?\w+$")
 _CHEAP = re.compile(r"^(-?\w+|p\[[\w +*()]+\])$")
 

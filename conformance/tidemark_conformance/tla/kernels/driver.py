@@ -6,6 +6,8 @@ It is the same for every specification; what differs are the functions that `pro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 PASS, FAIL, UNDECIDED = 0, 1, 2
 """Verdicts of a stream."""
 
@@ -20,8 +22,17 @@ REASONS = (
     "unknown action",
     "parameter out of its domain",
     "unknown node",
+    "hidden variables have no value",
 )
-"""Why a stream is undecided, by number."""
+"""Why a stream is undecided, by number. (The last one never stands alone: the step is none, which is a failure.)"""
+OVERFLOWS = 32
+"""From here on: a computed value exceeds the capacity of the variable with the number that is left."""
+
+
+def reason(code: int, variables: Sequence[str]) -> str:
+    """Why a stream is undecided, by number; `variables`: their names in the order of the layout."""
+    return f"capacity exceeded by the computed {variables[code - OVERFLOWS]}" if code >= OVERFLOWS else REASONS[code]
+
 
 DRIVER = '''
 def number(p: "I64", d: "U8", at, end):
@@ -93,7 +104,73 @@ def whole(p: "I64", d: "U8", at, end):
             if at < 0:
                 return 1
             skip -= 1
+        if OBSERVABLES > 0:
+            skip = number(p, d, at, end)
+            at = p[POSITION]
+            if at < 0 or skip < 0 or skip > end - at:
+                return 1
+            at += skip
     return 1
+
+def told(p: "I64", d: "U8", at, end, row):
+    """Read an observed value's cells; 0, or the reason why they are none. p[POSITION] is then behind them."""
+    cell = 0
+    limits = LIMIT_TABLE + p[row + 3]
+    while cell < p[row + 2]:
+        zig = number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0:
+            return 4
+        value = (zig >> 1 & 9223372036854775807) ^ -(zig & 1)
+        if value < p[limits] or value > p[limits + 1]:
+            return 4
+        p[OBSERVED + cell] = value
+        limits += 2
+        cell += 1
+    p[POSITION] = at
+    return 0
+
+def observe(p: "I64", d: "U8", at, end, high, number_):
+    """Compare what was observed with the current state, up to entry number `high`; 0, or the reason why the stream
+    cannot be decided. p[POSITION] is then where it ended."""
+    while at < end:
+        code = number(p, d, at, end)
+        if p[POSITION] < 0 or code <= p[LAST] or code >= 4 * OBSERVABLES:
+            return 4
+        if code >= high:
+            break
+        p[LAST] = code
+        at = p[POSITION]
+        row = code >> 1
+        if row >= OBSERVABLES:
+            row -= OBSERVABLES
+        row = OBSERVABLE_TABLE + 4 * row
+        which = p[row]
+        same = 0
+        if code & 1 != 0:
+            n = number(p, d, at, end)
+            at = p[POSITION]
+            if at < 0 or n < 0 or n > end - at:
+                return 4
+            at += n
+        else:
+            why = told(p, d, at, end, row)
+            if why != 0:
+                return why
+            at = p[POSITION]
+            p[OBSERVER] = p[row + 1]
+            p[0] = 0
+            if field(p, which) and p[0] == 0:
+                same = 1
+        p[0] = 0
+        p[SEEN] += 1
+        if p[LAST_TOLD + which] != number_:
+            p[LAST_TOLD + which] = number_
+            p[TOLD + which] += 1
+        if same == 0 and p[FIRSTS + FIRST_FIELD + which] < 0:
+            p[FIRSTS + FIRST_FIELD + which] = number_
+    p[POSITION] = at
+    return 0
 
 def parameters(p: "I64", d: "U8", at, end, action):
     """Decode an action's parameters; 0, or the reason why that is impossible. p[POSITION] is then behind them."""
@@ -170,7 +247,7 @@ def settle(p: "I64"):
         cell = p[LIST + i]
         p[CURRENT + cell] = p[NEXT + cell]
         i += 1
-    v = GHOST_VARIABLES
+    v = CARRIED
     while v < VARIABLES:
         if p[DIRTY + v] != 0:
             row = VARIABLE_TABLE + 2 * v
@@ -201,6 +278,12 @@ def start(p: "I64", snapshot):
     if snapshot == 0:
         settle(p)
         p[0] = 0
+        if HIDDEN_VARIABLES > 0:
+            initial_hidden(p)
+            if p[1] != 0:
+                return 32 + p[OVERFLOWING]
+            if p[0] != 0:
+                return 6
         if not initial(p) or p[0] != 0:
             return 6
         initial_ghosts(p)
@@ -219,9 +302,19 @@ def record(p: "I64", kind, action, number_, snapshot):
     p[0] = 0
     if kind == 0:
         p[TAKEN + 2 * action] += 1
+        p[HIDDEN] = 0
         if not act(p, action) or p[0] != 0:
             if p[FIRSTS] < 0:
                 p[FIRSTS] = number_
+        if HIDDEN_VARIABLES > 0:
+            if p[HIDDEN] == 0:
+                p[0] = 0
+                p[1] = 0
+                hidden(p, action)
+            if p[HIDDEN] == 2:
+                return 10
+            if p[1] != 0:
+                return 32 + p[OVERFLOWING]
         if GHOSTS > 0 and snapshot == 0:
             p[0] = 0
             ghosts(p, action)
@@ -259,6 +352,11 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
     zero(p, CURRENT, 2 * CELLS + VARIABLES)
     p[CHANGED] = 0
     p[1] = 0
+    p[SEEN] = 0
+    stop = 0
+    while stop < FIELDS:
+        p[LAST_TOLD + stop] = -1
+        stop += 1
     count = 0
     while True:
         head = number(p, d, at, end)
@@ -294,6 +392,20 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
         why = canonical(p)
         if why != 0:
             return why
+        if OBSERVABLES > 0:
+            stop = number(p, d, at, end)
+            at = p[POSITION]
+            if at < 0 or stop < 0 or stop > end - at:
+                return 4
+            stop += at
+            p[LAST] = 2 * OBSERVABLES - 1
+            if count > 0:
+                p[LAST] = -1
+                why = observe(p, d, at, stop, 2 * OBSERVABLES, count)
+                if why != 0:
+                    return why
+                at = p[POSITION]
+            p[TOLD + FIELDS] += 1
         if count == 0:
             why = start(p, snapshot)
         else:
@@ -302,7 +414,14 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
                 out[row + 2] += 1
         if why != 0:
             return why
+        if OBSERVABLES > 0:
+            why = observe(p, d, at, stop, 4 * OBSERVABLES, count)
+            if why != 0:
+                return why
+            at = stop
         count += 1
+    if HIDDEN_VARIABLES > 0 and BASE_CELLS == 0 and p[SEEN] == 0:
+        p[TOLD + FIELDS + 1] += 1
     if head != 3:
         return 4
     flags = number(p, d, at, end)
@@ -342,7 +461,7 @@ def check_streams(p: "I64", d: "U8", offsets: "I64", out: "I64", firsts: "I64", 
             if p[FIRSTS + j] >= 0:
                 failed = 1
             j += 1
-        if why != 0 and why != 5:
+        if why != 0 and why != 5 and why != 10 and why < 32:
             out[3 * i] = 2
         elif failed != 0:
             out[3 * i] = 1
@@ -369,17 +488,20 @@ def check_batch(p: "I64", what, index, states: "I64", nexts: "I64", params: "I64
     """Evaluate one check on explicit states, `count` rows of CELLS cells; params: PARAMETER_COUNT indices a row.
 
     what: 0 Init, 1 invariant, 2 property, 3 action, 4 its guards alone, 5 ghosts after the action (written to `nexts`),
-    6 the ghosts' first values (written to `states`), 7 quiescence, 8 an invariant of `nexts` that held of `states`.
+    6 the ghosts' first values (written to `states`), 7 quiescence, 8 an invariant of `nexts` that held of `states`,
+    9 the hidden variables after the action (written to `nexts`), 10 their first values (written to `states`).
     """
     i = 0
     while i < count:
         copyrows(p, CURRENT, states, i * CELLS, CELLS)
-        if 2 <= what and what <= 5 or what == 8:
+        if 2 <= what and what <= 5 or what == 8 or what == 9:
             copyrows(p, NEXT, nexts, i * CELLS, CELLS)
         else:
             copyrows(p, NEXT, states, i * CELLS, CELLS)
+        if what == 3 or what == 9:
+            copyrun(p, NEXT + BASE_CELLS, CURRENT + BASE_CELLS, FIRST_GHOST - BASE_CELLS)
         differences(p)
-        if 3 <= what and what <= 5:
+        if 3 <= what and what <= 5 or what == 9:
             row = ACTION_TABLE + index * ACTION_ROW
             j = 0
             while j < p[row]:
@@ -393,26 +515,34 @@ def check_batch(p: "I64", what, index, states: "I64", nexts: "I64", params: "I64
         p[1] = 0
         good = 1
         if what == 0:
-            good = 1 if initial(p) else 0
+            initial_hidden(p)
+            good = 1 if initial(p) and samerows(p, CURRENT, states, i * CELLS) else 0
         elif what == 1:
             everything(p)
             good = 1 if invariant(p, index) else 0
         elif what == 2:
             good = 1 if p[CHANGED] == 0 or property(p, index) else 0
         elif what == 3:
-            good = 1 if act(p, index) else 0
+            p[HIDDEN] = 0
+            good = 1 if act(p, index) and samerows(p, NEXT, nexts, i * CELLS) else 0
         elif what == 4:
             p[BLOCKED] = 1
             good = 1 if act(p, index) else 0
             p[BLOCKED] = 0
         elif what == 5:
-            copyrun(p, NEXT + BASE_CELLS, CURRENT + BASE_CELLS, CELLS - BASE_CELLS)
+            copyrun(p, NEXT + FIRST_GHOST, CURRENT + FIRST_GHOST, CELLS - FIRST_GHOST)
             differences(p)
             ghosts(p, index)
-            saverows(p, NEXT + BASE_CELLS, nexts, i * CELLS + BASE_CELLS, CELLS - BASE_CELLS)
+            saverows(p, NEXT + FIRST_GHOST, nexts, i * CELLS + FIRST_GHOST, CELLS - FIRST_GHOST)
         elif what == 6:
             initial_ghosts(p)
-            saverows(p, NEXT + BASE_CELLS, states, i * CELLS + BASE_CELLS, CELLS - BASE_CELLS)
+            saverows(p, NEXT + FIRST_GHOST, states, i * CELLS + FIRST_GHOST, CELLS - FIRST_GHOST)
+        elif what == 9:
+            hidden(p, index)
+            saverows(p, NEXT + BASE_CELLS, nexts, i * CELLS + BASE_CELLS, FIRST_GHOST - BASE_CELLS)
+        elif what == 10:
+            initial_hidden(p)
+            saverows(p, NEXT + BASE_CELLS, states, i * CELLS + BASE_CELLS, FIRST_GHOST - BASE_CELLS)
         elif what == 8:
             copyrun(p, CURRENT, NEXT, CELLS)
             good = 1 if p[CHANGED] == 0 or invariant(p, index) else 0
@@ -426,6 +556,15 @@ def check_batch(p: "I64", what, index, states: "I64", nexts: "I64", params: "I64
         i += 1
     clean(p)
     return 0
+
+def samerows(p: "I64", ours, rows: "I64", at) -> bool:
+    """Whether the hidden variables of a state are those of a row."""
+    i = BASE_CELLS
+    while i < FIRST_GHOST:
+        if p[ours + i] != rows[at + i]:
+            return False
+        i += 1
+    return True
 
 def copyrows(p: "I64", to, rows: "I64", at, n):
     i = 0

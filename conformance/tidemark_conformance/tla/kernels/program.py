@@ -31,12 +31,24 @@ from tidemark_conformance.tla.kernels import (
     stuttering,
     values,
 )
-from tidemark_conformance.tla.kernels.context import BLOCKED, CHANGED, Context, Helpers, Memory
+from tidemark_conformance.tla.kernels.context import (
+    BLOCKED,
+    CHANGED,
+    HIDDEN,
+    LAST,
+    OBSERVER,
+    OVERFLOWING,
+    SEEN,
+    Context,
+    Helpers,
+    Memory,
+)
 from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
 from tidemark_conformance.tla.kernels.kinds import Kinds
 from tidemark_conformance.tla.kernels.prelude import PRELUDE
 from tidemark_conformance.tla.kernels.symbols import Address, Choice, Place, Symbol, Update, scaled
 from tidemark_conformance.tla.layout import MAX_UNITS, Layout, Parameters, Variable
+from tidemark_conformance.tla.observations import Observables, cell_bounds, cells_of, environment
 from tidemark_conformance.tla.types import (
     Evaluate,
     TFun,
@@ -83,6 +95,7 @@ class Source:
     invariants: Sequence[Named]
     properties: Sequence[Named]
     quiescence: Sequence[Named]
+    observables: Observables | None = None
 
 
 class Generator:
@@ -108,17 +121,21 @@ class Generator:
         actions = [a.name for a in module.actions]
         for i, action in enumerate(module.actions):
             self._action(i, action)
+            self._hidden(i, action)
             self._ghosts(i, action)
             self._refuses(i, action)
         self._dispatch("act", "check_action", len(actions))
         self._dispatch("refuses", "check_refuses", len(actions))
         self._dispatch("ghosts", "check_ghosts", len(actions))
+        self._dispatch("hidden", "check_hidden", len(actions))
+        self._observed()
         for kind, one, named, start in self._families():
             for i, predicate in enumerate(named):
                 self._predicate(f"check_{one}_{i}", predicate.body, kind)
             self._dispatch(one, f"check_{one}", len(named))
             self._recorder(kind, one, named, start)
-        self._predicate("initial", module.init)
+        self._predicate("initial", module.init_rest if module.hidden else module.init)
+        self._initial_hidden()
         self._initial_ghosts()
         self._canonical()
         names = self._constants()
@@ -131,6 +148,8 @@ class Generator:
         checks = [NOT_A_STEP]
         for named in (source.invariants, source.properties, source.quiescence):
             checks += [predicate.name for predicate in named]
+        if source.observables is not None:
+            checks += [observation(name) for name, _ in source.observables.fields]
         history = [
             predicate.name
             for _, one, named, _ in self._families()
@@ -205,15 +224,29 @@ class Generator:
         c.counting = True
         c.loc = action.loc
         env = self._environment(action)
-        guards = True
-        for expr, loc, inner in _conjuncts(action.body, action.loc, env):
+        some = bool(self.source.module.hidden)
+        guards = _guards(action, env)
+        for place, (expr, loc, inner) in enumerate(_conjuncts(action.rest if some else action.body, action.loc, env)):
             c.loc = loc
-            if guards and mentions_next(expr, inner):
-                guards = False
-                c.line(f"if p[{BLOCKED}] != 0:")
-                c.nest(["return True"])
+            if place == guards:
+                self._compute(c, index, some)
             expressions.demand(c, expr, inner)
+            guards = -1 if place == guards else guards
+        if some and guards >= 0:
+            self._compute(c, index, some)
         self._finish(f"check_action_{index}", c, "p[0] == 0")
+
+    @staticmethod
+    def _compute(c: Context, index: int, some: bool) -> None:
+        """Behind an action's guards: an attempt ends here, and the hidden variables get their next values."""
+        c.line(f"if p[{BLOCKED}] != 0:")
+        c.nest(["return True"])
+        if some:
+            c.line("if p[0] != 0:")
+            c.nest(["return False"])
+            c.line("p[1] = 0")
+            c.line(f"if not check_hidden_{index}(p) or p[1] != 0:")
+            c.nest([f"return p[{HIDDEN}] != 2"])
 
     def _refuses(self, index: int, action: Action) -> None:
         """Whether an attempt at the action is refused by nothing but its guards: none of their rules is out of force.
@@ -276,6 +309,65 @@ class Generator:
                 self._assign(c, variable, expressions.evaluate(c, action.ghosts[variable.name], env))
         self._finish(f"check_ghosts_{index}", c, "p[0] == 0")
 
+    def _hidden(self, index: int, action: Action) -> None:
+        """`check_hidden(p)`: the hidden variables' next values; whether they have some, which fit."""
+        c = self._context()
+        env = self._environment(action)
+        c.loc = action.loc
+        c.line(f"p[{HIDDEN}] = 1")
+        for name, value in action.hidden.items():
+            variable = self.layout.by_name[name]
+            self._assign(c, variable, expressions.evaluate(c, value, env))
+            self._require_value(c, name)
+        self._finish(f"check_hidden_{index}", c, "True")
+
+    def _require_value(self, c: Context, name: str) -> None:
+        c.line("if p[0] != 0:")
+        c.nest([f"p[{HIDDEN}] = 2", "return False"])
+        c.line("if p[1] != 0:")
+        c.nest([f"p[{OVERFLOWING}] = {self.layout.index[name]}", "return False"])
+
+    def _initial_hidden(self) -> None:
+        c = self._context()
+        for name, value in self.source.module.initial_hidden.items():
+            variable = self.layout.by_name[name]
+            base = self.memory.next + variable.offset
+            storing.store(c, Address(base), variable.type, expressions.evaluate(c, value, {}))
+            self._require_value(c, name)
+            c.line(f"copyrun(p, {self.memory.current + variable.offset}, {base}, {variable.size})")
+        self._finish("initial_hidden", c, "True")
+
+    def _observed(self) -> None:
+        """`field(p, k)`: whether what is computed of the k-th field equals what was observed of it."""
+        observed, observables = self.source.module.observed, self.source.observables
+        fields = observables.fields if observables is not None else ()
+        for i, (_, kind) in enumerate(fields):
+            if observed is None or observables is None:
+                continue
+            c = self._context()
+            c.loc = observed.loc
+            value = expressions.evaluate(c, observed.fields[i][1], environment(observed, observables.kind))
+            told = values.load(Address(0, ("OBSERVED",)), kind)
+            self._finish(f"check_field_{i}", c, f"p[0] == 0 and {equality.equal(c, value, told)}")
+        self._dispatch("field", "check_field", len(fields))
+
+    def _observation_tables(self) -> dict[str, list[int]]:
+        """Per observable its field, its observer's cell, its number of cells and the row of their bounds."""
+        observables = self.source.observables
+        if observables is None:
+            return {}
+        limits: list[int] = []
+        starts: list[int] = []
+        for _, kind in observables.fields:
+            starts.append(len(limits))
+            limits += [number for pair in cell_bounds(kind) for number in pair]
+        rows: list[int] = []
+        for observer in observables.observers or (False,):
+            cell = encode(observables.kind, observer)[0]
+            for i, (_, kind) in enumerate(observables.fields):
+                rows += [i, cell, cells_of(kind), starts[i]]
+        return {"OBSERVABLE_TABLE": rows, "LIMIT_TABLE": limits}
+
     def _initial_ghosts(self) -> None:
         c = self._context()
         for variable in self.layout.variables:
@@ -325,7 +417,7 @@ class Generator:
         """`canonical(p)`: are unused cells of what a delta changed 0, used ones in bounds? 0 or the reason."""
         lines = ['def canonical(p: "I64"):']
         for number, variable in enumerate(self.layout.variables):
-            if variable.ghost or not shapes.shaped(variable.type):
+            if not variable.carried or not shapes.shaped(variable.type):
                 continue
             self._shape_function(number, variable)
             lines += [
@@ -367,10 +459,17 @@ class Generator:
             "CELL_TABLE": [number for row in cells for number in row],
             "VARIABLE_TABLE": [cell for v in layout.variables for cell in (v.offset, v.size)],
             "CRC": crc_tables(),
+            "OBSERVABLE_TABLE": [0],
+            "LIMIT_TABLE": [0],
+            **self._observation_tables(),
         }
         places = {name: int(memory.table(rows or [0]).split()[-1]) for name, rows in tables.items()}
         plan = memory.plan()
-        checks = 1 + sum(len(named) for _, _, named, _ in self._families())
+        observables = self.source.observables
+        fields = len(observables.fields) if observables is not None else 0
+        widest = max((cells_of(kind) for _, kind in observables.fields), default=0) if observables is not None else 0
+        first_field = 1 + sum(len(named) for _, _, named, _ in self._families())
+        checks = first_field + fields
         extra = plan["SIZE"]
         names = {name: plan["TABLES"] + at for name, at in places.items()}
         names |= {
@@ -390,8 +489,18 @@ class Generator:
             "CELLS": layout.cells,
             "BASE_CELLS": layout.base_cells,
             "VARIABLES": len(layout.variables),
-            "GHOST_VARIABLES": sum(1 for v in layout.variables if not v.ghost),
+            "CARRIED": sum(1 for v in layout.variables if v.carried),
+            "HIDDEN_VARIABLES": sum(1 for v in layout.variables if v.hidden),
             "GHOSTS": sum(1 for v in layout.variables if v.ghost),
+            "FIRST_GHOST": sum(v.size for v in layout.variables if not v.ghost),
+            "HIDDEN": HIDDEN,
+            "OVERFLOWING": OVERFLOWING,
+            "OBSERVER": OBSERVER,
+            "LAST": LAST,
+            "SEEN": SEEN,
+            "OBSERVABLES": observables.count if observables is not None else 0,
+            "FIELDS": fields,
+            "FIRST_FIELD": first_field,
             "ACTIONS": len(self.source.module.actions),
             "ACTION_ROW": row,
             "CHECKS": checks,
@@ -399,7 +508,10 @@ class Generator:
             "TAKEN": extra + checks,
             "LIST": extra + checks + 2 * len(self.source.module.actions),
         }
-        names["SIZE"] = names["LIST"] + layout.cells + 64
+        names["TOLD"] = names["LIST"] + layout.cells
+        names["LAST_TOLD"] = names["TOLD"] + fields + 2
+        names["OBSERVED"] = names["LAST_TOLD"] + fields
+        names["SIZE"] = names["OBSERVED"] + widest + 64
         return names
 
     def _parameter_row(self, parameters: Parameters, length: int) -> list[int]:
@@ -422,6 +534,21 @@ def _conjuncts(expr: Expr, loc: Loc | None, env: expressions.Env) -> Iterator[tu
             yield from _conjuncts(body, loc, {**env, uid: expressions.Lazy(value, env)})
         case _:
             yield expr, loc, env
+
+
+def observation(field: str) -> str:
+    """The name of the check that compares a field of Observed."""
+    return f"Observed.{field}"
+
+
+def _guards(action: Action, env: expressions.Env) -> int:
+    """How many conjuncts of an action stand before the first that mentions the next state, which nothing hides."""
+    found = 0
+    for expr, _, inner in _conjuncts(action.body, action.loc, env):
+        if mentions_next(expr, inner):
+            return found
+        found += 1
+    return found
 
 
 def mentions_next(expr: Expr, env: expressions.Env) -> bool:

@@ -26,6 +26,7 @@ from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.kernels.program import Generator, Program, Source
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
+from tidemark_conformance.tla.observations import observables_of
 from tidemark_conformance.tla.types import Evaluate
 from tidemark_conformance.tla.values import Value, show
 from tidemark_conformance.tla.walk import map_children
@@ -47,7 +48,9 @@ class BatchResult:
 
     verdict uint8[n] (0 pass, 1 fail, 2 undecided) · reason uint8[n] (index into REASONS) · steps int64[n] (records that
     name a taken action) · first int32[n, checks] (first failing record per check, -1 none; record 0 is the initial
-    state) · actions int64[actions, 2] (taken, blocked) · rules int64[rules, 2] (predicate true, false, while in force).
+    state) · actions int64[actions, 2] (taken, blocked) · rules int64[rules, 2] (predicate true, false, while in force)
+    · told int64[fields + 2]: records that tell something of each field of Observed, all records (where there is one),
+    and streams that tell nothing of any state.
     """
 
     verdict: NDArray[np.uint8]
@@ -56,6 +59,7 @@ class BatchResult:
     first: NDArray[np.int32]
     actions: Cells
     rules: Cells
+    told: Cells
 
 
 class Kernels:
@@ -124,7 +128,7 @@ class Kernels:
             with ThreadPoolExecutor(len(parts)) as pool:
                 memories = list(pool.map(work, parts))
         total = np.sum(memories, axis=0)
-        taken, rules = self._names["TAKEN"], self._names["COVERAGE"]
+        taken, rules, told = self._names["TAKEN"], self._names["COVERAGE"], self._names["TOLD"]
         return BatchResult(
             verdict=out[:, 0].astype(np.uint8),
             reason=out[:, 1].astype(np.uint8),
@@ -132,6 +136,7 @@ class Kernels:
             first=first.astype(np.int32),
             actions=total[taken : taken + 2 * len(self.actions)].reshape(-1, 2),
             rules=total[rules : rules + 2 * len(self.rules)].reshape(-1, 2),
+            told=total[told : told + self._names["FIELDS"] + 2].copy(),
         )
 
     def _call(self, memory: Cells, data: Any, a: Cells, b: Cells, c: Cells, e: Cells, *numbers: int) -> None:
@@ -176,6 +181,17 @@ class Kernels:
         result = np.array(states, np.int64, order="C")
         return result, self._batch(6, 0, result, result) > 0
 
+    def hidden_batch(self, name: str, params: Cells, states: Cells, nexts: Cells) -> tuple[Cells, NDArray[np.bool_]]:
+        """The next states with the hidden variables' next values, and whether these have one within their types."""
+        result = np.array(nexts, np.int64, order="C")
+        good = self._batch(9, _index(self.actions, name, "action"), states, result, params)
+        return result, good > 0
+
+    def initial_hidden_batch(self, states: Cells) -> tuple[Cells, NDArray[np.bool_]]:
+        """The states with the hidden variables' first values, and whether these have one within their types."""
+        result = np.array(states, np.int64, order="C")
+        return result, self._batch(10, 0, result, result) > 0
+
     def quiescence_batch(self, name: str, states: Cells) -> NDArray[np.bool_]:
         """A quiescence predicate on every row."""
         return self._batch(7, _index(self.quiescence, name, "quiescence predicate"), states, states) > 0
@@ -194,8 +210,8 @@ class Kernels:
 
     def _batch(self, what: int, index: int, states: Cells, nexts: Cells, params: Cells | None = None) -> Cells:
         width = self.layout.cells
-        states = states if what == 6 else np.ascontiguousarray(states, np.int64)
-        nexts = nexts if what in (5, 6) else np.ascontiguousarray(nexts, np.int64)
+        states = states if what in (6, 10) else np.ascontiguousarray(states, np.int64)
+        nexts = nexts if what in (5, 6, 9, 10) else np.ascontiguousarray(nexts, np.int64)
         count = len(states)
         if states.shape != (count, width) or nexts.shape != (count, width):
             raise Unusable(f"states have {width} cells each, not the shape {states.shape}: use layout.encode.")
@@ -288,7 +304,9 @@ def _program(
         return kept
     except (OSError, pickle.PickleError, EOFError, AttributeError):
         tell()
-    source = Source(spec.module, fixed, constant, layout, parameters, spec.invariants, spec.properties, spec.quiescence)
+    observables = observables_of(spec.module, layout, constant, fixed)
+    families = (spec.invariants, spec.properties, spec.quiescence)
+    source = Source(spec.module, fixed, constant, layout, parameters, *families, observables)
     program = Generator(source).program()
     _write(file, pickle.dumps(program))
     return program
@@ -308,7 +326,8 @@ def _generator_digest() -> str:
     here = Path(__file__).parent
     files = [file for file in sorted(here.glob("*.py")) if file.name not in _FIXED]
     texts = [file.read_bytes() for file in files]
-    texts += [(here.parent / f"{name}.py").read_bytes() for name in ("types", "typeok", "layout", "ir", "walk")]
+    beside = ("types", "typeok", "layout", "ir", "walk", "observations")
+    texts += [(here.parent / f"{name}.py").read_bytes() for name in beside]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 

@@ -20,7 +20,8 @@ class Malformed(Exception):
     """Bytes that are no delta stream; the message says where and why."""
 
 
-def _varint(out: bytearray, value: int) -> None:
+def append_varint(out: bytearray, value: int) -> None:
+    """Write a number that is not negative, seven bits a byte, the lowest first."""
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
@@ -30,13 +31,16 @@ def _varint(out: bytearray, value: int) -> None:
 class StreamWriter:
     """Builds one trace's stream, record by record; it keeps the current state and writes only what changed.
 
-    `cells` is the number of non-ghost cells, `parameters` how many parameters each action has, in the order of Next.
+    `cells` is the number of cells of the variables that traces carry, `parameters` how many parameters each action has,
+    in the order of Next; `observed`: the specification has Observed, so that every record ends with what was observed
+    (`told`: its entries as `trace.observing` encodes them).
     """
 
-    def __init__(self, cells: int, parameters: Sequence[int]) -> None:
+    def __init__(self, cells: int, parameters: Sequence[int], observed: bool = False) -> None:
         self._out = bytearray()
         self._state = [0] * cells
         self._parameters = parameters
+        self._observed = observed
         self._records = 0
 
     @property
@@ -44,15 +48,21 @@ class StreamWriter:
         """How many records were written, the initial one included."""
         return self._records
 
-    def initial(self, state: Sequence[int]) -> None:
-        """The first record: the whole initial state (non-ghost cells; ghosts behind them are not written)."""
+    def initial(self, state: Sequence[int], told: bytes = b"") -> None:
+        """The first record: the initial state's cells that traces carry; those behind them are not written."""
         if self._records:
             raise ValueError("the initial state is the first record of a stream")
         self._record(STUTTER, -1, (), 0)
         self._delta(self._changes(state))
+        self._tell(told)
 
     def step(
-        self, action: int, params: Sequence[int], node: int, changed: Iterable[tuple[int, int]] | Sequence[int]
+        self,
+        action: int,
+        params: Sequence[int],
+        node: int,
+        changed: Iterable[tuple[int, int]] | Sequence[int],
+        told: bytes = b"",
     ) -> None:
         """A step of an action (0-based in Next) with parameter indices, by node (0 none, else index + 1).
 
@@ -67,31 +77,41 @@ class StreamWriter:
             self._delta(self._changes([item for item in items if isinstance(item, int)]))
         else:
             self._delta(sorted(pair for pair in pairs if self._state[pair[0]] != pair[1]))
+        self._tell(told)
 
-    def blocked(self, action: int, params: Sequence[int], node: int) -> None:
+    def blocked(self, action: int, params: Sequence[int], node: int, told: bytes = b"") -> None:
         """An attempt that a rule refused: nothing changes."""
         self._record(BLOCKED, action, params, node)
         self._delta([])
+        self._tell(told)
 
-    def stutter(self, node: int = 0) -> None:
+    def stutter(self, node: int = 0, told: bytes = b"") -> None:
         """An event that changes no variable."""
         self._record(STUTTER, -1, (), node)
         self._delta([])
+        self._tell(told)
 
     def end(self, quiescent: bool = False, capacity: bool = False) -> bytes:
         """Writes the end record and returns the whole stream."""
-        _varint(self._out, END)
-        _varint(self._out, QUIESCENT * quiescent + CAPACITY * capacity)
-        _varint(self._out, self._records)
+        append_varint(self._out, END)
+        append_varint(self._out, QUIESCENT * quiescent + CAPACITY * capacity)
+        append_varint(self._out, self._records)
         self._out += crc32c.crc32c(bytes(self._out)).to_bytes(4, "little")
         return bytes(self._out)
 
     def _record(self, kind: int, action: int, params: Sequence[int], node: int) -> None:
         self._records += 1
-        _varint(self._out, kind + 4 * (action + 1))
-        _varint(self._out, node)
+        append_varint(self._out, kind + 4 * (action + 1))
+        append_varint(self._out, node)
         for index in params:
-            _varint(self._out, index)
+            append_varint(self._out, index)
+
+    def _tell(self, told: bytes) -> None:
+        if self._observed:
+            append_varint(self._out, len(told))
+            self._out += told
+        elif told:
+            raise ValueError("the specification has no Observed")
 
     def _changes(self, state: Sequence[int]) -> list[tuple[int, int]]:
         old = self._state
@@ -99,24 +119,26 @@ class StreamWriter:
 
     def _delta(self, pairs: list[tuple[int, int]]) -> None:
         out = self._out
-        _varint(out, len(pairs))
+        append_varint(out, len(pairs))
         previous = -1
         for cell, value in pairs:
-            _varint(out, cell - previous - 1)
-            _varint(out, value * 2 if value >= 0 else -2 * value - 1)
+            append_varint(out, cell - previous - 1)
+            append_varint(out, value * 2 if value >= 0 else -2 * value - 1)
             self._state[cell] = value
             previous = cell
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record: `action` is -1 for a stutter and the initial state; `delta` pairs of (cell, value), ascending."""
+    """One record: `action` is -1 for a stutter and the initial state; `delta` pairs of (cell, value), ascending;
+    `told`: the entries of what was observed (`trace.observing` reads them)."""
 
     kind: int
     action: int
     node: int
     params: tuple[int, ...]
     delta: tuple[tuple[int, int], ...]
+    told: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +152,11 @@ class End:
     checksum_right: bool
 
 
-def records(stream: bytes, cells: int, parameters: Sequence[int]) -> Iterator[Record | End]:
-    """The records of a stream, the End last. Raises Malformed where the bytes are no stream of this shape."""
+def records(stream: bytes, cells: int, parameters: Sequence[int], observed: bool = False) -> Iterator[Record | End]:
+    """The records of a stream, the End last; `observed` as of `StreamWriter`.
+
+    Raises Malformed where the bytes are no stream of this shape.
+    """
     at, count = 0, 0
 
     def varint() -> int:
@@ -175,8 +200,13 @@ def records(stream: bytes, cells: int, parameters: Sequence[int]) -> Iterator[Re
             if cell >= cells:
                 raise Malformed(f"record {count} changes cell {cell} of {cells}")
             delta.append((cell, zig >> 1 if zig & 1 == 0 else -(zig >> 1) - 1))
+        told = b""
+        if observed:
+            length = varint()
+            told = stream[at : at + length]
+            at += length
         count += 1
-        yield Record(kind, action, node, params, tuple(delta))
+        yield Record(kind, action, node, params, tuple(delta), told)
 
 
 def _end(stream: bytes, at: int, flags: int, claimed: int, count: int) -> End:

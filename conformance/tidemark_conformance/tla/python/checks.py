@@ -137,6 +137,32 @@ class PythonChecks:
             for ghost, value in self.module.initial_ghosts.items()
         }
 
+    def initial_hidden(self, state: State) -> dict[str, Value]:
+        """The hidden variables' first values, given those that traces carry."""
+        found: dict[str, Value] = {}
+        for name, value in self.module.initial_hidden.items():
+            whole = {**state, **found}
+            found[name] = self._check("first", name, value)(whole, whole)
+        return found
+
+    def hidden(self, name: str, params: Sequence[Value], state: State, next: State) -> dict[str, Value]:
+        """The hidden variables after a step of the action; `next` needs the variables that traces carry."""
+        action = self._action(name)
+        found: dict[str, Value] = {}
+        for variable, value in action.hidden.items():
+            run = self._check(f"hidden_{variable}", name, value, action.params)
+            found[variable] = run(state, {**next, **found}, *params)
+        return found
+
+    def observed(self, field: str, observer: Value | None, state: State) -> Value:
+        """A field of Observed in a state, as `observer` sees it (None: Observed has no parameter)."""
+        observed = self.module.observed
+        if observed is None:
+            raise Unusable(f"{self.module.name} defines no Observed beside Hidden: define it")
+        params = [observed.observer] if observed.observer is not None else []
+        run = self._check("observed", field, dict(observed.fields)[field], params)
+        return run(state, state, *([observer] if params else []))
+
     def invariant(self, name: str, state: State) -> bool:
         """The state predicate `name`: an invariant, TypeOK, or any definition that was compiled."""
         return bool(self._check("invariant", name, self._predicate(name))(state, state))
