@@ -7,75 +7,108 @@ from pathlib import Path
 import pytest
 from ledger import GHOSTS, LEDGER, SOUND, flawed_graph
 from tidemark_conformance.errors import Unsupported, Unusable
+from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla.values import ModelValue
 from tidemark_conformance.tlc import definitions, graph, nonedges, walks
 from tidemark_conformance.tlc.runner import TlcResult
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
-TEXTS = {
-    "M": r"""---- MODULE M ----
+MODULE = r"""---- MODULE M ----
+EXTENDS Naturals
+CONSTANTS RM, S, T
+VARIABLES a, b
+x == [r \in RM |-> 1]
+A(r) == UNCHANGED <<a, b>>
+B == A(1)
+C(o, r, s) == A(r)
+D(v, r) == A(r)
+E(p, q) == A(p)
+F(r) == A(r)
+G == A(1)
+Both(r) == A(r)
+Init == a = 0 /\ b = 0
 Next ==
     \/ \E r \in RM : A(r)   \* \/ no disjunct
     \/ B
     \/ \E r, s \in RM, o \in {"a", "\\/"} \cup {"c"} : C(o, r, s)
-    \/ \E r \in RM : \E x \in [a : S, b : T] : D(x, r)
-    \/ \E p \in {<<1, 2>>, <<2, 1>>}, q \in 1..2 : E(p, q)
-    \/ (\E r \in RM : (F(r)))
+    \/ \E r \in RM : \E v \in [a : S, b : T] : D(v, r)
+    \/ \E p \in {<<z, w>> : z \in 1..2, w \in {3}}, q \in 1..2 : E(p, q)
+    \/ (\E r \in RM : (F(r) \/ Both(r)))
     \/ (G)
-Spec == Init /\ [][Next]_vars
+Spec == Init /\ [][Next]_<<a, b>>
 P == [][\A r \in RM :
           /\ x[r] = 1
-          /\ y]_<<a, b>>
-Live == [][Next]_vars /\ WF_vars(Next)
+          /\ a = b]_<<a, b>>
+Q == P
+Live == [][Next]_<<a, b>> /\ WF_a(Next)
 QuiescentOne == TRUE
-QuiescentTwo(x) == x
-====
-"""
-}
+QuiescentTwo(v) == v
+===="""
 
 
-def test_disjuncts_of_next() -> None:
-    found = definitions.disjuncts(TEXTS)
-    assert [(one.action, one.parameters) for one in found] == [
-        ("A", ("r",)),
-        ("B", ()),
-        ("C", ("o", "r", "s")),
-        ("D", ("x", "r")),
-        ("E", ("p", "q")),
-        ("F", ("r",)),
-        ("G", ()),
+def quoted(folder: Path, text: str = MODULE, cfg: str = "PROPERTIES P Q Live\n") -> definitions.Quoted:
+    (folder / "M.tla").write_text(text)
+    return definitions.Quoted(folder / "M.tla", cfg_files.parse(cfg))
+
+
+def test_disjuncts_of_next(tmp_path: Path) -> None:
+    found = quoted(tmp_path).disjuncts
+    assert [(one.action, len(one.domains)) for one in found] == [
+        *(("A", 1), ("B", 0), ("C", 3), ("D", 2), ("E", 2), ("F", 1), ("Both", 1), ("G", 0))
     ]
-    assert found[2].domains == ('{"a", "\\\\/"} \\cup {"c"}', "RM", "RM")
-    assert found[3].domains == ("[a : S, b : T]", "RM")
+    texts = [[domain.strip() for domain in one.domains] for one in found]
+    assert texts[2] == ['{"a", "\\\\/"} \\cup {"c"}', "RM", "RM"]
+    assert texts[3] == ["[a : S, b : T]", "RM"]
+    assert texts[4] == ["{<<z, w>> : z \\in 1..2, w \\in {3}}", "1..2"]
+    assert texts[5] == texts[6] == ["RM"]
 
 
 @pytest.mark.parametrize(
     "next_",
     [
-        "Next == x' = x",
-        "Next == \\E r \\in RM : (A(r) \\/ B(r))",
-        "Next == (A) \\/ (B",
-        "Next == A /\\ B",
-        "Next == \\E r \\in RM : A(r, 1)",
-        "Next == \\E r \\in RM : A",
-        "Other == A",
+        "Next == a' = b",
+        "Next == \\E r \\in RM : (A(r) \\/ B)",
+        "Next == B /\\ G",
+        "Next == \\E r \\in RM, s \\in RM : C(r, s, 1)",
+        "Next == \\E r \\in RM : A(1)",
+        "Next == LET D1 == RM IN \\E r \\in D1 : A(r)",
     ],
 )
-def test_another_form_of_next_is_refused_with_its_line(next_: str) -> None:
-    with pytest.raises(Unsupported, match=r"Next|M\.tla:2"):
-        definitions.disjuncts({"M": f"---- MODULE M ----\n{next_}\n===="})
+def test_another_form_of_next_is_refused_with_its_line(tmp_path: Path, next_: str) -> None:
+    text = MODULE[: MODULE.index("Next ==")] + next_ + "\nSpec == TRUE\n===="
+    with pytest.raises(Unsupported, match=r"M\.tla:15: .*: \w+"):
+        _ = quoted(tmp_path, text, "INIT Init\nNEXT Next\n").disjuncts
 
 
-def test_action_properties_are_taken_apart_and_others_left_alone() -> None:
-    found = definitions.boxed(TEXTS, "P")
-    assert found is not None
-    assert found[1] == "<<a, b>>"
-    assert found[0].splitlines()[1] == "          /\\ x[r] = 1"
-    assert found[0].splitlines()[0].index("\\A") == 8
-    assert definitions.boxed(TEXTS, "Live") is None
-    assert definitions.boxed(TEXTS, "Nothing") is None
-    assert definitions.named_like(TEXTS, "Quiescent") == ["QuiescentOne"]
+def test_action_properties_are_quoted_and_others_left_alone(tmp_path: Path) -> None:
+    found = quoted(tmp_path)
+    assert set(found.boxed) == {"P", "Q"}
+    assert found.boxed["Q"] == found.boxed["P"]
+    assert found.boxed["P"].subscript.strip() == "<<a, b>>"
+    lines = found.boxed["P"].action.splitlines()
+    assert lines[0].index("\\A") == 8
+    assert lines[1:] == ["          /\\ x[r] = 1", "          /\\ a = b"]
+    assert found.temporal == ("Live",)
+    assert found.quiescence == ("QuiescentOne",)
+    assert found.variables == ("a", "b")
+
+
+def test_a_specification_names_init_and_next(tmp_path: Path) -> None:
+    assert quoted(tmp_path, MODULE, "SPECIFICATION Spec\n").behaviour == ("Init", "Next")
+    inline = MODULE.replace("Spec == Init", "Spec == (a = 0 /\\ b = 1)")
+    first, following = quoted(tmp_path, inline, "SPECIFICATION Spec\n").behaviour
+    assert (first.count("a = 0 /\\ b = 1"), following) == (1, "Next")
+
+
+def test_all_of_a_specifications_initial_predicate_counts(tmp_path: Path) -> None:
+    """Of two bullets in front of [][Next]_v the second was once left out, without a word."""
+    start = "Spec == Init /\\ [][Next]"
+    one = MODULE.replace(start, "Spec ==\n    /\\ a = 0 /\\ b = 1\n    /\\ [][Next]")
+    assert "a = 0 /\\ b = 1" in quoted(tmp_path, one, "SPECIFICATION Spec\n").behaviour[0]
+    two = MODULE.replace(start, "Spec ==\n    /\\ a = 0\n    /\\ b = 1\n    /\\ [][Next]")
+    with pytest.raises(Unsupported, match=r"M\.tla:\d+: Spec is not Init"):
+        _ = quoted(tmp_path, two, "SPECIFICATION Spec\n").behaviour
 
 
 @pytest.mark.parametrize(
@@ -194,15 +227,6 @@ def test_domains_are_enumerated_however_tlc_prints_them(tmp_path: Path) -> None:
     assert set(found.domains["Name"][0]) == {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")}
     assert len(found.states) == 4
     assert {edge.params for edge in found.edges if edge.action == "Name"} == {(("a", "a"),), (("a", "b"),)}
-
-
-def test_variables_are_those_of_the_root_and_of_what_it_extends() -> None:
-    texts = {
-        "Root": "---- MODULE Root ----\nEXTENDS Base\nVARIABLE mine\nOther == INSTANCE Aside WITH x <- mine\n====",
-        "Base": "---- MODULE Base ----\nVARIABLES\n    first,   \\* a VARIABLE of its own\n    second\n====",
-        "Aside": "---- MODULE Aside ----\nVARIABLE x\n====",
-    }
-    assert definitions.variables(texts, "Root") == ("mine", "first", "second")
 
 
 def test_a_dump_without_loops_is_refused() -> None:

@@ -38,9 +38,9 @@ from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.paths import cache_root
 from tidemark_conformance.report.progress import Progress, Silent
 from tidemark_conformance.tla.python import compile_python
-from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tla.spec import Specification, load, parsed
 from tidemark_conformance.tla.values import show
-from tidemark_conformance.tlc import definitions, modules, runner
+from tidemark_conformance.tlc import runner
 from tidemark_conformance.trace.header import Json
 from tidemark_conformance.trace.schema import schema_of
 
@@ -204,8 +204,9 @@ def _judged(
 
 def judging(protocol: Protocol) -> Specification:
     """The specification that judges an unflawed run, with its `FlawActions` if it has any."""
-    texts = {name: text for name, (_, text) in modules.closure(protocol.spec).items()}
-    return load(protocol.spec, protocol.config, also=definitions.named_like(texts, "FlawActions"))
+    _, tables = parsed(protocol.spec)
+    also = ["FlawActions"] if tables.operator("FlawActions") is not None else []
+    return load(protocol.spec, protocol.config, also=also)
 
 
 def complaints(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import hidden, sany, walk
 from tidemark_conformance.tla.cfg import Config
-from tidemark_conformance.tla.elaborate import WITHOUT, Elaborator
+from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.ir import (
     Action,
     Const,
@@ -31,6 +31,7 @@ from tidemark_conformance.tla.ir import (
     Unchanged,
     Var,
 )
+from tidemark_conformance.tla.relation import Disjunct, Relation
 from tidemark_conformance.tla.scope import Closure, Context, Fixed, refuse
 
 SPINE = Context(spine=True)
@@ -65,7 +66,8 @@ class _Extractor:
     def __init__(self, tables: sany.Tables, config: Config) -> None:
         self.tables = tables
         self.config = config
-        self.elaborator = Elaborator(tables)
+        self.relation = Relation(tables, config)
+        self.elaborator = self.relation.elaborator
         declared = [e for uid in tables.members if isinstance(e := tables.entries[uid], sany.Declaration)]
         self.variables = [entry.name for entry in declared if entry.kind == "variable"]
         self.constants = [entry.name for entry in declared if entry.kind == "constant"]
@@ -74,18 +76,9 @@ class _Extractor:
 
     # Definitions by name
 
-    def definition(self, name: str, why: str) -> tuple[int, sany.Definition]:
-        uid = self.tables.operator(name)
-        entry = self.tables.entries.get(uid) if uid is not None else None
-        if uid is None or not isinstance(entry, sany.Definition) or entry.body is None:
-            raise Unusable(f"module {self.tables.root} does not define {name}, {why}: define it")
-        if entry.params:
-            raise refuse(entry.loc, f"{name} has parameters", f"it must have none, being {why}")
-        return uid, entry
-
     def expression(self, name: str, why: str, context: Context = SPINE) -> tuple[Expr, Loc]:
         """The closed body of a parameterless operator, under its mark."""
-        uid, entry = self.definition(name, why)
+        uid, entry = self.relation.definition(name, why)
         call = sany.Apply(entry.loc, 0, uid, (), ())
         return self.elaborator.expression(call, context), entry.loc
 
@@ -100,11 +93,11 @@ class _Extractor:
         self.ghosts = self.listed("Ghosts", "the tuple of history variables")
         self.hidden = self.hidden_names()
         carried = [name for name in self.variables if name not in self.ghosts and name not in self.hidden]
-        init_node, next_node = self.behaviour()
+        init_node, _ = self.relation.behaviour()
         type_ok, _ = self.expression("TypeOK", "which the conventions ask for")
         init, initial_ghosts = self.initial(init_node)
         init_rest, initial_hidden = self.determined(init, False, "Init", init_node.loc)
-        actions = tuple(self.actions(next_node))
+        actions = tuple(self.action(one) for one in self.relation.disjuncts())
         observed = self.observed()
         definitions: dict[str, Named] = {}
         for name in self.config.invariants:
@@ -185,13 +178,10 @@ class _Extractor:
 
     def by_prefix(self, prefix: str, definitions: dict[str, Named]) -> tuple[str, ...]:
         """The parameterless operators whose names start so, compiled as state predicates."""
-        names: list[str] = []
-        for uid in self.tables.members:
-            entry = self.tables.entries[uid]
-            if isinstance(entry, sany.Definition) and entry.name.startswith(prefix) and not entry.params:
-                definitions.setdefault(entry.name, self.state_predicate(entry.name, f"a {prefix}... predicate"))
-                names.append(entry.name)
-        return tuple(names)
+        names = self.relation.predicates(prefix)
+        for name in names:
+            definitions.setdefault(name, self.state_predicate(name, f"a {prefix}... predicate"))
+        return names
 
     def state_predicate(self, name: str, why: str) -> Named:
         named = self.named(name, why)
@@ -216,7 +206,7 @@ class _Extractor:
         names = self.listed("Hidden", "the tuple of variables that no trace carries")
         twice = [name for name in names if name in self.ghosts or names.count(name) > 1]
         if twice:
-            _, entry = self.definition("Hidden", "the tuple of variables that no trace carries")
+            _, entry = self.relation.definition("Hidden", "the tuple of variables that no trace carries")
             raise refuse(entry.loc, f"{twice[0]} is hidden and a ghost, or hidden twice", "name it once, in one tuple")
         return tuple(name for name in self.variables if name in names)
 
@@ -269,51 +259,6 @@ class _Extractor:
 
     # Init and Next
 
-    def behaviour(self) -> tuple[sany.Node, sany.Node]:
-        """The nodes of Init and Next, by INIT and NEXT or from the cfg's SPECIFICATION."""
-        config = self.config
-        if config.specification is None:
-            _, init = self.definition(config.init or "Init", "the initial predicate")
-            _, following = self.definition(config.next or "Next", "the next-state relation")
-            if init.body is None or following.body is None:
-                raise Unusable(f"module {self.tables.root} leaves Init or Next open: define them")
-            return init.body, following.body
-        _, spec = self.definition(config.specification, "the cfg's SPECIFICATION")
-        parts = self.temporal_parts(spec.body)
-        init_node = next((part for part in parts if part.level <= 1), None)
-        boxes = [box for part in parts if (box := self.square(part)) is not None]
-        if init_node is None or len(boxes) != 1:
-            raise refuse(spec.loc, f"{spec.name} is not Init /\\ [][Next]_vars", "write it so (fairness may follow)")
-        return init_node, boxes[0][0]
-
-    def temporal_parts(self, node: sany.Node | None) -> list[sany.Node]:
-        """The conjuncts of a temporal formula, seen through parameterless operators that are temporal themselves."""
-        if isinstance(node, sany.Apply):
-            name = self.tables.entries[node.operator].name
-            if name in ("\\land", "$ConjList"):
-                return [part for operand in node.operands for part in self.temporal_parts(operand)]
-            aliased = self.alias(node)
-            if aliased is not None and node.level >= 3:
-                return self.temporal_parts(aliased)
-        return [] if node is None else [node]
-
-    def alias(self, node: sany.Node) -> sany.Node | None:
-        """The body of the parameterless operator that `node` is a plain mention of."""
-        if isinstance(node, sany.Apply) and not node.operands:
-            entry = self.tables.entries[node.operator]
-            if isinstance(entry, sany.Definition):
-                return entry.body
-        return None
-
-    def square(self, node: sany.Node) -> tuple[sany.Node, sany.Node] | None:
-        """A and v of `[][A]_v`, None for another formula."""
-        if not isinstance(node, sany.Apply) or self.tables.entries[node.operator].name != "[]":
-            return None
-        inner = node.operands[0]
-        if not isinstance(inner, sany.Apply) or self.tables.entries[inner.operator].name != "$SquareAct":
-            return None
-        return inner.operands[0], inner.operands[1]
-
     def initial(self, node: sany.Node) -> tuple[Expr, dict[str, Expr]]:
         body = self.elaborator.expression(node, SPINE)
         rest, values = self.split(body, primed=False)
@@ -325,94 +270,20 @@ class _Extractor:
             self.refuse_ghosts(values[ghost], node.loc, f"the first value of {ghost}")
         return init, values
 
-    def actions(self, node: sany.Node) -> list[Action]:
-        while (aliased := self.alias(node)) is not None and self.is_disjunction(aliased):
-            node = aliased
-        found: dict[str, Action] = {}
-        for call, binders in self.disjuncts(node, {}):
-            action = self.action(call, binders)
-            if action.name in found:
-                raise refuse(call.loc, f"Next has the action {action.name} twice", "give each action one disjunct")
-            found[action.name] = action
-        return list(found.values())
-
-    def is_disjunction(self, node: sany.Node) -> bool:
-        if not isinstance(node, sany.Apply):
-            return False
-        if self.tables.entries[node.operator].name in ("\\lor", "$DisjList", "$BoundedExists"):
-            return True
-        aliased = self.alias(node)
-        return aliased is not None and self.is_disjunction(aliased)
-
-    def disjuncts(
-        self, node: sany.Node, binders: dict[int, sany.Node]
-    ) -> Iterable[tuple[sany.Apply, dict[int, sany.Node]]]:
-        """The named actions of Next with the domains (by uid) of the identifiers bound around them."""
-        if isinstance(node, sany.Apply):
-            entry = self.tables.entries[node.operator]
-            if entry.name in ("\\lor", "$DisjList"):
-                for operand in node.operands:
-                    yield from self.disjuncts(operand, binders)
-                return
-            if entry.name == "$BoundedExists":
-                inner = dict(binders)
-                for bound in node.bounds:
-                    if bound.pattern or bound.domain is None:
-                        raise refuse(node.loc, "Next binds a tuple of parameters", "bind each parameter by its name")
-                    inner.update(dict.fromkeys(bound.formals, bound.domain))
-                yield from self.disjuncts(node.operands[0], inner)
-                return
-            if isinstance(entry, sany.Definition) and not self.elaborator.is_library(node.operator):
-                group = self.alias(node)
-                if group is not None and self.is_group(group):
-                    yield from self.disjuncts(group, binders)
-                else:
-                    yield node, binders
-                return
-        raise refuse(
-            node.loc, "Next has a disjunct that is no named action", "write \\E p \\in D : Action(p), bounds apart"
-        )
-
-    def is_group(self, node: sany.Node) -> bool:
-        """Is this a disjunction of named actions (so that its name stands for a family of them)?"""
-
-        def named(part: sany.Node) -> bool:
-            if not isinstance(part, sany.Apply):
-                return False
-            entry = self.tables.entries[part.operator]
-            if entry.name in ("\\lor", "$DisjList", "$BoundedExists"):
-                return all(named(operand) for operand in part.operands)
-            return isinstance(entry, sany.Definition) and not self.elaborator.is_library(part.operator)
-
-        return self.alias(node) is None and self.is_disjunction(node) and named(node)
-
-    def action(self, call: sany.Apply, binders: dict[int, sany.Node]) -> Action:
-        entry = self.tables.entries[call.operator]
-        if not isinstance(entry, sany.Definition) or entry.body is None:
-            raise refuse(call.loc, "Next has a disjunct that is no named action", "define an operator for it")
+    def action(self, disjunct: Disjunct) -> Action:
+        entry = disjunct.definition
+        if entry.body is None:
+            raise refuse(disjunct.call.loc, f"{entry.name} has no definition", "define it")
         params: list[Param] = []
         env: dict[int, Fixed | Closure] = {}
-        seen: set[int] = set()
-        for formal, operand in zip(entry.params, call.operands, strict=True):
-            if not isinstance(operand, sany.Apply) or operand.operator not in binders or operand.operator in seen:
-                raise refuse(
-                    operand.loc, f"an argument of {entry.name} is no parameter of its own", "bind one \\E per parameter"
-                )
-            seen.add(operand.operator)
-            domain = self.elaborator.expression(binders[operand.operator], Context())
+        for formal, operand, node in zip(entry.params, disjunct.call.operands, disjunct.domains, strict=True):
+            domain = self.elaborator.expression(node, Context())
             if walk.variables_used(domain) or walk.locals_used(domain) & self.elaborator.stateful:
                 raise refuse(operand.loc, f"a parameter of {entry.name} ranges over a set that is not constant",
                              "use a constant set and a guard")  # fmt: skip
             local = self.elaborator.local(self.tables.entries[formal].name)
             env[formal] = Fixed(local)
             params.append(Param(local.uid, local.name, domain))
-        unused = [uid for uid in binders if uid not in seen]
-        if unused:
-            raise refuse(
-                call.loc,
-                f"{self.tables.entries[unused[0]].name} is bound but not passed to {entry.name}",
-                "leave it out",
-            )
         body = self.elaborator.expression(entry.body, replace(SPINE, env=dict(env)))
         names = tuple(self.tables.entries[formal].name for formal in entry.params)
         return self.checked_action(entry, tuple(params), Mark(entry.name, entry.loc, body, names))
@@ -512,15 +383,12 @@ class _Extractor:
         actions: list[str] = []
         others: list[str] = []
         for name in self.config.properties:
-            _, entry = self.definition(name, "a PROPERTY of the cfg")
-            node = entry.body
-            while node is not None and (aliased := self.alias(node)) is not None:
-                node = aliased
-            box = self.square(node) if node is not None else None
+            box = self.relation.property(name)
             if box is None:
                 others.append(name)
                 continue
-            definitions[name] = self.action_property(name, entry.loc, box[0], box[1])
+            _, entry = self.relation.definition(name, "a PROPERTY of the cfg")
+            definitions[name] = self.action_property(name, entry.loc, box.action, box.subscript)
             actions.append(name)
         return tuple(actions), tuple(others)
 

@@ -15,11 +15,15 @@ NOT_A_STEP = "not a step"
 
 @dataclass(frozen=True, slots=True)
 class Loc:
-    """A place in a module: file name without folder, 1-based line and column."""
+    """A place in a module: file name without folder, 1-based line and column.
+
+    `end`: line and column of the last character, where that is known; places are the same whatever it is.
+    """
 
     module: str
     line: int
     column: int = 0
+    end: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.module}.tla:{self.line}"

@@ -326,6 +326,7 @@ def _loc(element: ET.Element) -> Loc:
         place.findtext("filename") or "?",
         int(place.findtext("line/begin") or 0),
         int(place.findtext("column/begin") or 0),
+        (int(place.findtext("line/end") or 0), int(place.findtext("column/end") or 0)),
     )
 
 

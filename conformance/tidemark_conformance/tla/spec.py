@@ -130,6 +130,12 @@ def _constants(module: ir.Module, config: Config) -> dict[str, Value]:
     return {**{name: values[name] for name in module.constants}, WITHOUT: without}
 
 
+def parsed(spec: Path, texts: Mapping[str, str] | None = None) -> tuple[dict[str, str], sany.Tables]:
+    """The texts of all modules that `spec` reaches, by name, and SANY's tables of them; `texts` as in `load`."""
+    found = {name: text for name, (_, text) in modules.closure(spec, given=texts).items()}
+    return found, _tables(found, spec.stem, (spec.stem, sorted(found.items()), _jar_digest()))
+
+
 # The cache
 
 
@@ -201,6 +207,7 @@ ELABORATION = (
     "written.py",
     "forms.py",
     "hidden.py",
+    "relation.py",
     "extract.py",
     "walk.py",
     "cfg.py",

@@ -8,11 +8,6 @@ from tidemark_conformance.tla.cfg import Config
 from tidemark_conformance.tlc.values import to_tla
 
 
-def init_next(config: Config) -> tuple[str, str]:
-    """The operators of the initial and the next states; behind a SPECIFICATION they are Init and Next by convention."""
-    return config.init or "Init", config.next or "Next"
-
-
 def constants(config: Config, without: Collection[str] = ()) -> str:
     """The CONSTANTS of the cfg as text of a cfg, the names in `without` left out."""
     lines = [f"    {name} = {to_tla(value)}\n" for name, value in config.constants.items() if name not in without]

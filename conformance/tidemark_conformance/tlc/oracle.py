@@ -21,7 +21,7 @@ from pathlib import Path
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla.values import Value
-from tidemark_conformance.tlc import config, definitions, modules, runner
+from tidemark_conformance.tlc import config, definitions, runner
 from tidemark_conformance.tlc.values import MODEL_VALUE, declarations, to_tla
 
 ROOT = "TidemarkReplay"
@@ -109,10 +109,10 @@ class Replays:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """An invariant, an action property with its text (Q, v) of `[][Q]_v`, or (`at_rest`) a quiescence predicate."""
+    """An invariant, an action property with its texts, or (`at_rest`) a quiescence predicate."""
 
     name: str
-    boxed: tuple[str, str] | None = None
+    boxed: definitions.Boxed | None = None
     at_rest: bool = False
 
 
@@ -167,23 +167,22 @@ def replay(
 
 
 def _spec(module: Path, cfg: Path, ghosts: Sequence[str], constants: Mapping[str, Value], first: Trace) -> _Spec:
-    texts = {name: text for name, (_, text) in modules.closure(module).items()}
     parsed = cfg_files.read(cfg)
-    init, next_ = config.init_next(parsed)
-    boxed = [(name, definitions.boxed(texts, name)) for name in parsed.properties]
+    quoted = definitions.Quoted(module, parsed)
+    constants = {name: value for name, value in constants.items() if name in quoted.constants}
     return _Spec(
         module=module,
-        texts=texts,
-        init=init,
+        texts=quoted.texts,
+        init=quoted.behaviour[0],
         constants=config.constants(parsed, without=constants),
         overrides=constants,
         variables=tuple(first.initial),
         ghosts=tuple(ghosts),
-        actions={one.action: len(one.parameters) for one in definitions.disjuncts(texts, next_)},
+        actions={one.action: len(one.domains) for one in quoted.disjuncts},
         checks=(
             *(_Check(name) for name in parsed.invariants),
-            *(_Check(name, found) for name, found in boxed if found),
-            *(_Check(name, at_rest=True) for name in definitions.named_like(texts, "Quiescent")),
+            *(_Check(name, boxed) for name, boxed in quoted.boxed.items()),
+            *(_Check(name, at_rest=True) for name in quoted.quiescence),
         ),
     )
 
@@ -371,9 +370,7 @@ class _Text:
         lines = [f"EXTENDS {self.spec.module.stem}, Naturals, Sequences, TLC", "VARIABLES tidemark_trace, tidemark_at"]
         for number, check in enumerate(self.spec.checks, 1):
             if check.boxed:
-                text, subscript = check.boxed
-                lines += [f"tidemark_step_{number} ==", *text.splitlines()]
-                lines.append(f"tidemark_kept_{number} == tidemark_step_{number} \\/ UNCHANGED ({subscript})")
+                lines += check.boxed.kept(f"tidemark_kept_{number}")
         return lines
 
     def property_lines(self) -> dict[int, int]:

@@ -19,6 +19,7 @@ successors that the constraint forbids, too), and for a SPECIFICATION, whose fai
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,8 +106,17 @@ def probe(module: Path, cfg: str) -> Probe | None:
             f"THEN tidemark_seen({true}) ELSE ~tidemark_seen({false})"
         )
     if disjuncts:
+        named = [
+            [f"tidemark_domain_{at}_{index}" for index in range(len(one.domains))] for at, one in enumerate(disjuncts)
+        ]
+        for one, domains in zip(disjuncts, named, strict=True):
+            for name, text in zip(domains, one.domains, strict=True):
+                lines += definitions.operator(name, text)
         lines.append("tidemark_next ==")
-        lines += [f"    \\/ {_probed(one, number[f'action {one.action}'])}" for one in disjuncts]
+        lines += [
+            f"    \\/ {_probed(one.action, domains, number[f'action {one.action}'])}"
+            for one, domains in zip(disjuncts, named, strict=True)
+        ]
     lines.append("=" * 60)
     overrides = "".join(f"    {rule} <- tidemark_{rule}\n" for rule in rules)
     text = _NEXT.sub("NEXT tidemark_next", cfg) if disjuncts else cfg
@@ -120,24 +130,22 @@ def probe(module: Path, cfg: str) -> Probe | None:
     )
 
 
-def _disjuncts(module: Path, cfg: str) -> list[definitions.Disjunct]:
+def _disjuncts(module: Path, cfg: str) -> tuple[definitions.Disjunct, ...]:
     """The disjuncts of the model's next-state relation where probes can stand for TLC's coverage, else none."""
     parsed = cfg_files.parse(cfg)
     if parsed.next is None or parsed.action_constraints or len(_NEXT.findall(cfg)) != 1:
-        return []
-    texts = {name: text for name, (_, text) in modules.closure(module).items()}
+        return ()
     try:
-        return definitions.disjuncts(texts, parsed.next)
+        return definitions.Quoted(module, parsed).disjuncts
     except Unsupported:
-        return []
+        return ()
 
 
-def _probed(disjunct: definitions.Disjunct, register: int) -> str:
+def _probed(action: str, domains: Sequence[str], register: int) -> str:
     """One disjunct of the generated Next."""
-    formals = [f"tidemark_a{at}" for at in range(len(disjunct.parameters))]
-    domains = [re.sub(r"\s+", " ", domain) for domain in disjunct.domains]
+    formals = [f"tidemark_a{at}" for at in range(len(domains))]
     bound = ", ".join(f"{formal} \\in {domain}" for formal, domain in zip(formals, domains, strict=True))
-    call = f"{disjunct.action}({', '.join(formals)})" if formals else disjunct.action
+    call = f"{action}({', '.join(formals)})" if formals else action
     return (f"\\E {bound} : " if bound else "") + f"{call} /\\ tidemark_seen({register})"
 
 
