@@ -41,10 +41,13 @@ def find(name: str, constants: Mapping[str, Json] | None = None) -> tuple[Path, 
     """The files of a specification of this installation: a module `<name>`, or `<name>Properties` that extends it, in
     `spec/*/`, with the cfg of its name beside it; where that has other constants than `constants` (of a trace's
     header), with another cfg of the folder that has them and checks the same."""
-    found = [path for stem in (name, f"{name}Properties") for path in sorted(spec_root().glob(f"*/{stem}.tla"))]
+    # The name is the trace's, so it is compared with those that are here, and never becomes a part of a path.
+    known = sorted(spec_root().glob("*/*.tla"))
+    found = [path for stem in (name, f"{name}Properties") for path in known if path.stem == stem]
     if not found:
         raise Unusable(
-            f"the traces are of a specification {name}, which is not in {spec_root()}; pass it with --spec and --config"
+            f"the traces are of a specification {name[:60]}, which is not in {spec_root()}; "
+            "pass it with --spec and --config"
         )
     for path in found:
         if path.with_suffix(".cfg").is_file():

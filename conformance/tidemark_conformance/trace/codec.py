@@ -24,7 +24,7 @@ from tidemark_conformance.tla.types import (
     size,
     slots,
 )
-from tidemark_conformance.trace.header import Json, dumps
+from tidemark_conformance.trace.header import Json, shortened
 
 
 class WrongKind(Exception):
@@ -126,7 +126,7 @@ def _read_int(lo: int | None, hi: int | None) -> Reader:
         if type(value) is not int:
             raise WrongKind(f"{_short(value)} where an integer is expected")
         if (lo is not None and value < lo) or (hi is not None and value > hi):
-            raise Exceeds(f"{value} is outside {lo}..{hi}")
+            raise Exceeds(f"{_short(value)} is outside {lo}..{hi}")
         out.append(value)
 
     return read
@@ -273,8 +273,7 @@ def unit_reader(kind: TFun) -> Callable[[Json], list[tuple[int, list[int]]]]:
 
 
 def _short(value: Json) -> str:
-    text = dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(value)
 
 
 def _some(names: Sequence[str] | dict[str, int]) -> str:

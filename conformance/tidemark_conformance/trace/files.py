@@ -9,6 +9,7 @@ import contextlib
 import gzip
 import os
 import uuid
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from tidemark_conformance.trace.lines import RawTrace, split_traces
 from tidemark_conformance.trace.ndjson import LineReader, LineWriter
 from tidemark_conformance.trace.schema import Schema
 
+LONGEST_LINE = 16 << 20
+"""The most bytes of a line of NDJSON: what it is read into takes some twenty times as much memory."""
 NDJSON, PARQUET = "ndjson", "parquet"
 SUFFIXES = {
     ".ndjson": NDJSON,
@@ -106,19 +109,38 @@ class StoredTrace:
     detail: str = ""
 
 
+def packed(path: Path) -> bool:
+    """Whether a file is packed, by its name."""
+    return path.name.lower().endswith(".gz")
+
+
 @contextlib.contextmanager
-def open_lines(path: Path) -> Iterator[Iterator[bytes]]:
-    """The lines of a file without their line feeds, unpacked if its name ends in `.gz`."""
+def open_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[Iterator[bytes]]:
+    """The lines of a file without their line feeds, unpacked if its name ends in `.gz`.
+
+    `start`, `end`: bytes of a file that is not packed, both at the beginning of a line (`end` None: the file's).
+    Raises Unusable, while the lines are read, for one that is longer than LONGEST_LINE.
+    """
 
     def lines(file: BinaryIO) -> Iterator[bytes]:
+        at = start
         try:
-            for line in file:
-                yield line.removesuffix(b"\n")
-        except (OSError, EOFError) as problem:
+            while (end is None or at < end) and (read := file.readline(LONGEST_LINE + 2)):
+                line = read.removesuffix(b"\n")
+                if len(line) > LONGEST_LINE:
+                    raise Unusable(
+                        f"{path} has a line of more than {LONGEST_LINE:,} bytes, which begins at byte {at:,}; "
+                        "write one record to a line"
+                    )
+                at += len(read)
+                yield line
+        except (OSError, EOFError, zlib.error) as problem:
             raise Unusable(f"{path} cannot be read ({problem}); write it again") from problem
 
     try:
-        with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as file:
+        with gzip.open(path) if packed(path) else path.open("rb") as file:
+            if start:
+                file.seek(start)
             yield lines(cast(BinaryIO, file))
     except FileNotFoundError as problem:
         raise Unusable(f"{path} does not exist; give a trace file or a folder of them") from problem
@@ -184,7 +206,7 @@ class NdjsonWriter:
         self._path = path
         self._temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
         self._lines = LineWriter(schema, header.nodes)
-        opened = gzip.open(self._temporary, "wb") if path.name.endswith(".gz") else open(self._temporary, "wb")  # noqa: SIM115
+        opened = gzip.open(self._temporary, "wb") if packed(path) else open(self._temporary, "wb")  # noqa: SIM115
         self._file = cast(BinaryIO, opened)
         self._file.write(header.text().encode() + b"\n")
 

@@ -29,6 +29,9 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_object)
+_LENIENT = json.JSONDecoder()
+TOO_DEEP = '"(nested too deeply)"'
+"""How a value is written that is nested so deeply that it can be read, but not written."""
 
 
 class RepeatedKey(ValueError):
@@ -36,10 +39,12 @@ class RepeatedKey(ValueError):
     key."""
 
 
-def loads(text: str | bytes) -> Json:
-    """Reads JSON in UTF-8. Raises RepeatedKey for an object that has a key twice, ValueError for what is no JSON."""
+def loads(text: str | bytes, strict: bool = True) -> Json:
+    """Reads JSON in UTF-8. Raises ValueError for what is no JSON, RepeatedKey for an object that has a key twice (not
+    `strict`: the last one counts)."""
+    decoder = _STRICT if strict else _LENIENT
     try:
-        return _STRICT.decode(text.decode() if isinstance(text, bytes) else text)
+        return decoder.decode(text.decode() if isinstance(text, bytes) else text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -61,7 +66,16 @@ RESERVED = (
 
 def dumps(value: Json) -> str:
     """One line of compact JSON, in the order given (all our writers use it, so that equal data are equal bytes)."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    try:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def shortened(value: Json, most: int = 60) -> str:
+    """One line of JSON for a message, cut to so many characters."""
+    text = dumps(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def constant_json(value: Value) -> Json:
@@ -143,7 +157,7 @@ class Header:
         """
         if self.spec != expected.spec:
             raise Unusable(
-                f"{where} holds traces of {self.spec}, but the specification in use is {expected.spec}; "
+                f"{where} holds traces of {self.spec[:60]}, but the specification in use is {expected.spec}; "
                 "pass its own with --spec and --config"
             )
         if self.spec_hash != expected.spec_hash:
@@ -180,14 +194,16 @@ def _require_equal(have: Json, want: Json, what: str, spec: str, where: str) -> 
 
 def same(one: Json, other: Json) -> bool:
     """Whether two JSON values are the same; to Python 1, 1.0 and true are equal."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    try:
+        return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    except RecursionError:
+        return False
 
 
 def _shown(table: dict[str, Json], name: str) -> str:
     if name not in table:
         return "nothing"
-    text = dumps(table[name])
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shortened(table[name], 80)
 
 
 def parse_header(text: str | bytes, where: str) -> Header:
@@ -205,7 +221,7 @@ def parse_header(text: str | bytes, where: str) -> Header:
         raise Unusable(f'{where} does not start with a trace header ({{"tidemark":"trace",...}}); is it a trace file?')
     if data.get("version") not in (VERSION, PARTIAL) or type(data["version"]) is not int:
         raise Unusable(
-            f"{where} has trace format version {dumps(data.get('version'))}, this program reads version "
+            f"{where} has trace format version {shortened(data.get('version'))}, this program reads version "
             f"{VERSION}, and {PARTIAL} where a part is shown; "
             "convert it with the program that wrote it"
         )
@@ -232,6 +248,8 @@ def parse_header(text: str | bytes, where: str) -> Header:
             f"the header of {where} has version {data['version']}, and version {PARTIAL} is that of traces with "
             "'hidden' or 'observed'; copy the header that `tidemark schema` prints"
         )
+    if dumps(data) == TOO_DEEP:
+        raise Unusable(f"the header of {where} is nested too deeply; copy the header that `tidemark schema` prints")
     if not encodable(dumps(data)):
         raise Unusable(f"the header of {where} has one half of a surrogate pair in a string; write it in UTF-8")
     extra = {key: value for key, value in data.items() if key not in RESERVED}

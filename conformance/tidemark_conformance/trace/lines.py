@@ -6,7 +6,6 @@ that has no end record, is *damaged* and never interpreted further than it can b
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
@@ -64,7 +63,9 @@ class RawTrace:
         self.end = end
         numbers = [event.get("step") for event in self.events]
         # A number that is no integer is no step's: to Python 1, 1.0 and True are equal.
-        if numbers != list(range(end["steps"] + 1)) or any(type(number) is not int for number in numbers):
+        if len(numbers) != end["steps"] + 1 or any(
+            type(number) is not int or number != place for place, number in enumerate(numbers)
+        ):
             self.damage = MISSING_STEPS
 
     def _bad_sum(self, event: dict[str, Json]) -> str:
@@ -96,7 +97,7 @@ def _unknown_key(event: dict[str, Json]) -> str:
         return ""
     end = event["end"]
     unknown = sorted({*(event.keys() - LAST_KEYS), *(end.keys() - END_KEYS if isinstance(end, dict) else ())})
-    return f"an end record has no key {unknown[0]!r}" if unknown else ""
+    return f"an end record has no key {unknown[0][:60]!r}" if unknown else ""
 
 
 def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Iterator[RawTrace]:
@@ -141,8 +142,11 @@ def _event(line: bytes) -> tuple[dict[str, Json] | None, str]:
     try:
         event = loads(line)
     except RepeatedKey as problem:
-        wrong = f"the key {problem} stands twice in one object"
-        event = json.loads(line)
+        wrong = f"the key {str(problem)[:60]} stands twice in one object"
+        try:
+            event = loads(line, strict=False)
+        except ValueError:
+            return None, ""
     except ValueError:
         return None, ""
     if not isinstance(event, dict) or not isinstance(event.get("trace"), str):

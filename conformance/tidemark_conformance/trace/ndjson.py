@@ -32,13 +32,17 @@ from tidemark_conformance.trace.codec import (
     value_json,
     writer,
 )
-from tidemark_conformance.trace.header import Json, dumps
+from tidemark_conformance.trace.header import Json, dumps, shortened
 from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END, RawTrace
 from tidemark_conformance.trace.observing import AFTER, BEFORE, Observing
 from tidemark_conformance.trace.schema import Schema
 
 FIRST_KEYS = {"trace", "step", "state", "node"}
 STEP_KEYS = {"trace", "step", "node", "action", "params", "delta", "blocked"}
+
+
+MOST_RECORDS = 1 << 62
+"""The most records that the end of a delta stream can claim."""
 
 
 class _Writer(StreamWriter):
@@ -114,20 +118,22 @@ class LineReader:
             return body
         if raw.damage == BAD_SUM:
             return whole[:-4] + bytes(byte ^ 0xFF for byte in whole[-4:])
-        claimed = end["steps"] + 1
+        claimed = min(end["steps"] + 1, MOST_RECORDS)
         return with_end(body, whole[len(body) + 1], claimed + 1 if claimed == written else claimed)
 
     def _append(self, out: _Writer, event: dict[str, Json], first: bool) -> None:
         unknown = sorted(event.keys() - (self._first_keys if first else self._step_keys))
         try:
             if unknown:
-                raise WrongKind(f"a {'first' if first else 'later'} step has no key {unknown[0]!r}{self._why(unknown)}")
+                raise WrongKind(
+                    f"a {'first' if first else 'later'} step has no key {unknown[0][:60]!r}{self._why(unknown)}"
+                )
             if first:
                 out.initial(self._initial(event), self._told(event))
             else:
                 self._step(out, event)
         except WrongKind as problem:
-            raise WrongKind(f"step {dumps(event.get('step'))} of trace {event['trace']}: {problem}") from None
+            raise WrongKind(f"step {shortened(event.get('step'))} of trace {event['trace']}: {problem}") from None
 
     def _why(self, unknown: Sequence[str]) -> str:
         if self._observing is None and unknown[0] in (BEFORE, AFTER):
@@ -163,7 +169,7 @@ class LineReader:
                 what = self._computed[name]
                 raise WrongKind(f"{name} is a {what} variable, which the auditor computes and no trace carries")
             if name not in self._first:
-                raise WrongKind(f"{self._schema.header.spec} has no variable {name}")
+                raise WrongKind(f"{self._schema.header.spec} has no variable {name[:60]}")
 
     def _step(self, out: _Writer, event: dict[str, Json]) -> None:
         node = self._node(event.get("node"))
@@ -179,7 +185,7 @@ class LineReader:
             out.still(STUTTER, -1, (), node, pairs, told)
             return
         if type(action) is not str or action not in self._actions:
-            raise WrongKind(f"{self._schema.header.spec} has no action {dumps(action)}")
+            raise WrongKind(f"{self._schema.header.spec} has no action {shortened(action)}")
         index, parameters = self._actions[action]
         values = parameters(action, event.get("params", {}))
         if blocked:
@@ -191,7 +197,7 @@ class LineReader:
         if name is None:
             return 0
         if type(name) is not str or name not in self._nodes:
-            raise WrongKind(f"the header lists no node {dumps(name)}")
+            raise WrongKind(f"the header lists no node {shortened(name)}")
         return self._nodes[name]
 
     def _delta(self, delta: Json) -> list[tuple[int, int]]:
@@ -236,12 +242,12 @@ def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int
 
     def read(action: str, values: Json) -> list[int]:
         if type(values) is not dict or values.keys() != tables.keys():
-            raise WrongKind(f"{action} takes the parameters {', '.join(tables) or '(none)'}, not {dumps(values)[:60]}")
+            raise WrongKind(f"{action} takes the parameters {', '.join(tables) or '(none)'}, not {shortened(values)}")
         indices = []
         for name, table in tables.items():
             index = table.get(dumps(values[name]))
             if index is None:
-                raise WrongKind(f"{action}: parameter {name} = {dumps(values[name])[:60]} is outside its domain")
+                raise WrongKind(f"{action}: parameter {name} = {shortened(values[name])} is outside its domain")
             indices.append(index)
         return indices
 

@@ -14,7 +14,7 @@ from tidemark_conformance.tla.kernels.stream import Malformed, append_varint
 from tidemark_conformance.tla.observations import Observables, cell_bounds
 from tidemark_conformance.tla.types import TAtom, TBool, TInt, Type
 from tidemark_conformance.trace.codec import Exceeds, WrongKind, reader, writer
-from tidemark_conformance.trace.header import Json, dumps, loads
+from tidemark_conformance.trace.header import Json, dumps, encodable, loads
 
 BEFORE, AFTER = "before", "after"
 
@@ -89,6 +89,8 @@ class Observing:
             for cell in cells:
                 append_varint(out, cell * 2 if cell >= 0 else -2 * cell - 1)
         else:
+            if not encodable(dumps(value)):
+                raise WrongKind(f"the field {name} of Observed has one half of a surrogate pair")
             text = dumps(value).encode()
             append_varint(out, len(text))
             out += text
