@@ -131,6 +131,8 @@ class Search:
         for name in missing:
             reads = variables_used(self.definitions[name].body)
             names = [variable for variable in self.types if variable in reads]
+            if not names:
+                continue  # what reads no variable is false everywhere or nowhere
             chosen += self.some(every, partial(make, names), holds, WANTED, name)
         return chosen + self.some(every, partial(make, list(self.types)), holds, SOUND)
 

@@ -179,9 +179,9 @@ def apply(c: Context, function: Symbol, key: Symbol) -> Symbol:
         case Place(base, TTuple(parts), _):
             index = int(values.integer(c, key).code) - 1 if values.integer(c, key).code.isdigit() else -1
             if not 0 <= index < len(parts):
-                if any(part != parts[0] for part in parts):
-                    raise c.unsupported("an index that is no literal, into a tuple of unlike parts")
                 at = c.named(c.check(f"ix(p, {values.integer(c, key).code} - 1, {len(parts)})"), "i")
+                if any(part != parts[0] for part in parts):
+                    return _part_at(c, base, parts, at, 0)
                 return values.load(base.plus(*scaled(at, size(parts[0]))), parts[0])
             return values.load(base.plus(sum(size(part) for part in parts[:index])), parts[index])
         case Literal(domain, body):
@@ -196,6 +196,15 @@ def apply(c: Context, function: Symbol, key: Symbol) -> Symbol:
             kept2 = values.keep(c, key)
             return values.choice(c, condition, lambda: apply(c, then(), kept2), lambda: apply(c, orelse(), kept2))
     raise c.unsupported(f"a {values.kind_name(function)} is applied to an argument")
+
+
+def _part_at(c: Context, base: Address, parts: tuple[Type, ...], at: str, first: int) -> Symbol:
+    """The part of a tuple at an index that is known to be inside, and not before `first`."""
+    here = values.load(base.plus(sum(size(part) for part in parts[:first])), parts[first])
+    if first == len(parts) - 1:
+        return here
+    rest = first + 1
+    return values.choice(c, c.named(f"({at} == {first})"), lambda: here, lambda: _part_at(c, base, parts, at, rest))
 
 
 def _need(c: Context, condition: str) -> None:

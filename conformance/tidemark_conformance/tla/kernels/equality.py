@@ -207,7 +207,22 @@ def _equal_records(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
     union, other = (a, b) if names_a is None else (b, a)
     if isinstance(union, Place) and isinstance(union.kind, TUnion):
         return _equal_union(c, union, other)
+    names = names_a or names_b
+    if names is not None and (_is_function(union) or _function_kind(union, union) is not None):
+        return _equal_to_function(c, other, names, union, must)
     raise c.unsupported("records of unlike kinds are compared")
+
+
+def _equal_to_function(c: Context, record: Symbol, names: list[str], function: Symbol, must: bool) -> str:
+    """A record is a function on its fields' names; one on the same strings may be in the memory as a function."""
+    kind = _function_kind(function, function)
+    if kind is not None and set(kind.domain) != set(names):
+        return "False"
+    fields = [_same_field(c, function, record, name, must) for name in names]
+    if kind is not None:
+        return conjunction(c, fields, must=must)
+    own = values.literal(c, frozenset(names))
+    return conjunction(c, [lambda: membership.equal_sets(c, own, domain_of(c, function)), *fields], must=must)
 
 
 def _same_field(c: Context, a: Symbol, b: Symbol, name: str, must: bool) -> Callable[[], str]:
@@ -294,7 +309,7 @@ def loop(c: Context, count: str, body: Callable[[str], str]) -> str:
 
 def _equal_functions(c: Context, kind: TFun, a: Symbol, b: Symbol, must: bool) -> str:
     universe = TSet(kind.key, kind.domain)
-    parts: list[Callable[[], str]] = [lambda: _has_domain(c, a, kind), lambda: _has_domain(c, b, kind)]
+    parts: list[Callable[[], str]] = [lambda: has_domain(c, a, kind), lambda: has_domain(c, b, kind)]
 
     def body(index: str) -> str:
         return equal(c, at(c, a, universe, index), at(c, b, universe, index))
@@ -303,7 +318,7 @@ def _equal_functions(c: Context, kind: TFun, a: Symbol, b: Symbol, must: bool) -
     return conjunction(c, parts, must=must)
 
 
-def _has_domain(c: Context, value: Symbol, kind: TFun) -> str:
+def has_domain(c: Context, value: Symbol, kind: TFun) -> str:
     """Whether a function's domain is that of a type."""
     if isinstance(value, Place) and isinstance(value.kind, TFun) and value.kind.domain == kind.domain:
         return "True"
@@ -346,13 +361,21 @@ def domain_of(c: Context, value: Symbol) -> Symbol:
 
 
 def _equal_sequences(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
-    if isinstance(a, Place) and isinstance(a.kind, TSeq) and a.kind.cap == 0:
+    if _is_empty(a):
+        a, b = b, a
+    if isinstance(a, Tup) and isinstance(b, Tup):
+        return _equal_items(c, a, b, must)
+    if isinstance(a, Tup):
         a, b = b, a
     if not isinstance(a, Place):
-        a, b = (a, b) if isinstance(a, Tup) and not a.items else (storing.materialize(c, a), b)
+        a = storing.materialize(c, a)
+        if isinstance(a.kind, TTuple):
+            return _equal_tuples(c, a.kind, a, b)
     parts = compound.sequence_parts(c, b)
     total = compound.length(c, b)
     own = compound.length(c, a)
+    if _is_empty(a) or _is_empty(b):
+        return equal(c, own, total)
     checks: list[Callable[[], str]] = [lambda: equal(c, own, total)]
     if isinstance(a, Place):
         at = "0"
@@ -360,6 +383,18 @@ def _equal_sequences(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
             checks.append(lambda part=part, at=at: _equal_part(c, a, at, part))  # type: ignore[misc]
             at = advance(at, part)
     return conjunction(c, checks, must=must)
+
+
+def _equal_items(c: Context, a: Tup, b: Tup, must: bool) -> str:
+    if len(a.items) != len(b.items):
+        return "False"
+    pairs = zip(a.items, b.items, strict=True)
+    return conjunction(c, [lambda one=one, two=two: equal(c, one, two, must) for one, two in pairs], must=must)  # type: ignore[misc]
+
+
+def _is_empty(value: Symbol) -> bool:
+    """Whether a sequence in the memory has room for no element, so that the type of its elements says nothing."""
+    return isinstance(value, Place) and isinstance(value.kind, TSeq) and value.kind.cap == 0
 
 
 def advance(at: str, part: Run | Item | Gen) -> str:

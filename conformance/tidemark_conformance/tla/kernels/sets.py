@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from tidemark_conformance.tla.kernels import compound, iteration, storing, values
+from tidemark_conformance.tla.kernels import compound, equality, iteration, storing, values
 from tidemark_conformance.tla.kernels.context import Context
 from tidemark_conformance.tla.kernels.symbols import (
     Atom,
@@ -28,6 +28,7 @@ from tidemark_conformance.tla.kernels.symbols import (
 )
 from tidemark_conformance.tla.typeok import join
 from tidemark_conformance.tla.types import (
+    TFun,
     TInt,
     TRec,
     TSet,
@@ -71,7 +72,7 @@ def universe(c: Context, value: Symbol) -> TSet | None:
             c.drop(buffer)
             return _union_of(c, both)
         case Image():
-            return _finite(_type_of_image(c, value))
+            return _universe_of_image(c, value)
         case Flat(inner):
             outer = universe(c, inner)
             if outer is not None and isinstance(outer.elem, TSet):
@@ -143,15 +144,17 @@ def _union_of(c: Context, kinds: list[TSet | None]) -> TSet | None:
     return result if len(result.members) <= OUTSIDE else None
 
 
-def _type_of_image(c: Context, value: Image) -> Type:
+def _universe_of_image(c: Context, value: Image) -> TSet | None:
     kinds: list[Type] = []
     with c.captured() as buffer:
         iteration.iterate(c, value, lambda element: kinds.append(values.type_of(c, element)), None)
     c.drop(buffer)
+    if not kinds:
+        return TSet(TInt(0, 0), ())
     result = kinds[0]
     for kind in kinds[1:]:
         result = join(result, kind, c.loc)
-    return result
+    return _finite(result)
 
 
 def bit_of(c: Context, value: Symbol, kind: TSet) -> str:
@@ -268,6 +271,11 @@ def cells_of(c: Context, value: Symbol, kind: Type) -> list[str] | None:
         if place.kind == kind:
             return cells_of(c, place, kind)
     parts: list[list[str] | None] = []
+    inside = _on_its_domain(c, value, kind)
+    if inside == "False":
+        return None
+    if inside != "True":
+        return _stored_cells(c, value, kind, inside)
     match kind:
         case TRec(fields):
             names = compound.field_names(value)
@@ -297,14 +305,26 @@ def cells_of(c: Context, value: Symbol, kind: Type) -> list[str] | None:
     return [cell for part in parts for cell in part or []]
 
 
-def _stored_cells(c: Context, value: Symbol, kind: Type) -> list[str]:
-    """A value written to scratch to read its cells; one that does not fit gets a first cell that no value has."""
+def _on_its_domain(c: Context, value: Symbol, kind: Type) -> str:
+    """Whether a value has the length of a tuple's type, or the domain of a function's: else it is no value of it."""
+    if isinstance(kind, TTuple):
+        return equality.equal(c, compound.length(c, value), Int(str(len(kind.parts))))
+    if isinstance(kind, TFun):
+        return equality.has_domain(c, value, kind)
+    return "True"
+
+
+def _stored_cells(c: Context, value: Symbol, kind: Type, inside: str = "True") -> list[str]:
+    """A value written to scratch to read its cells; one that does not fit, or is not `inside`, gets a first cell that
+    no value has."""
     base = c.room(kind)
     saved, bad = c.name("o"), c.name("f")
-    c.line(f"{saved} = p[1]")
-    c.line("p[1] = 0")
-    storing.store(c, base, kind, value, checked=True)
-    c.line(f"{bad} = p[1] != 0")
-    c.line(f"p[1] = {saved}")
+    c.line(f"{bad} = True")
+    with c.when(inside):
+        c.line(f"{saved} = p[1]")
+        c.line("p[1] = 0")
+        storing.store(c, base, kind, value, checked=True)
+        c.line(f"{bad} = p[1] != 0")
+        c.line(f"p[1] = {saved}")
     first = c.named(f"(-(1 << 40) if {bad} else p[{base}])")
     return [first, *(f"p[{base.plus(i)}]" for i in range(1, size(kind)))]
