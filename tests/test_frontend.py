@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -97,11 +98,13 @@ Next == \E d \in D : Act(d)
 CFG = "INIT Init\nNEXT Next\nCONSTANTS D = {d1, d2}\nWithout = {}\n"
 
 
-def load(folder: Path, body: str, cfg: str = CFG, also: tuple[str, ...] = ()) -> specs.Specification:
+def load(
+    folder: Path, body: str, cfg: str = CFG, also: tuple[str, ...] = (), texts: Mapping[str, str] | None = None
+) -> specs.Specification:
     text = BASE + body
     (folder / "M.tla").write_text(text if "====" in body else text + NEXT)
     (folder / "M.cfg").write_text(cfg)
-    return specs.load(folder / "M.tla", folder / "M.cfg", also=also)
+    return specs.load(folder / "M.tla", folder / "M.cfg", also=also, texts=texts)
 
 
 def plain(expr: ir.Expr) -> ir.Expr:
@@ -440,6 +443,49 @@ def test_the_hash_ignores_comments_places_and_names_of_locals(tmp_path: Path) ->
     other = load(tmp_path, "Act(d) == (\\A a \\in D : y[a] < 2) /\\ x' = 1 /\\ UNCHANGED <<y, h>>\n")
     assert first.hash == same.hash
     assert first.hash != other.hash
+
+
+def test_the_hash_covers_what_a_trace_depends_on_and_no_ghost(tmp_path: Path) -> None:
+    text = BASE + "Act(d) == x < 3 /\\ x' = x + 1 /\\ UNCHANGED y /\\ h' = h + x" + NEXT
+
+    def hash_of(*changes: tuple[str, str]) -> str:
+        changed = text
+        for old, new in changes:
+            assert old in changed
+            changed = changed.replace(old, new)
+        return load(tmp_path, "", texts={"M": changed}).hash
+
+    first = hash_of()
+    same = [
+        (("h' = h + x", "h' = h + 2 * x"),),
+        (("h' = h + x", "UNCHANGED h"),),
+        (("/\\ h = x", "/\\ h = 1"),),
+        (("h \\in 0..9", "h \\in 0..8"),),
+        (("h \\in 0..9", "h \\in {0, 1, 2} \\cup 3..9"),),
+        (("VARIABLES x, y, h", "VARIABLES x, h, y"),),
+        (("x, y, h\n", "x, y, g\n"), ("<<h>>", "<<g>>"), ("h \\in", "g \\in"), ("h = x", "g = x"), ("h' = h", "g' = g"),
+         ("y, h>>", "y, g>>")),
+        (("x, y, h\n", "x, y\n"), ("<<h>>", "<<>>"), ("/\\ h \\in 0..9", ""), ("/\\ h = x", ""), ("/\\ h' = h + x", ""),
+         ("y, h>>", "y>>")),
+        (("x, y, h\n", "x, y, h, g\n"), ("<<h>>", "<<g, h>>"), ("h \\in 0..9", "h \\in 0..9 /\\ g \\in BOOLEAN"),
+         ("h = x", "h = x /\\ g = (x = 0)"), ("h' = h + x", "h' = h + x /\\ g' = (x = 1)"),
+         ("y, h>>", "y, h, g>>")),
+    ]  # fmt: skip
+    assert {hash_of(*changes) for changes in same} == {first}
+    others = [
+        (("x \\in 0..3", "x \\in 0..4"),),
+        (("[D -> 0..3]", "[D -> 0..2]"),),
+        (("Init == x = 0", "Init == x = 1"),),
+        (("[d \\in D |-> 0]", "[d \\in D |-> 1]"),),
+        (("x < 3", "x < 2"),),
+        (("x' = x + 1", "x' = x + 2"),),
+        (("\\E d \\in D : Act(d)", "\\E d \\in {CHOOSE d \\in D : TRUE} : Act(d)"),),
+        (("Act(", "Step("),),
+        (("x, y, h\n", "x, z, h\n"), ("y \\in", "z \\in"), ("y =", "z ="), ("UNCHANGED y", "UNCHANGED z"),
+         ("x, y,", "x, z,")),
+    ]  # fmt: skip
+    found = [hash_of(*changes) for changes in others]
+    assert len({first, *found}) == len(found) + 1
 
 
 def test_loading_again_needs_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ class Specification:
     `invariants`, `properties` (action properties), in the cfg's order; `quiescence`, `environment` in the text's.
     `temporal`: names of the cfg's properties that only TLC checks. `places`: operator -> (place, last line).
     `sources`: module name -> file, the root first. `hash`: of the canonical IR of TypeOK, Init and the actions
-    (without locations, marks and names of locals), so it does not depend on the cfg or on what is checked.
+    (without ghosts, locations, marks and names of locals), so it does not depend on the cfg or on what is checked.
     """
 
     module: ir.Module
@@ -226,13 +226,14 @@ def _compiler_digest(names: tuple[str, ...]) -> str:
 
 
 def specification_hash(module: ir.Module) -> str:
-    """SHA-256 (hex) of the canonical IR: TypeOK, Init, the actions and the ghosts, nothing that only labels them."""
+    """SHA-256 (hex) of all that a trace depends on: variables, TypeOK, Init and actions in canonical IR, no ghosts.
+
+    A trace carries no ghost, so that neither names, types, first values nor updates of ghosts are hashed.
+    """
     document = [
-        module.variables,
-        module.ghosts,
-        _canonical(module.type_ok, {}),
+        [name for name in module.variables if name not in module.ghosts],
+        [_canonical(conjunct, {}) for conjunct in _carried(module)],
         _canonical(module.init, {}),
-        [[ghost, _canonical(value, {})] for ghost, value in sorted(module.initial_ghosts.items())],
         [_canonical_action(action) for action in module.actions],
     ]
     if module.hidden or module.observed is not None:
@@ -249,11 +250,17 @@ def _canonical_observed(observed: ir.Observed | None) -> list[object]:
     return [domain, [[name, _canonical(value, dict(numbers))] for name, value in observed.fields]]
 
 
+def _carried(module: ir.Module) -> list[ir.Expr]:
+    """The conjuncts of TypeOK but those of ghosts alone."""
+    ghosts = set(module.ghosts)
+    conjuncts = [(one, walk.variables_used(one)) for one in walk.conjuncts(module.type_ok)]
+    return [one for one, variables in conjuncts if not variables or variables - ghosts]
+
+
 def _canonical_action(action: ir.Action) -> list[object]:
     numbers = {param.uid: index for index, param in enumerate(action.params)}
     domains = [[param.name, _canonical(param.domain, {})] for param in action.params]
-    ghosts = [[ghost, _canonical(value, dict(numbers))] for ghost, value in sorted(action.ghosts.items())]
-    return [action.name, domains, _canonical(action.body, dict(numbers)), ghosts]
+    return [action.name, domains, _canonical(action.body, dict(numbers))]
 
 
 _UIDS = frozenset({"uid", "at", "element", "accumulator"})
