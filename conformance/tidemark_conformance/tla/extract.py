@@ -17,8 +17,10 @@ from tidemark_conformance.tla.ir import (
     Action,
     Const,
     Expr,
+    FunctionLit,
     HasRule,
     Let,
+    Lit,
     Loc,
     Mark,
     Module,
@@ -27,7 +29,12 @@ from tidemark_conformance.tla.ir import (
     Op,
     Param,
     RecordLit,
+    RecordSet,
     RuleGuard,
+    SetEnum,
+    SetFilter,
+    SetMap,
+    TupleLit,
     Unchanged,
     Var,
 )
@@ -62,11 +69,54 @@ def extract(tables: sany.Tables, config: Config, also: Iterable[str] = ()) -> Ex
     return _Extractor(tables, config).extract(tuple(also))
 
 
+def as_memberships(type_ok: Expr) -> Expr:
+    """TypeOK with its conjuncts `v \\subseteq S` as the `v \\in SUBSET S` that they mean."""
+    if isinstance(type_ok, Mark):
+        return replace(type_ok, body=as_memberships(type_ok.body))
+    if isinstance(type_ok, Op) and type_ok.name == "and":
+        return replace(type_ok, args=tuple(as_memberships(part) for part in type_ok.args))
+    if isinstance(type_ok, Op) and type_ok.name == "subseteq" and isinstance(walk.strip(type_ok.args[0]), Var):
+        return Op("in", (type_ok.args[0], Op("powerset", (type_ok.args[1],))))
+    return type_ok
+
+
+_PREDICATES = frozenset(
+    [
+        "and",
+        "or",
+        "not",
+        "implies",
+        "iff",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "in",
+        "notin",
+        "subseteq",
+        "isfiniteset",
+        "apply",
+        "head",
+    ]
+)
+
+
+def _is_no_predicate(expr: Expr) -> bool:
+    """Whether an expression certainly is a value of another kind than BOOLEAN."""
+    if isinstance(expr, Lit):
+        return expr.kind != "bool"
+    if isinstance(expr, Op):
+        return expr.name not in _PREDICATES
+    return isinstance(expr, SetEnum | SetFilter | SetMap | RecordLit | RecordSet | TupleLit | FunctionLit)
+
+
 class _Extractor:
     def __init__(self, tables: sany.Tables, config: Config) -> None:
-        self.tables = tables
-        self.config = config
         self.relation = Relation(tables, config)
+        self.tables = tables = self.relation.tables
+        self.config = config
         self.elaborator = self.relation.elaborator
         declared = [e for uid in tables.members if isinstance(e := tables.entries[uid], sany.Declaration)]
         self.variables = [entry.name for entry in declared if entry.kind == "variable"]
@@ -94,7 +144,7 @@ class _Extractor:
         self.hidden = self.hidden_names()
         carried = [name for name in self.variables if name not in self.ghosts and name not in self.hidden]
         init_node, _ = self.relation.behaviour()
-        type_ok, _ = self.expression("TypeOK", "which the conventions ask for")
+        type_ok = as_memberships(self.expression("TypeOK", "which the conventions ask for")[0])
         init, initial_ghosts = self.initial(init_node)
         init_rest, initial_hidden = self.determined(init, False, "Init", init_node.loc)
         actions = tuple(self.action(one) for one in self.relation.disjuncts())
@@ -106,6 +156,8 @@ class _Extractor:
         quiescence = self.by_prefix("Quiescent", definitions)
         environment = self.by_prefix("Environment", definitions)
         for constant, name in self.config.substitutions.items():
+            if constant not in self.constants:
+                continue  # an operator's override, which the tables hold
             definitions[name] = self.constant_definition(name, f"what the cfg puts for {constant}")
         for name in also:
             definitions.setdefault(name, self.named(name, "which was asked for"))
@@ -134,17 +186,11 @@ class _Extractor:
         return Extract(module, self.config.invariants, properties, temporal, quiescence, environment, self.places())
 
     def check_constants(self) -> None:
-        """Every constant has a value in the cfg, and the cfg gives values to constants only."""
+        """Every constant has a value in the cfg."""
         given = {*self.config.constants, *self.config.substitutions}
         missing = [name for name in self.constants if name not in given]
         if missing:
             raise Unusable(f"{self.config.path} gives no value to the constant {missing[0]}: add it under CONSTANTS")
-        strange = sorted(given - set(self.constants))
-        if strange:
-            module = self.tables.root
-            raise Unusable(
-                f"{self.config.path} gives a value to {strange[0]}, which is no constant of {module}: remove it"
-            )
 
     def constants_of(self, bodies: list[Expr]) -> tuple[str, ...]:
         used = set[str]().union(*(walk.constants_used(body) for body in bodies))
@@ -187,6 +233,8 @@ class _Extractor:
         named = self.named(name, why)
         if walk.mentions_next(named.body):
             raise refuse(named.loc, f"{name} mentions the next state", f"it must be a state predicate, being {why}")
+        if _is_no_predicate(walk.strip(named.body)):
+            raise refuse(named.loc, f"{name} is neither TRUE nor FALSE", f"it must be a state predicate, being {why}")
         return named
 
     def constant_definition(self, name: str, why: str) -> Named:

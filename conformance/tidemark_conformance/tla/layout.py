@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.tla.ir import Expr, Loc, Module, Op, Var
+from tidemark_conformance.tla.ir import Binder, Expr, Loc, Module, Op, Quant, Var
 from tidemark_conformance.tla.typeok import canonical, conjuncts, strip, type_of_set
 from tidemark_conformance.tla.types import (
     Evaluate,
@@ -26,6 +26,7 @@ from tidemark_conformance.tla.types import (
     unsupported,
 )
 from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.walk import variables_used
 
 MAX_UNITS = 62
 """A variable with more units than this has one dirty bit for all of them."""
@@ -183,8 +184,20 @@ def variable_types(module: Module, constant: Evaluate) -> dict[str, Type]:
                     types[variable.name] = type_of_set(right, constant, place)
     missing = [name for name in module.variables if name not in types]
     if missing:
-        raise unsupported(f"TypeOK has no conjunct `{missing[0]} \\in <set>`, so it has no layout", loc)
+        raise _without_a_set(module, missing[0], loc)
     return types
+
+
+def _without_a_set(module: Module, name: str, loc: Loc | None) -> Exception:
+    """The refusal of a variable that TypeOK gives no set, with what to write for it."""
+    advice = f"write `{name} \\in S`, or `{name} \\in SUBSET S` where its values are sets"
+    for expr, place in conjuncts(module.type_ok):
+        if name in variables_used(expr):
+            loc = place or loc
+        match expr:
+            case Quant("forall", (Binder(domain=domain),), _) if strip(domain) == Var(name, False):
+                advice = f"where all its elements are in S, write `{name} \\in SUBSET S`"
+    return unsupported(f"TypeOK has no conjunct `{name} \\in <set>`, so it has no layout; {advice}", loc)
 
 
 def layout_of(module: Module, constant: Evaluate) -> Layout:
@@ -201,7 +214,10 @@ def parameters_of(params: Sequence[tuple[str, Expr]], constant: Evaluate, loc: L
             raise unsupported(f"the domain of parameter {name} is no finite set with an element", loc)
         members, kind = canonical(values, loc)
         domains.append(members)
-        types.append(kind)
+        inner = strip(domain)
+        # Its text says that these are functions: on strings their values alone could as well be records.
+        functions = isinstance(inner, Op) and inner.name == "function_set"
+        types.append(type_of_set(inner, constant, loc) if functions else kind)
     return Parameters(tuple(name for name, _ in params), tuple(domains), tuple(types))
 
 

@@ -13,6 +13,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import sany
 from tidemark_conformance.tla.cfg import Config
 from tidemark_conformance.tla.elaborate import Elaborator
+from tidemark_conformance.tla.overrides import overridden
 from tidemark_conformance.tla.scope import refuse
 
 _OR = ("\\lor", "$DisjList")
@@ -45,9 +46,11 @@ class Relation:
     """What a cfg makes of a parsed module: its behaviours, and its properties of steps."""
 
     def __init__(self, tables: sany.Tables, config: Config) -> None:
-        self.tables = tables
+        self.tables = tables = overridden(tables, config)
         self.config = config
         self.elaborator = Elaborator(tables)
+        self.families: set[str] = set()
+        """Operators of Next that stand for several actions, as far as `disjuncts` has met them."""
 
     def definition(self, name: str, why: str) -> tuple[int, sany.Definition]:
         """The parameterless operator `name`, which is `why`. Raises Unusable if there is none."""
@@ -115,13 +118,26 @@ class Relation:
         return self.square(node) if node is not None else None
 
     def predicates(self, prefix: str) -> tuple[str, ...]:
-        """The parameterless operators of the specification whose names start so, in the order of the text."""
-        entries = (self.tables.entries[uid] for uid in self.tables.members)
-        return tuple(
-            one.name
-            for one in entries
-            if isinstance(one, sany.Definition) and one.name.startswith(prefix) and not one.params
-        )
+        """The parameterless operators whose names start so, in the order of the text, but Next's own actions.
+
+        Raises Unsupported for one that mentions the next state or time.
+        """
+        actions = {one.name for one in self.disjuncts()}
+        found: list[str] = []
+        for uid in self.tables.members:
+            one = self.tables.entries[uid]
+            if not isinstance(one, sany.Definition) or not one.name.startswith(prefix):
+                continue
+            if one.params or one.body is None or one.name in actions or one.name in self.families:
+                continue
+            if one.body.level > 1:
+                raise refuse(
+                    one.loc,
+                    f"{one.name} is named as a state predicate and is none",
+                    f"let it mention no next state, or call it otherwise than {prefix}...",
+                )
+            found.append(one.name)
+        return tuple(found)
 
     # The actions of Next
 
@@ -167,6 +183,7 @@ class Relation:
             if isinstance(entry, sany.Definition) and not self.elaborator.is_library(node.operator):
                 group = self.alias(node)
                 if group is not None and self._is_group(group):
+                    self.families.add(entry.name)
                     yield from self._disjuncts(group, binders)
                 else:
                     yield node, binders

@@ -294,8 +294,13 @@ class _Reader:
             formals = [_reference(param) for param in params] if params is not None else []
             body = element.find("body")
             node = self.body(element) if body is not None and len(body) else None
-            last = int(element.findtext("location/line/end") or 0)
-            return Definition(name, tuple(formals), node, _loc(element), last, element.find("recursive") is not None)
+            loc, last = _loc(element), int(element.findtext("location/line/end") or 0)
+            text = node
+            while isinstance(text, Substitution):
+                text = text.body
+            if text is not None and text.loc.module != loc.module:
+                loc, last = text.loc, text.loc.end[0]  # SANY gives the INSTANCE's place to what comes through it
+            return Definition(name, tuple(formals), node, loc, last, element.find("recursive") is not None)
         return None
 
 

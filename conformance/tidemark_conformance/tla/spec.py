@@ -110,7 +110,8 @@ def load(spec: Path, cfg: Path, also: Iterable[str] = (), texts: Mapping[str, st
 def _constants(module: ir.Module, config: Config) -> dict[str, Value]:
     """The values of the constants that `module` mentions, with `Without` (empty if the cfg does not give it)."""
     values: dict[str, Value] = dict(config.constants)
-    waiting = {name: module.definitions[operator].body for name, operator in config.substitutions.items()}
+    substituted = {name: operator for name, operator in config.substitutions.items() if operator in module.definitions}
+    waiting = {name: module.definitions[operator].body for name, operator in substituted.items()}
     while waiting:
         ready = [name for name, body in waiting.items() if not walk.constants_used(body) & waiting.keys()]
         if not ready:
@@ -207,6 +208,7 @@ ELABORATION = (
     "written.py",
     "forms.py",
     "hidden.py",
+    "overrides.py",
     "relation.py",
     "extract.py",
     "walk.py",

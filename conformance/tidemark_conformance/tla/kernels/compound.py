@@ -184,6 +184,11 @@ def apply(c: Context, function: Symbol, key: Symbol) -> Symbol:
                     return _part_at(c, base, parts, at, 0)
                 return values.load(base.plus(*scaled(at, size(parts[0]))), parts[0])
             return values.load(base.plus(sum(size(part) for part in parts[:index])), parts[index])
+        case Rec() | Place(_, TRec(), _) if isinstance(key, Atom):
+            names = field_names(function) or []
+            code, certain = values.atom_index(c, key, tuple(names))
+            at = c.named(code if certain else c.check(f"ix(p, {code}, {len(names)})"), "i")
+            return _field_at(c, function, names, at)
         case Literal(domain, body):
             kept = values.keep(c, key)
             inside = membership.member(c, kept, domain)
@@ -205,6 +210,16 @@ def _part_at(c: Context, base: Address, parts: tuple[Type, ...], at: str, first:
         return here
     rest = first + 1
     return values.choice(c, c.named(f"({at} == {first})"), lambda: here, lambda: _part_at(c, base, parts, at, rest))
+
+
+def _field_at(c: Context, record: Symbol, names: list[str], at: str) -> Symbol:
+    """A record's field by the index of its name: a function on strings may be in the memory as a record."""
+    here, rest = names[0], names[1:]
+    if not rest:
+        return field(c, record, here)
+    first = c.named(f"({at} == 0)")
+    after = c.named(f"({at} - 1)")
+    return values.choice(c, first, lambda: field(c, record, here), lambda: _field_at(c, record, rest, after))
 
 
 def _need(c: Context, condition: str) -> None:
