@@ -16,7 +16,7 @@ from rich.text import Text
 
 from tidemark_conformance.report import document
 from tidemark_conformance.tlc import verify
-from tidemark_conformance.tlc.manifest import Model, load
+from tidemark_conformance.tlc.manifest import Model, load, pin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +26,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="run every model, whatever is known")
     parser.add_argument("--jar", help="the tla2tools.jar to use")
     parser.add_argument("--manifest", type=Path, help="another manifest (default: spec/manifest.json)")
+    parser.add_argument("--pin", action="store_true", help="pin what the cfgs check now in the manifest")
     document.add_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """0: every model is as the manifest expects; 1: one is not; 3: one was not decided and the others are fine."""
+    if arguments.pin:
+        changed = pin(arguments.manifest)
+        print("the manifest has changed: review the difference" if changed else "the manifest pins what the cfgs check")
+        return 0
     manifest = load(arguments.manifest)
     models = manifest.select(arguments.models, arguments.deep)
     console = document.console(arguments.json)

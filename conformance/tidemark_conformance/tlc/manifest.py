@@ -23,7 +23,9 @@ r"""`spec/manifest.json`: the models, and what TLC must find in each.
 | `covers` | a group: its models together take every action and see both sides of every rule in force | null |
 | `agree` | whether `tidemark agree` compares the backends on its full graph | false |
 | `budget_s`, `heap_mib` | limits of a run | 600 (deep: 7200), 1024 |
+| `checks` | what its cfg has otherwise than its module's entry in the manifest's own `checks` | required beside those |
 
+`checks` pins the cfgs (`tlc/pins.py`).
 `unreached` excuses, with its reason, an action or a side of a rule that no model of a group reaches.
 """
 
@@ -38,18 +40,24 @@ from typing import Any
 from tidemark.naming import instead
 
 from tidemark_conformance import paths
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.tlc import pins
 
 SCHEMA = "tidemark.manifest/1"
 KINDS = ("safety", "liveness", "zoo", "reachability")
 TIERS = ("check", "deep")
 VERDICTS = ("holds", "violates")
+WIDTH = 140
+"""Characters of a line of the manifest at most, of what is written by `pin`."""
 _BUDGET_S = {"check": 600.0, "deep": 7200.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One entry of the manifest; paths absolute, otherwise as the module's table says."""
+    """One entry of the manifest; paths absolute, otherwise as the module's table says.
+
+    `checks`: all that its cfg must say (`tlc.pins`); None where the manifest pins nothing.
+    """
 
     name: str
     module: Path
@@ -67,6 +75,12 @@ class Model:
     agree: bool
     budget_s: float
     heap_mib: int
+    checks: pins.Checks | None = None
+
+    def require_checks(self) -> None:
+        """Raises Unusable where the cfg checks something else than the manifest pins."""
+        if self.checks is not None:
+            pins.require(self.name, self.cfg, self.checks, self.property)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +111,17 @@ class Manifest:
 def load(path: Path | None = None) -> Manifest:
     """Read a manifest (default: `spec/manifest.json`); Unusable names the entry and the key that is wrong."""
     path = path or paths.spec_root() / "manifest.json"
+    document = _document(path)
+    pinned = document.get("checks")
+    models = tuple(_model(entry, at, path, pinned) for at, entry in enumerate(document["models"]))
+    names = [model.name for model in models]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise Unusable(f"{path} lists the model {twice} twice: give each its own name")
+    return Manifest(path, models, _unreached(document.get("unreached", {}), path))
+
+
+def _document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
@@ -108,12 +133,42 @@ def load(path: Path | None = None) -> Manifest:
     entries = document.get("models")
     if not isinstance(entries, list) or not entries:
         raise Unusable(f"{path} lists no models: add one under 'models'")
-    models = tuple(_model(entry, at, path) for at, entry in enumerate(entries))
-    names = [model.name for model in models]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise Unusable(f"{path} lists the model {twice} twice: give each its own name")
-    return Manifest(path, models, _unreached(document.get("unreached", {}), path))
+    return document
+
+
+def pin(path: Path | None = None) -> bool:
+    """Write into a manifest what the cfgs of its models check now; whether that changes it. Unusable as of `load`."""
+    path = path or paths.spec_root() / "manifest.json"
+    document = {key: value for key, value in _document(path).items() if key != "checks"}
+    for at, entry in enumerate(document["models"]):
+        _model(entry, at, path, None)  # a damaged entry is better refused than rewritten
+    text = _written(pins.pin(document, path.parent)) + "\n"
+    if text == path.read_text(encoding="utf-8"):
+        return False
+    draft = path.with_suffix(".draft")
+    with writable(path):
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    return True
+
+
+def _written(value: Any, key: str = "", margin: str = "") -> str:
+    """JSON with two blanks of indentation; what stands under a key `checks` is on one line where it fits."""
+    short = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, (dict, list)) or not value or (key == "checks" and len(margin + short) < WIDTH):
+        return short
+    inner = margin + "  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {_written(one, key or _only(name), inner)}" for name, one in value.items()]
+    else:
+        parts = [_written(one, key, inner) for one in value]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    lines = ",\n".join(inner + part for part in parts)
+    return f"{first}\n{lines}\n{margin}{last}"
+
+
+def _only(name: str) -> str:
+    return name if name == "checks" else ""
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -134,10 +189,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "budget_s": (int, float),
     "heap_mib": (int,),
     "note": (str,),
+    "checks": (dict,),
 }
 
 
-def _model(entry: Any, at: int, path: Path) -> Model:
+def _model(entry: Any, at: int, path: Path, pinned: Any) -> Model:
     if not isinstance(entry, dict):
         raise Unusable(f"model {at + 1} of {path} is not an object: give it its keys")
     where = f"model {entry.get('name', at + 1)} of {path}"
@@ -172,9 +228,18 @@ def _model(entry: Any, at: int, path: Path) -> Model:
         agree=get("agree", False),
         budget_s=float(get("budget_s", _BUDGET_S.get(tier, 600.0))),
         heap_mib=get("heap_mib", 1024),
+        checks=None if pinned is None else _checks(pinned, get("module"), get("checks"), where),
     )
     _consistent(model, where)
     return model
+
+
+def _checks(pinned: Any, module: str, changed: pins.Checks, where: str) -> pins.Checks:
+    try:
+        return pins.expanded(pinned[module], changed)
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        said = f"{module} is not under the manifest's 'checks'" if isinstance(problem, KeyError) else problem
+        raise Unusable(f"{where} has 'checks' that cannot be read ({said}): run `tidemark check --pin`") from None
 
 
 def _consistent(model: Model, where: str) -> None:

@@ -125,7 +125,13 @@ def verify(
     cores: int | None = None,
     listener: Listener | None = None,
 ) -> list[Outcome]:
-    """Outcomes in the order of `models`; as many run side by side as their workers fit on `cores` (default: all)."""
+    """Outcomes in the order of `models`; as many run side by side as their workers fit on `cores` (default: all).
+
+    Before TLC runs, or a verdict is looked up, every cfg is held against the manifest's pins; Unusable if it differs.
+    """
+    models = list(models)
+    for model in models:
+        model.require_checks()
     jobs = [prepare(model, jar) for model in models]
     slots = cores or machine.cores()
     tell = listener or (lambda _kind, _model, _what: None)
