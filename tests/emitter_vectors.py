@@ -1,0 +1,220 @@
+"""Makes traces/emitters/vectors: what any emitter must write, by the auditor's own reader and writer of lines.
+
+    python tests/emitter_vectors.py        writes the files again
+
+The steps are told as whole states. Their lines are worked out by the auditor's reader (naive lines to a delta stream)
+and writer (the stream to canonical lines), in which no emitter has a part.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from crc32c import crc32c
+from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.trace.codec import Exceeds, WrongKind, reader, type_json, writer
+from tidemark_conformance.trace.header import dumps
+from tidemark_conformance.trace.lines import split_traces
+from tidemark_conformance.trace.ndjson import LineReader, LineWriter
+from tidemark_conformance.trace.schema import Schema, schema_of
+
+FOLDER = Path(__file__).parent.parent / "traces" / "emitters" / "vectors"
+NODES = ["a", "b"]
+
+FIRST: dict[str, Any] = {
+    "count": 0,
+    "flag": False,
+    "owner": "None",
+    "word": "plain",
+    "some": [],
+    "digits": [],
+    "list": [],
+    "named": {"a": 0, "b": 0},
+    "numbered": [[1, False], [2, False], [3, False]],
+    "paired": [[["a", 0], []], [["a", 1], []], [["b", 0], []], [["b", 1], []]],
+    "record": {"zone": "plain", "age": 0, "inner": {"a": 0, "b": 0}},
+    "pair": [0, False],
+    "messages": [],
+}
+PONG = {"type": "pong", "from": "b", "seen": 2}
+COUNT: dict[str, Any] = {"do": "step", "node": "a", "action": "Count", "params": {"to": 2}, "state": {"count": 2}}
+APPENDED: dict[str, Any] = {
+    "list": [{"by": "b", "at": 0}],
+    "named": {"b": 1, "a": 0},
+    "numbered": [[3, False], [2, True], [1, False]],
+    "paired": [[["b", 1], ["b"]], [["a", 0], []], [["a", 1], []], [["b", 0], []]],
+}
+END: dict[str, Any] = {"do": "end", "quiescent": True}
+
+CASES: list[tuple[str, list[dict[str, Any]]]] = [
+    ("the first state and the end", [{**END, "quiescent": False}]),
+    ("a step that changes two variables", [{**COUNT, "state": {"flag": True, "count": 2}}, END]),
+    ("what is given and has not changed is not written", [{**COUNT, "state": {**FIRST, "count": 2}}, END]),
+    ("a step that changes nothing has no delta", [{**COUNT, "params": {"to": 0}, "state": FIRST}, END]),
+    ("a blocked attempt", [{"do": "step", "node": "b", "action": "Count", "params": {"to": 9}, "blocked": True}, END]),
+    ("a stutter, at a node and nowhere", [{"do": "stutter", "node": "b"}, {"do": "stutter"}, END]),
+    (
+        "sets are sorted, and texts are escaped as little as JSON allows",
+        [
+            {
+                "do": "step",
+                "action": "Own",
+                "params": {"w": 'quote " and \\', "n": "b"},
+                "state": {"owner": "b", "word": 'quote " and \\', "some": ["b", "a"], "digits": [5, 1]},
+            },
+            END,
+        ],
+    ),
+    (
+        "of a function only the cells that changed",
+        [
+            {"do": "step", "node": "b", "action": "Extend", "params": {"n": "b"}, "state": APPENDED},
+            {"do": "step", "action": "Extend", "params": {"n": "a"}, "state": {"named": {"a": 1, "b": 1}}},
+            END,
+        ],
+    ),
+    (
+        "records are sorted by field, a union's type comes first",
+        [
+            {
+                "do": "step",
+                "action": "Say",
+                "params": {"m": {"seen": 2, "from": "b", "type": "pong"}},
+                "state": {
+                    "messages": [PONG, {"from": "a", "type": "ping"}],
+                    "record": {"inner": {"b": 1, "a": 0}, "zone": "two words", "age": 7},
+                    "pair": [3, True],
+                },
+            },
+            END,
+        ],
+    ),
+    ("an integer beyond its bounds ends the trace", [COUNT, {**COUNT, "state": {"count": 10}, "error": "capacity"}]),
+    (
+        "a sequence beyond its capacity ends the trace",
+        [COUNT, {**COUNT, "state": {"list": [{"at": 0, "by": "a"}] * 3}, "error": "capacity"}],
+    ),
+    ("another kind: the trace has no end", [COUNT, {**COUNT, "state": {"count": "2"}, "error": "kind"}]),
+    ("a variable that is none", [COUNT, {**COUNT, "state": {"kount": 2}, "error": "kind"}]),
+    ("an action that is none", [{**COUNT, "action": "Recount", "error": "kind"}]),
+    ("a parameter outside its domain", [{**COUNT, "params": {"to": 10}, "error": "kind"}]),
+    ("a parameter too few", [{**COUNT, "params": {}, "error": "kind"}]),
+    ("a node that is none", [{**COUNT, "node": "c", "error": "kind"}]),
+    ("a blocked attempt that changes something", [{**COUNT, "blocked": True, "error": "kind"}]),
+    ("a trace that is never ended", [COUNT, {"do": "abandon"}]),
+]
+"""Per case its calls after `begin`. A call with `error` fails in that way and is the last; no line tells of it."""
+
+VALUES: list[tuple[str, Any]] = [
+    ("count", -3),
+    ("count", 10),
+    ("count", -4),
+    ("count", 1.5),
+    ("count", True),
+    ("count", None),
+    ("count", 123456789012345678901234567890),
+    ("flag", True),
+    ("flag", 1),
+    ("flag", "true"),
+    ("owner", "None"),
+    ("owner", "c"),
+    ("owner", None),
+    ("word", 'quote " and \\'),
+    ("some", ["b", "a"]),
+    ("some", ["a", "a"]),
+    ("some", {"a": True}),
+    ("digits", [5, 3, 1]),
+    ("digits", [2]),
+    ("digits", [7]),
+    ("list", [{"by": "a", "at": 3}]),
+    ("list", [{"by": "a", "at": 4}]),
+    ("list", [{"by": "a"}]),
+    ("list", [{"by": "a", "at": 0, "more": 1}]),
+    ("list", {}),
+    ("named", {"b": 2, "a": 1}),
+    ("named", {"b": 2}),
+    ("named", {"b": 2, "a": 1, "c": 0}),
+    ("named", [["a", 1], ["b", 2]]),
+    ("numbered", [[3, True], [1, False], [2, True]]),
+    ("numbered", [[1, False], [1, False], [2, True]]),
+    ("numbered", [[4, False], [1, False], [2, True]]),
+    ("numbered", {"1": True, "2": True, "3": True}),
+    ("paired", APPENDED["paired"]),
+    ("record", {"zone": "plain", "inner": {"b": 0, "a": 1}, "age": 120}),
+    ("record", {"zone": "plain", "inner": {"b": 0, "a": 1}, "age": 121}),
+    ("pair", [9, True]),
+    ("pair", [9]),
+    ("messages", [PONG, {"from": "a", "type": "ping"}]),
+    ("messages", [{"from": "a", "type": "pang"}]),
+    ("messages", [{"from": "a", "type": "ping", "seen": 1}]),
+]
+SUMS = ["", "a", "123456789", "\n", '{"trace":"tx-0"}\n', "ümläut → ∀", "x" * 1000]
+
+
+def schema() -> Schema:
+    """The schema of Kinds.tla."""
+    specification, _ = load_for(None, FOLDER / "Kinds.tla", FOLDER / "Kinds.cfg")
+    return schema_of(specification)
+
+
+def vectors() -> dict[str, str]:
+    """The files' texts by name."""
+    one = schema()
+    header = one.with_nodes(NODES)
+    traces = [_case(one, f"case-{number}", name, calls) for number, (name, calls) in enumerate(CASES)]
+    values = [_value(one, name, value) for name, value in VALUES]
+    sums = [{"text": text, "crc32c": format(crc32c(text.encode()), "08x")} for text in SUMS]
+    return {
+        "header.json": header.text() + "\n",
+        "traces.json": _pretty(traces),
+        "values.json": _pretty(values),
+        "crc32c.json": _pretty(sums),
+    }
+
+
+def _pretty(rows: list[dict[str, Any]]) -> str:
+    """One row a line, so that a change is a line."""
+    return "[\n" + ",\n".join(dumps(row) for row in rows) + "\n]\n"
+
+
+def _case(one: Schema, trace: str, name: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    naive: list[dict[str, Any]] = [{"trace": trace, "step": 0, "state": FIRST}]
+    ended: dict[str, Any] | None = None
+    for call in calls:
+        if call["do"] == "end" or call.get("error") == "capacity":
+            ended = {"steps": len(naive) - 1, "quiescent": call.get("quiescent", False), "capacity": "error" in call}
+        elif call["do"] != "abandon" and "error" not in call:
+            keys = ("node", "action", "params", "blocked")
+            event = {"trace": trace, "step": len(naive), **{key: call[key] for key in keys if key in call}}
+            naive.append({**event, "delta": call.get("state", {})})
+    lines = [dumps(event).encode() for event in naive]
+    if ended:
+        crc = 0
+        for line in lines:
+            crc = crc32c(line + b"\n", crc)
+        lines.append(dumps({"trace": trace, "end": ended, "crc32c": format(crc, "08x")}).encode())
+    (raw,) = split_traces(lines)
+    _, stream = LineReader(one, NODES, "vectors").stream(raw)
+    written = [line.decode() for line in LineWriter(one, NODES).lines(trace, stream)]
+    begin = {"do": "begin", "trace": trace, "state": FIRST}
+    return {"name": name, "calls": [begin, *calls], "lines": written}
+
+
+def _value(one: Schema, name: str, value: Any) -> dict[str, Any]:
+    kind = next(variable.type for variable in one.layout.variables if variable.name == name)
+    row = {"type": type_json(kind), "value": value}
+    cells: list[int] = []
+    try:
+        reader(kind)(json.loads(json.dumps(value)), cells)
+    except WrongKind:
+        return {**row, "error": "kind"}
+    except Exceeds:
+        return {**row, "error": "capacity"}
+    return {**row, "json": dumps(writer(kind)(cells, 0))}
+
+
+if __name__ == "__main__":
+    for file, text in vectors().items():
+        (FOLDER / file).write_text(text, encoding="utf-8")

@@ -1,0 +1,3 @@
+module tidemark.dev/emitter
+
+go 1.21

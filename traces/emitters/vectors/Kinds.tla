@@ -1,0 +1,87 @@
+------------------------------- MODULE Kinds -------------------------------
+(***************************************************************************)
+(* A variable of every kind that a trace can carry, for the test vectors   *)
+(* of emitters. Its actions change one or two of them; it is no protocol.  *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, Bounded
+
+CONSTANTS
+    Node,     \* model values
+    None,     \* a model value beside them
+    Without   \* the rules that are not in force
+
+VARIABLES count, flag, owner, word, some, digits, list, named, numbered, paired, record, pair, messages
+
+vars == <<count, flag, owner, word, some, digits, list, named, numbered, paired, record, pair, messages>>
+
+Words == {"plain", "two words", "quote \" and \\"}
+Message == [type : {"ping"}, from : Node] \cup [type : {"pong", "pung"}, from : Node, seen : 0..2]
+
+TypeOK ==
+    /\ count \in -3..9
+    /\ flag \in BOOLEAN
+    /\ owner \in Node \cup {None}
+    /\ word \in Words
+    /\ some \in SUBSET Node
+    /\ digits \in SUBSET {1, 3, 5}
+    /\ list \in BoundedSeq([at : 0..3, by : Node], 2)
+    /\ named \in [Node -> 0..9]
+    /\ numbered \in [1..3 -> BOOLEAN]
+    /\ paired \in [Node \X {0, 1} -> SUBSET Node]
+    /\ record \in [zone : Words, age : 0..120, inner : [Node -> 0..1]]
+    /\ pair \in (0..9) \X BOOLEAN
+    /\ messages \in SUBSET Message
+
+Has(rule) == rule \notin Without
+
+SmallStep(to) == to <= count + 3
+
+Init ==
+    /\ count = 0
+    /\ flag = FALSE
+    /\ owner = None
+    /\ word = "plain"
+    /\ some = {}
+    /\ digits = {}
+    /\ list = <<>>
+    /\ named = [n \in Node |-> 0]
+    /\ numbered = [i \in 1..3 |-> FALSE]
+    /\ paired = [p \in Node \X {0, 1} |-> {}]
+    /\ record = [zone |-> "plain", age |-> 0, inner |-> [n \in Node |-> 0]]
+    /\ pair = <<0, FALSE>>
+    /\ messages = {}
+
+Count(to) ==
+    /\ Has("SmallStep") => SmallStep(to)
+    /\ count' = to
+    /\ flag' = (to > 0)
+    /\ UNCHANGED <<owner, word, some, digits, list, named, numbered, paired, record, pair, messages>>
+
+Own(n, w) ==
+    /\ owner' = n
+    /\ word' = w
+    /\ some' = some \cup {n}
+    /\ digits' = digits \cup {1, 5}
+    /\ UNCHANGED <<count, flag, list, named, numbered, paired, record, pair, messages>>
+
+Extend(n) ==
+    /\ list' = list \o <<[at |-> Len(list), by |-> n]>>
+    /\ named' = [named EXCEPT ![n] = @ + 1]
+    /\ numbered' = [numbered EXCEPT ![2] = TRUE]
+    /\ paired' = [paired EXCEPT ![<<n, 1>>] = {n}]
+    /\ UNCHANGED <<count, flag, owner, word, some, digits, record, pair, messages>>
+
+Say(m) ==
+    /\ messages' = messages \cup {m}
+    /\ record' = [record EXCEPT !.age = 7, !.inner = [n \in Node |-> IF n = m.from THEN 1 ELSE 0]]
+    /\ pair' = <<3, TRUE>>
+    /\ UNCHANGED <<count, flag, owner, word, some, digits, list, named, numbered, paired>>
+
+Next ==
+    \/ \E to \in 0..9 : Count(to)
+    \/ \E n \in Node, w \in Words : Own(n, w)
+    \/ \E n \in Node : Extend(n)
+    \/ \E m \in Message : Say(m)
+
+Spec == Init /\ [][Next]_vars
+=============================================================================
