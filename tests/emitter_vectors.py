@@ -91,6 +91,26 @@ CASES: list[tuple[str, list[dict[str, Any]]]] = [
             END,
         ],
     ),
+    (
+        "observations follow the delta, observers and fields in the header's order",
+        [
+            {
+                **COUNT,
+                "before": {"b": {"list": [], "word": "plain", "total": 0}},
+                "after": {"b": {"mine": 0}, "a": {"word": "two words", "total": 1}},
+            },
+            {**COUNT, "blocked": True, "state": {}, "after": {"a": {}}},
+            {"do": "stutter", "node": "b", "after": {"b": {"total": 1}}},
+            END,
+        ],
+    ),
+    (
+        "an observation that no state can have is written: the auditor finds it",
+        [{**COUNT, "after": {"a": {"total": -7, "word": "unknown", "list": [{"at": 9, "by": "c"}] * 3}}}, END],
+    ),
+    ("an observation of another kind", [{**COUNT, "after": {"a": {"total": "7"}}, "error": "kind"}]),
+    ("an observer that is none", [{**COUNT, "after": {"c": {"total": 7}}, "error": "kind"}]),
+    ("an observed field that is none", [{**COUNT, "before": {"a": {"totals": 7}}, "error": "kind"}]),
     ("an integer beyond its bounds ends the trace", [COUNT, {**COUNT, "state": {"count": 10}, "error": "capacity"}]),
     (
         "a sequence beyond its capacity ends the trace",
@@ -186,7 +206,7 @@ def _case(one: Schema, trace: str, name: str, calls: list[dict[str, Any]]) -> di
         if call["do"] == "end" or call.get("error") == "capacity":
             ended = {"steps": len(naive) - 1, "quiescent": call.get("quiescent", False), "capacity": "error" in call}
         elif call["do"] != "abandon" and "error" not in call:
-            keys = ("node", "action", "params", "blocked")
+            keys = ("node", "action", "params", "blocked", "before", "after")
             event = {"trace": trace, "step": len(naive), **{key: call[key] for key in keys if key in call}}
             naive.append({**event, "delta": call.get("state", {})})
     lines = [dumps(event).encode() for event in naive]

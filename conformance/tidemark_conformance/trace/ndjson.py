@@ -22,7 +22,7 @@ from tidemark_conformance.tla.kernels.stream import (
     StreamWriter,
 )
 from tidemark_conformance.tla.layout import Parameters, Variable
-from tidemark_conformance.tla.types import TFun
+from tidemark_conformance.tla.types import TFun, Type
 from tidemark_conformance.trace.codec import (
     Exceeds,
     WrongKind,
@@ -234,11 +234,12 @@ def _variable_reader(variable: Variable) -> Callable[[Json], list[tuple[int, int
 
 
 def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int]]:
-    """Reads an action's `params` as indices into their domains."""
+    """Reads an action's `params` as indices into their domains; the order of keys and of sets' elements is free."""
     tables = {
         name: {dumps(value_json(kind, value)): index for index, value in enumerate(domain)}
         for name, domain, kind in zip(parameters.names, parameters.domains, parameters.types, strict=True)
     }
+    kinds = dict(zip(parameters.names, parameters.types, strict=True))
 
     def read(action: str, values: Json) -> list[int]:
         if type(values) is not dict or values.keys() != tables.keys():
@@ -247,11 +248,23 @@ def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int
         for name, table in tables.items():
             index = table.get(dumps(values[name]))
             if index is None:
+                index = table.get(_canonical(kinds[name], values[name]))
+            if index is None:
                 raise WrongKind(f"{action}: parameter {name} = {shortened(values[name])} is outside its domain")
             indices.append(index)
         return indices
 
     return read
+
+
+def _canonical(kind: Type, value: Json) -> str:
+    """A value's one text by its type, empty for what is no value of the type."""
+    cells: list[int] = []
+    try:
+        reader(kind)(value, cells)
+    except (WrongKind, Exceeds):
+        return ""
+    return dumps(writer(kind)(cells, 0))
 
 
 def _end_size(count: int) -> int:

@@ -130,7 +130,7 @@ type Step struct {
 	Params  Values // every parameter of the action
 	State   Values // the variables that may have changed, each with its whole value
 	Blocked bool   // a rule said no: nothing has changed
-	Before  Values // what was observed before the step, where the specification defines what is observed
+	Before  Values // what was observed before the step: by observer the fields of the specification's Observed
 	After   Values // what was observed after it
 }
 
@@ -140,9 +140,8 @@ func (t *Trace) Step(step Step) error {
 }
 
 // Stutter says that something happened at a node that the specification does not see.
-func (t *Trace) Stutter(node string) error {
-	return t.Atomically(func() (Step, error) { return Step{Node: node}, nil })
-}
+// (A Step without an Action is the same, and can tell what was observed.)
+func (t *Trace) Stutter(node string) error { return t.Step(Step{Node: node}) }
 
 // Atomically runs a handler under the trace's lock and writes the step that it returns, so that the handlers of
 // concurrent goroutines and the lines of the trace have the same order. When the handler fails, the trace does.
@@ -191,18 +190,6 @@ func (t *Trace) step(step Step) error {
 	if step.Blocked {
 		parts = append(parts, `"blocked":true`)
 	}
-	for _, side := range []struct {
-		name string
-		seen Values
-	}{{"before", step.Before}, {"after", step.After}} {
-		if side.seen != nil {
-			text, err := t.w.header.observation(side.seen)
-			if err != nil {
-				return fmt.Errorf("%s: %w", side.name, err)
-			}
-			parts = append(parts, quote(side.name)+":"+text)
-		}
-	}
 	changed, err := t.changed(step.State)
 	if err != nil {
 		return err
@@ -217,6 +204,11 @@ func (t *Trace) step(step Step) error {
 		}
 		parts = append(parts, `"delta":{`+strings.Join(deltas, ",")+"}")
 	}
+	seen, err := t.w.header.told(step.Before, step.After)
+	if err != nil {
+		return err
+	}
+	parts = append(parts, seen...)
 	if err := t.line(strings.Join(parts, ",")); err != nil {
 		return err
 	}

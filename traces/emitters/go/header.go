@@ -19,7 +19,7 @@ type Header struct {
 	variables []variable // in the order of the layout
 	byName    map[string]*variable
 	actions   map[string]action
-	observed  map[string]kind // the types of what is observed, where the header tells them
+	observed  *observed // nil where nothing can be observed
 }
 
 type variable struct {
@@ -53,13 +53,16 @@ func ReadHeader(from io.Reader) (*Header, error) {
 			Name   string
 			Params json.RawMessage
 		}
-		Observed map[string]json.RawMessage
+		Observed *struct {
+			Fields    json.RawMessage
+			Observers []string
+		}
 	}
 	if err := decode(raw, &data); err != nil || data.Tidemark != "trace" {
 		return nil, fmt.Errorf("this is no header, which `tidemark schema` prints (%v)", err)
 	}
-	if data.Version != 1 {
-		return nil, fmt.Errorf("this emitter writes version 1 of the trace format, not %d", data.Version)
+	if data.Version != 1 && data.Version != 2 {
+		return nil, fmt.Errorf("this emitter writes versions 1 and 2 of the trace format, not %d", data.Version)
 	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, raw); err != nil {
@@ -88,24 +91,46 @@ func ReadHeader(from io.Reader) (*Header, error) {
 			return nil, fmt.Errorf("action %s: %w", a.Name, err)
 		}
 	}
-	h.observed, err = parseKinds(data.Observed)
+	if data.Observed != nil {
+		h.observed, err = parseObserved(data.Observed.Fields, data.Observed.Observers)
+	}
 	return h, err
 }
 
-// parseAction keeps the parameters' order and the texts of their values, which the auditor compares.
-func parseAction(raw json.RawMessage) (action, error) {
-	var a action
+// member is a name of a JSON object, with its value's text.
+type member struct {
+	name string
+	text json.RawMessage
+}
+
+// members are those of a JSON object, in the order in which they stand.
+func members(raw json.RawMessage) ([]member, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := decoder.Token(); err != nil {
-		return a, err
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return nil, fmt.Errorf("no object: %s (%v)", raw, err)
 	}
+	var found []member
 	for decoder.More() {
 		name, err := decoder.Token()
 		if err != nil {
-			return a, err
+			return nil, err
 		}
+		one := member{name: name.(string)}
+		if err := decoder.Decode(&one.text); err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	}
+	return found, nil
+}
+
+// parseAction keeps the parameters' order and the texts of their values, as the header has them.
+func parseAction(raw json.RawMessage) (action, error) {
+	var a action
+	formals, err := members(raw)
+	for _, formal := range formals {
 		var values []json.RawMessage
-		if err := decoder.Decode(&values); err != nil {
+		if err := decode(formal.text, &values); err != nil {
 			return a, err
 		}
 		texts := make(map[string]string, len(values))
@@ -116,9 +141,9 @@ func parseAction(raw json.RawMessage) (action, error) {
 			}
 			texts[plain(value)] = string(text)
 		}
-		a.names, a.domains = append(a.names, name.(string)), append(a.domains, texts)
+		a.names, a.domains = append(a.names, formal.name), append(a.domains, texts)
 	}
-	return a, nil
+	return a, err
 }
 
 func (h *Header) has(name string) bool { return h.byName[name] != nil }
@@ -147,29 +172,6 @@ func (h *Header) params(name string, given Values) (string, error) {
 			return "", wrong("%s: parameter %s = %s is outside its domain", name, formal, short(seen))
 		}
 		parts[i] = quote(formal) + ":" + text
-	}
-	return "{" + strings.Join(parts, ",") + "}", nil
-}
-
-// observation writes what was observed. Where the header says how its fields look they are checked.
-func (h *Header) observation(given Values) (string, error) {
-	value, err := neutral(given)
-	if err != nil {
-		return "", err
-	}
-	parts := make([]string, 0, len(given))
-	for _, name := range sorted(given) {
-		text := plain(value.(map[string]any)[name])
-		if h.observed != nil {
-			kind, ok := h.observed[name]
-			if !ok {
-				return "", wrong("%s observes no %s", h.Spec, name)
-			}
-			if text, err = kind.canonical(value.(map[string]any)[name]); err != nil {
-				return "", fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		parts = append(parts, quote(name)+":"+text)
 	}
 	return "{" + strings.Join(parts, ",") + "}", nil
 }

@@ -42,7 +42,7 @@ func kinds(t *testing.T) *Header {
 
 type call struct {
 	Do, Trace, Node, Action, Error string
-	Params, State                  Values
+	Params, State, Before, After   Values
 	Blocked, Quiescent             bool
 }
 
@@ -64,9 +64,9 @@ func begin(t *testing.T, id string, state Values) (*Trace, *bytes.Buffer) {
 func do(trace *Trace, c call) error {
 	switch c.Do {
 	case "step":
-		return trace.Step(Step{Node: c.Node, Action: c.Action, Params: c.Params, State: c.State, Blocked: c.Blocked})
+		return trace.Step(Step{c.Node, c.Action, c.Params, c.State, c.Blocked, c.Before, c.After})
 	case "stutter":
-		return trace.Stutter(c.Node)
+		return trace.Step(Step{Node: c.Node, Before: c.Before, After: c.After})
 	case "end":
 		return trace.End(c.Quiescent)
 	case "abandon":
@@ -268,7 +268,7 @@ func TestAFirstStateThatIsNoneWritesNothing(t *testing.T) {
 }
 
 func TestHeadersOfAnotherKindAreRefused(t *testing.T) {
-	for _, text := range []string{"", "{}", "[]", `{"tidemark":"trace","version":2}`, `{"tidemark":"trace","version":1} x`,
+	for _, text := range []string{"", "{}", "[]", `{"tidemark":"trace","version":3}`, `{"tidemark":"trace","version":1} x`,
 		`{"tidemark":"trace","version":1,"variables":{"v":{"offset":0,"type":{"bag":"boolean"}}}}`} {
 		if _, err := ReadHeader(strings.NewReader(text)); err == nil {
 			t.Errorf("%s was taken", text)

@@ -10,9 +10,17 @@ CONSTANTS
     None,     \* a model value beside them
     Without   \* the rules that are not in force
 
-VARIABLES count, flag, owner, word, some, digits, list, named, numbered, paired, record, pair, messages
+VARIABLES count, flag, owner, word, some, digits, list, named, numbered, paired, record, pair, messages,
+    total  \* hidden: no trace carries it
 
-vars == <<count, flag, owner, word, some, digits, list, named, numbered, paired, record, pair, messages>>
+vars == <<count, flag, owner, word, some, digits, list, named, numbered, paired, record, pair, messages, total>>
+
+Hidden == <<total>>
+
+\* What a trace may tell of a state beside its variables.
+Observed(n) == [total |-> total, word |-> word, mine |-> named[n], list |-> list]
+
+Observers == Node
 
 Words == {"plain", "two words", "quote \" and \\"}
 Message == [type : {"ping"}, from : Node] \cup [type : {"pong", "pung"}, from : Node, seen : 0..2]
@@ -31,6 +39,7 @@ TypeOK ==
     /\ record \in [zone : Words, age : 0..120, inner : [Node -> 0..1]]
     /\ pair \in (0..9) \X BOOLEAN
     /\ messages \in SUBSET Message
+    /\ total \in 0..99
 
 Has(rule) == rule \notin Without
 
@@ -50,12 +59,14 @@ Init ==
     /\ record = [zone |-> "plain", age |-> 0, inner |-> [n \in Node |-> 0]]
     /\ pair = <<0, FALSE>>
     /\ messages = {}
+    /\ total = 0
 
 Count(to) ==
     /\ Has("SmallStep") => SmallStep(to)
     /\ count' = to
     /\ flag' = (to > 0)
     /\ UNCHANGED <<owner, word, some, digits, list, named, numbered, paired, record, pair, messages>>
+    /\ total' = total + 1
 
 Own(n, w) ==
     /\ owner' = n
@@ -63,6 +74,7 @@ Own(n, w) ==
     /\ some' = some \cup {n}
     /\ digits' = digits \cup {1, 5}
     /\ UNCHANGED <<count, flag, list, named, numbered, paired, record, pair, messages>>
+    /\ total' = total + 1
 
 Extend(n) ==
     /\ list' = list \o <<[at |-> Len(list), by |-> n]>>
@@ -70,12 +82,14 @@ Extend(n) ==
     /\ numbered' = [numbered EXCEPT ![2] = TRUE]
     /\ paired' = [paired EXCEPT ![<<n, 1>>] = {n}]
     /\ UNCHANGED <<count, flag, owner, word, some, digits, record, pair, messages>>
+    /\ total' = total + 1
 
 Say(m) ==
     /\ messages' = messages \cup {m}
     /\ record' = [record EXCEPT !.age = 7, !.inner = [n \in Node |-> IF n = m.from THEN 1 ELSE 0]]
     /\ pair' = <<3, TRUE>>
     /\ UNCHANGED <<count, flag, owner, word, some, digits, list, named, numbered, paired>>
+    /\ total' = total + 1
 
 Next ==
     \/ \E to \in 0..9 : Count(to)
