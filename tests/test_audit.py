@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from conftest import TwoPhase
 from rich.console import Console
-from tidemark_conformance.check.audit import Options, audit
+from tidemark_conformance.check.audit import audit
+from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.result import AuditResult, Failure, by_number
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.check.tally import Example, Group

@@ -11,8 +11,9 @@ import twophase_simulator
 from conftest import TwoPhase
 from tidemark_conformance.check import clean
 from tidemark_conformance.check import protocols as registry
-from tidemark_conformance.check.audit import Options, counted
+from tidemark_conformance.check.audit import counted
 from tidemark_conformance.check.generate import Generated, Output, generate_together
+from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.protocols import compositions, protocols
 from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.cli import main

@@ -15,13 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import TwoPhase
 from tidemark_conformance.check import judge as judge_module
-from tidemark_conformance.check import packages, worker
+from tidemark_conformance.check import packages, parts
 from tidemark_conformance.check.judge import FAIL, PASS, judge_for
 from tidemark_conformance.check.packages import digest
+from tidemark_conformance.check.parts import Job
 from tidemark_conformance.check.shipping import partition_work, unpacked
 from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.check.tally import Tally
-from tidemark_conformance.check.worker import Job, ndjson_ids, ndjson_partition, parquet_partition
+from tidemark_conformance.check.worker import ndjson_ids, ndjson_partition, parquet_partition
 from tidemark_conformance.tla.ir import Lit, Named
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.convert import convert
@@ -129,7 +130,7 @@ def test_every_trace_of_every_file_is_judged(
 ) -> None:
     """However many of them at once."""
     wanted = [told(ndjson_partition(job), lines_of(file)) for file in (two_phase.good, two_phase.hasty)]
-    monkeypatch.setattr(worker, "LINES_PER_BATCH", together)
+    monkeypatch.setattr(parts, "LINES_PER_BATCH", together)
     both = told(ndjson_partition(job), lines_of(two_phase.good, two_phase.hasty))
     assert (both.traces, both.steps) == (60, sum(one.steps for one in wanted))
     assert both.verdicts.tolist() == sum(one.verdicts for one in wanted).tolist()  # type: ignore[union-attr]

@@ -1,22 +1,25 @@
-"""The audit: one Spark job over whole traces, no shuffle, a pickled tally per partition added up on the driver."""
+"""The audit: whole traces in parts, a tally of each, added up here; in Spark (one job, no shuffle, tallies pickled) or
+in processes of this machine (`check.local`). What is refused and what is told is the same."""
 
 from __future__ import annotations
 
 import pickle
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tidemark_conformance.check.inputs import Input, ndjson_lines, open_input, parquet_rows
+from tidemark_conformance.check import local
+from tidemark_conformance.check.inputs import Input, is_here, ndjson_lines, open_here, open_input, parquet_rows
 from tidemark_conformance.check.judge import NOT_A_STEP, PASS, Judge, judge_for
+from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.oracle import Judged, compare
+from tidemark_conformance.check.parts import Job
 from tidemark_conformance.check.result import AuditResult, Failure, Oracle, Shares, Undecided
 from tidemark_conformance.check.session import readable_errors, run_with_progress
 from tidemark_conformance.check.shipping import partition_work
 from tidemark_conformance.check.tally import REMEMBERED_IDS, Example, Signature, Tally, has_duplicates
-from tidemark_conformance.check.worker import OUTPUT, Job, ndjson_ids, ndjson_partition, parquet_partition
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.progress import Progress, Silent
 from tidemark_conformance.tla.kernels.driver import OVERFLOWS, REASONS, reason
@@ -24,43 +27,24 @@ from tidemark_conformance.tla.kernels.program import observation
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.types import describe
 from tidemark_conformance.trace.files import NDJSON
+from tidemark_conformance.trace.ranges import ranges
+from tidemark_conformance.trace.schema import schema_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 REFUSED = {"malformed stream", "unknown action", "parameter out of its domain", "unknown node"}
 """Reasons that void the audit: the bytes are as their writer wrote them, and mean nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to audit. `baseline` names the specification's set of rules in the report; `oracle`: passing traces that TLC
-    replays too, with one of each failing signature; `snapshot`: traces may start anywhere, without history.
-
-    Raises Unusable for what cannot be asked for.
-    """
-
-    baseline: str = ""
-    oracle: int = 0
-    snapshot: bool = False
-
-    def __post_init__(self) -> None:
-        if self.oracle < 0:
-            raise Unusable(f"--oracle {self.oracle} is no number of traces; give 0 or more")
-        if self.oracle and self.snapshot:
-            raise Unusable(
-                "--oracle and --from-snapshot exclude each other: TLC replays a trace from Init only; leave one out"
-            )
-
-
 def audit(
-    session: SparkSession,
+    session: SparkSession | None,
     source: Input | Sequence[str],
     specification: Specification,
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Judge every trace of the input by a specification.
+    """Judge every trace of the input by a specification, in Spark, or without a session in processes of this machine.
 
     `source`: an opened input, or paths as for `open_input`. Raises Unusable where the input cannot be judged as a
     whole: another specification, duplicate ids, no traces, an unreadable part, an unknown action, and so on.
@@ -69,32 +53,64 @@ def audit(
 
 
 def counted(
-    session: SparkSession,
+    session: SparkSession | None,
     source: Input | Sequence[str],
     specification: Specification,
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Callable[[], AuditResult]:
-    """Spark's part of an audit, done; what is left, TLC's replays above all, needs no session and one core.
+    """The judging of an audit, done; what is left, TLC's replays above all, needs no session and one core.
 
     Arguments and errors as of `audit`, whose result the function comes to.
     """
     options = options or Options()
+    started = time.monotonic()
+    opened = source if isinstance(source, Input) else _opened(session, source)
+    opened.header.require(schema_of(specification).header, opened.files[0])
+    compiling = time.monotonic()  # once per text and set of rules, and no part of the audit's rate
     judge = judge_for(specification, options.oracle, options.snapshot)
-    started = time.monotonic()  # compiling, once per text and set of rules, is no part of the audit's rate
-    opened = source if isinstance(source, Input) else open_input(session, source)
-    opened.header.require(judge.schema.header, opened.files[0])
+    started += time.monotonic() - compiling
     job = Job(specification, judge.schema.header, opened.header.nodes, options.snapshot, options.oracle)
-    tally = _run(session, opened, job, judge, progress or Silent())
-    _require_sound(session, opened, job, tally)
+    if session is None:
+        tally = local.run(opened, job, judge, progress or Silent())
+        duplicate = partial(local.duplicate, opened, tally)
+    else:
+        job = _parted(opened, job)
+        tally = _run(session, opened, job, judge, progress or Silent())
+        duplicate = partial(_duplicate, session, opened, job)
+    _require_sound(opened, tally, duplicate)
     seconds = time.monotonic() - started
     return partial(result_of, tally, judge, options, seconds)
 
 
+def _opened(session: SparkSession | None, paths: Sequence[str]) -> Input:
+    if session is not None:
+        return open_input(session, paths)
+    opened = open_here(paths)
+    if opened is None:
+        raise Unusable(f"{' '.join(paths)} does not lie on this machine; let Spark read it (--spark)")
+    return opened
+
+
+def _parted(source: Input, job: Job) -> Job:
+    """The job with the ranges of NDJSON files that lie here, which Spark's workers then open themselves, as they must
+    open what Spark would read from a file system that all of them share."""
+    if source.form != NDJSON or not all(file.startswith("/") and is_here(file) for file in source.files):
+        return job
+    return replace(job, ranges=tuple(ranges(source.files)))
+
+
 def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress: Progress) -> Tally:
+    from tidemark_conformance.check.worker import OUTPUT, ndjson_partition, parquet_partition, range_partition
+
     with readable_errors(source.shown):
-        frame = ndjson_lines(session, source) if source.form == NDJSON else parquet_rows(session, source)
-        work = partition_work(session, ndjson_partition if source.form == NDJSON else parquet_partition, job)
+        if job.ranges:
+            frame, function = _numbers(session, job), range_partition
+        elif source.form == NDJSON:
+            frame, function = ndjson_lines(session, source), ndjson_partition
+        else:
+            frame, function = parquet_rows(session, source), parquet_partition
+        work = partition_work(session, function, job)
         rows = run_with_progress(session, frame.mapInArrow(work, OUTPUT).collect, progress)
     tally = judge.tally()
     for row in rows:
@@ -102,7 +118,12 @@ def _run(session: SparkSession, source: Input, job: Job, judge: Judge, progress:
     return tally
 
 
-def _require_sound(session: SparkSession, source: Input, job: Job, tally: Tally) -> None:
+def _numbers(session: SparkSession, job: Job) -> DataFrame:
+    """The numbers of the job's ranges, each in a partition of its own."""
+    return session.range(0, len(job.ranges), 1, len(job.ranges))
+
+
+def _require_sound(source: Input, tally: Tally, duplicate_of: Callable[[], str | None]) -> None:
     """Refuse what cannot be counted as judged: see REFUSED, no traces, no steps, a file without header, an id that
     stands twice."""
     if tally.refused:
@@ -123,7 +144,7 @@ def _require_sound(session: SparkSession, source: Input, job: Job, tally: Tally)
             f"{headless[0]} has no trace header (is it empty?); write it again with `tidemark convert` or take it away"
         )
     if tally.traces > REMEMBERED_IDS or has_duplicates(tally.ids):
-        duplicate = _duplicate(session, source, job)
+        duplicate = duplicate_of()
         if duplicate is not None:
             raise Unusable(
                 f"trace {duplicate} stands twice in {source.shown} (or its lines are apart); give every trace an id of "
@@ -137,13 +158,18 @@ def _article(reason: str) -> str:
 
 def _duplicate(session: SparkSession, source: Input, job: Job) -> str | None:
     """An id that really stands twice, or None: a Spark aggregation over the ids alone."""
+    from tidemark_conformance.check.worker import ndjson_ids, range_ids
+
     with readable_errors(source.shown):
-        if source.form == NDJSON:
+        if job.ranges:
+            ids = _numbers(session, job).mapInArrow(partition_work(session, range_ids, job), "trace string")
+        elif source.form == NDJSON:
             ids = ndjson_lines(session, source).mapInArrow(partition_work(session, ndjson_ids, job), "trace string")
         else:
             ids = parquet_rows(session, source).select("trace")
-        rows = ids.groupBy("trace").count().where("count > 1").select("trace").limit(1).collect()
-    return rows[0].trace if rows else None
+        rows = ids.groupBy("trace").count().where("count > 1").agg({"trace": "min"}).collect()
+    found: str | None = rows[0][0]
+    return found
 
 
 # --- from counts to names -----------------------------------------------------------------------------------------
@@ -177,6 +203,7 @@ def result_of(tally: Tally, judge: Judge, options: Options, seconds: float) -> A
         rules=_pairs(specification.module.rules, tally.rules),
         without=tuple(sorted(specification.without)),
         baseline=options.baseline,
+        max_undecided=options.max_undecided,
         quiescent=tally.quiescent,
         checked=_checked(judge, options),
         not_checked=_not_checked(judge, options),

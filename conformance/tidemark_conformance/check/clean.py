@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidemark_conformance.check.audit import Options, counted
+from tidemark_conformance.check.audit import counted
 from tidemark_conformance.check.generate import (
     BAD,
     GOOD,
@@ -32,6 +32,7 @@ from tidemark_conformance.check.generate import (
     generate,
     generate_together,
 )
+from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.packages import digest
 from tidemark_conformance.check.protocols import Composition, Protocol
 from tidemark_conformance.check.result import AuditResult

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +43,7 @@ def open_input(session: SparkSession, paths: Sequence[str]) -> Input:
     Raises Unusable for paths that are not there, no trace file, names that say no form, mixed forms, or no header.
     """
     shown = " ".join(paths)
-    taken = [escaped(path) if Path(path).exists() else path for path in paths]
+    taken = [escaped(path) if is_here(path) else path for path in paths]
     with readable_errors(shown):
         listing = session.read.format("binaryFile").option("recursiveFileLookup", "true").load(taken)
         files = sorted(plain(name) for name in listing.inputFiles())
@@ -54,16 +56,42 @@ def open_input(session: SparkSession, paths: Sequence[str]) -> Input:
     return Input(tuple(taken), tuple(files), form, header, shown)
 
 
-def header_here(paths: Sequence[str]) -> Header | None:
-    """The first header of an input that lies on this machine, without Spark; None if part of it may lie elsewhere.
+def open_here(paths: Sequence[str], elsewhere: bool = False) -> Input | None:
+    """An input that lies on this machine, without Spark; None if part of it may lie elsewhere: a URL, a pattern, and
+    with `elsewhere` any path that is not here.
 
     Raises Unusable as `open_input` does, half a minute earlier.
     """
-    if not all(Path(path).exists() for path in paths):
+    missing = [path for path in paths if not is_here(path)]
+    if any(elsewhere or _ELSEWHERE.search(path) for path in missing):
         return None
-    files = local_files([Path(path) for path in paths])
-    one_form(map(str, files), " ".join(paths))
-    return file_header(files[0])
+    if missing:
+        raise Unusable(f"{missing[0]} does not exist; give a trace file or a folder of them")
+    shown = " ".join(paths)
+    files = [Path(os.path.abspath(file)) for file in local_files([Path(path) for path in paths])]
+    form = one_form(map(str, files), shown)
+    return Input(tuple(paths), tuple(map(str, files)), form, file_header(files[0]), shown)
+
+
+_ELSEWHERE = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:|[*?\[\]{}]")
+
+
+def is_here(path: str) -> bool:
+    """Whether a path is that of a file or a folder of this machine."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # a name that is too long, or has a zero byte
+        return False
+
+
+def require_headers(source: Input, expected: Header) -> None:
+    """Refuse an input of this machine of which a file has no header, or that of another specification than `expected`.
+
+    Raises Unusable as the audit does, before it begins.
+    """
+    source.header.require(expected, source.files[0])
+    for file in source.files[1:]:
+        file_header(Path(file)).require(expected, file)
 
 
 def escaped(path: str) -> str:

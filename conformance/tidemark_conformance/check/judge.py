@@ -48,10 +48,10 @@ def batch_of(names: Sequence[str], streams: Sequence[bytes]) -> Batch:
     offsets = np.zeros(len(streams) + 1, np.int64)
     np.cumsum([len(stream) for stream in streams], out=offsets[1:])
     data = np.frombuffer(b"".join(streams) or b"\0", np.uint8)
-    return Batch(data, offsets, np.array([_id_hash(name) for name in names], np.int64), names.__getitem__)
+    return Batch(data, offsets, np.array([id_hash(name) for name in names], np.int64), names.__getitem__)
 
 
-def _id_hash(name: str) -> int:
+def id_hash(name: str) -> int:
     """64 bits of a trace's id, as a signed integer."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidemark_conformance.check import compiled
-from tidemark_conformance.check.audit import Options, audit
+from tidemark_conformance.check.audit import audit
 from tidemark_conformance.check.generate import Generated, Simulated, Simulator, generate, seldom_collecting
 from tidemark_conformance.check.inputs import COLUMNS, Input, open_input
 from tidemark_conformance.check.judge import Judge, batch_of, judge_for
+from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.protocols import Protocol
 from tidemark_conformance.check.protocols import protocol as registered
 from tidemark_conformance.check.session import readable_errors

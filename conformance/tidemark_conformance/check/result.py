@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidemark_conformance.check.anomalies import anomalies
+from tidemark_conformance.check.options import allows
 
 HOLDS, VIOLATION, UNDECIDED = 0, 1, 3
 
@@ -99,8 +100,9 @@ class AuditResult:
     (steps taken, blocked attempts); `rules`: per rule (predicate true, false) while it was in force; `without`: the
     rules that are not in force; `quiescent`: decided traces that declare their faults stopped, so that the quiescence
     properties ran on them; `not_checked`: properties that did not run, and why; `seconds` is wall time without Spark's
-    start; `tlc_steps_per_s`: the rate of TLC's replays (0: there were none); `shares`: what was observed and what
-    computed, where the specification hides variables.
+    start; `max_undecided`: how many undecided traces are allowed (as in `Options`); `tlc_steps_per_s`: the rate of
+    TLC's replays (0: there were none); `shares`: what was observed and what computed, where the specification hides
+    variables.
     """
 
     spec: str
@@ -120,14 +122,17 @@ class AuditResult:
     not_checked: tuple[str, ...] = ()
     oracle: Oracle = field(default_factory=Oracle)
     tlc_steps_per_s: float = 0.0
+    max_undecided: str = ""
     shares: Shares | None = None
 
     @property
     def exit_code(self) -> int:
-        """1 for any failing trace or disagreement with TLC, else 3 for any undecided trace, else 0."""
+        """1 for any failing trace or disagreement with TLC, else 3 for more undecided traces than are allowed, else
+        0."""
         if self.failed or self.oracle.disagreements:
             return VIOLATION
-        return UNDECIDED if self.undecided else HOLDS
+        undecided = sum(group.traces for group in self.undecided)
+        return HOLDS if allows(self.max_undecided, undecided, self.traces) else UNDECIDED
 
     def document(self) -> dict[str, Any]:
         """The document `tidemark.audit/1`."""
@@ -172,6 +177,7 @@ class AuditResult:
             },
             "without": list(self.without),
             "baseline": self.baseline,
+            "max_undecided": self.max_undecided,
             "checked": {kind: list(names) for kind, names in self.checked.items()},
             "not_checked": list(self.not_checked),
             **({"observed": self.shares.document()} if self.shares is not None else {}),

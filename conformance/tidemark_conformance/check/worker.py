@@ -1,4 +1,5 @@
-"""What runs in Spark's Python workers: Arrow batches of one partition in, one pickled tally out.
+"""What judges columns of Arrow, and what runs in Spark's Python workers: Arrow batches of one partition in, one
+pickled tally out. Spark itself is not needed here.
 
 A worker process makes its judge once. On this machine the kernels come from the cache folder; on a cluster they, and
 our packages, travel with the job (`shipping.py`), and a worker whose processor or numba differs compiles them again.
@@ -6,57 +7,27 @@ our packages, travel with the job (`shipping.py`), and a worker whose processor 
 
 from __future__ import annotations
 
-import gc
 import pickle
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tidemark_conformance.check.inputs import plain
-from tidemark_conformance.check.judge import UNDECIDED, Batch, Judge, batch_of, judge_for
+from tidemark_conformance.check.judge import UNDECIDED, Batch, Judge
 from tidemark_conformance.check.locate import claimed_records
+from tidemark_conformance.check.parts import Job, judge_lines, judge_range
 from tidemark_conformance.check.tally import Tally
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.tla.spec import Specification
-from tidemark_conformance.trace.header import Header, parse_header
+from tidemark_conformance.trace.header import parse_header
 from tidemark_conformance.trace.lines import split_traces
-from tidemark_conformance.trace.ndjson import LineReader
+from tidemark_conformance.trace.ranges import Range
 
 OUTPUT = "tally binary"
 """The schema of what a partition yields."""
-LINES_PER_BATCH = 2_000
-"""NDJSON traces judged together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """All that a worker must know; it travels by pickle.
-
-    `header`: what every file must start with; `nodes`: those of a Parquet audit's files; `snapshot`: traces need not
-    start in Init and checks with history do not run; `wanted`: passing traces to sample.
-    """
-
-    specification: Specification
-    header: Header
-    nodes: tuple[str, ...]
-    snapshot: bool
-    wanted: int
-
-    def judge(self) -> Judge:
-        """This process's judge."""
-        return _kept(judge_for(self.specification, self.wanted, self.snapshot))
-
-
-@lru_cache(maxsize=4)
-def _kept(judge: Judge) -> Judge:
-    """The judge; what this process has loaded until now is no garbage. (PySpark's workers collect it after each task,
-    and would stand still for 0.2 s each time to look at all of it.)"""
-    gc.freeze()
-    return judge
 
 
 def parquet_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -68,22 +39,35 @@ def parquet_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator
             judge = job.judge()
             tally = tally or judge.tally()
             trace, steps, stream, header, hashed, path = batch.columns
-            _check_headers(job, header, path, tally)
-            if trace.null_count or steps.null_count or stream.null_count:
-                tally.refuse(
-                    "a Parquet part has a row without trace id, steps or stream; write it with `tidemark convert`"
-                )
-                continue
-            data, offsets = _views(stream)
-            ids = hashed.to_numpy(zero_copy_only=False)
-            verdicts = judge.add(tally, Batch(data, offsets, ids, _names(trace)), len(job.nodes))
-            wrong = (verdicts != UNDECIDED) & (steps.to_numpy() != claimed_records(data, offsets) - 1)
-            if wrong.any():
-                name = _names(trace)(int(np.flatnonzero(wrong)[0]))
-                tally.refuse(f"the column `steps` of trace {name} is not what its stream says; write it again")
+            headers = [] if path.null_count == len(path) else zip(header.to_pylist(), path.to_pylist(), strict=True)
+            told = [(text, plain(place)) for text, place in headers if text is not None]
+            judge_rows(job, judge, tally, (trace, steps, stream), told, partial(hashed.to_numpy, zero_copy_only=False))
         yield from _result(tally)
 
     return work
+
+
+def judge_rows(
+    job: Job,
+    judge: Judge,
+    tally: Tally,
+    rows: tuple[pa.Array, pa.Array, pa.Array],
+    headers: Iterable[tuple[str, str]],
+    hashes: Callable[[], NDArray[np.int64]],
+) -> None:
+    """Judge the rows of a Parquet file, given as the columns trace, steps and stream; what voids the audit is noted in
+    the tally. `headers`: those among the rows, each with its file; `hashes`: 64 bits of every trace's id."""
+    _check_headers(job, headers, tally)
+    trace, steps, stream = rows
+    if trace.null_count or steps.null_count or stream.null_count:
+        tally.refuse("a Parquet part has a row without trace id, steps or stream; write it with `tidemark convert`")
+        return
+    data, offsets = _views(stream)
+    verdicts = judge.add(tally, Batch(data, offsets, hashes(), _names(trace)), len(job.nodes))
+    wrong = (verdicts != UNDECIDED) & (steps.to_numpy() != claimed_records(data, offsets) - 1)
+    if wrong.any():
+        name = _names(trace)(int(np.flatnonzero(wrong)[0]))
+        tally.refuse(f"the column `steps` of trace {name} is not what its stream says; write it again")
 
 
 def _names(trace: pa.Array) -> Callable[[int], str]:
@@ -100,11 +84,8 @@ def _views(column: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
     return content, first.astype(np.int64)
 
 
-def _check_headers(job: Job, column: pa.Array, paths: pa.Array, tally: Tally) -> None:
-    if column.null_count == len(column):
-        return
-    for text, path in zip(column.drop_null().to_pylist(), paths.drop_null().to_pylist(), strict=True):
-        file = plain(path)
+def _check_headers(job: Job, headers: Iterable[tuple[str, str]], tally: Tally) -> None:
+    for text, file in headers:
         tally.headers.add(file)
         try:
             found = parse_header(text, file)
@@ -124,7 +105,8 @@ def ndjson_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
             judge = job.judge()
             tally = tally or judge.tally()
             try:
-                _judge_lines(job, judge, tally, path, lines)
+                header = parse_header(next(lines, b""), path)
+                judge_lines(job, judge, tally, header, split_traces(lines, where=path), Range(path))
             except Unusable as problem:
                 tally.refuse(str(problem))
         yield from _result(tally)
@@ -132,21 +114,31 @@ def ndjson_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     return work
 
 
-def _judge_lines(job: Job, judge: Judge, tally: Tally, path: str, lines: Iterator[bytes]) -> None:
-    header = parse_header(next(lines, b""), path)
-    header.require(job.header, path)
-    tally.headers.add(path)
-    reader = LineReader(judge.schema, header.nodes, path)
-    ids: list[str] = []
-    streams: list[bytes] = []
-    for raw in split_traces(lines, where=path):
-        ids.append(raw.id)
-        streams.append(reader.stream(raw)[1])
-        if len(ids) == LINES_PER_BATCH:
-            judge.add(tally, batch_of(ids, streams), len(header.nodes))
-            ids, streams = [], []
-    if ids:
-        judge.add(tally, batch_of(ids, streams), len(header.nodes))
+def range_partition(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for `mapInArrow` over a column of numbers: those of the job's ranges that are to be judged."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tally: Tally | None = None
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                judge = job.judge()
+                tally = tally or judge.tally()
+                judge_range(job, judge, tally, job.ranges[number])
+        yield from _result(tally)
+
+    return work
+
+
+def range_ids(job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """As `range_partition`: the id of every trace, one row each."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                names = [raw.id for raw in job.ranges[number].traces()[1]]
+                yield pa.record_batch({"trace": pa.array(names, pa.string())})
+
+    return work
 
 
 def ndjson_ids(_: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

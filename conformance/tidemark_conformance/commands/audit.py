@@ -1,55 +1,84 @@
-"""`tidemark audit PATH...`: check traces against a specification, on Spark."""
+"""`tidemark audit PATH...`: check traces against a specification, here or on Spark."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import os
 import shlex
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tidemark_conformance.check.audit import Options, audit
-from tidemark_conformance.check.inputs import header_here, open_input
+from tidemark_conformance.check.inputs import Input, open_here, open_input, require_headers
+from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.provenance import beyond, refuse_composition
-from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_asked
-from tidemark_conformance.explain.search import shows, telling
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report import document
-from tidemark_conformance.report.audit import render
 from tidemark_conformance.report.progress import progress
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.schema import schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from rich.console import Console
+
+    from tidemark_conformance.check.result import AuditResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark audit`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="trace files or folders, as Spark can read them")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="trace files or folders; on Spark all that it can read"
+    )
     add_specification_arguments(parser)
     add_baseline_arguments(parser)
-    parser.add_argument("--master", help="Spark's master (default: local[2], or what spark-submit says)")
+    engine = parser.add_mutually_exclusive_group()
+    engine.add_argument(
+        "--local", action="store_true", help="judge in processes of this machine (default for input of moderate size)"
+    )
+    engine.add_argument("--spark", action="store_true", help="judge on Spark, whatever the size")
+    engine.add_argument("--master", help="judge on Spark with this master (default: local[2], or spark-submit's)")
     parser.add_argument("--oracle", type=int, default=0, metavar="N", help="let TLC replay N passing traces, too")
     parser.add_argument(
         "--from-snapshot", action="store_true", help="traces need not start in Init; checks with history do not run"
+    )
+    parser.add_argument(
+        "--max-undecided",
+        default="",
+        metavar="N[%]",
+        help="exit with 0 where no trace fails and no more than N traces, or N percent of them, are undecided",
     )
     document.add_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit; 1 for any failing trace, else 3 for any undecided one, else 0."""
+    """Audit; 1 for any failing trace, else 3 for more undecided ones than are allowed, else 0."""
     started = time.monotonic()
-    options = Options(oracle=args.oracle, snapshot=args.from_snapshot)
+    options = Options(oracle=args.oracle, snapshot=args.from_snapshot, max_undecided=args.max_undecided)
     for path in args.paths:
         refuse_composition(Path(path))
     console = document.console(args.json)
-    here = header_here(args.paths)
-    known = None if here is None else load_asked(args, here)
-    with spark_session(args.master) as session:
-        source = open_input(session, args.paths)
-        specification, baseline = known or load_asked(args, source.header)
-        with progress(f"audit of {specification.module.name}") as bar:
-            result = audit(session, source, specification, replace(options, baseline=baseline), bar)
+    here = open_here(args.paths, elsewhere=args.master is not None or _submitted())
+    known = None if here is None else _known(args, here)
+    if here is not None and known is not None and _locally(args, here):
+        specification = known[0]
+        result = _audited(None, here, known, options)
+    else:
+        if args.local:
+            raise Unusable(f"--local judges files of this machine, and {' '.join(args.paths)} is none; leave it out")
+        with spark_session(args.master) as session:
+            source = open_input(session, args.paths)
+            known = known or load_asked(args, source.header)
+            specification = known[0]
+            result = _audited(session, source, known, options)
     document.write(result.document(), args.json)
     if args.json != "-":
-        render(result, console, time.monotonic() - started)
+        _render(result, console, time.monotonic() - started)
         if result.failed:
             console.print(f"`{explaining(args, worth_explaining(result))}` says why")
             chosen = {"baseline": args.baseline, "without": args.without}
@@ -59,8 +88,58 @@ def run(args: argparse.Namespace) -> int:
     return result.exit_code
 
 
+def _known(args: argparse.Namespace, here: Input) -> tuple[Specification, str]:
+    """The specification of an input of this machine, all of whose files were written for it."""
+    known = load_asked(args, here.header)
+    require_headers(here, schema_of(known[0]).header)
+    return known
+
+
+def _submitted() -> bool:
+    """Whether somebody has started Spark for this process: spark-submit, or a program with a context of its own."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return "PYSPARK_GATEWAY_PORT" in os.environ or getattr(context, "_active_spark_context", None) is not None
+
+
+def _locally(args: argparse.Namespace, here: Input) -> bool:
+    """Whether an input of this machine is judged by processes of this machine."""
+    if args.local:
+        return True
+    if args.spark or args.master is not None or _submitted():
+        return False
+    try:
+        from tidemark_conformance.check import local
+    except ImportError as problem:
+        raise _missing(problem) from problem
+    return local.size_of(here) <= local.SPARK_BYTES[here.form] or importlib.util.find_spec("pyspark") is None
+
+
+def _audited(
+    session: SparkSession | None, source: Input, known: tuple[Specification, str], options: Options
+) -> AuditResult:
+    try:
+        from tidemark_conformance.check.audit import audit
+    except ImportError as problem:
+        raise _missing(problem) from problem
+    specification, baseline = known
+    with progress(f"audit of {specification.module.name}") as bar:
+        return audit(session, source, specification, replace(options, baseline=baseline), bar)
+
+
+def _missing(problem: ImportError) -> Unusable:
+    return Unusable(f"the audit needs {problem.name}, which is not installed; install tidemark with its extra `audit`")
+
+
+def _render(result: AuditResult, console: Console, whole_s: float) -> None:
+    from tidemark_conformance.report.audit import render
+
+    render(result, console, whole_s)
+
+
 def worth_explaining(result: AuditResult) -> str:
     """The most telling of the failing traces: what `tidemark explain` chooses among all that were audited."""
+    from tidemark_conformance.explain.search import shows, telling
+
     kinds: dict[str, list[str]] = {}
     for failure in result.failures:
         kinds.setdefault(failure.examples[0][0], []).append(failure.kind)

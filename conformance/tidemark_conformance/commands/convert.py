@@ -11,8 +11,9 @@ from tidemark_conformance.check.specifications import add_specification_argument
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.trace.convert import convert
+from tidemark_conformance.trace.declared import declared
 from tidemark_conformance.trace.files import file_header, local_files
-from tidemark_conformance.trace.schema import schema_of
+from tidemark_conformance.trace.schema import Schema, schema_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +30,16 @@ def run(args: argparse.Namespace) -> int:
     files = local_files(args.paths)
     if not files:
         raise Unusable(f"{args.paths[0]} holds no trace file; give a .ndjson or .parquet file, or a folder of either")
-    header = file_header(files[0])
-    specification, _ = load_for(header.spec, args.spec, args.config, constants=header.constants)
-    result = convert(args.paths, args.output, schema_of(specification))
+    result = convert(args.paths, args.output, _schema(args, files[0]))
     print(f"{counted(result.traces, 'trace')} of {counted(result.files, 'file')} converted to {args.output}")
     for damage, traces in sorted(result.damaged.items()):
         print(f"{traces:,} of them are damaged and stay so: {damage}", file=sys.stderr)
     return UNDECIDED if result.damaged else HOLDS
+
+
+def _schema(args: argparse.Namespace, first: Path) -> Schema:
+    """What the header declares, which is enough for both directions; the specification's own where one is given."""
+    header = file_header(first)
+    if args.spec is None and args.config is None:
+        return declared(header, str(first))
+    return schema_of(load_for(header.spec, args.spec, args.config, constants=header.constants)[0])

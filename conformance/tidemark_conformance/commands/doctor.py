@@ -29,13 +29,14 @@ LEAST_MEMORY_GIB = 4.0
 """Two runs of TLC, or Spark's driver with two Python workers."""
 EXTRAS = {
     "": "everything",
-    "spark": "the audit",
+    "audit": "the audit",
+    "spark": "the audit at scale",
     "compile": "fast simulators",
     "test": "make test",
     "lint": "make lint",
     "prove": "proofs",
 }
-NEEDED_EXTRAS = ("", "spark")
+NEEDED_EXTRAS = ("", "audit", "spark")
 
 
 @dataclass(frozen=True, slots=True)

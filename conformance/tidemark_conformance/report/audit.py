@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance.check.result import AuditResult, Shares
+from tidemark_conformance.check.result import UNDECIDED, AuditResult, Shares
 from tidemark_conformance.report.paragraphs import counted
 
 EXAMPLE = "e.g. trace"
@@ -30,6 +30,9 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
         console.print(_failures(result))
     if result.undecided:
         console.print(_undecided(result))
+        if result.max_undecided:
+            verdict = "more than allowed" if result.exit_code == UNDECIDED else "allowed"
+            console.print(Text(f"undecided traces: {verdict} (--max-undecided {result.max_undecided})", style="yellow"))
     console.print(_coverage("action", ("taken", "blocked"), result.actions))
     if result.rules:
         console.print(_coverage("rule", ("true", "false"), result.rules, frozenset(result.without)))

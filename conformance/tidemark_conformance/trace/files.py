@@ -151,7 +151,12 @@ def open_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[I
 def file_header(path: Path) -> Header:
     """The header of one trace file. Raises Unusable for a file that is none."""
     if one_form([path.name], str(path)) == PARQUET:
-        from tidemark_conformance.trace.parquet import read_header
+        try:
+            from tidemark_conformance.trace.parquet import read_header
+        except ImportError as problem:
+            raise Unusable(
+                f"{path} is Parquet, and {problem.name} is not installed; install tidemark with its extra `audit`"
+            ) from problem
 
         return read_header(path)
     with open_lines(path) as lines:

@@ -6,7 +6,7 @@ that has no end record, is *damaged* and never interpreted further than it can b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -100,8 +100,19 @@ def _unknown_key(event: dict[str, Json]) -> str:
     return f"an end record has no key {unknown[0][:60]!r}" if unknown else ""
 
 
-def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Iterator[RawTrace]:
-    """Group the lines after the header (bytes without line feeds) into traces; `first` numbers the first of them.
+def ends_trace(line: bytes) -> bool:
+    """Whether a line ends the trace that it belongs to, so that whatever follows belongs to another."""
+    if b'"end"' not in line:  # quicker, and who spells it with escapes only has fewer places to part a file at
+        return False
+    event, _ = _event(line)
+    return event is not None and "end" in event
+
+
+def split_traces(
+    lines: Iterable[bytes], first: int = 2, where: str = "", place: Callable[[int], int] = int
+) -> Iterator[RawTrace]:
+    """Group the lines after the header (bytes without line feeds) into traces; `first` numbers the first of them, and
+    `place` makes such a number that of a line in the file `where`.
 
     A line that cannot be read belongs to the trace before it; outside any trace it makes a damaged trace of its own,
     named after its line, so that it is counted. A trace whose lines are interrupted by another trace's comes out as
@@ -112,7 +123,7 @@ def split_traces(lines: Iterable[bytes], first: int = 2, where: str = "") -> Ite
         event, wrong = _event(line)
         if event is None:
             if current is None:
-                current = RawTrace(f"(unreadable: {where}:{number})", number)
+                current = RawTrace(f"(unreadable: {where}:{place(number)})", number)
             current.add(line, number, None)
             continue
         name = event["trace"]

@@ -29,13 +29,12 @@ from tidemark_conformance.trace.codec import (
     reader,
     unit_reader,
     unit_writer,
-    value_json,
     writer,
 )
 from tidemark_conformance.trace.header import Json, dumps, shortened
 from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END, RawTrace
 from tidemark_conformance.trace.observing import AFTER, BEFORE, Observing
-from tidemark_conformance.trace.schema import Schema
+from tidemark_conformance.trace.schema import Schema, written_domains
 
 FIRST_KEYS = {"trace", "step", "state", "node"}
 STEP_KEYS = {"trace", "step", "node", "action", "params", "delta", "blocked"}
@@ -58,15 +57,19 @@ class _Writer(StreamWriter):
 
 
 class LineReader:
-    """Turns traces of one NDJSON file into delta streams. `nodes` are those of the file's header, `where` names it.
+    """Turns traces of one NDJSON file into delta streams. `nodes` are those of the file's header, `where` names it,
+    `place` makes the number of a trace's line that of a line of the file.
 
     `detail`: what makes the last trace's sum bad, or what exceeds a capacity in it, in a few words; else empty.
+    `capacity`: whether the last trace met a value beyond a capacity, by its own word or by ours.
     """
 
-    def __init__(self, schema: Schema, nodes: Sequence[str], where: str) -> None:
+    def __init__(self, schema: Schema, nodes: Sequence[str], where: str, place: Callable[[int], int] = int) -> None:
         self._schema = schema
         self._where = where
+        self._place = place
         self.detail = ""
+        self.capacity = False
         self._observing = Observing(schema.observables) if schema.observables is not None else None
         self._nodes = {name: index + 1 for index, name in enumerate(nodes)}
         self._variables = {v.name: _variable_reader(v) for v in schema.layout.variables if v.carried}
@@ -88,7 +91,7 @@ class LineReader:
         """
         if raw.wrong is not None and raw.damage in (None, MISSING_STEPS):
             number, what = raw.wrong
-            raise Unusable(f"{self._where}:{number}: {what}; correct the program that wrote the trace")
+            raise Unusable(f"{self._where}:{self._place(number)}: {what}; correct the program that wrote the trace")
         out = _Writer(self._schema.layout.base_cells, self._schema.arities, self._observing is not None)
         capacity = False
         self.detail = raw.detail
@@ -102,7 +105,7 @@ class LineReader:
             except WrongKind as problem:
                 if raw.damage in (None, MISSING_STEPS):
                     raise Unusable(
-                        f"{self._where}:{number}: {problem}; correct the program that wrote the trace"
+                        f"{self._where}:{self._place(number)}: {problem}; correct the program that wrote the trace"
                     ) from None
                 break
         return max(out.records - 1, 0), self._finished(out, raw, capacity)
@@ -110,7 +113,8 @@ class LineReader:
     def _finished(self, out: _Writer, raw: RawTrace, capacity: bool) -> bytes:
         end = raw.end or {}
         written = out.records
-        whole = out.end(end.get("quiescent", False), capacity or end.get("capacity", False))
+        self.capacity = capacity or bool(end.get("capacity", False))
+        whole = out.end(end.get("quiescent", False), self.capacity)
         if raw.damage is None:
             return whole
         body = whole[: len(whole) - _end_size(written)]
@@ -236,8 +240,8 @@ def _variable_reader(variable: Variable) -> Callable[[Json], list[tuple[int, int
 def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int]]:
     """Reads an action's `params` as indices into their domains; the order of keys and of sets' elements is free."""
     tables = {
-        name: {dumps(value_json(kind, value)): index for index, value in enumerate(domain)}
-        for name, domain, kind in zip(parameters.names, parameters.domains, parameters.types, strict=True)
+        name: {dumps(value): index for index, value in enumerate(domain)}
+        for name, domain in written_domains(parameters).items()
     }
     kinds = dict(zip(parameters.names, parameters.types, strict=True))
 
@@ -294,16 +298,7 @@ class LineWriter:
         self._variables = [v for v in schema.layout.variables if v.carried]
         self._whole = [writer(v.type) for v in self._variables]
         self._units = [unit_writer(v.type) if isinstance(v.type, TFun) else None for v in self._variables]
-        self._params = [
-            (
-                name,
-                [
-                    (formal, [value_json(kind, value) for value in domain])
-                    for formal, domain, kind in zip(one.names, one.domains, one.types, strict=True)
-                ],
-            )
-            for name, one in schema.parameters.items()
-        ]
+        self._params = [(name, list(written_domains(one).items())) for name, one in schema.parameters.items()]
 
     def lines(self, trace: str, stream: bytes) -> list[bytes]:
         """The lines of a trace, without line feeds, damaged as the stream is.

@@ -158,6 +158,26 @@ def read_rows(path: Path) -> Iterator[tuple[str, int, bytes]]:
             yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
 
 
+def row_groups(path: Path) -> int:
+    """How many row groups a Parquet file has. Errors as `read_header`."""
+    with _opened(path, {"header": HEADER_TYPES, **ROW_TYPES}) as file:
+        return int(file.num_row_groups)
+
+
+def group_columns(path: Path, group: int) -> Iterator[tuple[pa.Array, pa.Array, pa.Array, pa.Array]]:
+    """The columns trace, steps, stream and header of a row group, some thousand rows at a time. Errors as
+    `read_header`."""
+    names = [*ROW_TYPES, "header"]
+    with _opened(path, {"header": HEADER_TYPES, **ROW_TYPES}) as file:
+        for batch in file.iter_batches(batch_size=ROWS_PER_GROUP, row_groups=[group], columns=names):
+            trace, steps, stream, header = (batch.column(name) for name in names)
+            try:
+                trace.validate(full=True)
+            except pa.ArrowInvalid as problem:
+                raise Unusable(f"{path} has a trace whose id is no UTF-8; write it again") from problem
+            yield trace, steps, stream, header
+
+
 @contextlib.contextmanager
 def _opened(path: Path, columns: Mapping[str, Container[pa.DataType]]) -> Iterator[pq.ParquetFile]:
     """The file, which has these columns, each of one of its types."""

@@ -91,14 +91,16 @@ def _observed(observables: Observables | None) -> Json:
     return {"observers": list(observables.keys), "fields": fields} if observables.keys else {"fields": fields}
 
 
+def written_domains(parameters: Parameters) -> dict[str, list[Json]]:
+    """The domains of an action's parameters as JSON. (Those of a schema that a header declares have no types and are
+    JSON already.)"""
+    if not parameters.types:
+        return {name: list(domain) for name, domain in zip(parameters.names, parameters.domains, strict=True)}
+    return {
+        name: [value_json(kind, value) for value in domain]
+        for name, domain, kind in zip(parameters.names, parameters.domains, parameters.types, strict=True)
+    }
+
+
 def _actions(parameters: Mapping[str, Parameters]) -> list[Json]:
-    return [
-        {
-            "name": action,
-            "params": {
-                name: [value_json(kind, value) for value in domain]
-                for name, domain, kind in zip(one.names, one.domains, one.types, strict=True)
-            },
-        }
-        for action, one in parameters.items()
-    ]
+    return [{"name": action, "params": written_domains(one)} for action, one in parameters.items()]

@@ -1,0 +1,47 @@
+"""How to audit: what a caller asks for, refused at once where it cannot be."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tidemark_conformance.errors import Unusable
+
+_ALLOWED = re.compile(r"(?P<number>[0-9]{1,18})|(?P<percent>[0-9]{1,3}(\.[0-9]{1,6})?)%", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to audit. `baseline` names the specification's set of rules in the report; `oracle`: passing traces that TLC
+    replays too, with one of each failing signature; `snapshot`: traces may start anywhere, without history;
+    `max_undecided`: how many traces may be undecided, as a number or as a percentage of all ("": none).
+
+    Raises Unusable for what cannot be asked for.
+    """
+
+    baseline: str = ""
+    oracle: int = 0
+    snapshot: bool = False
+    max_undecided: str = ""
+
+    def __post_init__(self) -> None:
+        if self.oracle < 0:
+            raise Unusable(f"--oracle {self.oracle} is no number of traces; give 0 or more")
+        if self.oracle and self.snapshot:
+            raise Unusable(
+                "--oracle and --from-snapshot exclude each other: TLC replays a trace from Init only; leave one out"
+            )
+        allows(self.max_undecided, 0, 1)
+
+
+def allows(allowed: str, undecided: int, traces: int) -> bool:
+    """Whether so many undecided traces of all are no more than `allowed` (as `Options.max_undecided`).
+
+    Raises Unusable for what is neither a number nor a percentage.
+    """
+    found = _ALLOWED.fullmatch(allowed or "0")
+    if found is None:
+        raise Unusable(f"--max-undecided {allowed} is no number of traces; give one such as 5, or a share such as 0.1%")
+    if found["number"]:
+        return undecided <= int(found["number"])
+    return undecided * 100 <= float(found["percent"]) * traces
