@@ -28,10 +28,14 @@ NO_STORED = {
     "owned": "{}",
     "ownedGeneration": "-1",
     "assignment": "{}",
+    "session": "0",
+    "rebalance": "0",
 }
 NO_MEMBER = {**NO_STORED, "isNew": "FALSE", "awaiting": '"nothing"', "mode": '"eager"'}
-C1 = {"present": "TRUE", "subscription": ALL, "assignment": "{p1}"}
-S1 = {"present": "TRUE", "static": "TRUE", "subscription": ALL, "assignment": "{p2, p3}"}
+HASTY = {"session": "1", "rebalance": "3"}
+PATIENT = {"session": "2", "rebalance": "4"}
+C1 = {"present": "TRUE", "subscription": ALL, "assignment": "{p1}", **HASTY}
+S1 = {"present": "TRUE", "static": "TRUE", "subscription": ALL, "assignment": "{p2, p3}", **HASTY}
 STORED = {"generation": "1", "protocol": '"range"', "leader": "1"}
 STORED_GROUP = record({**STORED, "members": members(NO_STORED, C1, S1)})
 
@@ -44,8 +48,12 @@ ABSENT = {
     "members": members(NO_MEMBER),
     "pending": "{}",
     "pendingSync": "{}",
+    "timers": first_of(MEMBERS, "0"),
+    "joinTimer": "0",
+    "syncTimer": "0",
 }
-GROUP = {**ABSENT, **STORED, "state": '"Stable"', "members": members(NO_MEMBER, C1, S1)}
+TIMERS = first_of(MEMBERS, "0", "1", "1")
+GROUP = {**ABSENT, **STORED, "state": '"Stable"', "members": members(NO_MEMBER, C1, S1), "timers": TIMERS}
 
 RUNNING = {
     "running": "TRUE",
@@ -117,7 +125,19 @@ COMMIT_OF_S1, SYNC_OF_S1, HEARTBEAT_OF_S1 = (
 )
 STATE, GENERATION = "group[b1].state", "group[b1].generation"
 PREPARING, COMPLETING, STABLE = '"PreparingRebalance"', '"CompletingRebalance"', '"Stable"'
-ENDED = {STATE: COMPLETING, GENERATION: "2"}
+ENDED = {STATE: COMPLETING, GENERATION: "2", "group[b1].syncTimer": "4"}
+FIRST = {STATE: PREPARING, "group[b1].initial": "TRUE"}
+WAITING = {STATE: PREPARING, "group[b1].joinTimer": "4"}
+SLOW = {"group[b1].members[2].rebalance": "4"}
+NO_METADATA = {
+    "present": "FALSE",
+    "static": "FALSE",
+    "subscription": "{}",
+    "owned": "{}",
+    "ownedGeneration": "-1",
+}
+ROSTER = members(NO_METADATA, {"present": "TRUE"}, {"present": "TRUE", "static": "TRUE"})
+JOINED = {"type": '"joined"', **{name: value for name, value in STORED.items() if name != "leader"}}
 LOADED = {STATE: STABLE, "epoch[b1]": "1"}
 STAYS = {"position[c1][p1]": "1"}
 EMPTY = record(ABSENT, state='"Empty"', generation="1")
@@ -248,6 +268,35 @@ TABLE = Table(
         ),
         wrong_state("NoPhantomMember", "nobody was told the id 1", {"known": "{2}"}),
         wrong_state("ReplacedStaysFenced", "a later process had an assignment", {"settled": "{2, 3}"}),
+        wrong_state("SessionTimersRun", "c1's session ends by another's time-out", {"group[b1].timers[1]": "2"}),
+        wrong_state("SessionTimersRun", "c1 has still a new member's time", {"group[b1].timers[1]": "5"}),
+        wrong_state(
+            "SessionTimersRun",
+            "c1 is new, and its session ends by another's time-out",
+            {"group[b1].timers[1]": "2"},
+            group__b1=record(GROUP, members=members(NO_MEMBER, {**C1, "isNew": "TRUE"}, S1)),
+        ),
+        wrong_state(
+            "SessionTimersRun",
+            "an id that was issued is kept for ever",
+            {"group[b1].timers[3]": "0"},
+            group__b1=record(GROUP, pending="{3}", timers=first_of(MEMBERS, "0", "1", "1", "2")),
+        ),
+        wrong_state("SessionTimersRun", "a member that is gone will expire", {"group[b1].timers[3]": "1"}),
+        wrong_state("GroupTimersRun", "the time to join is not over in a stable group", {"group[b1].joinTimer": "4"}),
+        wrong_state(
+            "GroupTimersRun",
+            "the initial delay is a member's time-out",
+            {"group[b1].joinTimer": "3"},
+            group__b1=record(GROUP, state=PREPARING, initial="TRUE", joinTimer="5"),
+        ),
+        wrong_state("GroupTimersRun", "no SyncGroup is expected until its time is over", {"group[b1].syncTimer": "4"}),
+        wrong_state(
+            "GroupTimersRun",
+            "a SyncGroup is expected for ever",
+            {"group[b1].syncTimer": "0"},
+            group__b1=record(GROUP, pendingSync="{1}", syncTimer="4"),
+        ),
         wrong_state("GroupWellFormed", "a member is pending", {"group[b1].pending": "{1}"}),
         deposed("a group with members has no leader", {"group[b2].leader": "0"}),
         deposed("the leader is no member", {"group[b2].leader": "3"}),
@@ -262,7 +311,10 @@ TABLE = Table(
         ),
         deposed(
             "a member has an id that was not issued",
-            {"group[b2].members": members(NO_MEMBER, C1, {}, S1)},
+            {
+                "group[b2].members": members(NO_MEMBER, C1, {}, S1),
+                "group[b2].timers": first_of(MEMBERS, "0", "1", "0", "1"),
+            },
         ),
         wrong_state(
             "EagerAssignmentIsComplete",
@@ -339,15 +391,36 @@ TABLE = Table(
         edge("the join phase ends without a new generation", PREPARING, ENDED, {GENERATION: "1"}),
         edge("the leader assigns once more", STABLE, {STATE: PREPARING}, {STATE: COMPLETING}),
         edge("a join phase begins with a new generation", COMPLETING, {STATE: PREPARING}, {GENERATION: "2"}),
-        edge("an empty group has a generation before anybody joined", '"Empty"', {STATE: PREPARING}, ENDED),
+        edge("an empty group has a generation before anybody joined", '"Empty"', FIRST, ENDED),
         edge("a group is loaded that waits for its leader", '"Dead"', LOADED, {STATE: COMPLETING}, epoch="0"),
-        edge("a group is loaded that waits for its members", '"Dead"', LOADED, {STATE: PREPARING}, epoch="0"),
+        edge("a group is loaded that waits for its members", '"Dead"', LOADED, WAITING, epoch="0"),
         Fall(
             "AssignmentFollowsRevocation",
             "c1 takes what s1 has not given up",
             {"consumer[c1].owned": "{p1, p2}"},
             good={**GOOD, "consumer[s1].owned": "{p2}"},
             step={"consumer[c1].owned": "{p1, p3}"},
+        ),
+        Fall(
+            "RebalanceWaitsForSlowest",
+            "the time to join is the shortest of the members'",
+            {"group[b1].joinTimer": "3"},
+            good={**GOOD, **SLOW},
+            step={STATE: PREPARING, "group[b1].joinTimer": "4"},
+        ),
+        Fall(
+            "RebalanceWaitsForSlowest",
+            "the time for SyncGroup is the shortest of the members'",
+            {"group[b1].syncTimer": "3"},
+            good={**GOOD, **SLOW, STATE: PREPARING},
+            step=ENDED,
+        ),
+        Fall(
+            "RosterNamesInstances",
+            "the leader hears of s1 as of a member without an instance",
+            {"memberRpc[c1].roster[2].static": "FALSE"},
+            good={**GOOD, "memberRpc[c1]": JOINING.replace("member |-> 3", "member |-> 1")},
+            step={"memberRpc[c1]": record(JOINED, broker="b1", member="1", role='"leader"', roster=ROSTER)},
         ),
         Fall(
             "AssignmentNamesMembers",

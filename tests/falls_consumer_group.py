@@ -25,13 +25,21 @@ NO_MEMBER = {
     "present": "FALSE",
     "static": "FALSE",
     "subscription": "{}",
+    "rebalance": "0",
     "memberEpoch": "0",
     "previousMemberEpoch": "-1",
     "state": '"STABLE"',
     "assigned": NOTHING,
     "revoking": NOTHING,
 }
-SETTLED = {**NO_MEMBER, "present": "TRUE", "subscription": ALL, "memberEpoch": "2", "previousMemberEpoch": "1"}
+SETTLED = {
+    **NO_MEMBER,
+    "present": "TRUE",
+    "subscription": ALL,
+    "rebalance": "1",
+    "memberEpoch": "2",
+    "previousMemberEpoch": "1",
+}
 M1 = record({**SETTLED, "assigned": epochs(p1=2)})
 M2 = record({**SETTLED, "static": "TRUE", "assigned": epochs(p2=2, p3=2)})
 ABSENT = record(NO_MEMBER)
@@ -50,6 +58,8 @@ EPOCHS = {
     "target": first_of(MEMBERS, "{}", "{p1}", "{p2, p3}"),
 }
 GROUP = {**EPOCHS, "members": first_of(MEMBERS, ABSENT, M1, M2)}
+NO_TIMER, SESSION = record(session="0", rebalance="0"), record(session="3", rebalance="0")
+TIMERS = first_of(MEMBERS, NO_TIMER, SESSION, SESSION)
 
 
 def stable(member: int, owned: str) -> str:
@@ -79,6 +89,7 @@ GOOD = {
     "group[b1]": record(GROUP),
     "group[b2]": record(EMPTY),
     "partitionEpoch[b1]": epochs(2, 2, 2),
+    "timers[b1]": TIMERS,
     "storedGroup": record(GROUP),
     "issued": "2",
     "consumer[c1]": stable(1, "{p1}"),
@@ -94,6 +105,7 @@ DEPOSED = {
         {**GROUP, "members": first_of(MEMBERS, ABSENT, M1.replace("STABLE", "UNRELEASED_PARTITIONS"), M2)}
     ),
     "partitionEpoch[b2]": epochs(2, 2, 2),
+    "timers[b2]": TIMERS,
 }
 """b2 was the coordinator; member 1 waits for something there, so that what it has need not be its target."""
 
@@ -104,6 +116,7 @@ AHEAD = {
 BOTH = {
     "group[b2].members[1].state": '"UNREVOKED_PARTITIONS"',
     "group[b2].members[1].revoking[p1]": "2",
+    "timers[b2][1].rebalance": "1",
 }
 GIVES_UP = {"group[b2].members[1].assigned[p1]": "-1", "group[b2].members[1].revoking[p1]": "2"}
 """Of member 1 at b2."""
@@ -215,6 +228,7 @@ TABLE = Table(
                 **DEPOSED,
                 "group[b2]": record({**EMPTY, "groupEpoch": "2", "assignmentEpoch": "2"}),
                 "partitionEpoch[b2]": NOTHING,
+                "timers[b2]": first_of(MEMBERS, NO_TIMER),
             },
         ),
         deposed("TargetIsValid", "two are to have p2", {"group[b2].target[1]": "{p1, p2}"}),
@@ -247,12 +261,21 @@ TABLE = Table(
         deposed(
             "GroupWellFormed",
             "a member that has to give something up has nothing",
-            {"group[b2].members[1].state": '"UNREVOKED_PARTITIONS"'},
+            {"group[b2].members[1].state": '"UNREVOKED_PARTITIONS"', "timers[b2][1].rebalance": "1"},
         ),
         deposed(
             "GroupWellFormed",
             "a member has not what it should",
             {"group[b2].members[2].assigned[p3]": "-1", "partitionEpoch[b2][p3]": "-1"},
+        ),
+        deposed("TimersRun", "member 1 never expires", {"timers[b2][1].session": "0"}),
+        deposed("TimersRun", "a member that is gone will expire", {"timers[b2][3].session": "3"}),
+        deposed("TimersRun", "member 1 has nothing to give up and a time for it", {"timers[b2][1].rebalance": "1"}),
+        Fall(
+            "TimersRun",
+            "member 1 has another's time to give something up",
+            {"timers[b2][1].rebalance": "2"},
+            good={**DEPOSED, **BOTH, "group[b2].members[1].assigned[p1]": "-1"},
         ),
         Fall("EpochsMonotone", "the log goes back", {"storedGroup.groupEpoch": "1"}, good=GOOD, step=READS),
         Fall("EpochsMonotone", "a member goes back", {"group[b1].members[1].memberEpoch": "1"}, good=GOOD, step=READS),

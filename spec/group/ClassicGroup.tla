@@ -14,9 +14,10 @@
 (* KIPs: 134, 345, 394, 429, 792.                                          *)
 (*                                                                         *)
 (* Left out (DIVERGENCES.md says why and what it could hide): clocks (a    *)
-(* time-out may happen whenever it is armed), group.max.size, more than    *)
-(* one group.instance.id, offset expiry and transactions (Offsets),        *)
-(* loading as a phase of its own.                                          *)
+(* time-out may happen whenever its timer runs; to whose time-out a timer  *)
+(* was set is in the group), group.max.size, more than one                 *)
+(* group.instance.id, offset expiry and transactions (Offsets), loading as *)
+(* a phase of its own.                                                     *)
 (*                                                                         *)
 (* Read in this order: VARIABLES, the rules, the coordinator's vocabulary  *)
 (* (it is Kafka's: Rebalance, PrepareRebalance, CompleteJoin), the actions *)
@@ -27,6 +28,8 @@ EXTENDS Integers, Sequences, FiniteSets, Bounded
 CONSTANTS
     Dynamic,        \* the consumers without a group.instance.id
     Static,         \* the consumers that share the one group.instance.id
+    Hasty,          \* the consumers with the shorter time-outs
+    Patient,        \* those with the longer ones; without any of either kind time-outs have no length
     Brokers,        \* the brokers that may lead the group's partition of __consumer_offsets
     Partitions,     \* the partitions that may exist; each is a topic of its own
     MaxMember,      \* capacity: member ids that are issued
@@ -87,23 +90,36 @@ OffsetMap   == [Partitions -> OffsetOrNone]
 States       == {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}
 MemberStates == {"UNJOINED", "PREPARING_REBALANCE", "COMPLETING_REBALANCE", "STABLE"}
 Protocols    == {"none", "range", "cooperative-sticky"}
+
+\* How long a time-out is, by rank: 1 and 2 are session time-outs of consumers, 3 and 4 rebalance time-outs, 5 is the coordinator's
+\* own (the initial delay; the time that a new member has to get through its first join phase), 0 none.
+Timeouts            == 0..5
+SessionTimeout(c)   == IF c \in Hasty THEN 1 ELSE IF c \in Patient THEN 2 ELSE 0
+RebalanceTimeout(c) == IF c \in Hasty THEN 3 ELSE IF c \in Patient THEN 4 ELSE 0
+OwnTimeout          == IF Hasty \cup Patient = {} THEN 0 ELSE 5
 \* A consumer's partition.assignment.strategy: range; cooperative-sticky; or both, as in the first bounce of an upgrade.
 Modes        == {"eager", "cooperative", "upgrading"}
 
 \* What a member joined with: subscription, the partitions that it says it owns, and the generation that gave them.
-Metadata == [present : BOOLEAN, subscription : SUBSET Partitions, owned : SUBSET Partitions, ownedGeneration : GenerationOrNone]
+\* static: with the group.instance.id, by which sticky assignors know who has come back.
+Metadata == [present : BOOLEAN, static : BOOLEAN, subscription : SUBSET Partitions, owned : SUBSET Partitions,
+             ownedGeneration : GenerationOrNone]
 Member   == [present : BOOLEAN, static : BOOLEAN, isNew : BOOLEAN, awaiting : {"nothing", "join", "sync"}, mode : Modes,
              subscription : SUBSET Partitions, owned : SUBSET Partitions, ownedGeneration : GenerationOrNone,
-             assignment : SUBSET Partitions]
+             assignment : SUBSET Partitions,
+             session : Timeouts, rebalance : Timeouts]  \* its own time-outs
 Group    == [state : States, generation : Generations, protocol : Protocols, leader : MemberOrNew,
              initial : BOOLEAN,                        \* PreparingRebalance that was entered from Empty
              members : [MemberIds -> Member],
              pending : SUBSET MemberIds,               \* ids that were issued and have not joined
-             pendingSync : SUBSET MemberIds]           \* members whose SyncGroup is expected
+             pendingSync : SUBSET MemberIds,           \* members whose SyncGroup is expected
+             timers : [MemberIds -> Timeouts],         \* how long the timer of a member's session, or of a pending id, was set to
+             joinTimer : Timeouts,                     \* that of the join phase
+             syncTimer : Timeouts]                     \* that of the members whose SyncGroup is expected
 
 \* The value of a GroupMetadata record.
 StoredMember == [present : BOOLEAN, static : BOOLEAN, subscription : SUBSET Partitions, owned : SUBSET Partitions,
-                 ownedGeneration : GenerationOrNone, assignment : SUBSET Partitions]
+                 ownedGeneration : GenerationOrNone, assignment : SUBSET Partitions, session : Timeouts, rebalance : Timeouts]
 StoredGroup  == [generation : Generations, protocol : Protocols, leader : MemberOrNew, members : [MemberIds -> StoredMember]]
 
 \* A record that is appended and not committed, with what its commit sets off.
@@ -187,12 +203,14 @@ Highest(S) == CHOOSE m \in S : \A x \in S : m >= x
 Idle      == [type |-> "idle"]
 NoOffsets == [p \in Partitions |-> -1]
 NoMember  == [present |-> FALSE, static |-> FALSE, isNew |-> FALSE, awaiting |-> "nothing", mode |-> "eager", subscription |-> {},
-              owned |-> {}, ownedGeneration |-> -1, assignment |-> {}]
+              owned |-> {}, ownedGeneration |-> -1, assignment |-> {}, session |-> 0, rebalance |-> 0]
 NoGroup   == [state |-> "Dead", generation |-> 0, protocol |-> "none", leader |-> 0, initial |-> FALSE,
-              members |-> [m \in MemberIds |-> NoMember], pending |-> {}, pendingSync |-> {}]
-NoStored  == [present |-> FALSE, static |-> FALSE, subscription |-> {}, owned |-> {}, ownedGeneration |-> -1, assignment |-> {}]
+              members |-> [m \in MemberIds |-> NoMember], pending |-> {}, pendingSync |-> {},
+              timers |-> [m \in MemberIds |-> 0], joinTimer |-> 0, syncTimer |-> 0]
+NoStored  == [present |-> FALSE, static |-> FALSE, subscription |-> {}, owned |-> {}, ownedGeneration |-> -1, assignment |-> {},
+              session |-> 0, rebalance |-> 0]
 NoStoredGroup == [generation |-> 0, protocol |-> "none", leader |-> 0, members |-> [m \in MemberIds |-> NoStored]]
-NoMetadata == [present |-> FALSE, subscription |-> {}, owned |-> {}, ownedGeneration |-> -1]
+NoMetadata == [present |-> FALSE, static |-> FALSE, subscription |-> {}, owned |-> {}, ownedGeneration |-> -1]
 NoRoster   == [m \in MemberIds |-> NoMetadata]
 
 Serving(b) == epoch[b] > 0
@@ -311,7 +329,7 @@ KafkaAsShipped == {"GenerationExceedsOlderEpochs", "OneAssignmentPerGeneration",
 With(member, awaiting, isNew, assignment) ==
     [present |-> member.present, static |-> member.static, isNew |-> isNew, awaiting |-> awaiting, mode |-> member.mode,
      subscription |-> member.subscription, owned |-> member.owned, ownedGeneration |-> member.ownedGeneration,
-     assignment |-> assignment]
+     assignment |-> assignment, session |-> member.session, rebalance |-> member.rebalance]
 
 AllJoined(g) == g.pending = {} /\ \A m \in Present(g) : g.members[m].awaiting = "join"
 
@@ -324,6 +342,10 @@ Vote(members) ==
 ProtocolFits(g, mode) ==
     \E protocol \in Supports(mode) : \A m \in Present(g) : protocol \in Supports(g.members[m].mode)
 
+\* The group waits for its members as long as the slowest of them asks for. (With the shortest, who takes its time to finish what
+\* it polled is dropped at every rebalance.)
+LongestRebalance(g) == Highest({0} \cup {g.members[m].rebalance : m \in Present(g)})
+
 NextGeneration(b) ==
     IF Has("GenerationExceedsOlderEpochs") /\ GenerationExceedsOlderEpochs(b)
     THEN (epoch[b] - 1) * EpochGenerations + 1
@@ -334,6 +356,7 @@ Remove(g, gone) ==
     LET others == Present(g) \ gone
     IN  [g EXCEPT !.members = [m \in MemberIds |-> IF m \in gone THEN NoMember ELSE g.members[m]],
                   !.leader = IF @ \notin gone THEN @ ELSE IF others = {} THEN 0 ELSE Lowest(others),
+                  !.timers = [m \in MemberIds |-> IF m \in gone THEN 0 ELSE g.timers[m]],
                   !.pending = @ \ gone,
                   !.pendingSync = @ \ gone]
 
@@ -347,19 +370,23 @@ CompleteJoin(b, g) ==
         staying == [m \in MemberIds |-> IF m \in kept THEN g.members[m] ELSE NoMember]
         isNew(member) == IF Has("CompletedJoinEndsNewness") /\ CompletedJoinEndsNewness(member) THEN FALSE ELSE member.isNew
         ended(member) == With(member, "nothing", isNew(member), member.assignment)
+        timers  == [m \in MemberIds |-> IF m \in joined THEN g.members[m].session
+                                        ELSE IF m \in Present(g) \ kept THEN 0 ELSE g.timers[m]]
+        longest == LongestRebalance([g EXCEPT !.members = staying])
     IN  IF kept = {}
         THEN [g EXCEPT !.state = "Empty", !.generation = NextGeneration(b), !.protocol = "none", !.leader = 0,
-                       !.initial = FALSE, !.members = staying, !.pendingSync = {}]
-        ELSE IF joined = {} THEN [g EXCEPT !.members = staying, !.leader = leader]
+                       !.initial = FALSE, !.members = staying, !.pendingSync = {}, !.timers = timers, !.joinTimer = 0]
+        ELSE IF joined = {} THEN [g EXCEPT !.members = staying, !.leader = leader, !.timers = timers, !.joinTimer = longest]
         ELSE [g EXCEPT !.state = "CompletingRebalance", !.generation = NextGeneration(b), !.protocol = Vote(staying),
                        !.leader = leader, !.initial = FALSE,
                        !.members = [m \in MemberIds |-> IF m \in kept THEN ended(g.members[m]) ELSE NoMember],
-                       !.pendingSync = kept]
+                       !.pendingSync = kept, !.timers = timers, !.joinTimer = 0, !.syncTimer = longest]
 
 \* The join phase begins. Who waits for an assignment is told to join again. From Empty it lasts until its time-out.
 PrepareRebalance(b, g) ==
     LET preparing ==
-            [g EXCEPT !.state = "PreparingRebalance", !.initial = (g.state = "Empty"), !.pendingSync = {},
+            [g EXCEPT !.state = "PreparingRebalance", !.initial = (g.state = "Empty"), !.pendingSync = {}, !.syncTimer = 0,
+                      !.joinTimer = IF g.state = "Empty" THEN OwnTimeout ELSE LongestRebalance(g),
                       !.members = [m \in MemberIds |->
                           With(g.members[m], IF g.members[m].awaiting = "sync" THEN "nothing" ELSE g.members[m].awaiting,
                                g.members[m].isNew, {})]]
@@ -380,14 +407,14 @@ AfterRemoval(b, g) ==
 JoinedMember(c, request) ==
     [present |-> TRUE, static |-> c \in Static, isNew |-> TRUE, awaiting |-> "join", mode |-> request.mode,
      subscription |-> request.subscription, owned |-> request.owned, ownedGeneration |-> request.ownedGeneration,
-     assignment |-> {}]
+     assignment |-> {}, session |-> SessionTimeout(c), rebalance |-> RebalanceTimeout(c)]
 SameMetadata(member, request) ==
     /\ member.mode = request.mode /\ member.subscription = request.subscription
     /\ member.owned = request.owned /\ member.ownedGeneration = request.ownedGeneration
-UpdatedMember(member, isNew, awaiting, request) ==
+UpdatedMember(c, member, isNew, awaiting, request) ==
     [present |-> TRUE, static |-> member.static, isNew |-> isNew, awaiting |-> awaiting, mode |-> request.mode,
      subscription |-> request.subscription, owned |-> request.owned, ownedGeneration |-> request.ownedGeneration,
-     assignment |-> member.assignment]
+     assignment |-> member.assignment, session |-> SessionTimeout(c), rebalance |-> RebalanceTimeout(c)]
 
 \* The record of a group whose members get these assignments.
 Record(g, assignment) ==
@@ -395,19 +422,22 @@ Record(g, assignment) ==
      members |-> [m \in MemberIds |->
         IF ~g.members[m].present THEN NoStored
         ELSE [present |-> TRUE, static |-> g.members[m].static, subscription |-> g.members[m].subscription,
-              owned |-> g.members[m].owned, ownedGeneration |-> g.members[m].ownedGeneration, assignment |-> assignment[m]]]]
+              owned |-> g.members[m].owned, ownedGeneration |-> g.members[m].ownedGeneration, assignment |-> assignment[m],
+              session |-> g.members[m].session, rebalance |-> g.members[m].rebalance]]]
 Assignments(g) == [m \in MemberIds |-> g.members[m].assignment]
 
 \* The group that a record amounts to: Stable with its members, or Empty. Of a member's protocols only the chosen one is stored.
+\* The members' sessions begin again.
 Loaded(stored) ==
     LET mode == IF stored.protocol = "cooperative-sticky" THEN "cooperative" ELSE "eager"
         load(s) == [present |-> TRUE, static |-> s.static, isNew |-> FALSE, awaiting |-> "nothing", mode |-> mode,
                     subscription |-> s.subscription, owned |-> s.owned, ownedGeneration |-> s.ownedGeneration,
-                    assignment |-> s.assignment]
+                    assignment |-> s.assignment, session |-> s.session, rebalance |-> s.rebalance]
     IN  [state |-> IF \E m \in MemberIds : stored.members[m].present THEN "Stable" ELSE "Empty",
          generation |-> stored.generation, protocol |-> stored.protocol, leader |-> stored.leader, initial |-> FALSE,
          members |-> [m \in MemberIds |-> IF stored.members[m].present THEN load(stored.members[m]) ELSE NoMember],
-         pending |-> {}, pendingSync |-> {}]
+         pending |-> {}, pendingSync |-> {},
+         timers |-> [m \in MemberIds |-> stored.members[m].session], joinTimer |-> 0, syncTimer |-> 0]
 
 \* Replay of records on top of a committed log: the last one of each key.
 ReplayGroup(entries, stored) ==
@@ -426,7 +456,7 @@ Failed(m, error) == [type |-> "failed", member |-> m, error |-> error]
 RosterOf(g) ==
     [m \in MemberIds |->
         IF ~g.members[m].present THEN NoMetadata
-        ELSE [present |-> TRUE, subscription |-> g.members[m].subscription,
+        ELSE [present |-> TRUE, static |-> g.members[m].static, subscription |-> g.members[m].subscription,
               owned |-> g.members[m].owned, ownedGeneration |-> g.members[m].ownedGeneration]]
 
 \* A JoinGroup that succeeds: the leader hears of all members.
@@ -899,7 +929,7 @@ IssueMemberId(b, c, late, m) ==
     /\ Has("RequireKnownMemberId") /\ ~RequireKnownMemberId(request.member)
     \* effect
     /\ issued' = m
-    /\ group' = [group EXCEPT ![b].pending = @ \cup {m}]
+    /\ group' = [group EXCEPT ![b].pending = @ \cup {m}, ![b].timers[m] = SessionTimeout(c)]
     /\ memberRpc' = Replied(c, late, Failed(m, "MEMBER_ID_REQUIRED"))
     /\ stray' = Taken(c, late)
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, offsets, consumer, position, partitions,
@@ -910,7 +940,8 @@ IssueMemberId(b, c, late, m) ==
 
 \* The group with a new member m. The first member leads.
 Added(g, c, m, request) ==
-    [g EXCEPT !.members[m] = JoinedMember(c, request), !.leader = IF @ = 0 THEN m ELSE @, !.pending = @ \ {m}]
+    [g EXCEPT !.members[m] = JoinedMember(c, request), !.leader = IF @ = 0 THEN m ELSE @, !.pending = @ \ {m},
+              !.timers[m] = OwnTimeout]
 
 \* AddMember   who: coordinator   code: group/coordinator.py
 \* A dynamic consumer joins with the pending id m.
@@ -930,10 +961,11 @@ AddMember(b, c, late, m) ==
     /\ reissued' = NextReissued
     /\ UNCHANGED <<known, settled>>
 
-\* The static member `old` goes on as m: who waits under the old id is fenced.
-Replaced(g, old, m, awaiting, request) ==
-    LET member == UpdatedMember(g.members[old], FALSE, awaiting, request)
+\* The static member `old` goes on as m, the process c: who waits under the old id is fenced.
+Replaced(g, c, old, m, awaiting, request) ==
+    LET member == UpdatedMember(c, g.members[old], FALSE, awaiting, request)
     IN  [g EXCEPT !.members = [x \in MemberIds |-> IF x = m THEN member ELSE IF x = old THEN NoMember ELSE g.members[x]],
+                  !.timers = [x \in MemberIds |-> IF x = m THEN member.session ELSE IF x = old THEN 0 ELSE g.timers[x]],
                   !.leader = IF @ = old THEN m ELSE @]
 
 \* JoinStaticMember   who: coordinator   code: group/coordinator.py
@@ -945,7 +977,7 @@ JoinStaticMember(b, c, late, m) ==
         g        == group[b]
         old      == InstanceMember(g)
         fresh    == (Has("ReplaceStaticMemberId") /\ ReplaceStaticMemberId(g)) \/ old = 0
-        replaced == Replaced(g, old, m, "join", request)
+        replaced == Replaced(g, c, old, m, "join", request)
         stays    == /\ Vote(replaced.members) = g.protocol
                     /\ Has("ReplacementKeepsSubscription") => ReplacementKeepsSubscription(g.members[old], request)
                     /\ Has("ReplacementOwesNothing") => ReplacementOwesNothing(g.members[old])
@@ -963,7 +995,7 @@ JoinStaticMember(b, c, late, m) ==
     /\ issued' = Max(issued, m)
     /\ Settle(b, IF old = 0 THEN Rebalance(b, Added(g, c, m, request))
                  ELSE IF persists THEN replaced
-                 ELSE IF tells THEN Replaced(g, old, m, "nothing", request)
+                 ELSE IF tells THEN Replaced(g, c, old, m, "nothing", request)
                  ELSE Rebalance(b, replaced),
               Replied(c, late, Parked("joining", b, m)), old,
               IF persists
@@ -984,13 +1016,15 @@ RejoinMember(b, c, late) ==
         m       == request.member
         same    == SameMetadata(g.members[m], request)
         current == same /\ (g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ g.leader # m))
-        before  == [g EXCEPT !.members[m] = UpdatedMember(g.members[m], g.members[m].isNew, "join", request)] IN
+        before  == [g EXCEPT !.members[m] = UpdatedMember(c, g.members[m], g.members[m].isNew, "join", request),
+                             !.timers[m] = SessionTimeout(c)] IN
     \* enabled when
     /\ Accepts(b, c, request) /\ m \in Present(g)
     \* effect
     /\ IF current
        THEN /\ memberRpc' = Replied(c, late, Joined(b, g, m))
-            /\ UNCHANGED <<group, appended>>
+            /\ group' = [group EXCEPT ![b].timers[m] = g.members[m].session]
+            /\ UNCHANGED appended
        ELSE Settle(b, Rebalance(b, before), Replied(c, late, Parked("joining", b, m)), 0, <<>>)
     /\ stray' = Taken(c, late)
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
@@ -1039,6 +1073,8 @@ HandleSync(b, c, late) ==
         g       == group[b]
         m       == request.member
         before  == [g EXCEPT !.pendingSync = @ \ {m},
+                             !.syncTimer = IF g.pendingSync \subseteq {m} THEN 0 ELSE @,
+                             !.timers[m] = g.members[m].session,
                              !.members[m].awaiting = IF g.state = "CompletingRebalance" THEN "sync" ELSE @]
         record  == Record(before, request.assignments)
         leads   == g.state \in {"CompletingRebalance", "Stable"} /\ m = g.leader
@@ -1070,7 +1106,7 @@ HeartbeatError(b, c, request) ==
     ELSE "NONE"
 
 \* HandleHeartbeat   who: coordinator   code: group/coordinator.py
-\* Its session timer, which is abstract here, starts again.
+\* Its session timer starts again: set to what it was set to when the member was told its generation.
 HandleHeartbeat(b, c) ==
     LET request == heartbeatRpc[c] IN
     \* enabled when
@@ -1104,7 +1140,7 @@ HandleLeave(b, c) ==
     /\ UNCHANGED <<known, settled>>
 
 -----------------------------------------------------------------------------
-(* The coordinator: time-outs. Time is abstract: each may happen whenever it is armed. *)
+(* The coordinator: time-outs. Time is abstract: each may happen whenever it is armed; how long it was set to is in the group. *)
 
 \* A member that waits for a reply is alive by that, unless it is new: its JoinGroup may be nobody's any more.
 HeartbeatSatisfied(member) == ~member.isNew /\ member.awaiting # "nothing"

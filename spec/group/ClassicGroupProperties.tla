@@ -85,6 +85,25 @@ GroupWellFormed ==
         /\ \A m \in Present(g) : /\ g.members[m].awaiting = "sync" => g.state = "CompletingRebalance"
                                  /\ m <= issued
 
+\* Who is in the group has a session that ends by its own time-out; a new member may have the coordinator's for its first join
+\* phase. An id that was issued waits for the session time-out of who asked, and nobody else's timer runs.
+SessionTimersRun ==
+    \A b \in Brokers : \A m \in MemberIds :
+        LET g == group[b] IN
+        IF m \in Present(g) THEN \/ g.timers[m] = g.members[m].session
+                                 \/ g.members[m].isNew /\ g.timers[m] = OwnTimeout
+        ELSE IF m \in g.pending THEN \E c \in Dynamic : g.timers[m] = SessionTimeout(c)
+        ELSE g.timers[m] = 0
+
+\* The timers of the group run while members are waited for, and no longer.
+GroupTimersRun ==
+    \A b \in Brokers :
+        LET g == group[b] IN
+        /\ g.joinTimer # 0 => g.state = "PreparingRebalance"
+        /\ g.initial => g.joinTimer = OwnTimeout
+        /\ g.syncTimer # 0 => g.pendingSync # {}
+        /\ g.pendingSync # {} => g.syncTimer # 0 \/ OwnTimeout = 0
+
 \* The leader has nothing to notice: it sees the partitions by which it assigned.
 LeaderIsUpToDate ==
     \E c \in Clients :
@@ -170,6 +189,23 @@ AssignmentFollowsRevocationStep ==
     \A c \in Clients : \A p \in consumer'[c].owned \ consumer[c].owned :
         Unfenced(c) => \A d \in Clients \ {c} : ~ActivelyOwns(d, p)
 AssignmentFollowsRevocation == [][AssignmentFollowsRevocationStep]_vars
+
+\* A rebalance waits for its slowest member: for all to join, and once they have, for all to send their SyncGroup.
+RebalanceWaitsForSlowestStep ==
+    \A b \in Brokers :
+        LET g == group'[b] IN
+        /\ g.state = "PreparingRebalance" /\ ~g.initial /\ group[b].state # "PreparingRebalance" =>
+            \A m \in Present(g) : g.members[m].rebalance <= g.joinTimer
+        /\ g.state = "CompletingRebalance" /\ g.generation # group[b].generation =>
+            \A m \in Present(g) : g.members[m].rebalance <= g.syncTimer
+RebalanceWaitsForSlowest == [][RebalanceWaitsForSlowestStep]_vars
+
+\* Who is to assign is told which members have the instance id: of the group that is.
+RosterNamesInstancesStep ==
+    \A c \in Clients :
+        memberRpc[c].type # "joined" /\ memberRpc'[c].type = "joined" /\ memberRpc'[c].role = "leader" =>
+            \A m \in MemberIds : memberRpc'[c].roster[m].static = group'[memberRpc'[c].broker].members[m].static
+RosterNamesInstances == [][RosterNamesInstancesStep]_vars
 
 \* A leader's assignment that is accepted is for members of its group.
 AssignmentNamesMembersStep ==

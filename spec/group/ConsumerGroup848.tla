@@ -16,10 +16,10 @@
 (* KIPs: 345, 848, 1082, 1251.                                             *)
 (*                                                                         *)
 (* Left out (DIVERGENCES.md says why and what it could hide): clocks (a    *)
-(* time-out may happen whenever it is armed), classic members and their    *)
-(* migration, regular expressions as subscriptions, more than one          *)
-(* group.instance.id, offset expiry and transactions (Offsets), loading as *)
-(* a phase of its own.                                                     *)
+(* time-out may happen whenever its timer runs; to whose time-out a timer  *)
+(* was set is a variable), classic members and their migration, regular    *)
+(* expressions as subscriptions, more than one group.instance.id, offset   *)
+(* expiry and transactions (Offsets), loading as a phase of its own.       *)
 (*                                                                         *)
 (* Read in this order: VARIABLES, the rules, the coordinator's vocabulary  *)
 (* (Reconciled is Kafka's CurrentAssignmentBuilder, Replayed its replay),  *)
@@ -32,6 +32,8 @@ EXTENDS Integers, Sequences, FiniteSets, Bounded, Folds
 CONSTANTS
     Dynamic,        \* the consumers without a group.instance.id
     Static,         \* the consumers that share the one group.instance.id
+    Hasty,          \* the consumers with the shorter rebalance time-out
+    Patient,        \* those with the longer one; without any of either kind time-outs have no length
     Brokers,        \* the brokers that may lead the group's partition of __consumer_offsets
     Partitions,     \* the partitions that may exist; each is a topic of its own
     MaxMember,      \* capacity: member ids, one for each process
@@ -51,6 +53,7 @@ VARIABLES
     epoch,          \* per broker: the epoch in which it serves the group, 0: it does not
     group,          \* per broker: the group as it holds it
     partitionEpoch, \* per broker and partition: the epoch of the member that holds it, -1: it is released
+    timers,         \* per broker and member id: how long the timers of its session and of its revocation were set to
     offsets,        \* per broker and partition: the committed offset that it serves, -1 none
     issued,         \* how many processes were started; their member ids are 1, 2, ...
     \* the consumers
@@ -63,10 +66,10 @@ VARIABLES
     stray           \* per consumer: a request for whose reply nobody waits: late, doubled, or one to leave
 
 logVars      == <<office, storedGroup, storedOffsets, appended>>
-serverVars   == <<epoch, group, partitionEpoch, offsets>>
+serverVars   == <<epoch, group, partitionEpoch, timers, offsets>>
 consumerVars == <<issued, consumer, position, partitions>>
 networkVars  == <<heartbeatRpc, offsetRpc, stray>>
-vars == <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer, position,
+vars == <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer, position,
           partitions, heartbeatRpc, offsetRpc, stray>>
 
 -----------------------------------------------------------------------------
@@ -82,10 +85,15 @@ Epochs       == 0..MaxEpoch
 OffsetOrNone == -1..MaxOffset
 OffsetMap    == [Partitions -> OffsetOrNone]
 
+\* How long a time-out is, by rank: 1 and 2 are rebalance time-outs of consumers, 3 is the group's session time-out, 0 none.
+Timeouts            == 0..3
+RebalanceTimeout(c) == IF c \in Hasty THEN 1 ELSE IF c \in Patient THEN 2 ELSE 0
+SessionTimeout      == IF Hasty \cup Patient = {} THEN 0 ELSE 3
+
 MemberStates   == {"STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"}
 ConsumerStates == {"JOINING", "RECONCILING", "ACKNOWLEDGING", "STABLE"}
 
-Member == [present : BOOLEAN, static : BOOLEAN, subscription : SUBSET Partitions,
+Member == [present : BOOLEAN, static : BOOLEAN, subscription : SUBSET Partitions, rebalance : Timeouts,
            memberEpoch : MemberEpochs, previousMemberEpoch : EpochOrNone, state : MemberStates,
            assigned : [Partitions -> EpochOrNone],     \* what it may read: the epoch that gave it each partition (KIP-1251), -1: not assigned
            revoking : [Partitions -> EpochOrNone]]     \* what it was told to revoke and may still hold
@@ -144,6 +152,7 @@ TypeOK ==
     /\ epoch \in [Brokers -> Epochs]
     /\ group \in [Brokers -> Group]
     /\ partitionEpoch \in [Brokers -> [Partitions -> MemberEpochs]]
+    /\ timers \in [Brokers -> [MemberIds -> [session : Timeouts, rebalance : Timeouts]]]
     /\ offsets \in [Brokers -> OffsetMap]
     /\ issued \in 0..MaxMember
     /\ consumer \in [Clients -> Consumer]
@@ -162,10 +171,13 @@ Highest(S) == CHOOSE m \in S : \A x \in S : m >= x
 Idle      == [type |-> "idle"]
 NoOffsets == [p \in Partitions |-> -1]
 Nothing   == [p \in Partitions |-> -1]
-NoMember  == [present |-> FALSE, static |-> FALSE, subscription |-> {}, memberEpoch |-> 0, previousMemberEpoch |-> -1,
+NoMember  == [present |-> FALSE, static |-> FALSE, subscription |-> {}, rebalance |-> 0, memberEpoch |-> 0, previousMemberEpoch |-> -1,
               state |-> "STABLE", assigned |-> Nothing, revoking |-> Nothing]
 NoGroup   == [groupEpoch |-> 0, assignmentEpoch |-> 0, metadata |-> {}, target |-> [m \in MemberIds |-> {}],
               members |-> [m \in MemberIds |-> NoMember]]
+
+NoTimer   == [session |-> 0, rebalance |-> 0]
+NoTimers  == [m \in MemberIds |-> NoTimer]
 
 Serving(b) == epoch[b] > 0
 Acting(b)  == office.broker = b /\ epoch[b] = office.epoch     \* it leads the partition, and what it appends may commit
@@ -287,7 +299,7 @@ Reconciled(b, member, target, targetEpoch, request) ==
         ready   == {p \in target \ kept : Has("AssignReleased") => AssignReleased(b, member, p)}
         waits   == ~(target \subseteq kept \cup ready)
         ends    == Has("AcknowledgedRevocationEndsEpoch") /\ AcknowledgedRevocationEndsEpoch(member)
-    IN  [present |-> member.present, static |-> member.static, subscription |-> member.subscription,
+    IN  [present |-> member.present, static |-> member.static, subscription |-> member.subscription, rebalance |-> member.rebalance,
          memberEpoch |-> IF stays THEN member.memberEpoch
                          ELSE IF ~revokes THEN targetEpoch
                          ELSE IF ends THEN member.memberEpoch + 1 ELSE member.memberEpoch,
@@ -327,16 +339,17 @@ ReplayGroup(entries, stored) ==
 MemberOrAbsent(g, m) == IF m = 0 THEN NoMember ELSE g.members[m]
 
 \* The epochs of partitions after a batch on the group g: those of what its members held are removed, then those of what is held
-\* now are added, if a record of the member is in it. (A member that subscribes anew has two records, of which the first says again
-\* what it holds.)
+\* now are added, if a record of the member is in it. (A member that says something new of itself has two records, of which the
+\* first says again what it holds.)
 EpochsAfter(epochs, g, entry) ==
     LET old == MemberOrAbsent(g, entry.member)
         out == MemberOrAbsent(g, entry.removed)
         new == entry.value
         wrote == new # old
+        says  == new.subscription # old.subscription \/ new.rebalance # old.rebalance
         lost(p) == IF Has("RemoveEpochsFirst") /\ RemoveEpochsFirst(old, p) THEN FALSE
                    ELSE p \in PartitionsOf(old.revoking) \cap PartitionsOf(new.assigned)
-        removed(p) == \/ wrote /\ p \in Holds(old) /\ (epochs[p] = old.memberEpoch \/ new.subscription # old.subscription)
+        removed(p) == \/ wrote /\ p \in Holds(old) /\ (epochs[p] = old.memberEpoch \/ says)
                       \/ p \in Holds(out) /\ epochs[p] = out.memberEpoch
     IN  [p \in Partitions |-> IF wrote /\ p \in Holds(new) THEN (IF lost(p) THEN -1 ELSE new.memberEpoch)
                               ELSE IF removed(p) THEN -1 ELSE epochs[p]]
@@ -359,9 +372,12 @@ Records(stored, kept) ==
                      [members |-> IF m = 0 THEN [run.members EXCEPT ![kept[i].removed] = NoMember]
                                   ELSE IF kept[i].removed = 0 THEN [run.members EXCEPT ![m] = kept[i].value]
                                   ELSE [run.members EXCEPT ![kept[i].removed] = NoMember, ![m] = kept[i].value],
-                      says |-> [run.says EXCEPT ![i] = IF m = 0 THEN FALSE ELSE kept[i].value.subscription # run.members[m].subscription],
+                      says |-> [run.says EXCEPT ![i] = IF m = 0 THEN FALSE
+                          ELSE \/ kept[i].value.subscription # run.members[m].subscription
+                               \/ kept[i].value.rebalance # run.members[m].rebalance],
                       assigns |-> [run.assigns EXCEPT ![i] = IF m = 0 THEN FALSE
-                          ELSE [kept[i].value EXCEPT !.subscription = run.members[m].subscription] # run.members[m]]],
+                          ELSE [kept[i].value EXCEPT !.subscription = run.members[m].subscription,
+                                                     !.rebalance = run.members[m].rebalance] # run.members[m]]],
             [members |-> stored.members, says |-> [i \in 1..MaxAppended |-> FALSE], assigns |-> [i \in 1..MaxAppended |-> FALSE]],
             [i \in 1..Len(kept) |-> i])
 
@@ -439,6 +455,7 @@ Init ==
     /\ appended = [b \in Brokers |-> <<>>]
     /\ group = [b \in Brokers |-> NoGroup]
     /\ partitionEpoch = [b \in Brokers |-> Nothing]
+    /\ timers = [b \in Brokers |-> NoTimers]
     /\ offsets = [b \in Brokers |-> NoOffsets]
     /\ issued = 0
     /\ consumer = [c \in Clients |-> Stopped]
@@ -459,7 +476,7 @@ StartConsumer(c) ==
     \* effect
     /\ issued' = issued + 1
     /\ consumer' = [consumer EXCEPT ![c] = NewConsumer(issued + 1)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, position, partitions,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, position, partitions,
                    heartbeatRpc, offsetRpc, stray>>
 
 \* The process ends: whoever waited for a reply is gone.
@@ -475,7 +492,7 @@ CrashConsumer(c) ==
     /\ consumer[c].running
     \* effect
     /\ Stop(c)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions, stray>>
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions, stray>>
 
 \* LeaveGroup   who: consumer   code: client/modern_consumer.py
 \* It closes, and says so if it is in the group: a dynamic member with epoch -1, a static one, which will be back, with -2. It does
@@ -489,7 +506,7 @@ LeaveGroup(c, b) ==
     /\ stray' = IF consumer[c].memberEpoch > 0
                 THEN [stray EXCEPT ![c] = [type |-> "leave", broker |-> b, member |-> consumer[c].member]]
                 ELSE stray
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions>>
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions>>
 
 \* ChangeSubscription   who: the application   code: client/modern_consumer.py
 \* The next heartbeat says so.
@@ -498,7 +515,7 @@ ChangeSubscription(c, subscription) ==
     /\ consumer[c].running /\ subscription # {} /\ subscription # consumer[c].subscription
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].subscription = subscription]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, position,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, position,
                    partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* AddPartition   who: an operator
@@ -507,7 +524,7 @@ AddPartition(p) ==
     /\ p \notin partitions
     \* effect
     /\ partitions' = partitions \cup {p}
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, heartbeatRpc, offsetRpc, stray>>
 
 \* Positions of what is owned no more are forgotten.
@@ -536,7 +553,7 @@ SendHeartbeat(c, b) ==
                              tells |-> tells, subscription |-> IF tells THEN me.subscription ELSE {},
                              reports |-> reports,
                              owned |-> IF reports THEN owned ELSE {}]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, position,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, position,
                    partitions, offsetRpc, stray>>
 
 \* The consumer without its epoch: it has lost what it owned, and joins again under its member id.
@@ -569,7 +586,7 @@ ReceiveHeartbeat(c) ==
             /\ position' = [position EXCEPT ![c] = Keep(c, consumer'[c].owned)]
             /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = Idle]
             /\ UNCHANGED offsetRpc
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions, stray>>
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions, stray>>
 
 \* Reconcile   who: consumer   code: client/modern_consumer.py
 \* The rebalance listener is told what will be revoked; until it returns the consumer may commit.
@@ -578,7 +595,7 @@ Reconcile(c) ==
     /\ consumer[c].running /\ consumer[c].state = "RECONCILING" /\ ~consumer[c].reconciling
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].reconciling = TRUE, ![c].resolved = consumer[c].target]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, position,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, position,
                    partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* FinishReconciliation   who: consumer   code: client/modern_consumer.py
@@ -596,7 +613,7 @@ FinishReconciliation(c) ==
                                                       \/ Has("ReportWhatIsTaken") /\ ReportWhatIsTaken(c),
                                     ![c].state = IF stale THEN me.state ELSE "ACKNOWLEDGING"]
     /\ position' = [position EXCEPT ![c] = Keep(c, owned)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, partitions,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions,
                    heartbeatRpc, offsetRpc, stray>>
 
 \* Poll   who: the application   code: client/modern_consumer.py
@@ -607,7 +624,7 @@ Poll(c, p, offset) ==
     /\ position[c][p] >= 0 /\ offset = position[c][p] + 1
     \* effect
     /\ position' = [position EXCEPT ![c][p] = offset]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* SendCommit   who: consumer   code: client/modern_consumer.py
@@ -620,7 +637,7 @@ SendCommit(c, b) ==
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "commit", broker |-> b, member |-> me.member,
                                               memberEpoch |-> me.memberEpoch, offsets |-> position[c]]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
 \* ReceiveCommit   who: consumer   code: client/modern_consumer.py
@@ -630,7 +647,7 @@ ReceiveCommit(c) ==
     /\ offsetRpc[c].type = "committed"
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
 \* SendOffsetFetch   who: consumer   code: client/modern_consumer.py
@@ -641,7 +658,7 @@ SendOffsetFetch(c, b) ==
     /\ \E p \in me.owned : position[c][p] = -1
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetch", broker |-> b, member |-> me.member, memberEpoch |-> me.memberEpoch]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
 \* ReceiveOffsets   who: consumer   code: client/modern_consumer.py
@@ -655,7 +672,7 @@ ReceiveOffsets(c) ==
     /\ position' = IF reply.error # "NONE" THEN position
                    ELSE [position EXCEPT ![c] = [p \in Partitions |->
                             IF p \in consumer[c].owned /\ position[c][p] = -1 THEN Max(reply.offsets[p], 0) ELSE position[c][p]]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    partitions, heartbeatRpc, stray>>
 
 -----------------------------------------------------------------------------
@@ -710,7 +727,7 @@ RejectHeartbeat(b, c, late) ==
     \* effect
     /\ heartbeatRpc' = IF late THEN heartbeatRpc ELSE [heartbeatRpc EXCEPT ![c] = Failed(HeartbeatError(b, c, request))]
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, offsetRpc>>
 
 \* As which member the sender is heard; which other one it replaces, 0: none.
@@ -724,13 +741,14 @@ Found(g, c, request) ==
     LET replaced == Replaced(g, c, request)
         known    == g.members[IF replaced # 0 THEN replaced ELSE Sender(g, c, request)]
         back     == replaced # 0 \/ known.memberEpoch = -2
-    IN  [present |-> TRUE, static |-> (c \in Static), subscription |-> known.subscription,
+    IN  [present |-> TRUE, static |-> (c \in Static), subscription |-> known.subscription, rebalance |-> known.rebalance,
          memberEpoch |-> IF back THEN 0 ELSE known.memberEpoch,
          previousMemberEpoch |-> IF back THEN 0 ELSE known.previousMemberEpoch,
          state |-> known.state, assigned |-> known.assigned, revoking |-> known.revoking]
-\* With what the request says of its subscription.
+\* With what the request says of its subscription and its rebalance time-out.
 Heard(g, c, request) ==
-    [Found(g, c, request) EXCEPT !.subscription = IF request.tells THEN request.subscription ELSE @]
+    [Found(g, c, request) EXCEPT !.subscription = IF request.tells THEN request.subscription ELSE @,
+                                 !.rebalance = IF request.full THEN RebalanceTimeout(c) ELSE @]
 Resubscribed(g, c, request) == request.tells /\ request.subscription # Found(g, c, request).subscription
 MembersWith(g, c, request) ==
     LET sender   == Sender(g, c, request)
@@ -750,6 +768,17 @@ Answer(batches, b, request, before, after) ==
               assignment |-> assignment]
         ELSE [type |-> "answered", error |-> "NONE", memberEpoch |-> after.memberEpoch, gives |-> gives, assignment |-> assignment]
 
+\* The timers once m was heard of and has come from `heard` to `after`: its session begins again; who has to give something up has its
+\* rebalance time-out for that, from when it was told so. (With another member's, who takes its time to finish what it polled is
+\* removed, or the others wait for who never will.)
+Armed(before, m, replaced, heard, after) ==
+    [x \in MemberIds |->
+        IF x = m
+        THEN [session |-> SessionTimeout,
+              rebalance |-> IF after.state # "UNREVOKED_PARTITIONS" THEN 0
+                            ELSE IF after # heard THEN after.rebalance ELSE before[m].rebalance]
+        ELSE IF x = replaced THEN NoTimer ELSE before[x]]
+
 \* The heartbeat is taken: with this target assignment the member comes closer to what it should have, and is answered.
 Take(b, c, late, groupEpoch, assignmentEpoch, metadata, target) ==
     LET request == Request(c, late)
@@ -760,6 +789,7 @@ Take(b, c, late, groupEpoch, assignmentEpoch, metadata, target) ==
         entry   == [type |-> "group", groupEpoch |-> groupEpoch, assignmentEpoch |-> assignmentEpoch, metadata |-> metadata,
                     target |-> target, removed |-> Replaced(g, c, request), member |-> m, value |-> after]
     IN  /\ Write(b, entry)
+        /\ timers' = [timers EXCEPT ![b] = Armed(@, m, Replaced(g, c, request), heard, after)]
         /\ heartbeatRpc' = IF late THEN heartbeatRpc
                            ELSE [heartbeatRpc EXCEPT ![c] = Answer(Len(appended'[b]), b, request, heard, after)]
         /\ stray' = Taken(c, late)
@@ -815,6 +845,9 @@ HandleLeave(b, c) ==
     \* enabled when
     /\ request.type = "leave" /\ request.broker = b
     \* effect
+    /\ timers' = IF ~known THEN timers
+                 ELSE IF c \in Dynamic THEN [timers EXCEPT ![b][m] = NoTimer]
+                 ELSE [timers EXCEPT ![b][m].rebalance = 0]
     /\ IF ~known THEN UNCHANGED <<appended, group, partitionEpoch>>
        ELSE IF c \in Dynamic THEN Write(b, Fencing(g, m))
        ELSE Write(b, [type |-> "group", groupEpoch |-> g.groupEpoch, assignmentEpoch |-> g.assignmentEpoch, metadata |-> g.metadata,
@@ -829,6 +862,7 @@ ExpireSession(b, m) ==
     /\ Serving(b) /\ m \in Present(group[b])
     \* effect
     /\ Write(b, Fencing(group[b], m))
+    /\ timers' = [timers EXCEPT ![b][m] = NoTimer]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, heartbeatRpc, offsetRpc,
                    stray>>
 
@@ -839,6 +873,7 @@ ExpireRevocation(b, m) ==
     /\ Serving(b) /\ m \in Present(group[b]) /\ group[b].members[m].state = "UNREVOKED_PARTITIONS"
     \* effect
     /\ Write(b, Fencing(group[b], m))
+    /\ timers' = [timers EXCEPT ![b][m] = NoTimer]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, heartbeatRpc, offsetRpc,
                    stray>>
 
@@ -880,7 +915,7 @@ HandleCommit(b, c, late) ==
                     ELSE [offsetRpc EXCEPT ![c] = [type |-> "committing", broker |-> b, remaining |-> Len(appended[b]) + 1,
                                                    error |-> IF taken = asked THEN "NONE" ELSE "STALE_MEMBER_EPOCH"]]
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, group, partitionEpoch, offsets, issued, consumer, position,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, group, partitionEpoch, timers, offsets, issued, consumer, position,
                    partitions, heartbeatRpc>>
 
 \* RejectCommit   who: coordinator   code: group/modern/coordinator.py
@@ -893,7 +928,7 @@ RejectCommit(b, c, late) ==
     /\ offsetRpc' = IF late THEN offsetRpc
                     ELSE [offsetRpc EXCEPT ![c] = [type |-> "committed", error |-> CommitError(b, request)]]
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc>>
 
 FetchError(b, request) ==
@@ -912,7 +947,7 @@ HandleOffsetFetch(b, c) ==
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetched", error |-> error,
                                               offsets |-> IF error = "NONE" THEN offsets[b] ELSE NoOffsets]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
 -----------------------------------------------------------------------------
@@ -948,7 +983,14 @@ CommitEntry(b) ==
     /\ offsets' = [offsets EXCEPT ![b] = ReplayOffsets(oldest, offsets[b])]
     /\ heartbeatRpc' = HeartbeatAnswers(b)
     /\ offsetRpc' = OffsetAnswers(b)
-    /\ UNCHANGED <<office, epoch, group, partitionEpoch, issued, consumer, position, partitions, stray>>
+    /\ UNCHANGED <<office, epoch, group, partitionEpoch, timers, issued, consumer, position, partitions, stray>>
+
+\* The timers of a group that was loaded: all begin again.
+Begun(g) ==
+    [m \in MemberIds |->
+        IF ~g.members[m].present THEN NoTimer
+        ELSE [session |-> SessionTimeout,
+              rebalance |-> IF g.members[m].state = "UNREVOKED_PARTITIONS" THEN g.members[m].rebalance ELSE 0]]
 
 \* BecomeCoordinator   who: broker   code: group/modern/coordinator.py
 \* b is elected for the partition; of the old leader's uncommitted batches it has the first `keep`, the others are lost. It
@@ -968,10 +1010,11 @@ BecomeCoordinator(b, keep) ==
         LET loaded == LoadedWhileCleaning(storedGroup, kept, from, keep - rest) IN
         /\ from + 2 <= keep - rest \/ (from = keep /\ rest = 0)     \* the cleaner is at work, or it is not
         /\ IF loaded.failed
-           THEN UNCHANGED <<epoch, group, partitionEpoch, offsets>>
+           THEN UNCHANGED <<epoch, group, partitionEpoch, timers, offsets>>
            ELSE /\ epoch' = [epoch EXCEPT ![b] = office.epoch + 1]
                 /\ group' = [group EXCEPT ![b] = found]
                 /\ partitionEpoch' = [partitionEpoch EXCEPT ![b] = loaded.epochs]
+                /\ timers' = [timers EXCEPT ![b] = Begun(found)]
                 /\ offsets' = [offsets EXCEPT ![b] = last]
     /\ UNCHANGED <<appended, issued, consumer, position, partitions, heartbeatRpc, offsetRpc, stray>>
 
@@ -984,6 +1027,7 @@ Resign(b) ==
     /\ epoch' = [epoch EXCEPT ![b] = 0]
     /\ group' = [group EXCEPT ![b] = NoGroup]
     /\ partitionEpoch' = [partitionEpoch EXCEPT ![b] = Nothing]
+    /\ timers' = [timers EXCEPT ![b] = NoTimers]
     /\ offsets' = [offsets EXCEPT ![b] = NoOffsets]
     /\ appended' = [appended EXCEPT ![b] = <<>>]
     /\ heartbeatRpc' = [c \in Clients |->
@@ -1004,7 +1048,7 @@ RepeatHeartbeat(c) ==
     /\ heartbeatRpc[c].type = "heartbeat" /\ stray[c].type = "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = heartbeatRpc[c]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, offsetRpc>>
 
 \* RepeatCommitRequest   who: the network
@@ -1013,7 +1057,7 @@ RepeatCommitRequest(c) ==
     /\ offsetRpc[c].type = "commit" /\ stray[c].type = "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = offsetRpc[c]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, offsetRpc>>
 
 \* LoseHeartbeat   who: the network
@@ -1024,7 +1068,7 @@ LoseHeartbeat(c) ==
     \* effect
     /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = Idle]
     /\ consumer' = [consumer EXCEPT ![c].full = TRUE]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, position,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, position,
                    partitions, offsetRpc, stray>>
 
 \* LoseOffsetRpc   who: the network
@@ -1033,7 +1077,7 @@ LoseOffsetRpc(c) ==
     /\ offsetRpc[c].type # "idle"
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
 \* LoseStray   who: the network
@@ -1042,7 +1086,7 @@ LoseStray(c) ==
     /\ stray[c].type # "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, offsets, issued, consumer,
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, offsetRpc>>
 
 -----------------------------------------------------------------------------

@@ -102,6 +102,16 @@ GroupWellFormed ==
             /\ member.state = "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) # {} \/ member.memberEpoch = -2
             /\ member.state = "STABLE" /\ member.memberEpoch = g.assignmentEpoch => PartitionsOf(member.assigned) = g.target[m]
 
+\* Who is in the group has a session; who has to give something up has its own rebalance time-out for that, unless it has gone for a
+\* while. No other timer runs.
+TimersRun ==
+    \A b \in Brokers : \A m \in MemberIds :
+        LET member == group[b].members[m]
+            revokes == member.state = "UNREVOKED_PARTITIONS" IN
+        /\ timers[b][m].session = IF Serving(b) /\ member.present THEN SessionTimeout ELSE 0
+        /\ timers[b][m].rebalance # 0 => revokes
+        /\ revokes /\ Serving(b) /\ member.memberEpoch # -2 => timers[b][m].rebalance = member.rebalance
+
 -----------------------------------------------------------------------------
 (* Steps *)
 

@@ -6,6 +6,7 @@
 | `storedGroup`, `storedOffsets` | the last committed records of each key |
 | `appended` | the batches of a coordinator that wait to commit, with what their commit sets off |
 | `epoch`, `group`, `offsets` | the coordinator's memory; "Dead" and empty where it does not serve |
+| `group.timers`, `.joinTimer`, `.syncTimer` | how long its timers were set to, by rank (layout.py) |
 | `issued` | how many member ids were issued; an id's number is its rank among them, 0 is none |
 | `consumer`, `position` | the consumer's membership and subscription; `Stopped` without a process |
 | `partitions` | the topics that exist (each has one partition) |
@@ -47,7 +48,7 @@ from tidemark.group.messages import (
     Token,
 )
 from tidemark.group.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, Subscription
-from tidemark.group.purgatory import Cause, Waiting
+from tidemark.group.purgatory import Cause, Timer, TimerKind, Waiting
 
 STOPPED: Key = (
     (0, NO_GENERATION, 0, 0),
@@ -104,21 +105,32 @@ class Abstraction:
 
     # --- the coordinator --------------------------------------------------------------------------------------------
 
-    def group(self, group: ClassicGroup) -> Key:
-        """A coordinator's group: what stands before the members, they, and what stands behind them."""
-        numbers = self.numbers
+    def group(self, group: ClassicGroup, delays: Mapping[Timer, int]) -> Key:
+        """A coordinator's group: what stands before the members, they, and what stands behind them. `delays`: how long
+        its timers were set to."""
+        numbers, ranks, join, sync = self.numbers, self.table.ranks, 0, 0
+        timers = [0] * self.table.max_member
+        for timer, delay_ms in delays.items():
+            if timer.member_id:
+                timers[self._slot(timer.member_id)] = ranks[delay_ms]
+            elif timer.kind is TimerKind.JOIN:
+                join = ranks[delay_ms]
+            else:
+                sync = ranks[delay_ms]
         slots = [None] * self.table.max_member
         for member_id, member in group.members.items():
             slots[self._slot(member_id)] = self._member(member)
         leader, pending, pending_sync = group.leader, group.pending, group.pending_sync
         return (
-            (group.generation, group.initial, numbers[leader] if leader else 0),
+            (group.generation, group.initial, join, numbers[leader] if leader else 0),
             *slots,
             (
                 self._numbers(pending) if pending else 0,
                 self._numbers(pending_sync) if pending_sync else 0,
                 group.protocol,
                 group.state,
+                sync,
+                tuple(timers),
             ),
         )
 
@@ -144,6 +156,8 @@ class Abstraction:
             _names(protocols),
             table.mask(said.owned_partitions),
             said.generation,
+            table.ranks[member.rebalance_timeout_ms],
+            table.ranks[member.session_timeout_ms],
             member.group_instance_id is not None,
             table.topic_mask(said.topics),
         )
@@ -176,6 +190,8 @@ class Abstraction:
             table.mask(said.owned_partitions),
             said.generation,
             1,
+            table.ranks[member.rebalance_timeout_ms],
+            table.ranks[member.session_timeout_ms],
             int(member.group_instance_id is not None),
             table.topic_mask(said.topics),
         )
@@ -254,7 +270,7 @@ class Abstraction:
                 return joined, *self._nobody, 0
             roster: list[Key] = [()] * self.table.max_member
             for one in response.members:
-                roster[self._slot(one.member_id)] = self._metadata(one.metadata)
+                roster[self._slot(one.member_id)] = one.group_instance_id is not None, *self._metadata(one.metadata)
             return joined, *self._blocks(roster), 0
         if isinstance(response, SyncGroupResponse):
             if response.error is Errors.NONE:

@@ -41,7 +41,7 @@ from tidemark.group.messages import (
 )
 from tidemark.group.offsets import Offsets
 from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
-from tidemark.group.purgatory import SYNC_TIMER, Cause, Purgatory, Timer, TimerKind, Waiting
+from tidemark.group.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Purgatory, Timer, TimerKind, Waiting
 from tidemark.group.rebalance import GroupConfig, Rebalance
 from tidemark.group.rules import Rules
 from tidemark.group.states import GroupEvent, GroupState
@@ -106,6 +106,11 @@ class GroupCoordinator:
         return self._purgatory.timers
 
     @property
+    def delays(self) -> dict[Timer, int]:
+        """The timers that run, with how many milliseconds they were set to."""
+        return self._purgatory.delays
+
+    @property
     def parked_joins(self) -> dict[Token, MemberId]:
         """The JoinGroups that wait, each with the member that it is for."""
         return self._purgatory.joins
@@ -164,7 +169,7 @@ class GroupCoordinator:
         is pending."""
         member_id = self._new_member_id()
         self.group.pending.add(member_id)
-        self._purgatory.arm(Timer(TimerKind.PENDING_MEMBER, member_id), now_ms + request.session_timeout_ms)
+        self._purgatory.arm(Timer(TimerKind.PENDING_MEMBER, member_id), now_ms, request.session_timeout_ms)
         return _answered(token, JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, member_id))
 
     def add_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
@@ -303,6 +308,7 @@ class GroupCoordinator:
     def expire(self, timer: Timer, now_ms: int) -> Outcome | None:
         """A timer has run out. None: there is nothing to do about it; it may run again."""
         kind, member_id = timer
+        delay_ms = self._purgatory.delays.get(timer, 0)
         self._purgatory.disarm(timer)
         if kind is TimerKind.SESSION:
             member = self.group.members.get(member_id)
@@ -311,7 +317,7 @@ class GroupCoordinator:
             return self.expire_session(member_id, now_ms)
         if kind is TimerKind.PENDING_MEMBER:
             return self.expire_pending_member(member_id, now_ms) if member_id in self.group.pending else None
-        return self.expire_join(now_ms) if kind is TimerKind.JOIN else self.expire_sync(now_ms)
+        return self.expire_join(now_ms, delay_ms) if kind is TimerKind.JOIN else self.expire_sync(now_ms)
 
     def _alive(self, member: ClassicGroupMember, now_ms: int) -> bool:
         """A member that waits for a reply has not gone; its session goes on."""
@@ -332,15 +338,15 @@ class GroupCoordinator:
             self._rebalance.after_removal(now_ms)
         return self._purgatory.outcome()
 
-    def expire_join(self, now_ms: int) -> Outcome | None:
-        """The initial delay or the rebalance time-out is over: the join phase ends with those that have joined. None:
-        it goes on as it is."""
-        group = self.group
+    def expire_join(self, now_ms: int, delay_ms: int) -> Outcome | None:
+        """The initial delay or the rebalance time-out, which was `delay_ms`, is over: the join phase ends with those
+        that have joined. None: it goes on as it is."""
+        group, delays = self.group, self._purgatory.delays
         if group.state is not GroupState.PREPARING_REBALANCE or self._rebalance.extend_initial_delay(now_ms):
             return None
-        before = (group.state, group.leader, len(group.members))
+        before = (group.state, group.leader, len(group.members), delay_ms)
         self._rebalance.complete_join(now_ms)
-        changed = (group.state, group.leader, len(group.members)) != before
+        changed = (group.state, group.leader, len(group.members), delays.get(JOIN_TIMER, 0)) != before
         return self._purgatory.outcome() if changed else None
 
     def expire_sync(self, now_ms: int) -> Outcome | None:

@@ -6,11 +6,12 @@ Cells come as the layout of ARCHITECTURE.md wants them: fields in name order, se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.client.subscription_state import SubscriptionState
 from tidemark.group.partitions import NO_GENERATION, TopicPartition
+from tidemark.group.rebalance import GroupConfig
 
 Key = Any
 """Numbers, and tuples of them."""
@@ -23,6 +24,19 @@ MODES = {
 """A consumer's assignors -> what the specification calls it."""
 
 
+class Timeouts(NamedTuple):
+    """A consumer's session.timeout.ms, and its max.poll.interval.ms, which bounds a rebalance."""
+
+    session_ms: int
+    rebalance_ms: int
+
+
+HASTY, PATIENT, OTHER = Timeouts(6_000, 60_000), Timeouts(45_000, 600_000), Timeouts(10_000, 120_000)
+"""Those of the consumers that the specification calls so, and of all others."""
+CLIENTS_RANKS = {ms: rank for rank, ms in enumerate((HASTY[0], PATIENT[0], HASTY[1], PATIENT[1]), 1)}
+OWN_RANK = 5
+
+
 class _Masks(dict[Any, int]):
     """Bit masks of what is asked for again and again, each made once."""
 
@@ -32,6 +46,19 @@ class _Masks(dict[Any, int]):
 
     def __missing__(self, what: Any) -> int:
         found = self[what] = self._make(what)
+        return found
+
+
+class Ranks(dict[int, int]):
+    """Milliseconds -> the rank by which the specification knows that time-out: a consumer's, or the coordinator's own.
+    0: any other. `own`: whether milliseconds are of the coordinator."""
+
+    def __init__(self, ranks: Mapping[int, int], own: Callable[[int], bool]) -> None:
+        super().__init__(ranks)
+        self._own = own
+
+    def __missing__(self, milliseconds: int) -> int:
+        found = self[milliseconds] = OWN_RANK if self._own(milliseconds) else 0
         return found
 
 
@@ -50,6 +77,10 @@ class HeaderTable:
         self.dynamic: tuple[str, ...] = tuple(sorted(constants["Dynamic"]))
         self.static: tuple[str, ...] = tuple(sorted(constants["Static"]))
         self.clients = tuple(sorted([*self.dynamic, *self.static]))
+        hasty, patient = constants.get("Hasty", ()), constants.get("Patient", ())
+        self.timed = bool(hasty or patient)
+        """Whether the specification tells consumers' time-outs apart."""
+        self.timeouts = [HASTY if one in hasty else PATIENT if one in patient else OTHER for one in self.clients]
         self.topics: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
         self.partitions = tuple([TopicPartition(topic, 0) for topic in self.topics])
         self.max_member: int = constants["MaxMember"]
@@ -119,22 +150,32 @@ class Table(HeaderTable):
         """So many member ids are looked at together where most of them are nobody's."""
         self.max_generation: int = constants["MaxGeneration"]
         self.epoch_generations: int = constants["EpochGenerations"]
+        config, timed = GroupConfig(), self.timed
+        own = {config.new_member_join_timeout_ms, *range(1, config.initial_rebalance_delay_ms + 1)}
+        self.ranks = Ranks(CLIENTS_RANKS if timed else {}, lambda milliseconds: timed and milliseconds in own)
+        """How long a timer was set to, in milliseconds -> by rank."""
         group = self._each("group")["record"]
-        self._fields(group, "generation initial leader members pending pendingSync protocol state")
+        self._fields(
+            group, "generation initial joinTimer leader members pending pendingSync protocol state syncTimer timers"
+        )
         member = group["members"]["function"]["record"]
-        self._fields(member, "assignment awaiting isNew mode owned ownedGeneration present static subscription")
+        self._fields(
+            member,
+            "assignment awaiting isNew mode owned ownedGeneration present rebalance session static subscription",
+        )
         self.states = atoms(group["state"])
         self.protocols: dict[str | None, int] = dict(atoms(group["protocol"]).items())
         self.protocols[None] = self.protocols["none"]
         self.awaiting = atoms(member["awaiting"])
         self.modes = atoms(member["mode"])
-        self.no_member: Cells = (0, self.awaiting["nothing"], 0, self.modes["eager"], 0, NO_GENERATION, 0, 0, 0)
+        self.no_member: Cells = (0, self.awaiting["nothing"], 0, self.modes["eager"], 0, NO_GENERATION, 0, 0, 0, 0, 0)
         stored = self._type("storedGroup")["record"]
         self._fields(stored, "generation leader members protocol")
         self._fields(
-            stored["members"]["function"]["record"], "assignment owned ownedGeneration present static subscription"
+            stored["members"]["function"]["record"],
+            "assignment owned ownedGeneration present rebalance session static subscription",
         )
-        self.no_stored: Cells = (0, 0, NO_GENERATION, 0, 0, 0)
+        self.no_stored: Cells = (0, 0, NO_GENERATION, 0, 0, 0, 0, 0)
         consumer = self._each("consumer")["record"]
         self._fields(
             consumer,
@@ -148,9 +189,9 @@ class Table(HeaderTable):
         joined = self.slots["memberRpc"]
         self._fields(
             joined.field("joined", "roster")["function"]["record"],
-            "owned ownedGeneration present subscription",
+            "owned ownedGeneration present static subscription",
         )
-        self.no_metadata: Cells = (0, NO_GENERATION, 0, 0)
+        self.no_metadata: Cells = (0, NO_GENERATION, 0, 0, 0)
         self.roster: int = joined.places["joined", "roster"]
         self.roles = atoms(joined.field("joined", "role"))
         self.errors = atoms(joined.field("failed", "error"))
@@ -195,24 +236,25 @@ class Layout:
 
     def group_head(self, key: Key) -> Cells:
         """What stands before the members of a coordinator's group."""
-        generation, initial, leader = key
-        return self._generation(generation), initial, leader
+        generation, initial, join_timer, leader = key
+        return self._generation(generation), initial, join_timer, leader
 
     def member(self, key: Key) -> Cells:
         """One member of a coordinator's group; None: it is not there."""
         table = self.table
         if key is None:
             return table.no_member
-        assignment, awaiting, is_new, names, owned, owned_generation, static, subscription = key
+        assignment, awaiting, is_new, names, owned, owned_generation, rebalance, session, static, subscription = key
         return (
             assignment, table.awaiting[awaiting.value], is_new, table.modes[MODES[names]], owned, owned_generation, 1,
-            static, subscription,
+            rebalance, session, static, subscription,
         )  # fmt: skip
 
     def group_tail(self, key: Key) -> Cells:
         """What stands behind the members."""
-        pending, pending_sync, protocol, state = key
-        return pending, pending_sync, self.table.protocols[protocol], self.table.states[state.value]
+        pending, pending_sync, protocol, state, sync_timer, timers = key
+        table = self.table
+        return pending, pending_sync, table.protocols[protocol], table.states[state.value], sync_timer, *timers
 
     def epoch(self, key: Key) -> Cells:
         """The epoch in which a coordinator serves."""
@@ -312,8 +354,8 @@ class Layout:
             return (0,) * len(self.table.no_metadata)
         if not key:
             return self.table.no_metadata
-        owned, owned_generation, subscription = key
-        return owned, owned_generation, 1, subscription
+        static, owned, owned_generation, subscription = key
+        return owned, owned_generation, 1, static, subscription
 
     def heartbeat_rpc(self, key: Key) -> Cells:
         """A heartbeat."""

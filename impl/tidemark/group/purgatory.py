@@ -79,13 +79,15 @@ W = TypeVar("W", bound=Appended)
 
 
 class Delayed(Generic[W]):
-    """`waiting`: the batches that have not committed, oldest first; `timers`: their deadlines in milliseconds."""
+    """`waiting`: the batches that have not committed, oldest first. `timers`: their deadlines in milliseconds;
+    `delays`: how many milliseconds each was set to."""
 
-    __slots__ = ("_batch", "_replies", "timers", "waiting")
+    __slots__ = ("_batch", "_replies", "delays", "timers", "waiting")
 
     def __init__(self) -> None:
         self.waiting: deque[W] = deque()
         self.timers: dict[Timer, int] = {}
+        self.delays: dict[Timer, int] = {}
         self._batch: Batch = ()
         self._replies: list[Reply] = []
 
@@ -108,13 +110,15 @@ class Delayed(Generic[W]):
 
     # --- timers -------------------------------------------------------------------------------------------------
 
-    def arm(self, timer: Timer, deadline_ms: int) -> None:
-        """The timer runs until `deadline_ms`, whatever it did before."""
-        self.timers[timer] = deadline_ms
+    def arm(self, timer: Timer, now_ms: int, delay_ms: int) -> None:
+        """The timer runs for `delay_ms` from now on, whatever it did before."""
+        self.timers[timer] = now_ms + delay_ms
+        self.delays[timer] = delay_ms
 
     def disarm(self, timer: Timer) -> None:
         """The timer does not run any more."""
         self.timers.pop(timer, None)
+        self.delays.pop(timer, None)
 
     def due(self, now_ms: int) -> Iterable[Timer]:
         """The timers whose deadline has come, the earliest first."""

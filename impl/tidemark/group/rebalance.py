@@ -60,7 +60,7 @@ class Rebalance:
         self._joined_meanwhile = True
         self.purgatory.forget(member_id)
         session = Timer(TimerKind.SESSION, member_id)
-        self.purgatory.arm(session, now_ms + self._config.new_member_join_timeout_ms)
+        self.purgatory.arm(session, now_ms, self._config.new_member_join_timeout_ms)
 
     def rejoin(self, member: ClassicGroupMember, request: JoinGroupRequest, now_ms: int) -> None:
         """A member joins again. It waits for no assignment any more, so what did is told."""
@@ -87,7 +87,7 @@ class Rebalance:
 
     def heard_of(self, member: ClassicGroupMember, now_ms: int) -> None:
         """The member is alive: its session begins again."""
-        self.purgatory.arm(Timer(TimerKind.SESSION, member.member_id), now_ms + member.session_timeout_ms)
+        self.purgatory.arm(Timer(TimerKind.SESSION, member.member_id), now_ms, member.session_timeout_ms)
 
     # --- the join phase -----------------------------------------------------------------------------------------
 
@@ -120,13 +120,13 @@ class Rebalance:
                 member.awaiting = Awaiting.NOTHING
                 purgatory.answer_syncs(member.member_id, Synced(Errors.REBALANCE_IN_PROGRESS))
         if not group.initial:
-            purgatory.arm(JOIN_TIMER, now_ms + group.rebalance_timeout_ms)
+            purgatory.arm(JOIN_TIMER, now_ms, group.rebalance_timeout_ms)
             if group.all_joined:
                 self.complete_join(now_ms)
         else:
             self._joined_meanwhile = False
             self._initial_deadline_ms = now_ms + group.rebalance_timeout_ms
-            purgatory.arm(JOIN_TIMER, now_ms + self._config.initial_rebalance_delay_ms)
+            purgatory.arm(JOIN_TIMER, now_ms, self._config.initial_rebalance_delay_ms)
 
     def extend_initial_delay(self, now_ms: int) -> bool:
         """The initial delay is over: once more, if somebody has joined meanwhile and the rebalance time-out allows it
@@ -134,8 +134,8 @@ class Rebalance:
         if not self.group.initial or not self._joined_meanwhile or now_ms >= self._initial_deadline_ms:
             return False
         self._joined_meanwhile = False
-        again_ms = now_ms + self._config.initial_rebalance_delay_ms
-        self.purgatory.arm(JOIN_TIMER, min(again_ms, self._initial_deadline_ms))
+        again_ms = min(self._config.initial_rebalance_delay_ms, self._initial_deadline_ms - now_ms)
+        self.purgatory.arm(JOIN_TIMER, now_ms, again_ms)
         return True
 
     def complete_join(self, now_ms: int) -> None:
@@ -150,11 +150,11 @@ class Rebalance:
             self.purgatory.append(Waiting((group.record(),), Cause.EMPTY))
         elif group.elect_joined_leader():
             self._begin_generation(GroupEvent.JOINED)
-            self.purgatory.arm(SYNC_TIMER, now_ms + group.rebalance_timeout_ms)
+            self.purgatory.arm(SYNC_TIMER, now_ms, group.rebalance_timeout_ms)
             for member in group.members.values():
                 self._leave_join_phase(member, now_ms)
         else:
-            self.purgatory.arm(JOIN_TIMER, now_ms + group.rebalance_timeout_ms)
+            self.purgatory.arm(JOIN_TIMER, now_ms, group.rebalance_timeout_ms)
 
     def _begin_generation(self, event: GroupEvent) -> None:
         group = self.group

@@ -7,6 +7,7 @@
 | `appended` | the batches of a coordinator that wait to commit, each with the group as it was when it was appended |
 | `epoch`, `group`, `offsets` | the coordinator's memory; empty where it does not serve |
 | `partitionEpoch` | the epochs of partitions that the coordinator's group keeps |
+| `timers` | how long the coordinator's timers were set to, by rank (layout.py) |
 | `issued` | how many processes were started; a member id's number is its rank among them, 0 is none |
 | `consumer`, `position` | the consumer's membership and subscription; `Stopped` without a process |
 | `partitions` | the topics that exist (each has one partition) |
@@ -26,7 +27,6 @@ from tidemark.cells import CapacityExceeded
 from tidemark.client.modern_consumer import ModernConsumer
 from tidemark.client.modern_membership import MemberState as ConsumerState
 from tidemark.errors import Errors
-from tidemark.group.layout import HeaderTable
 from tidemark.group.messages import (
     OffsetCommitRecord,
     OffsetCommitRequest,
@@ -39,6 +39,7 @@ from tidemark.group.messages import (
 )
 from tidemark.group.modern.coordinator import ModernCoordinator, Written
 from tidemark.group.modern.group import NOTHING_YET, ConsumerGroup
+from tidemark.group.modern.layout import ModernTable
 from tidemark.group.modern.messages import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -55,6 +56,7 @@ from tidemark.group.modern.messages import (
     TargetAssignmentRecord,
 )
 from tidemark.group.partitions import MemberId, TopicPartition
+from tidemark.group.purgatory import Timer, TimerKind
 
 Key = Any
 IDLE: Key = ("idle",)
@@ -90,11 +92,11 @@ class Abstraction:
 
     __slots__ = ("_entries", "_members", "_nobody", "_nothing", "_stopped", "numbers", "table")
 
-    def __init__(self, table: HeaderTable, numbers: dict[MemberId, int]) -> None:
+    def __init__(self, table: ModernTable, numbers: dict[MemberId, int]) -> None:
         self.table = table
         self.numbers = numbers
         self._nothing = (-1,) * len(table.topics)
-        self._nobody: Key = (self._nothing, 0, False, -1, self._nothing, NOTHING_YET.state, False, 0)
+        self._nobody: Key = (self._nothing, 0, False, -1, 0, self._nothing, NOTHING_YET.state, False, 0)
         self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING, 0, 0, 0, False)
         self._members: dict[tuple[int, int], tuple[MemberMetadata, CurrentAssignment, Key]] = {}
         """The keys of members that were seen, by what they said and how far they were; both are kept, so that their
@@ -147,6 +149,7 @@ class Abstraction:
             current.member_epoch,
             True,
             current.previous_member_epoch,
+            self.table.ranks.get(said.rebalance_timeout_ms, 0),
             self._epochs(current.pending_revocation),
             current.state,
             said.instance_id is not None,
@@ -161,6 +164,14 @@ class Abstraction:
     def partition_epochs(self, group: ConsumerGroup) -> Key:
         """The epochs of partitions."""
         return tuple([group.partition_epoch(partition) for partition in self.table.partitions])
+
+    def timers(self, delays: Mapping[Timer, int]) -> Key:
+        """How long the timers of members were set to: for a revocation, and for the session."""
+        rebalance, session = [0] * self.table.max_member, [0] * self.table.max_member
+        for (kind, member_id), delay_ms in delays.items():
+            timers = session if kind is TimerKind.SESSION else rebalance
+            timers[self.number(member_id) - 1] = self.table.ranks.get(delay_ms, 0)
+        return tuple(zip(rebalance, session, strict=True))
 
     def stored(self, records: Iterable[ConsumerGroupRecord]) -> Key:
         """What the committed records amount to, one of each key."""

@@ -124,6 +124,11 @@ class ModernCoordinator:
         """The timers that run, with their deadlines in milliseconds."""
         return self.delayed.timers
 
+    @property
+    def delays(self) -> dict[Timer, int]:
+        """The timers that run, with how many milliseconds they were set to."""
+        return self.delayed.delays
+
     def due(self, now_ms: int) -> Iterable[Timer]:
         """The timers that have run out."""
         return self.delayed.due(now_ms)
@@ -273,12 +278,12 @@ class ModernCoordinator:
         """The member's session begins again; who has to give something up has its rebalance time-out for that, from
         when it `moved` there."""
         member_id = member.member_id
-        self.delayed.arm(Timer(TimerKind.SESSION, member_id), now_ms + self._config.session_timeout_ms)
+        self.delayed.arm(Timer(TimerKind.SESSION, member_id), now_ms, self._config.session_timeout_ms)
         timer = Timer(TimerKind.REBALANCE, member_id)
         if member.current.state is not MemberState.UNREVOKED_PARTITIONS:
             self.delayed.disarm(timer)
         elif moved:
-            self.delayed.arm(timer, now_ms + max(member.metadata.rebalance_timeout_ms, 0))
+            self.delayed.arm(timer, now_ms, max(member.metadata.rebalance_timeout_ms, 0))
 
     def _forget_timers(self, member_id: MemberId) -> None:
         self.delayed.disarm(Timer(TimerKind.SESSION, member_id))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tidemark.group.layout import Timeouts
 from tidemark.group.messages import Batch, OffsetCommitRecord, Outcome, Record
 from tidemark.group.partitions import TopicPartition
 from tidemark.group.purgatory import Timer
@@ -51,12 +52,13 @@ class ComposedCluster(GroupCluster):
         self,
         replicated: Cluster,
         static: Sequence[bool],
+        timeouts: Sequence[Timeouts],
         counts: dict[str, int],
         first: Broker,
         rules: Rules,
         config: GroupConfig,
     ) -> None:
-        super().__init__(replicated.count, static, counts, first, rules, config)
+        super().__init__(replicated.count, static, timeouts, counts, first, rules, config)
         self.found = ReplicatedOffsets(replicated.count, first)
         self.log = self.found
         self.replica: ReplicatedLog[Batch] = ReplicatedLog(replicated, first)

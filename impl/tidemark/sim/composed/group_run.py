@@ -67,7 +67,13 @@ class ReplicatedGroupRun(GroupRun):
         simulator, replicated = self.simulator, self.partition.cluster
         leader = replicated.control.partition.leader
         self.composed = ComposedCluster(
-            replicated, static, counts, first if leader is None else leader, simulator.rules, simulator.config
+            replicated,
+            static,
+            simulator.table.timeouts,
+            counts,
+            first if leader is None else leader,
+            simulator.rules,
+            simulator.config,
         )
         return self.composed
 

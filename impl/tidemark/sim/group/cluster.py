@@ -16,6 +16,7 @@ from tidemark.group.assignors import COOPERATIVE_STICKY, RANGE
 from tidemark.group.assignors.claims import AllClaimRules
 from tidemark.group.assignors.sticky import assign_cooperative_sticky
 from tidemark.group.coordinator import GroupCoordinator, JoinVerdict
+from tidemark.group.layout import Timeouts
 from tidemark.group.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -46,14 +47,15 @@ EXPIRES = {
 
 
 class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
-    """A classic group's brokers and consumers."""
+    """A classic group's brokers and consumers; `timeouts`: per consumer."""
 
-    __slots__ = ("rules",)
+    __slots__ = ("rules", "timeouts")
 
     def __init__(
         self,
         brokers: int,
         static: Sequence[bool],
+        timeouts: Sequence[Timeouts],
         counts: dict[str, int],
         first: Broker,
         rules: Rules,
@@ -61,6 +63,7 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
     ) -> None:
         super().__init__(static, counts, OffsetsPartition(brokers, first))
         self.rules = rules
+        self.timeouts = timeouts
         issue = partial(new_member_id, self.numbers)
         self.coordinators = [GroupCoordinator(rules, config, issue) for _ in range(brokers)]
         self.coordinators[first].become_coordinator(1, (), 0)
@@ -72,7 +75,7 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
         if self.consumers[client] is not None:
             return False
         instance = INSTANCE if self.static[client] else None
-        config = ConsumerConfig(ASSIGNORS[mode], instance)
+        config = ConsumerConfig(ASSIGNORS[mode], instance, *self.timeouts[client])
         self.consumers[client] = Consumer(config, self.counts, self.rules)
         self.recorder.did("StartConsumer", client, mode)
         return True

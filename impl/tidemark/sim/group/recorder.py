@@ -100,8 +100,8 @@ def kinds(layout: Layout) -> dict[str, Kind]:
             table.width("group"),
             [
                 (0, Leaf(layout.group_head)),
-                *_slots(3, table, layout.member, table.no_member),
-                (3 + table.max_member * len(table.no_member), Leaf(layout.group_tail)),
+                *_slots(4, table, layout.member, table.no_member),
+                (4 + table.max_member * len(table.no_member), Leaf(layout.group_tail)),
             ],
         ),
         "offsets": position,
@@ -164,7 +164,7 @@ class GroupRecorder(UnitRecorder):
             "storedOffsets": [lambda: table.offsets(log.offsets)],
             "appended": [partial(see.appended, coordinators[b]) for b in brokers],
             "epoch": [lambda b=b: coordinators[b].epoch for b in brokers],  # type: ignore[misc]
-            "group": [lambda b=b: see.group(coordinators[b].group) for b in brokers],  # type: ignore[misc]
+            "group": [lambda b=b: see.group(coordinators[b].group, coordinators[b].delays) for b in brokers],  # type: ignore[misc]
             "offsets": [lambda b=b: table.offsets(coordinators[b].offsets) for b in brokers],  # type: ignore[misc]
             "issued": [lambda: len(cluster.numbers)],
             "consumer": [lambda c=c: see.consumer(cluster.consumers[c]) for c in clients],  # type: ignore[misc]

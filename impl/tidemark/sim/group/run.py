@@ -56,7 +56,9 @@ class GroupRun(AnyRun[GroupCluster]):
 
     def _make_cluster(self, static: Sequence[bool], counts: dict[str, int], first: Broker) -> GroupCluster:
         """The cluster of this run; `first` is the first coordinator."""
-        return GroupCluster(self._brokers, static, counts, first, self.simulator.rules, self.simulator.config)
+        simulator = self.simulator
+        timeouts = simulator.table.timeouts
+        return GroupCluster(self._brokers, static, timeouts, counts, first, simulator.rules, simulator.config)
 
     def heal(self) -> bool:
         """Faults stop; whether the group came to rest."""

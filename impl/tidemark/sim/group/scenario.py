@@ -34,7 +34,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
     simulator = GroupSimulator(header, rules=rules)
     table = simulator.table
     static, counts, first = staging.beginning(table, options)
-    cluster = GroupCluster(len(table.brokers), static, counts, first, simulator.rules, simulator.config)
+    cluster = GroupCluster(len(table.brokers), static, table.timeouts, counts, first, simulator.rules, simulator.config)
     recorder = GroupRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
 
     def columns() -> Cells:

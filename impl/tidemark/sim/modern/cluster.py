@@ -13,6 +13,7 @@ from typing import Any
 
 from tidemark.client.modern_consumer import ModernConsumer, ModernConsumerConfig
 from tidemark.errors import BrokenInvariant
+from tidemark.group.layout import Timeouts
 from tidemark.group.messages import Batch, OffsetCommitRecord, OffsetCommitRequest, Record
 from tidemark.group.modern.coordinator import HeartbeatVerdict, ModernCoordinator, ModernGroupConfig
 from tidemark.group.modern.messages import (
@@ -88,14 +89,15 @@ def _is_tombstone(record: ConsumerGroupRecord) -> bool:
 
 
 class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartition]):
-    """A KIP-848 group's brokers and consumers."""
+    """A KIP-848 group's brokers and consumers; `timeouts`: per consumer."""
 
-    __slots__ = ("rules",)
+    __slots__ = ("rules", "timeouts")
 
     def __init__(
         self,
         brokers: int,
         static: Sequence[bool],
+        timeouts: Sequence[Timeouts],
         counts: dict[str, int],
         first: Broker,
         rules: Rules,
@@ -103,6 +105,7 @@ class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartiti
     ) -> None:
         super().__init__(static, counts, ModernPartition(brokers, first))
         self.rules = rules
+        self.timeouts = timeouts
         self.coordinators = [ModernCoordinator(rules, config, counts) for _ in range(brokers)]
         self.coordinators[first].become_coordinator(1, (), 0)
 
@@ -112,7 +115,7 @@ class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartiti
         """A process starts with a member id of its own, and subscribes to everything."""
         if self.consumers[client] is not None:
             return False
-        config = ModernConsumerConfig(INSTANCE if self.static[client] else None)
+        config = ModernConsumerConfig(INSTANCE if self.static[client] else None, self.timeouts[client].rebalance_ms)
         self.consumers[client] = ModernConsumer(config, new_member_id(self.numbers), self.counts, self.rules)
         self.recorder.did("StartConsumer", client)
         return True

@@ -7,20 +7,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tidemark.group.layout import HeaderTable
 from tidemark.group.modern.abstraction import Abstraction
+from tidemark.group.modern.layout import ModernTable
 from tidemark.sim.group.plan import NodePlan
 from tidemark.sim.modern.cluster import ModernCluster
 from tidemark.sim.shapes import kind_of
 from tidemark.sim.units import UnitRecorder
 
-VARIABLES = (
-    "office", "storedGroup", "storedOffsets", "appended", "epoch", "group", "partitionEpoch", "offsets", "issued",
-    "consumer", "position", "partitions", "heartbeatRpc", "offsetRpc", "stray",
-)  # fmt: skip
-
 _PROCESS = "consumer.c position.c heartbeatRpc.c offsetRpc.c"
-_GROUP = "appended.b group.b partitionEpoch.b"
+_GROUP = "appended.b group.b partitionEpoch.b timers.b"
 _REPLY = "!late:heartbeatRpc.c late:stray.c"
 
 TOUCHES = {
@@ -48,7 +43,7 @@ TOUCHES = {
     "RejectCommit": "!late:offsetRpc.c late:stray.c",
     "HandleOffsetFetch": "offsetRpc.c",
     "CommitEntry": "storedGroup storedOffsets appended.b offsets.b heartbeatRpc.* offsetRpc.*",
-    "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b partitionEpoch.b offsets.b",
+    "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b partitionEpoch.b timers.b offsets.b",
     "Resign": f"epoch.b {_GROUP} offsets.b heartbeatRpc.* offsetRpc.*",
     "RepeatHeartbeat": "stray.c",
     "RepeatCommitRequest": "stray.c",
@@ -58,18 +53,6 @@ TOUCHES = {
 }
 """What each action's handler may change: a variable, or its part of the broker `b`, the consumer `c`, everybody. A test
 compares with looking at everything."""
-
-
-class ModernTable(HeaderTable):
-    """What the abstraction needs of a header."""
-
-    protocol = "the consumer group"
-
-    def __init__(self, header: Mapping[str, Any]) -> None:
-        super().__init__(header)
-        for variable in VARIABLES:
-            self._type(variable)
-        self.max_group_epoch: int = header["constants"]["MaxGroupEpoch"]
 
 
 class ModernPlan(NodePlan):
@@ -102,6 +85,7 @@ class ModernRecorder(UnitRecorder):
             "epoch": [lambda b=b: coordinators[b].epoch for b in brokers],  # type: ignore[misc]
             "group": [lambda b=b: see.group(coordinators[b].group) for b in brokers],  # type: ignore[misc]
             "partitionEpoch": [lambda b=b: see.partition_epochs(coordinators[b].group) for b in brokers],  # type: ignore[misc]
+            "timers": [lambda b=b: see.timers(coordinators[b].delays) for b in brokers],  # type: ignore[misc]
             "offsets": [lambda b=b: table.offsets(coordinators[b].offsets) for b in brokers],  # type: ignore[misc]
             "issued": [lambda: len(cluster.numbers)],
             "consumer": [lambda c=c: see.consumer(cluster.consumers[c]) for c in clients],  # type: ignore[misc]

@@ -7,6 +7,7 @@ from typing import Any
 
 from tidemark.group.modern.abstraction import Abstraction
 from tidemark.group.modern.coordinator import ModernGroupConfig
+from tidemark.group.modern.layout import ModernTable
 from tidemark.group.modern.rules import Rules
 from tidemark.group.purgatory import Timer
 from tidemark.sim.group.network import Broker
@@ -14,7 +15,7 @@ from tidemark.sim.group.running import AnyRun, AnySimulator
 from tidemark.sim.modern.cluster import ModernCluster
 from tidemark.sim.modern.healing import heal
 from tidemark.sim.modern.profiles import MIXES, PROFILES
-from tidemark.sim.modern.recorder import ModernPlan, ModernRecorder, ModernTable
+from tidemark.sim.modern.recorder import ModernPlan, ModernRecorder
 from tidemark.sim.shared import Mix
 
 ROOM = 2
@@ -49,7 +50,7 @@ class ModernRun(AnyRun[ModernCluster]):
         assignor = "range" if first >> 16 & 3 == 0 else "uniform"
         config = ModernGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor=assignor)
         self.cluster = cluster = ModernCluster(
-            self._brokers, self._static, self._counts, first % self._brokers, simulator.rules, config
+            self._brokers, self._static, table.timeouts, self._counts, first % self._brokers, simulator.rules, config
         )
         self.recorder = ModernRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
         cluster.recorder = self.recorder

@@ -34,7 +34,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
     table = simulator.table
     static, counts, first = staging.beginning(table, options)
     config = ModernGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor="uniform")
-    cluster = ModernCluster(len(table.brokers), static, counts, first, simulator.rules, config)
+    cluster = ModernCluster(len(table.brokers), static, table.timeouts, counts, first, simulator.rules, config)
     recorder = ModernRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
 
     def columns() -> Cells:
