@@ -152,6 +152,35 @@ def test_the_command_on_a_foreign_specification(tmp_path: Path, capsys: pytest.C
     assert "0 differ" in capsys.readouterr().out
 
 
+LARGE = r"""---- MODULE Large ----
+EXTENDS Integers
+CONSTANTS Node, Limit
+VARIABLES f, n
+TypeOK == f \in [Node -> 0..Limit] /\ n \in 0..3
+Init == f = [i \in Node |-> 0] /\ n = 0
+Up(i) == f[i] < Limit /\ f' = [f EXCEPT ![i] = @ + 1] /\ UNCHANGED n
+Next == \E i \in Node : Up(i)
+===="""
+
+
+def test_agree_says_how_far_tlc_is_and_what_makes_a_model_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was silent, and read dumps of any size."""
+    monkeypatch.setattr(graph, "SAID_AFTER", 10)
+    (tmp_path / "Large.tla").write_text(LARGE)
+    (tmp_path / "Large.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT TypeOK\nCONSTANTS Node = {a, b}\nLimit = 6\n")
+    given = ["agree", "--no-cache", "--backend", "python", "--spec", str(tmp_path / "Large.tla")]
+    given += ["--config", str(tmp_path / "Large.cfg")]
+    assert main(given) == 0
+    assert "Large: TLC has seen 40 states, " in capsys.readouterr().err
+    assert main([*given, "--states", "48"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("tidemark agree: Large has more than 48 states, too many")
+    assert "largest variables are f (49 values), n (4 values)" in said
+    assert "smaller constants (now Limit = 6, Node (2 elements))" in said
+
+
 def test_the_command_refuses_half_a_specification(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agree", "--spec", "X.tla"]) == 2
     assert "belong together" in capsys.readouterr().err

@@ -25,7 +25,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report import agreed, document
 from tidemark_conformance.signals import raise_on_sigterm
 from tidemark_conformance.tla import spec as specifications
-from tidemark_conformance.tlc import agree, backends, classes, graph, manifest, mutants, toolchain, verify
+from tidemark_conformance.tlc import agree, backends, classes, graph, manifest, mutants, sizes, toolchain, verify
 
 BUDGET_S = 600.0
 """Seconds that TLC may take for one graph."""
@@ -51,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", action="append", metavar="NAME", help="only this model of the manifest")
     parser.add_argument(
         "--budget", type=float, default=BUDGET_S, metavar="SECONDS", help=f"TLC's time for one graph ({BUDGET_S:g})"
+    )
+    parser.add_argument(
+        "--states",
+        type=int,
+        default=graph.MOST_STATES,
+        metavar="N",
+        help=f"states after which a model is given up as too large ({graph.MOST_STATES:,})",
     )
     parser.add_argument("--no-cache", action="store_true", help="compare every model, whatever is known")
     parser.add_argument(
@@ -187,7 +194,14 @@ def _compare(subject: _Subject, arguments: argparse.Namespace, say: Callable[[st
     made = backends.backends(spec, arguments.backend or backends.NAMES)
     say(f"{subject.name}: its state graph out of TLC")
     dumped = graph.dump(
-        subject.module, subject.cfg, jar=arguments.jar, budget_s=arguments.budget, heap_mib=subject.heap_mib
+        subject.module,
+        subject.cfg,
+        jar=arguments.jar,
+        budget_s=arguments.budget,
+        heap_mib=subject.heap_mib,
+        most_states=arguments.states,
+        on_progress=lambda states, rate: say(f"{subject.name}: TLC has seen {states:,} states, {rate:,.0f} a second"),
+        cure=sizes.advice(spec),
     )
     say(f"{subject.name}: changed states and steps, judged by TLC")
     changed = mutants.judged(spec, dumped, jar=arguments.jar, budget_s=arguments.budget, heap_mib=subject.heap_mib)

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,8 +37,15 @@ BOUND = "use a smaller model, or bound it with a CONSTRAINT (docs/bring-your-own
 """What to do about a graph that TLC does not finish."""
 ROOT = "TidemarkGraph"
 EXPANDED = "tidemark_expanded"
+MOST_STATES = 300_000
+"""States after which a model is given up as too large to be compared."""
+COUNTER = 1000
+"""The register of TLCSet that counts states; `probes` has those behind it."""
+SAID_AFTER = 5_000
+"""States after which TLC says how many it has looked at, again and again."""
 _NODE = re.compile(r'^(-?\d+) \[label="((?:[^"\\]|\\.)*)"(,style = filled)?\]')
 _EDGE = re.compile(r'^(-?\d+) -> (-?\d+) \[label="(\w+)"')
+_COUNTED = re.compile(r'<<"tidemark-states", (\d+)>>')
 _DOMAIN = re.compile(r'<<\s*"tidemark-domain",\s*(\d+),\s*(\d+),\s*"((?:[^"\\]|\\.)*)"\s*>>')
 
 
@@ -75,6 +83,46 @@ class Graph:
     seconds: float
 
 
+Progress = Callable[[int, float], None]
+"""Called with the number of states that TLC has looked at, and their rate per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How far a dump may go, to whom it says how far it has come, and what to do about a model that is too large."""
+
+    options: runner.Options
+    jar: str | Path | None
+    most: int
+    on_progress: Progress | None
+    cure: str
+
+
+class _Counting:
+    """Takes in what TLC says of its progress."""
+
+    def __init__(self, plan: _Plan, limits: _Limits) -> None:
+        self.plan = plan
+        self.limits = limits
+        self.started = time.monotonic()
+
+    def printed(self, line: str) -> None:
+        """A line that the generated module printed."""
+        found = _COUNTED.match(line.strip())
+        if found is not None:
+            self.states(int(found[1]))
+
+    def states(self, count: int) -> None:
+        """So many states so far. Raises Unusable if they are too many."""
+        if self.limits.on_progress is not None:
+            self.limits.on_progress(count, count / max(time.monotonic() - self.started, 0.001))
+        if count > self.limits.most:
+            raise Unusable(
+                f"{self.plan.module.stem} has more than {self.limits.most:,} states, too many to be compared one by "
+                f"one: {self.limits.cure}"
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """What a generated root needs to know of a model."""
@@ -100,29 +148,36 @@ def dump(
     jar: str | Path | None = None,
     budget_s: float = 300.0,
     heap_mib: int = 1024,
+    most_states: int = MOST_STATES,
+    on_progress: Progress | None = None,
+    cure: str = BOUND,
 ) -> Graph:
-    """The state graph of the model; Unusable if TLC cannot finish it, Unsupported if Next has no conventional form."""
+    """The state graph of the model; Unusable if TLC cannot finish it, Unsupported if Next has no conventional form.
+
+    A model with more than `most_states` is Unusable, too; `cure` says what to do about one that is too large.
+    """
     plan = _plan(module, cfg)
     options = runner.Options(budget_s=budget_s, heap_mib=heap_mib, brief=True)
-    domains, first = _domains(plan, options, jar)
+    limits = _Limits(options, jar, most_states, on_progress, cure)
+    domains, first = _domains(plan, limits)
     instances = [
         (disjunct.action, params)
         for disjunct, own in zip(plan.disjuncts, domains, strict=True)
         for params in itertools.product(*own)
     ]
-    read = _dumped(plan, _ground(plan, instances), [params for _, params in instances], options, jar)
+    read = _dumped(plan, _ground(plan, instances), [params for _, params in instances], limits)
     broken = {name: set[tuple[int, int]]() for name in plan.properties}
     if read.arrows.get("tm_bad"):
-        again = _dumped(plan, _by_property(plan), [], options, jar)
+        again = _dumped(plan, _by_property(plan), [], limits)
         numbers = again.numbered_as(read)
         broken = {name: again.between(f"tm_bad_{at}", numbers) for at, name in enumerate(plan.properties)}
         first += again.seconds
     return _graph(plan, read, instances, domains, broken, first + read.seconds)
 
 
-def _finished(result: runner.TlcResult, module: Path) -> None:
+def _finished(result: runner.TlcResult, module: Path, cure: str = BOUND) -> None:
     if result.verdict != "holds":
-        cure = BOUND if result.verdict == "stopped" else "use a corrected model"
+        cure = cure if result.verdict == "stopped" else "use a corrected model"
         raise Unusable(f"TLC cannot dump the whole graph of {module.stem}: {result.reason or result.verdict}; {cure}")
 
 
@@ -156,9 +211,7 @@ def _module(name: str, extends: str, body: list[str]) -> str:
     return "\n".join([f"{'-' * 20} MODULE {name} {'-' * 20}", f"EXTENDS {extends}", *body, "=" * 60]) + "\n"
 
 
-def _domains(
-    plan: _Plan, options: runner.Options, jar: str | Path | None
-) -> tuple[list[tuple[tuple[Value, ...], ...]], float]:
+def _domains(plan: _Plan, limits: _Limits) -> tuple[list[tuple[tuple[Value, ...], ...]], float]:
     """Per disjunct the domains of its parameters as TLC evaluates them, sorted; and the seconds it took."""
     body: list[str] = []
     prints: list[str] = []
@@ -176,12 +229,12 @@ def _domains(
     result = runner.run(
         plan.module.with_name(f"{ROOT}.tla"),
         _cfg(plan, plan.init, "tidemark_never"),
-        options,
-        jar=jar,
+        limits.options,
+        jar=limits.jar,
         given={**plan.texts, ROOT: _module(ROOT, f"{plan.module.stem}, TLC", body)},
         on_print=lines.append,
     )
-    _finished(result, plan.module)
+    _finished(result, plan.module, limits.cure)
     found: dict[tuple[int, int], tuple[Value, ...]] = {}
     for at, index, printed in _DOMAIN.findall(" ".join(lines)):
         value = parse_value(parse_value(f'"{printed}"'))
@@ -198,6 +251,11 @@ def _head(plan: _Plan, declared: str) -> list[str]:
     return [
         declared,
         f"VARIABLE {EXPANDED}",
+        f"ASSUME TLCSet({COUNTER}, 0)",
+        "tidemark_N == INSTANCE Naturals",  # by name: the specification may have a Nat, or a +, of its own
+        f"tidemark_counted == /\\ TLCSet({COUNTER}, tidemark_N!+(TLCGet({COUNTER}), 1))",
+        f"    /\\ IF tidemark_N!%(TLCGet({COUNTER}), {SAID_AFTER}) = 0 "
+        f'THEN PrintT(<<"tidemark-states", TLCGet({COUNTER})>>) ELSE TRUE',
         "tidemark_within == " + " /\\ ".join([*plan.constraints, "TRUE"]),
         f"tidemark_init == {plan.init} /\\ {EXPANDED} = tidemark_within",
         *(line for at, boxed in enumerate(plan.properties.values()) for line in boxed.kept(f"tidemark_good_{at}")),
@@ -224,7 +282,7 @@ def _ground(plan: _Plan, instances: list[tuple[str, tuple[Value, ...]]]) -> list
     stays = f"UNCHANGED <<{', '.join([*plan.variables, EXPANDED])}>>"
     predicates = [*plan.invariants, *plan.quiescence]
     false = {f"tm_false_{at}": f"~{name} /\\ {stays}" for at, name in enumerate(predicates)}
-    return _disjunction(guarded, {"tm_here": stays, **false})
+    return _disjunction(guarded, {"tm_here": f"{stays} /\\ tidemark_counted", **false})
 
 
 def _by_property(plan: _Plan) -> list[str]:
@@ -266,22 +324,26 @@ def _values(state: Mapping[str, Value]) -> tuple[Value, ...]:
     return tuple(value for _, value in sorted(state.items()))
 
 
-def _dumped(
-    plan: _Plan, body: list[str], params: list[tuple[Value, ...]], options: runner.Options, jar: str | Path | None
-) -> _Dump:
+def _dumped(plan: _Plan, body: list[str], params: list[tuple[Value, ...]], limits: _Limits) -> _Dump:
     """TLC's dump of the graph of a generated root, in whose text the values of `params` stand."""
     declared, configured = declarations(params)
+    counting = _Counting(plan, limits)
     with toolchain.room("tidemark-graph-") as folder:
         dot = folder / "graph.dot"
         result = runner.run(
             plan.module.with_name(f"{ROOT}.tla"),
             _cfg(plan, "tidemark_init", "tidemark_next") + configured,
-            replace(options, extra=("-dump", "dot,actionlabels", "graph")),
-            jar=jar,
-            given={**plan.texts, ROOT: _module(ROOT, f"{plan.module.stem}, TLC", [*_head(plan, declared), *body])},
+            replace(limits.options, extra=("-dump", "dot,actionlabels", "graph")),
+            jar=limits.jar,
+            given={
+                **plan.texts,
+                ROOT: _module(ROOT, f"{plan.module.stem}, TLC", [*_head(plan, declared), *body]),
+            },
             keep={"graph.dot": dot},
+            on_print=counting.printed,
         )
-        _finished(result, plan.module)
+        _finished(result, plan.module, limits.cure)
+        counting.states(result.distinct)
         read = _read(dot, result.seconds)
     if len(read.states) != result.distinct:
         raise Unusable(
