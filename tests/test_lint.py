@@ -76,6 +76,10 @@ def test_cells_mean_the_same_under_a_declared_schema(data: st.DataObject) -> Non
     ][: known.layout.base_cells]
     out = known.writer()
     out.initial(cells)
+    for _ in range(3):
+        action = data.draw(st.integers(0, len(known.actions) - 1))
+        domains = known.parameters[known.actions[action]].domains
+        out.step(action, [data.draw(st.integers(0, len(domain) - 1)) for domain in domains], 0, [])
     stream = out.end()
     try:
         lines = LineWriter(known, []).lines("t", stream)

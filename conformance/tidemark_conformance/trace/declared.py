@@ -2,7 +2,7 @@
 
 It reads and writes all that the specification's own schema does. What it cannot know are the specification's names of
 variables that no trace carries, and whether an argument written as an array is a tuple, a sequence or a set: it takes
-none for a set, so that a set there must be sorted, as ours are.
+none for a set where not all subsets are listed, so that a set there must be sorted, as ours are.
 """
 
 from __future__ import annotations
@@ -139,10 +139,30 @@ def _kind_of(values: Sequence[Json]) -> Type:
     if all(type(one) is list and len(one) == len(first) for one in values):
         return TTuple(tuple(_kind_of(_once(column)) for column in zip(*values, strict=True)))
     if all(type(one) is list for one in values):
-        return TSeq(_kind_of(_once([item for one in values for item in one])), max(map(len, values)))
+        kind = _kind_of(_once([item for one in values for item in one]))
+        if _all_subsets(values):
+            return TSet(kind, tuple(_value(kind, item) for item in max(values, key=len)))
+        return TSeq(kind, max(map(len, values)))
+    if all(type(one) is dict and type(one.get("type")) is str for one in values):
+        return TUnion(tuple(_variant_of(tag, values) for tag in sorted({one["type"] for one in values})))
     if all(type(one) is dict and one.keys() == first.keys() for one in values):
         return TRec(tuple((name, _kind_of(_once([one[name] for one in values]))) for name in sorted(first)))
     raise _Strange(f"the arguments {shortened(values)}, of which only the specification says what they are")
+
+
+def _all_subsets(values: Sequence[list[Json]]) -> bool:
+    """Whether arrays are all the subsets of a set: of a domain of tuples or sequences that is never so."""
+    count = max(map(len, values))
+    found = {frozenset(map(dumps, one)) for one in values}
+    return count <= MAX_SET and len(found) == len(values) == 1 << count and {*map(len, values)} == {*range(count + 1)}
+
+
+def _variant_of(tag: str, values: Sequence[Json]) -> tuple[tuple[str, ...], tuple[tuple[str, Type], ...]]:
+    """The records with this tag, by their other fields."""
+    some = [{name: item for name, item in one.items() if name != "type"} for one in values if one["type"] == tag]
+    if any(one.keys() != some[0].keys() for one in some):
+        raise _Strange(f"records of type {tag[:60]} with unlike fields as arguments")
+    return (tag,), tuple((name, _kind_of(_once([one[name] for one in some]))) for name in sorted(some[0]))
 
 
 def _once(values: Sequence[Json]) -> list[Json]:

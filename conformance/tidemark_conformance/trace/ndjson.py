@@ -7,6 +7,7 @@ rule.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from crc32c import crc32c
@@ -243,7 +244,12 @@ def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int
         name: {dumps(value): index for index, value in enumerate(domain)}
         for name, domain in written_domains(parameters).items()
     }
-    kinds = dict(zip(parameters.names, parameters.types, strict=True))
+    kinds = dict(zip(parameters.names, parameters.types, strict=False))
+    if not kinds:  # of a domain that only a header declares nobody knows what is a set
+        loose = {
+            name: {_sorted(value): index for index, value in enumerate(domain)}
+            for name, domain in written_domains(parameters).items()
+        }
 
     def read(action: str, values: Json) -> list[int]:
         if type(values) is not dict or values.keys() != tables.keys():
@@ -252,13 +258,22 @@ def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int
         for name, table in tables.items():
             index = table.get(dumps(values[name]))
             if index is None:
-                index = table.get(_canonical(kinds[name], values[name]))
+                value = values[name]
+                index = table.get(_canonical(kinds[name], value)) if kinds else loose[name].get(_sorted(value))
             if index is None:
                 raise WrongKind(f"{action}: parameter {name} = {shortened(values[name])} is outside its domain")
             indices.append(index)
         return indices
 
     return read
+
+
+def _sorted(value: Json) -> str:
+    """A value's text whatever the order of its keys, empty for one that is nested too deeply."""
+    try:
+        return json.dumps(value, sort_keys=True)
+    except RecursionError:
+        return ""
 
 
 def _canonical(kind: Type, value: Json) -> str:
