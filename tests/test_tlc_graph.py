@@ -33,7 +33,7 @@ Next ==
     \/ B
     \/ \E r, s \in RM, o \in {"a", "\\/"} \cup {"c"} : C(o, r, s)
     \/ \E r \in RM : \E v \in [a : S, b : T] : D(v, r)
-    \/ \E p \in {<<z, w>> : z \in 1..2, w \in {3}}, q \in 1..2 : E(p, q)
+    \/ \E p \in {<<y, w>> : y \in 1..2, w \in {3}}, q \in 1..2 : E(p, q)
     \/ (\E r \in RM : (F(r) \/ Both(r)))
     \/ (G)
 Spec == Init /\ [][Next]_<<a, b>>
@@ -60,7 +60,7 @@ def test_disjuncts_of_next(tmp_path: Path) -> None:
     texts = [[domain.strip() for domain in one.domains] for one in found]
     assert texts[2] == ['{"a", "\\\\/"} \\cup {"c"}', "RM", "RM"]
     assert texts[3] == ["[a : S, b : T]", "RM"]
-    assert texts[4] == ["{<<z, w>> : z \\in 1..2, w \\in {3}}", "1..2"]
+    assert texts[4] == ["{<<y, w>> : y \\in 1..2, w \\in {3}}", "1..2"]
     assert texts[5] == texts[6] == ["RM"]
 
 
@@ -92,6 +92,18 @@ def test_action_properties_are_quoted_and_others_left_alone(tmp_path: Path) -> N
     assert found.temporal == ("Live",)
     assert found.quiescence == ("QuiescentOne",)
     assert found.variables == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "domain", ["{z \\in RM : z = 1}", "LET z == RM IN z", "{n \\in RM : \\E k, z \\in RM : k = z}"]
+)
+def test_a_name_that_is_defined_further_down_is_not_quoted(tmp_path: Path, domain: str) -> None:
+    """TLC could not parse the module that quotes it, and said so of a module that nobody had written."""
+    text = MODULE.replace("\\E r \\in RM : A(r)", f"\\E r \\in ({domain}) : A(r)", 1)
+    later = text.replace("QuiescentOne == TRUE", "QuiescentOne == TRUE\nz == 1")
+    assert "A" in [one.action for one in quoted(tmp_path, text).disjuncts]
+    with pytest.raises(Unsupported, match=r"M\.tla:16: z is bound here and defined further down: give one"):
+        _ = quoted(tmp_path, later).disjuncts
 
 
 def test_a_specification_names_init_and_next(tmp_path: Path) -> None:

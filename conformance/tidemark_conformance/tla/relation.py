@@ -139,6 +139,28 @@ class Relation:
             found.append(one.name)
         return tuple(found)
 
+    def names_bound(self, node: sany.Node) -> set[str]:
+        """The names that an expression's own text binds."""
+        if isinstance(node, sany.LetIn):
+            found = self.names_bound(node.body)
+            for uid in node.definitions:
+                found |= {self.tables.entries[uid].name} | self._names_in(uid)
+            return found
+        if isinstance(node, sany.OperatorArgument):
+            entry = self.tables.entries[node.operator]
+            return self._names_in(node.operator) if entry.name == "LAMBDA" else set()
+        if not isinstance(node, sany.Apply):
+            return set()
+        found = {self.tables.entries[uid].name for bound in node.bounds for uid in bound.formals}
+        inner = [bound.domain for bound in node.bounds if bound.domain is not None]
+        return found.union(*(self.names_bound(part) for part in (*node.operands, *inner)))
+
+    def _names_in(self, uid: int) -> set[str]:
+        entry = self.tables.entries[uid]
+        if not isinstance(entry, sany.Definition) or entry.body is None:
+            return set()
+        return {self.tables.entries[formal].name for formal in entry.params} | self.names_bound(entry.body)
+
     # The actions of Next
 
     def disjuncts(self) -> list[Disjunct]:

@@ -17,6 +17,7 @@ from tidemark_conformance.tla import spec as specifications
 from tidemark_conformance.tla.cfg import Config
 from tidemark_conformance.tla.ir import Loc
 from tidemark_conformance.tla.relation import Relation
+from tidemark_conformance.tla.scope import refuse
 
 TAB = 8
 """SANY counts a tab as that many columns."""
@@ -60,8 +61,20 @@ class Quoted:
         self.texts, self.tables = specifications.parsed(module)
         self.relation = Relation(self.tables, config)
 
-    def text(self, loc: Loc) -> str:
-        """The text at a place, padded so that columns are kept."""
+    def text(self, node: sany.Node) -> str:
+        """The text of an expression, padded so that columns are kept.
+
+        Raises Unsupported for one that binds a name which the module defines further down: behind the module, where it
+        is quoted, TLA+ does not allow that.
+        """
+        for name in sorted(self.relation.names_bound(node)):
+            if self.tables.operator(name) is not None:
+                raise refuse(
+                    node.loc, f"{name} is bound here and defined further down", "give one of them another name"
+                )
+        return self._at(node.loc)
+
+    def _at(self, loc: Loc) -> str:
         last, column = loc.end
         lines = self.texts[loc.module].expandtabs(TAB).split("\n")[loc.line - 1 : last]
         if not lines or not last:
@@ -96,7 +109,7 @@ class Quoted:
         """A part of a SPECIFICATION as text to stand in a line: its name, where it is an operator's."""
         if isinstance(node, sany.Apply) and self.relation.alias(node) is not None:
             return self.tables.entries[node.operator].name
-        text = self.text(node.loc)
+        text = self.text(node)
         if "\n" in text:
             raise Unusable(f"{node.loc}: a part of the SPECIFICATION spans lines: define an operator for it")
         return f"({text.strip()})"
@@ -105,7 +118,7 @@ class Quoted:
     def disjuncts(self) -> tuple[Disjunct, ...]:
         """The actions of Next."""
         return tuple(
-            Disjunct(one.name, tuple(self.text(node.loc) for node in one.domains)) for one in self.relation.disjuncts()
+            Disjunct(one.name, tuple(self.text(node) for node in one.domains)) for one in self.relation.disjuncts()
         )
 
     @cached_property
@@ -113,7 +126,7 @@ class Quoted:
         """The cfg's action properties; those of other forms are left out."""
         found = {name: self.relation.property(name) for name in self.config.properties}
         return {
-            name: Boxed(self.text(box.action.loc), self.text(box.subscript.loc))
+            name: Boxed(self.text(box.action), self.text(box.subscript))
             for name, box in found.items()
             if box is not None
         }
