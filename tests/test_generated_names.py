@@ -111,7 +111,7 @@ def test_generated_names_are_given_once() -> None:
     hints = ["k", "k_1", "a-b", "a_b", "lambda", "None", "", "1a", "ä", "s", "I!Op"]
     given = [namespace.fresh(names.FUNCTION, hint) for hint in hints]
     given += [namespace.of(letter, hint) for letter in (names.CONSTANT, names.RULE, names.POOLED) for hint in hints]
-    given += [make(uid, "k") for make in (names.value, names.lazy) for uid in range(40)]
+    given += [make(uid, "k") for make in (names.value, names.lazy) for uid in range(-9, 40)]
     assert len(set(given)) == len(given)
     assert all(name.isidentifier() for name in given)
     assert namespace.of(names.RULE, "a-b") == namespace.of(names.RULE, "a-b")

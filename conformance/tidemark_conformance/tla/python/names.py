@@ -2,7 +2,8 @@
 
 A generated name is a letter, a number, `_` and a hint: `v7_k`, `k7_`, `c0_Nodes`. The letter says what it names, the
 number which one; the hint is for readers. So names differ where letter or number differ, whatever the specification
-calls its things. Neither Python nor the runtime has a name of that form (`Namespace` refuses one that has).
+calls its things. Numbers below 0, which explanations use, are written with an `n`: `vn1_k`. Neither Python nor the
+runtime has a name of that form (`Namespace` refuses one that has).
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import Any
 
 VALUE, LAZY, POOLED, CONSTANT, RULE, FUNCTION = "v", "z", "k", "c", "r", "f"
 """The letters: a bound value, a lazy definition, a constant part, a CONSTANT, a rule, a function."""
-_GENERATED = re.compile(rf"[{VALUE}{LAZY}{POOLED}{CONSTANT}{RULE}{FUNCTION}]\d+_")
+_GENERATED = re.compile(rf"[{VALUE}{LAZY}{POOLED}{CONSTANT}{RULE}{FUNCTION}]n?\d+_")
 
 
 def _name(letter: str, number: int, hint: str) -> str:
-    return f"{letter}{number}_{re.sub(r'[^A-Za-z0-9_]+', '_', hint)}"
+    sign = "n" if number < 0 else ""
+    return f"{letter}{sign}{abs(number)}_{re.sub(r'[^A-Za-z0-9_]+', '_', hint)}"
 
 
 def value(uid: int, hint: str) -> str:
