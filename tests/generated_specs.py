@@ -147,9 +147,9 @@ class Writer:
         ]
 
     def least(self, env: Env, depth: int) -> str:
-        domain, name, other = self.write("ints", env, depth), *self.names(env, 2)
-        least = f"CHOOSE {name} \\in {domain} : \\A {other} \\in {domain} : {name} <= {other}"
-        return f"(IF {domain} = {{}} THEN 0 ELSE {least})"
+        domain, (whole, name, other) = self.write("ints", env, depth), self.names(env, 3)
+        least = f"CHOOSE {name} \\in {whole} : \\A {other} \\in {whole} : {name} <= {other}"
+        return f"(LET {whole} == {domain} IN IF {whole} = {{}} THEN 0 ELSE {least})"
 
     def only(self, env: Env, depth: int) -> str:
         (name,) = self.names(env, 1)

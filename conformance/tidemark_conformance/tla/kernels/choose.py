@@ -65,7 +65,7 @@ def choose(c: Context, expr: Choose, env: expressions.Env) -> Symbol:
     c.checked += 1
     c.line(f"need(p, {found})")
     if not chosen:
-        raise c.unsupported("CHOOSE from a set that is always empty")
+        raise c.impossible("CHOOSE from a set that is always empty")
     results = [again() for again in chosen]
     kinds = [values.type_of(c, result) for result in results]
     if len(results) > 1 and all(isinstance(kind, TInt) for kind in kinds):
