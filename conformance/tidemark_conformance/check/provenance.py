@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +32,7 @@ def settings_of(folder: Path) -> dict[str, Any] | None:
 
 def refuse_composition(path: Path) -> None:
     """Raises Unusable for a folder of a composition's runs: its parts are audited one by one."""
-    parts = [one for one in sorted(path.iterdir()) if one.is_dir()] if path.is_dir() else []
+    parts = [one for one in sorted(path.iterdir()) if one.is_dir()] if os.path.isdir(path) else []
     known = compositions()
     of = [one for one in parts if (settings_of(one) or {}).get("protocol") in known]
     if len(of) > 1:

@@ -14,7 +14,8 @@ from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import EvaluationError, evaluate_constant
 from tidemark_conformance.tla.spec import Specification, load
-from tidemark_conformance.trace.header import Header, Json, constant_json, same
+from tidemark_conformance.tlc import modules
+from tidemark_conformance.trace.header import Header, Json, constant_json, same, shortened
 
 REPAIRED = "repaired"
 """The baseline with every rule in force, whatever the cfg says."""
@@ -96,6 +97,8 @@ def load_for(
     without `config` takes the cfg of its name.
     Raises Unusable for files that are not there, and for a baseline or rule that the specification has not.
     """
+    if spec is not None and not spec.is_file():
+        raise Unusable(f"{spec} does not exist; give a file")
     if spec is None:
         if name is None:
             raise Unusable("no specification is given; pass --spec and --config")
@@ -127,6 +130,7 @@ def load_for(
 def load_asked(args: argparse.Namespace, header: Header) -> tuple[Specification, str]:
     """`load_for` by the arguments of `add_specification_arguments` and `add_baseline_arguments`, and by the header of
     what is judged."""
+    _require_plain(header, args.spec, args.config)
     return load_for(
         header.spec,
         args.spec,
@@ -135,6 +139,27 @@ def load_asked(args: argparse.Namespace, header: Header) -> tuple[Specification,
         without=args.without,
         constants=header.constants,
     )
+
+
+def _require_plain(header: Header, spec: Path | None, config: Path | None) -> None:
+    """Refuse what the texts alone contradict, before a parser starts: traces of a module that the specification does
+    not reach, and other constants than the cfg's."""
+    if spec is None or not spec.is_file():
+        return
+    if header.spec not in modules.closure(spec):
+        raise Unusable(
+            f"the traces are of {header.spec[:60]}, and {spec} neither is nor extends that module; "
+            "pass its own with --spec and --config"
+        )
+    config = config or spec.with_suffix(".cfg")
+    if not config.is_file():
+        return
+    for name, value in cfg.read(config).constants.items():
+        if name in header.constants and not same(header.constants[name], constant_json(value)):
+            raise Unusable(
+                f"the traces have constant {name} = {shortened(header.constants[name], 80)}, and {config} has "
+                f"{shortened(constant_json(value), 80)}; audit them with the cfg that they were written for (--config)"
+            )
 
 
 def with_rules_off(specification: Specification, rules: frozenset[str]) -> Specification:

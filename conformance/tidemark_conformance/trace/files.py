@@ -83,10 +83,10 @@ def local_files(paths: Sequence[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in paths:
-        if path.is_dir():
+        if os.path.isdir(path):  # unlike the path's own methods it takes any text
             inside = (one for one in path.rglob("*") if one.is_file())
             found += [one for one in inside if not any(part[0] in "._" for part in one.relative_to(path).parts)]
-        elif path.exists():
+        elif os.path.exists(path):
             if path.name[0] in "._":
                 raise Unusable(f"{path} is hidden by its name, and hidden files are left out; rename it")
             found.append(path)

@@ -17,7 +17,7 @@ from tidemark_conformance.trace.header import Header, parse_header
 from tidemark_conformance.trace.lines import RawTrace, ends_trace, split_traces
 
 RANGE_BYTES = 8 << 20
-"""About as many bytes are a range: a third of a second's work of one core."""
+"""About as many bytes are a range: less than a second's work of one core."""
 _BLOCK = 1 << 20
 
 
