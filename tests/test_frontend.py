@@ -503,17 +503,3 @@ def test_loading_again_needs_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyP
         specs.load(tmp_path / "M.tla", tmp_path / "M.cfg")
     with pytest.raises(AssertionError):
         load(tmp_path, ACT + "\\* changed\n")
-
-
-def test_the_cache_knows_every_source_that_decides_the_ir() -> None:
-    folder = Path(specs.__file__).parent
-    met, waiting = set(), ["extract.py"]
-    while waiting:
-        name = waiting.pop()
-        met.add(name)
-        text = (folder / name).read_text()
-        modules = re.findall(r"^ *from tidemark_conformance\.tla\.(\w+) import", text, re.MULTILINE)
-        for names in re.findall(r"^ *from tidemark_conformance\.tla import (.*)$", text, re.MULTILINE):
-            modules += names.split(", ")
-        waiting += [f"{module}.py" for module in modules if f"{module}.py" not in met]
-    assert met == set(specs.ELABORATION)

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from tidemark_conformance import paths
+from tidemark_conformance import cache, paths
 from tidemark_conformance.check import clean, compiled, kept, matrix, packages, prepare, protocols, session, zoo
 from tidemark_conformance.check.generate import Generated
 from tidemark_conformance.check.matrix import Killed
@@ -177,11 +177,8 @@ def test_a_row_depends_on_its_own_protocol(tree: Path) -> None:
 def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of `tidemark agree`, which runs no simulator: what simulates is in none of its keys."""
     folder = tree / "spec" / "twophase"
-    monkeypatch.setattr(kept, "PACKAGE", tree)
-    monkeypatch.setattr(kept, "digest", lambda package: f"{package} {compiler}")
+    monkeypatch.setattr(kept.cache, "code", lambda *modules: f"{modules} {compiler}")
     monkeypatch.setattr(toolchain, "jar_digest", lambda jar: f"the jar {jar}")
-    (tree / "tlc").mkdir()
-    (tree / "tlc" / "graph.py").write_text("one")
     compiler = "one"
 
     def key(root: str = "TwoPhase", backends: Sequence[str] = ("python", "kernels"), jar: str | None = None) -> str:
@@ -197,8 +194,6 @@ def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pyte
     for change in (
         append("spec/twophase/TwoPhase.tla", "\n"),
         append("spec/twophase/TwoPhase.cfg", "\n"),
-        append("tlc/graph.py", "# more"),
-        append("tlc/new.py", ""),
     ):
         change(tree)
         found.append(key())
@@ -433,6 +428,7 @@ def test_who_simulates_slowly_is_told_why(
     monkeypatch.setattr(command, "_simulates", lambda _: simulates)
     monkeypatch.setattr(command, "model_lines", lambda *_: ([], []))
     monkeypatch.setattr(command, "trace_lines", lambda *_: [])
+    cache.seal(tmp_path)
     monkeypatch.setattr(compiled, "folder", lambda: tmp_path if there else tmp_path / "none")
     monkeypatch.setattr(compiled, "hindrance", lambda: hindrance)
     arguments = argparse.Namespace(traces=30, json=None, deep=False, record=False)
@@ -475,5 +471,5 @@ def test_a_verdict_of_tlc_depends_on_the_code_that_reads_it(monkeypatch: pytest.
     (model,) = manifest.load().select(["TwoPhase"])
     before = models.prepare(model).key
     assert models.prepare(dataclasses.replace(model, distinct=1)).key == before
-    monkeypatch.setattr(models, "_readers", lambda: "other code")
+    monkeypatch.setattr(models.cache, "code", lambda *_: "other code")
     assert models.prepare(model).key != before

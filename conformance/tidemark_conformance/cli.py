@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO, cast
 
+from tidemark_conformance import cache
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.signals import raise_on_sigterm
 
@@ -66,8 +67,10 @@ def _main(argv: Sequence[str] | None) -> int:
     sub = argparse.ArgumentParser(prog=f"tidemark {name}", description=COMMANDS[name])
     try:
         module.add_arguments(sub)
-        with _terminable():
-            return int(module.run(sub.parse_args(arguments[1:])))
+        sub.add_argument("--no-cache", action="store_true", help="believe nothing that earlier runs have kept")
+        given = sub.parse_args(arguments[1:])
+        with _terminable(), cache.fresh() if given.no_cache else contextlib.nullcontext():
+            return int(module.run(given))
     except Unusable as problem:
         print(f"tidemark {name}: {problem}", file=sys.stderr)
         return 2

@@ -12,6 +12,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent.parent
 """The folder of the checkout that holds the package, if one does."""
+FRESH = "TIDEMARK_FRESH"
+"""The environment variable that names the empty cache of a run with `--no-cache` (`cache.fresh`)."""
 
 
 def spec_root() -> Path:
@@ -23,8 +25,15 @@ def spec_root() -> Path:
 def cache_root() -> Path:
     """The folder of derived files (parsed specifications, kernels, TLC verdicts); safe to delete at any time.
 
+    With `--no-cache` it is an empty one.
     `TIDEMARK_CACHE` overrides it; a checkout keeps its own `.cache/`, an installed wheel uses the user's cache folder.
     """
+    empty = os.environ.get(FRESH)
+    return Path(empty) if empty else lasting_root()
+
+
+def lasting_root() -> Path:
+    """The folder of the cache, also in a run with `--no-cache`: where logs go."""
     override = os.environ.get("TIDEMARK_CACHE")
     if override:
         return Path(override)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 import zipfile
@@ -33,20 +34,36 @@ def unpack(source: Path) -> Path:
     content = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
     user = os.getuid() if hasattr(os, "getuid") else 0
     target = Path(tempfile.gettempdir()) / f"tidemark-{user}-{content}"
-    if target.is_dir():
+    if _own(target):
         return target
+    if target.exists():  # somebody else's, by our name
+        target = Path(tempfile.mkdtemp(prefix=f"{target.name}-")) / "unpacked"
     draft = Path(tempfile.mkdtemp(prefix="tidemark-draft-"))
-    with zipfile.ZipFile(source) as packed:
-        for entry in packed.infolist():
-            path = Path(packed.extract(entry, draft))
-            modified = float(entry.comment.decode())
-            os.utime(path, (modified, modified))
+    mask = os.umask(0o077)
+    try:
+        with zipfile.ZipFile(source) as packed:
+            for entry in packed.infolist():
+                path = Path(packed.extract(entry, draft))
+                modified = float(entry.comment.decode())
+                os.utime(path, (modified, modified))
+    finally:
+        os.umask(mask)
     try:
         draft.rename(target)
     except OSError:
-        if not target.is_dir():  # another process was not faster: it is a real error
+        if not _own(target):  # another process was not faster: it is a real error
             raise
     return target
+
+
+def _own(folder: Path) -> bool:
+    """Whether a folder is this user's, and nobody else can write there: code is run from it."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    ours = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+    return stat.S_ISDIR(found.st_mode) and ours
 
 
 def shipped(archive: str, module: str, function: str, argument: bytes) -> Partition:

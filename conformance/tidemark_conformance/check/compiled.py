@@ -13,6 +13,7 @@ import ast
 import contextlib
 import hashlib
 import importlib
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -26,9 +27,10 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from tidemark_conformance import cache
 from tidemark_conformance.check.packages import digest, sources
-from tidemark_conformance.errors import Unusable, writable
-from tidemark_conformance.paths import cache_root, temporary_folder
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import cache_root, lasting_root, temporary_folder
 
 IMPLEMENTATION = "tidemark"
 """The package."""
@@ -54,7 +56,9 @@ setup(name="compiled", ext_modules=modules, script_args=["build_ext", "--inplace
 
 def folder() -> Path:
     """Where the implementation, as its sources are now, is or would be kept when it is compiled."""
-    hashed = hashlib.sha256(Path(__file__).read_bytes() + digest(IMPLEMENTATION).encode()).hexdigest()[:16]
+    makers = [f"{name} {version(name)}" for name in ("mypy", "setuptools")]
+    parts = " ".join([cache.code(__name__), digest(IMPLEMENTATION), *makers])
+    hashed = hashlib.sha256(parts.encode()).hexdigest()[:16]
     return cache_root() / "compiled" / f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}-{hashed}"
 
 
@@ -71,7 +75,7 @@ def use() -> bool:
     home = folder()
     apart = {f"{IMPLEMENTATION}.{name}" for name in AS_THEY_ARE}
     loaded = {name for name in sys.modules if name.startswith(f"{IMPLEMENTATION}.")}
-    if not home.is_dir() or not loaded <= apart:
+    if not loaded <= apart or not cache.sealed(home):
         return False
     with contextlib.suppress(OSError):
         os.utime(home)
@@ -83,6 +87,14 @@ def use() -> bool:
 def avoid() -> None:
     """Have this process, and those that it starts, run the modules as they are: who reads their text needs it."""
     os.environ[INTERPRETED] = "1"
+
+
+def version(distribution: str) -> str:
+    """The version of what is installed; "" where it is not."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def hindrance() -> str:
@@ -104,16 +116,16 @@ def build() -> Path:
     Raises Unusable where nothing can be compiled, or where compiling fails.
     """
     home = folder()
-    if home.is_dir():
+    if cache.sealed(home):
         return home
     problem = hindrance()
     if problem:
         raise Unusable(f"the simulators are not compiled: {problem}")
-    with writable(home.parent):
-        home.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(home.parent)
+    _sweep(cache.folder("compiled"))
+    shutil.rmtree(home, ignore_errors=True)
     with temporary_folder("draft-", home.parent) as draft:
         _compile(draft)
+        cache.seal(draft)
         try:
             draft.rename(home)
         except OSError:
@@ -146,7 +158,7 @@ def _compile(draft: Path) -> None:
     names = [str(one.relative_to(draft)) for one in modules]
     status, said = _run([sys.executable, "-c", _SETUP, "--ignore-missing-imports", *names], draft)
     if status:
-        log = cache_root() / "compiled.log"
+        log = lasting_root() / "compiled.log"
         log.write_text(said, encoding="utf-8")
         why = next((line for line in said.splitlines() if re.search(r"\berror\b", line, re.IGNORECASE)), "")
         raise Unusable(f"the simulators could not be compiled ({why.strip()[:200]}); all that was said is in {log}")

@@ -2,8 +2,8 @@
 
 - An unflawed run: the protocol's entry in spec/protocols.toml, the modules that its specification reaches, its cfg; how
   many traces, steps and replays. A composition's run: the same of every part.
-- A model of `tidemark agree`: the modules that it reaches, its cfg, the backends; of our own code the compiler (`tla/`)
-  and what TLC is asked by (`tlc/` without what only checks models and replays traces), nothing else.
+- A model of `tidemark agree`: the modules that it reaches, its cfg, the backends; of our own code the command and all
+  that it imports (`cache.code`), nothing else.
 - A row of the kill matrix: the row in spec/zoo.toml, its seeds included; the protocol's entry, modules and cfg.
 - Each of them: all files of the packages that simulate and judge (agree: see there); the versions of Python, of the
   libraries that compute and of Java; the tla2tools.jar; Spark's master (agree has none).
@@ -16,18 +16,16 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
-import os
-import pickle
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tidemark_conformance import cache
 from tidemark_conformance.check.packages import digest
 from tidemark_conformance.check.protocols import Composition, Protocol
 from tidemark_conformance.check.zoo import Row
-from tidemark_conformance.errors import writable
-from tidemark_conformance.paths import PACKAGE, cache_root
+from tidemark_conformance.paths import cache_root
 from tidemark_conformance.tlc import modules, toolchain
 
 FORMAT = 1
@@ -65,20 +63,9 @@ def of_agreement(module: Path, cfg: Path, backends: Sequence[str], jar: str | Pa
         *backends,
         module.stem,
         *_text(module, cfg),
-        digest("tidemark_conformance.tla"),
-        _asking(PACKAGE / "tlc"),
+        cache.code("tidemark_conformance.commands.agree"),
         *_versions(toolchain.jar_digest(toolchain.find_jar(jar)), toolchain.find_java().version),
     )
-
-
-def _asking(folder: Path) -> str:
-    """Of the code that asks TLC about a graph, and reads and compares its answers."""
-    files = [file for file in sorted(folder.glob("*.py")) if file.stem not in _APART]
-    return hashlib.sha256(b"\0".join(file.name.encode() + b" " + file.read_bytes() for file in files)).hexdigest()
-
-
-_APART = frozenset({"classes", "manifest", "oracle", "probes", "verify"})
-"""Modules of `tlc/` that no comparison depends on."""
 
 
 def _judging(protocol: Protocol) -> Iterable[str]:
@@ -144,24 +131,12 @@ def once(
 
 def recall(key: str) -> Any:
     """What was kept under a key; None if nothing was, or if it is damaged."""
-    try:
-        checksum, content = _file(key).read_bytes().split(b"\n", 1)
-        if checksum.decode() != hashlib.sha256(content).hexdigest():
-            return None
-        return pickle.loads(content)
-    except (OSError, ValueError, AttributeError, ImportError, pickle.PickleError):
-        return None
+    return cache.recall(_file(key), object)
 
 
 def keep(key: str, found: object) -> None:
     """Keep a verdict for later runs. Raises Unusable where the cache folder cannot be written."""
-    content = pickle.dumps(found)
-    target = _file(key)
-    with writable(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-        os.replace(draft, target)
+    cache.keep(_file(key), found)
 
 
 def _file(key: str) -> Path:

@@ -1,6 +1,6 @@
 """The Spark session of a command: quiet, on loopback when it is local, and bounded in memory.
 
-Under spark-submit the running context is used as it is. Spark's standard error goes to `cache_root()/spark.log`;
+Under spark-submit the running context is used as it is. Spark's standard error goes to `lasting_root()/spark.log`;
 nothing of it reaches the user, who gets one sentence instead (`readable_errors`).
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlparse
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.paths import cache_root
+from tidemark_conformance.paths import lasting_root
 from tidemark_conformance.report.progress import say
 from tidemark_conformance.tlc import toolchain
 
@@ -172,7 +172,7 @@ def _unstarted(master: str | None, problem: BaseException) -> Unusable:
 
 
 def _log() -> Path:
-    return cache_root() / "spark.log"
+    return lasting_root() / "spark.log"
 
 
 def _gateway(conf: Any, log: Path) -> Any:

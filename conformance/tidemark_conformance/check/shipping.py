@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import os
 import pickle
 import shutil
 import tempfile
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tidemark_conformance.check import bootstrap, compiled
 from tidemark_conformance.check.bootstrap import Partition
 from tidemark_conformance.check.packages import sources
-from tidemark_conformance.paths import PACKAGE, cache_root
+from tidemark_conformance.paths import FRESH, PACKAGE, cache_root
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +39,8 @@ def partition_work(
     """
     packed = pickle.dumps(argument)
     if session.sparkContext.master.startswith("local"):
-        return lambda batches: function(unpacked(packed))(batches)
+        empty = os.environ.get(FRESH)
+        return lambda batches: function(unpacked(packed, empty))(batches)
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(bootstrap)
@@ -47,11 +49,13 @@ def partition_work(
 
 
 @lru_cache(maxsize=4)
-def unpacked(argument: bytes) -> Any:
+def unpacked(argument: bytes, empty: str | None = None) -> Any:
     """An argument of `partition_work` in the worker: a specification's syntax is half a megabyte of small objects.
 
-    A simulator among it is loaded as compiled modules, where they are.
+    A simulator among it is loaded as compiled modules, where they are. `empty`: the cache of a run with `--no-cache`.
     """
+    if empty is not None:
+        os.environ[FRESH] = empty
     compiled.use()
     return pickle.loads(argument)
 

@@ -59,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"states after which a model is given up as too large ({graph.MOST_STATES:,})",
     )
-    parser.add_argument("--no-cache", action="store_true", help="compare every model, whatever is known")
     parser.add_argument(
         "--record", action="store_true", help=f"keep the document in {agreed.RECORD}, for docs/agree.md"
     )

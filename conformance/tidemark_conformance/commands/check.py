@@ -23,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark check`."""
     parser.add_argument("models", nargs="*", metavar="MODEL", help="names in the manifest (default: all of tier check)")
     parser.add_argument("--deep", action="store_true", help="the models of tier deep, too")
-    parser.add_argument("--no-cache", action="store_true", help="run every model, whatever is known")
     parser.add_argument("--jar", help="the tla2tools.jar to use")
     parser.add_argument("--manifest", type=Path, help="another manifest (default: spec/manifest.json)")
     parser.add_argument("--pin", action="store_true", help="pin what the cfgs check now in the manifest")

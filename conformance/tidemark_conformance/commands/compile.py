@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from tidemark_conformance import cache
 from tidemark_conformance.check import compiled
 from tidemark_conformance.report import document
 from tidemark_conformance.report.progress import say
@@ -18,7 +19,7 @@ def run(_: argparse.Namespace) -> int:
     """0: it is compiled; 2: it cannot be here, and simulators run as Python."""
     console = document.console()
     started = time.monotonic()
-    if compiled.folder().is_dir():
+    if cache.sealed(compiled.folder()):
         console.print("compiled before; no module of the implementation has changed since")
         return 0
     say("compiling the implementation (about two minutes)")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from tidemark_conformance import cache
 from tidemark_conformance.check import compiled, zoo
 from tidemark_conformance.commands import check
 from tidemark_conformance.errors import Unusable, writable
@@ -58,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"unflawed traces, at most, of each protocol ({TRACES:,}; spec/protocols.toml may want fewer)",
     )
-    parser.add_argument("--no-cache", action="store_true", help="run everything, whatever is known")
     parser.add_argument("--master", help="Spark's master (default: local[2])")
     parser.add_argument(
         "--json", metavar="DIR", type=Path, help="write verify.json, check.json, audit-*.json and zoo.json there"
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     simulates = _simulates(args)
     with prepare.compiling(simulates):
         lines, models = model_lines(args, console)
-    if simulates and not compiled.folder().is_dir():
+    if simulates and not cache.sealed(compiled.folder()):
         say(f"the simulators run as Python, slowly: {compiled.hindrance() or 'run `tidemark compile`, it says why'}")
     lines += trace_lines(args, console, models)
     seconds = time.monotonic() - started

@@ -7,17 +7,14 @@ cfg, the jar and this compiler's own source; without Java a specification loads 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
-import os
-import pickle
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tidemark_conformance import paths
+from tidemark_conformance import cache, paths
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir, sany, walk
@@ -142,13 +139,13 @@ def parsed(spec: Path, texts: Mapping[str, str] | None = None) -> tuple[dict[str
 
 def _extracted(texts: dict[str, str], root: str, config: Config, also: tuple[str, ...]) -> Extract:
     modules_key = (root, sorted(texts.items()), _jar_digest())
-    asked = (modules_key, _cfg_key(config), sorted(also), _compiler_digest(ELABORATION))
+    asked = (modules_key, _cfg_key(config), sorted(also), cache.code(__name__))
     return _cached("ir", root, asked, Extract, lambda: extract(_tables(texts, root, modules_key), config, also))
 
 
 def _tables(texts: dict[str, str], root: str, modules_key: object) -> sany.Tables:
     """SANY's tables, kept apart from the IR: other cfgs of the same modules need no second run of SANY."""
-    asked = (modules_key, sorted(_library(texts)), _compiler_digest(PARSING))
+    asked = (modules_key, sorted(_library(texts)), cache.code(__name__))
     return _cached("sany", root, asked, sany.Tables, lambda: sany.read(root, texts, _library(texts)))
 
 
@@ -165,21 +162,12 @@ T = TypeVar("T")
 def _cached(kind: str, root: str, asked: object, cls: type[T], make: Callable[[], T]) -> T:
     """The pickled object for `asked`, made and kept if it is not there; a cache that cannot be used costs time only."""
     file = paths.cache_root() / kind / f"{root}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:24]}.pickle"
-    try:
-        kept = pickle.loads(file.read_bytes())
-        if isinstance(kept, cls):
-            return kept
-    except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, ValueError, TypeError):
-        pass
+    kept = cache.recall(file, cls)
+    if kept is not None:
+        return kept
     made = make()
-    draft = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(pickle.dumps(made))
-        os.replace(draft, file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
+    with contextlib.suppress(Unusable):
+        cache.keep(file, made)
     return made
 
 
@@ -198,30 +186,6 @@ def _jar_digest() -> str:
         return toolchain.jar_digest(toolchain.find_jar())
     except Unusable:
         return "none"
-
-
-PARSING = ("ir.py", "sany.py")
-ELABORATION = (
-    *PARSING,
-    "scope.py",
-    "elaborate.py",
-    "written.py",
-    "forms.py",
-    "hidden.py",
-    "overrides.py",
-    "relation.py",
-    "extract.py",
-    "walk.py",
-    "cfg.py",
-    "values.py",
-)
-"""The sources that decide what tables and what IR come out."""
-
-
-@functools.cache
-def _compiler_digest(names: tuple[str, ...]) -> str:
-    folder = Path(__file__).parent
-    return hashlib.sha256(b"".join((folder / name).read_bytes() for name in names)).hexdigest()
 
 
 # The hash

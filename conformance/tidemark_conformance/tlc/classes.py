@@ -12,6 +12,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from tidemark_conformance import cache
 from tidemark_conformance.tlc import toolchain
 
 SAMPLE = r"""---- MODULE Sample ----
@@ -35,7 +36,7 @@ BUDGET_S = 120.0
 def make(jar: Path) -> bool:
     """Make the archive for the Java in use and this jar, if it is not there; whether it is there now."""
     target = toolchain.class_archive(jar)
-    if target.is_file():
+    if toolchain.archived(target):
         return True
     java = str(toolchain.find_java().executable)
     with toolchain.room("tidemark-classes-") as folder, contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -44,12 +45,14 @@ def make(jar: Path) -> bool:
         found, draft = folder / "classes", target.with_name(f"{target.name}.{os.getpid()}")
         command = toolchain.java_command(folder, "tlc2.TLC", jar=jar, heap_mib=256, brief=True)
         _run([command[0], f"-XX:DumpLoadedClassList={found}", *command[1:], "-metadir", "meta", "Sample"], folder)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        cache.folder("java")
         dump = ["-Xshare:dump", f"-XX:SharedClassListFile={found}", f"-XX:SharedArchiveFile={draft}"]
         _run([java, *dump, "-cp", str(jar)], folder)
         if draft.is_file():
             os.replace(draft, target)
-    return target.is_file()
+            cache.seal(target)
+            toolchain.archived.cache_clear()
+    return toolchain.archived(target)
 
 
 def _run(command: list[str], folder: Path) -> None:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidemark_conformance import paths
+from tidemark_conformance import cache, paths
 from tidemark_conformance.errors import Unusable
 
 OLDEST_JAVA = 17
@@ -132,6 +132,12 @@ def room(prefix: str = "tidemark-tlc-") -> Iterator[Path]:
         yield folder
 
 
+@functools.lru_cache(maxsize=4)
+def archived(archive: Path) -> bool:
+    """Whether an archive of classes is there, as it was written: Java maps it as it is, whatever was done to it."""
+    return archive.is_file() and cache.sealed(archive)
+
+
 def class_archive(jar: Path) -> Path:
     """Where the archive of the jar's classes for the Java in use belongs (`tlc.classes` makes it)."""
     java = find_java()
@@ -148,7 +154,7 @@ def java_command(
     longer run it compiles only what is still hot after four times its usual counts: a tenth less in a model of 20 s.
     """
     archive = class_archive(jar)
-    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archive.is_file() else []
+    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archived(archive) else []
     parallel = ["-XX:+UseParallelGC", f"-XX:ParallelGCThreads={gc_threads}"]
     collector = parallel if gc_threads > 1 else ["-XX:+UseSerialGC"]
     return [
@@ -198,11 +204,12 @@ def _wrapper_home(java: Path) -> Path:
     text = _WRAPPER.replace("{java}", str(java).replace("'", "'\\''"))
     home = paths.cache_root() / "java" / hashlib.sha256(text.encode()).hexdigest()[:16]
     wrapper = home / "bin" / "java"
+    cache.trusted(wrapper.parent)
     if wrapper.is_file() and os.access(wrapper, os.X_OK) and wrapper.read_text() == text:
         return home
     draft = wrapper.with_name(f"java.{os.getpid()}")
+    cache.folder("java", home.name, "bin")
     try:
-        wrapper.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(text)
         draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         os.replace(draft, wrapper)

@@ -8,18 +8,15 @@ verdict is cached, and the manifest's expectations, which are no part of the key
 from __future__ import annotations
 
 import concurrent.futures
-import functools
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance import machine, paths
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance import cache, machine, paths
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tlc import classes, config, modules, probes, runner, toolchain
 from tidemark_conformance.tlc.manifest import Manifest, Model
@@ -87,7 +84,7 @@ def prepare(model: Model, jar: str | Path | None = None) -> Job:
     )
     jar_file = toolchain.find_jar(jar)
     hashed = hashlib.sha256()
-    parts = [str(CACHE_FORMAT), _readers(), toolchain.jar_digest(jar_file), module.stem, text]
+    parts = [str(CACHE_FORMAT), cache.code(__name__), toolchain.jar_digest(jar_file), module.stem, text]
     parts += [repr((options.workers, options.deadlock, options.coverage, options.extra))]
     texts = {name: source for name, (_, source) in modules.closure(module, given=given).items()}
     for name, source in sorted(texts.items()):
@@ -96,19 +93,6 @@ def prepare(model: Model, jar: str | Path | None = None) -> Job:
         encoded = part.encode()
         hashed.update(len(encoded).to_bytes(8, "big") + encoded)
     return Job(model, module, texts, text, options, probe, jar_file, hashed.hexdigest())
-
-
-@functools.lru_cache(maxsize=1)
-def _readers() -> str:
-    """Of the code that generates probes, starts TLC and makes a verdict of its output."""
-    here = Path(__file__).parent
-    files = [file for file in sorted(here.glob("*.py")) if file.stem not in _APART]
-    files += [here.parent / "tla" / name for name in ("cfg.py", "values.py")]
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
-
-
-_APART = frozenset({"agree", "backends", "graph", "manifest", "mutants", "nonedges", "oracle", "walks"})
-"""Modules here that no verdict on a model depends on (expectations are compared anew each time)."""
 
 
 def _brief(model: Model) -> bool:
@@ -327,22 +311,13 @@ def _remember(job: Job, result: runner.TlcResult, seen: Collection[str]) -> None
             for step in result.trace
         ],
     }
-    target = _file(job.key)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        draft.write_text(json.dumps(document), encoding="utf-8")
-        os.replace(draft, target)
-    except OSError as problem:
-        raise Unusable(
-            f"the cache folder {target.parent} cannot be written ({problem.strerror}): set TIDEMARK_CACHE"
-        ) from None
+    cache.put(_file(job.key), json.dumps(document).encode())
 
 
 def _recall(job: Job) -> Outcome | None:
     """The cached outcome, None if there is none (a damaged entry counts as none)."""
     try:
-        document = json.loads(_file(job.key).read_text(encoding="utf-8"))
+        document = json.loads(cache.get(_file(job.key)) or b"")
         result = runner.TlcResult(
             verdict=document["verdict"],
             kind=document["kind"],
@@ -356,6 +331,6 @@ def _recall(job: Job) -> Outcome | None:
             trace=tuple(runner.Step(step["action"], parse_state(step["state"])) for step in document["trace"]),
         )
         seen = [str(thing) for thing in document["seen"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return None
     return _outcome(job, result, seen, cached=True)

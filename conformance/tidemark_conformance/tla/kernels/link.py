@@ -82,10 +82,11 @@ def entry_point(folder: Path, module: str) -> Callable[..., Any]:
 
 @contextmanager
 def _options() -> Iterator[None]:
-    """LLVM level 2, and no vectorising of loops that run a handful of times: more costs time and gains nothing."""
-    names = ("LOOP_VECTORIZE", "SLP_VECTORIZE", "OPT")
+    """LLVM level 2, and no vectorising of loops that run a handful of times: more costs time and gains nothing.
+    Object code is kept beside the entry point, where it is verified, whatever NUMBA_CACHE_DIR says."""
+    names = ("LOOP_VECTORIZE", "SLP_VECTORIZE", "OPT", "CACHE_DIR")
     before = [getattr(config, name) for name in names]
-    for name, value in zip(names, (0, 0, min(config.OPT, type(config.OPT)(2))), strict=True):
+    for name, value in zip(names, (0, 0, min(config.OPT, type(config.OPT)(2)), ""), strict=True):
         setattr(config, name, value)
     try:
         yield

@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import json
 import os
-import pickle
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemark_conformance.errors import Unusable
-from tidemark_conformance.paths import cache_root
+from tidemark_conformance import cache
+from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.paths import cache_root, temporary_folder
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.ir import NOT_A_STEP, Expr, HasRule, Lit
 from tidemark_conformance.tla.kernels.driver import REASONS
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 Cells = NDArray[np.int64]
 _MTIME = 1_000_000_000
-_FIXED = ("runtime.py", "stream.py")
-"""Files of this package that generated text does not depend on."""
-
 __all__ = ["NOT_A_STEP", "REASONS", "BatchResult", "Kernels", "compile_kernels"]
 
 
@@ -299,16 +297,15 @@ def _program(
 ) -> Program:
     fixed = {name: value for name, value in spec.constants.items() if name != WITHOUT}
     file = root / "programs" / f"{_program_key(spec, fixed)}.pickle"
-    try:
-        kept: Program = pickle.loads(file.read_bytes())
+    kept = cache.recall(file, Program)
+    if kept is not None:
         return kept
-    except (OSError, pickle.PickleError, EOFError, AttributeError):
-        tell()
+    tell()
     observables = observables_of(spec.module, layout, constant, fixed)
     families = (spec.invariants, spec.properties, spec.quiescence)
     source = Source(spec.module, fixed, constant, layout, parameters, *families, observables)
     program = Generator(source).program()
-    _write(file, pickle.dumps(program))
+    cache.keep(file, program)
     return program
 
 
@@ -323,12 +320,8 @@ def _program_key(spec: Specification, fixed: Mapping[str, Value]) -> str:
 
 
 def _generator_digest() -> str:
-    here = Path(__file__).parent
-    files = [file for file in sorted(here.glob("*.py")) if file.name not in _FIXED]
-    texts = [file.read_bytes() for file in files]
-    beside = ("types", "typeok", "layout", "ir", "walk", "observations")
-    texts += [(here.parent / f"{name}.py").read_bytes() for name in beside]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+    """Of all that generates a program, evaluates what is folded into it, and compiles it."""
+    return cache.code(__name__, "tidemark_conformance.tla.kernels.link", "tidemark_conformance.tla.python")
 
 
 _ENTRY = '''"""Generated: the entry point of one specification's kernels (their text: kernel.txt)."""
@@ -351,38 +344,72 @@ _loaded: dict[Path, Callable[..., int]] = {}
 
 
 def _compiled(program: Program, root: Path, tell: Callable[[], None]) -> tuple[Path, Callable[..., int]]:
-    """The folder and the compiled entry point of a program, compiled now, after a `tell`, if it is not there."""
+    """The folder and the compiled entry point of a program, compiled now, after a `tell`, if it is not there whole.
+
+    The folder is sealed: what differs from what was written there is neither run nor unpickled, but made anew.
+    """
     names = json.dumps(program.names, sort_keys=True)
     digest = hashlib.sha256(f"{program.source}\0{names}\0{_generator_digest()}".encode()).hexdigest()[:20]
     place = root / digest
     if place in _loaded:
         return place, _loaded[place]
     module = f"tidemark_{digest}"
-    if not (place / "entry.py").exists():
-        from tidemark_conformance.tla.kernels.link import lowered
-
+    if cache.sealed(place):
+        entry = place / "entry.py"
+        if entry.stat().st_mtime != _MTIME:
+            os.utime(entry, (_MTIME, _MTIME))
+        run = _load(module, place)
+        if not sum(run.stats.cache_hits.values()):  # type: ignore[attr-defined]
+            cache.seal(place)  # another processor: numba has compiled it once more, and kept that beside
+    else:
         tell()
-        _write(place / "kernel.txt", program.source.encode())
-        _write(place / "names.json", names.encode())
-        _write(place / "kernel.ll", lowered(program.source, program.names, module).encode())
-        _write(place / "entry.py", _ENTRY.format(module=module).encode())
-    elif (place / "entry.py").stat().st_mtime != _MTIME:
-        os.utime(place / "entry.py", (_MTIME, _MTIME))
+        run = _make(program, names, module, place)
+    _loaded[place] = run
+    return place, run
+
+
+def _make(program: Program, names: str, module: str, place: Path) -> Callable[..., int]:
+    """Compile a program in a folder aside, which then takes its `place`."""
+    from tidemark_conformance.tla.kernels.link import lowered
+
+    if place.is_relative_to(cache_root()):
+        cache.folder(*place.parent.relative_to(cache_root()).parts)
+    with writable(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with writable(place), temporary_folder("draft-", place.parent) as draft:
+        _write(draft / "kernel.txt", program.source.encode())
+        _write(draft / "names.json", names.encode())
+        _write(draft / "kernel.ll", lowered(program.source, program.names, module).encode())
+        _write(draft / "entry.py", _ENTRY.format(module=module).encode())
+        run = _load(module, draft)
+        cache.seal(draft)
+        if place.exists() and not cache.sealed(place):
+            shutil.rmtree(place, ignore_errors=True)
+        try:
+            draft.rename(place)
+        except OSError:
+            if not cache.sealed(place):  # else somebody else was faster
+                raise
+    return run
+
+
+def _load(module: str, place: Path) -> Callable[..., int]:
+    """The entry point of a folder, compiled by numba or found there."""
     description = importlib.util.spec_from_file_location(module, place / "entry.py")
     if description is None or description.loader is None:
         raise Unusable(f"{place}: the compiled kernels cannot be loaded: delete this folder.")
     loaded = importlib.util.module_from_spec(description)
     sys.modules[module] = loaded
-    description.loader.exec_module(loaded)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # it would be a file that no seal has
+    try:
+        description.loader.exec_module(loaded)
+    finally:
+        sys.dont_write_bytecode = before
     run: Callable[..., int] = loaded.run
-    _loaded[place] = run
-    return place, run
+    return run
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all, with the fixed time that numba's cache goes by."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f"{file.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    os.utime(temporary, (_MTIME, _MTIME))
-    os.replace(temporary, file)
+    """Write a file with the fixed time that numba's cache goes by."""
+    file.write_bytes(content)
+    os.utime(file, (_MTIME, _MTIME))
