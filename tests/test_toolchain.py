@@ -105,7 +105,7 @@ def test_the_wrapper_is_mended_and_runs_the_java_that_it_is_for(places: Path) ->
 
 def test_a_wrapper_that_cannot_be_written_is_said(places: Path) -> None:
     (places / "cache").write_text("a file")
-    with pytest.raises(Unusable, match=r"cache/java cannot be written \(Not a directory\): set TIDEMARK_CACHE"):
+    with pytest.raises(Unusable, match=r"cache/java cannot be written \(File exists\): set TIDEMARK_CACHE"):
         toolchain._wrapper_home(places / "wheel" / "bin" / "java")
 
 
