@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tidemark_conformance import cache
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tlc import toolchain
 
@@ -176,6 +177,10 @@ def test_a_java_is_started_in_its_room_with_its_memory_and_collector(places: Pat
     assert {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}.isdisjoint(several)
     toolchain.class_archive(jar).parent.mkdir(parents=True)
     toolchain.class_archive(jar).write_bytes(b"archive")
+    unverified = toolchain.java_command(room, "tlc2.TLC", jar=jar)
+    assert not any(option.startswith("-XX:SharedArchiveFile") for option in unverified)
+    cache.seal(toolchain.class_archive(jar))
+    toolchain.archived.cache_clear()
     shared = toolchain.java_command(room, "tlc2.TLC", jar=jar)
     assert f"-XX:SharedArchiveFile={toolchain.class_archive(jar)}" in shared
     assert "-Xlog:disable" in shared  # Java warns of an archive that does not fit where TLC's messages stand
