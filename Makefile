@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.tidemark-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check check-fresh check-deep test lint golden docs bench clean
+.PHONY: help setup check check-fresh check-deep test lint golden docs bench examples clean
 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ docs: setup ## rewrite the generated parts of README.md, ARCHITECTURE.md, DIVERG
 
 bench: setup ## rates and ratios, in one run
 	@$(BIN)/tidemark bench
+
+examples: setup ## a raft group of etcd's library and three bugs in it, audited (where Go is)
+	@$(BIN)/python traces/examples/etcd-raft/run.py
 
 clean: ## remove everything that is derived, the virtual environment included
 	@rm -rf $(VENV) .cache build dist
