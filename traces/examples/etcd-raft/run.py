@@ -49,10 +49,11 @@ def built(folder: Path, bug: str | None) -> Path:
         file, old, new = BUGS[bug]
         copy = folder / "raft"
         shutil.copytree(said(["go", "list", "-m", "-f", "{{.Dir}}", LIBRARY], HERE / "harness").strip(), copy)
+        for path in (copy, *copy.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # the module cache is read-only
         text = (copy / file).read_text()
         if text.count(old) != 1:
             sys.exit(f"etcd-raft: {file} of {LIBRARY} has not once {old!r}; correct BUGS for this version")
-        (copy / file).chmod(0o644)
         (copy / file).write_text(text.replace(old, new))
         module = folder / "go.mod"
         emitter = HERE.parent.parent / "emitters" / "go"
