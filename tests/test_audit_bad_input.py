@@ -55,7 +55,7 @@ def _linted(path: Path, audited: tuple[int, dict[str, Any], str], capsys: Captur
     said = capsys.readouterr()
     headers = ("another text", "the specification in use has", "other actions", "not in")
     assert alone == expected or (alone == 0 and any(text in audited[2] for text in headers))
-    assert len(said.err.splitlines()) == (0 if alone == 0 else len(_undecided(document)) if alone == 3 else 1) or known
+    assert bool(said.err) == (alone != 0)
 
 
 def _one_audit(path: Path, capsys: Capture, *arguments: str) -> tuple[int, dict[str, Any], str]:

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     for path in args.paths:
         refuse_composition(Path(path))
     console = document.console(args.json)
-    here = open_here(args.paths, elsewhere=args.master is not None or _submitted())
+    here = open_here(args.paths, elsewhere=not args.local and (args.master is not None or _submitted()))
     known = None if here is None else _known(args, here)
     if here is not None and known is not None and _locally(args, here):
         specification = known[0]
