@@ -86,7 +86,7 @@ class Abstraction:
     """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
     fills it. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("_entries", "_idle", "_no_roster", "_nobody", "_records", "numbers", "table")
+    __slots__ = ("_delays", "_entries", "_idle", "_no_roster", "_nobody", "_records", "numbers", "table")
 
     def __init__(self, table: Table, numbers: dict[MemberId, int]) -> None:
         self.table = table
@@ -98,6 +98,8 @@ class Abstraction:
         """The keys of records that were seen; a record in it is kept, so that its id is no other's."""
         self._entries: dict[int, tuple[Waiting, Key]] = {}
         """Of batches likewise."""
+        self._delays: dict[int, tuple[Mapping[Timer, int], tuple[int, int, Key]]] = {}
+        """Of timers' delays likewise."""
 
     def number(self, member_id: MemberId | None) -> int:
         """A member id's number, 0 for none."""
@@ -108,15 +110,8 @@ class Abstraction:
     def group(self, group: ClassicGroup, delays: Mapping[Timer, int]) -> Key:
         """A coordinator's group: what stands before the members, they, and what stands behind them. `delays`: how long
         its timers were set to."""
-        numbers, ranks, join, sync = self.numbers, self.table.ranks, 0, 0
-        timers = [0] * self.table.max_member
-        for timer, delay_ms in delays.items():
-            if timer.member_id:
-                timers[self._slot(timer.member_id)] = ranks[delay_ms]
-            elif timer.kind is TimerKind.JOIN:
-                join = ranks[delay_ms]
-            else:
-                sync = ranks[delay_ms]
+        numbers = self.numbers
+        join, sync, timers = self._timers(delays)
         slots = [None] * self.table.max_member
         for member_id, member in group.members.items():
             slots[self._slot(member_id)] = self._member(member)
@@ -130,9 +125,27 @@ class Abstraction:
                 group.protocol,
                 group.state,
                 sync,
-                tuple(timers),
+                timers,
             ),
         )
+
+    def _timers(self, delays: Mapping[Timer, int]) -> tuple[int, int, Key]:
+        """How long timers were set to: that of the join phase, that of SyncGroups, those of member ids."""
+        known = self._delays.get(id(delays))
+        if known is not None:
+            return known[1]
+        ranks, join, sync = self.table.ranks, 0, 0
+        timers = [0] * self.table.max_member
+        for timer, delay_ms in delays.items():
+            if timer.member_id:
+                timers[self._slot(timer.member_id)] = ranks[delay_ms]
+            elif timer.kind is TimerKind.JOIN:
+                join = ranks[delay_ms]
+            else:
+                sync = ranks[delay_ms]
+        found = join, sync, tuple(timers)
+        self._delays[id(delays)] = delays, found
+        return found
 
     def _slot(self, member_id: MemberId) -> int:
         """Where a member stands among the slots of all member ids."""

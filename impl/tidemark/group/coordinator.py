@@ -341,12 +341,12 @@ class GroupCoordinator:
     def expire_join(self, now_ms: int, delay_ms: int) -> Outcome | None:
         """The initial delay or the rebalance time-out, which was `delay_ms`, is over: the join phase ends with those
         that have joined. None: it goes on as it is."""
-        group, delays = self.group, self._purgatory.delays
+        group, purgatory = self.group, self._purgatory
         if group.state is not GroupState.PREPARING_REBALANCE or self._rebalance.extend_initial_delay(now_ms):
             return None
         before = (group.state, group.leader, len(group.members), delay_ms)
         self._rebalance.complete_join(now_ms)
-        changed = (group.state, group.leader, len(group.members), delays.get(JOIN_TIMER, 0)) != before
+        changed = (group.state, group.leader, len(group.members), purgatory.delays.get(JOIN_TIMER, 0)) != before
         return self._purgatory.outcome() if changed else None
 
     def expire_sync(self, now_ms: int) -> Outcome | None:

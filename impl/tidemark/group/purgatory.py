@@ -80,7 +80,7 @@ W = TypeVar("W", bound=Appended)
 
 class Delayed(Generic[W]):
     """`waiting`: the batches that have not committed, oldest first. `timers`: their deadlines in milliseconds;
-    `delays`: how many milliseconds each was set to."""
+    `delays`: how many milliseconds each was set to, another dict after every change."""
 
     __slots__ = ("_batch", "_replies", "delays", "timers", "waiting")
 
@@ -113,12 +113,14 @@ class Delayed(Generic[W]):
     def arm(self, timer: Timer, now_ms: int, delay_ms: int) -> None:
         """The timer runs for `delay_ms` from now on, whatever it did before."""
         self.timers[timer] = now_ms + delay_ms
-        self.delays[timer] = delay_ms
+        if self.delays.get(timer) != delay_ms:
+            self.delays = {**self.delays, timer: delay_ms}
 
     def disarm(self, timer: Timer) -> None:
         """The timer does not run any more."""
         self.timers.pop(timer, None)
-        self.delays.pop(timer, None)
+        if timer in self.delays:
+            self.delays = {one: delay_ms for one, delay_ms in self.delays.items() if one != timer}
 
     def due(self, now_ms: int) -> Iterable[Timer]:
         """The timers whose deadline has come, the earliest first."""

@@ -90,7 +90,7 @@ class Abstraction:
     """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
     fills it. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("_entries", "_members", "_nobody", "_nothing", "_stopped", "numbers", "table")
+    __slots__ = ("_delays", "_entries", "_members", "_nobody", "_nothing", "_stopped", "numbers", "table")
 
     def __init__(self, table: ModernTable, numbers: dict[MemberId, int]) -> None:
         self.table = table
@@ -103,6 +103,8 @@ class Abstraction:
         ids are no others'."""
         self._entries: dict[int, tuple[Written, Key]] = {}
         """Of batches likewise."""
+        self._delays: dict[int, tuple[Mapping[Timer, int], Key]] = {}
+        """Of timers' delays likewise."""
 
     def number(self, member_id: MemberId) -> int:
         """A member id's number, 0 for none. Raises CapacityExceeded."""
@@ -167,11 +169,16 @@ class Abstraction:
 
     def timers(self, delays: Mapping[Timer, int]) -> Key:
         """How long the timers of members were set to: for a revocation, and for the session."""
+        known = self._delays.get(id(delays))
+        if known is not None:
+            return known[1]
         rebalance, session = [0] * self.table.max_member, [0] * self.table.max_member
         for (kind, member_id), delay_ms in delays.items():
             timers = session if kind is TimerKind.SESSION else rebalance
             timers[self.number(member_id) - 1] = self.table.ranks.get(delay_ms, 0)
-        return tuple(zip(rebalance, session, strict=True))
+        key = tuple(zip(rebalance, session, strict=True))
+        self._delays[id(delays)] = delays, key
+        return key
 
     def stored(self, records: Iterable[ConsumerGroupRecord]) -> Key:
         """What the committed records amount to, one of each key."""
