@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
+import trace_lines
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.tla import spec as specs
@@ -16,6 +17,8 @@ from tidemark_conformance.tla.layout import layout_of
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.values import ModelValue
 from tidemark_conformance.tlc import graph, oracle
+from tidemark_conformance.trace.schema import schema_of
+from trace_lines import signed
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -178,3 +181,30 @@ def test_subseteq_and_subset_are_one_specification(tmp_path: Path) -> None:
     one = specs.load(*write(tmp_path, SMALL, SMALL_CFG))
     two = specs.load(*write(tmp_path, SMALL.replace("bag \\in SUBSET (0..2)", "bag \\subseteq 0..2"), SMALL_CFG))
     assert one.hash == two.hash
+
+
+@pytest.mark.usefixtures("spark")
+def test_audit_with_the_oracle_and_explain_need_no_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`audit --oracle` put a value for Without into TLC's cfg, whether the specification declared it or not."""
+    spec, cfg = write(tmp_path, SMALL, SMALL_CFG)
+    loaded = specs.load(spec, cfg)
+    header = json.loads(schema_of(loaded).with_nodes([]).text())
+    first = {"step": 0, "state": {"z": 0, "bag": []}}
+    still = {"step": 1, "action": "Step", "params": {}, "delta": {}}
+    moved = {**still, "delta": {"z": 1}}
+    end = {"end": {"steps": 1}, "crc32c": ""}
+    traces = [
+        signed([{"trace": name, **line} for line in (first, step, end)])
+        for name, step in zip("ab", (still, moved), strict=True)
+    ]
+    path = trace_lines.write(tmp_path / "traces.ndjson", header, traces)
+    target = tmp_path / "audit.json"
+    given = ["--spec", str(spec), "--config", str(cfg)]
+    assert main(["audit", str(path), *given, "--oracle", "2", "--json", str(target)]) == 1
+    document = json.loads(target.read_text())
+    assert document["verdicts"] == {"pass": 1, "fail": 1, "undecided": 0}
+    assert document["oracle"]["replayed"] == 2
+    assert not document["oracle"]["disagreements"]
+    capsys.readouterr()
+    assert main(["explain", str(path), "--trace", "b", *given]) == 1
+    assert "z" in capsys.readouterr().out
