@@ -108,7 +108,11 @@ class Search:
 
     def pairs(self, missing: Sequence[str]) -> list[Pair]:
         """The same of steps and action properties."""
-        return self.found(missing, list(self.graph.broken), self.pair, self.kept) if self.graph.broken and self.by_action else []
+        return (
+            self.found(missing, list(self.graph.broken), self.pair, self.kept)
+            if self.graph.broken and self.by_action
+            else []
+        )
 
     def holds(self, name: str, pair: Pair) -> bool:
         """Whether a predicate is true of the state that was changed (the second). Raises EvaluationError."""
