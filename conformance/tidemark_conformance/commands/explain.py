@@ -60,13 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_composition(arguments.path)
     first = file_header(load.files(arguments.path)[0])
     specification, _ = load_asked(arguments, first)
-    if specification.module.hidden:
-        raise Unusable(f"{specification.module.name} hides variables, and explain does not show these; use the audit")
     explainer = Explainer(specification, snapshot=arguments.from_snapshot)
     schema = schema_of(specification)
     found, judgement, count = _choose(arguments.path, arguments.trace, explainer, schema)
     explained = explainer.explain(found, judgement, None if arguments.all else arguments.last)
-    if explained.verdict == "fail" and not arguments.no_shrink:
+    if explained.verdict == "fail" and not arguments.no_shrink and not specification.module.hidden:
         with progress("shrinking its run", "simulations") as shown:
             smaller = shrunk(found, judgement, explainer, schema, lambda runs: shown.update(runs, None))
         explained = replace(explained, shrunk=smaller)

@@ -12,10 +12,12 @@ from tidemark_conformance.explain.judge import (
     INVARIANT,
     NOT_A_STEP,
     NOT_INITIAL,
+    OBSERVATION,
     QUIESCENCE,
     Judge,
     Judgement,
     Key,
+    observed_in,
 )
 from tidemark_conformance.explain.reads import Cell, reads, written
 from tidemark_conformance.explain.record import Diagram, Enabled, Explanation, Finding, Reason, StepView
@@ -31,6 +33,7 @@ from tidemark_conformance.tla.ir import Action, Expr, HasRule, Named, RuleGuard
 from tidemark_conformance.tla.python import PythonChecks, compile_python
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.walk import enabling, walk
+from tidemark_conformance.trace.header import dumps
 
 ATTEMPTS = 50_000
 """At most so many (action, parameters) are tried as other names of a step that is none of its own."""
@@ -96,6 +99,8 @@ class Explainer:
         kind, name = key
         if kind == NOT_A_STEP:
             return self.not_a_step(run.events[number], judgement)
+        if kind == OBSERVATION:
+            return self.observation(name, run.events[number], judgement), ()
         named = next(named for named in self.named(kind) if named.name == name)
         scope = self.scope(judgement, number)
         if kind != ACTION_PROPERTY:
@@ -126,6 +131,20 @@ class Explainer:
         scope = self.scope(judgement, event.number)
         reason, cells = why(action.body, scope, self.parameters(action, event), self.source)
         return Finding(NOT_A_STEP, event.action, event.number, str(action.loc), reason), cells
+
+    def observation(self, name: str, event: Event, judgement: Judgement) -> Finding:
+        """What was observed of a field, and what is computed."""
+        parted = []
+        for told in event.told:
+            state = judgement.states[event.number - (not told.after)]
+            field, computed = observed_in(self.judge.schema, self.checks, state, told)
+            if field == name and computed != told.value and self.judge.schema.observables:
+                what = self.judge.schema.observables.name(told.observable)
+                place = "after" if told.after else "before"
+                parted.append(f"{what} {place} the step: observed {dumps(told.value)}, computed {dumps(computed)}")
+        observed = self.module.observed
+        loc = str(observed.loc) if observed else ""
+        return Finding(OBSERVATION, name, event.number, loc, Reason("; ".join(parted), "false"))
 
     def not_refused(self, event: Event, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
         """A blocked attempt whose guards all hold."""
@@ -244,4 +263,4 @@ class Explainer:
         return diagram(run, rows, read, failing, window)
 
 
-_RANK = {NOT_A_STEP: 0, INVARIANT: 1, ACTION_PROPERTY: 2, QUIESCENCE: 3}
+_RANK = {NOT_A_STEP: 0, OBSERVATION: 1, INVARIANT: 2, ACTION_PROPERTY: 3, QUIESCENCE: 4}

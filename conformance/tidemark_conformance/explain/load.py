@@ -90,7 +90,7 @@ def _event(number: int, record: Recorded, trace: Stored) -> Event:
         )
     node = nodes[record.node - 1] if record.node else ""
     kind = INITIAL if number == 0 else _KINDS[record.kind]
-    return Event(number, kind, node, record.action or "", record.params, record.state)
+    return Event(number, kind, node, record.action or "", record.params, record.state, record.told)
 
 
 def _damage(end: delta.End, detail: str) -> str | None:

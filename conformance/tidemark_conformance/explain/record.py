@@ -59,7 +59,8 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The first failure of one check: `kind` is "not-a-step", "invariant", "action-property" or "quiescence".
+    """The first failure of one check: `kind` is "not-a-step", "observation", "invariant", "action-property" or
+    "quiescence".
 
     `name` is the property's, or the action's that the step claims to be (empty for a stutter); `step` the record where
     it fails first; `said`: the failure in a few words where kind and name do not say it; `anomalies`: what a history

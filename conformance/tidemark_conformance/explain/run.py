@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tidemark_conformance.explain.text import label
 from tidemark_conformance.tla.values import Value
+from tidemark_conformance.trace.observing import Told
 
 State = dict[str, Value]
 """Variable -> value."""
@@ -18,7 +19,8 @@ CAPACITY = "a value exceeds a capacity of the layout"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One record: `state` is the state after it (no ghosts); `action` and `params` are empty where it has none."""
+    """One record: `state` is the state after it, as far as traces carry it; `action` and `params` are empty where it
+    has none; `told`: what was observed."""
 
     number: int
     kind: str
@@ -26,6 +28,7 @@ class Event:
     action: str
     params: tuple[Value, ...]
     state: State
+    told: tuple[Told, ...] = ()
 
     @property
     def label(self) -> str:
