@@ -210,6 +210,12 @@ func (g *group) deliver(s int) {
 		status.Commit > old.Commit && status.RaftState == raft.StateLeader {
 		after = nil // further steps follow
 	}
+	if reply == nil && (m.Type == pb.MsgApp || m.Type == pb.MsgHeartbeat) {
+		params["t"] = 0 // a second leader of the term does not answer the first
+		g.emit(n, map[bool]string{true: "AnswerAppend", false: "AnswerHeartbeat"}[m.Type == pb.MsgApp], params, before, after)
+		g.told(n, events)
+		return
+	}
 	switch m.Type {
 	case pb.MsgVote:
 		params["grant"], params["t"] = !reply.Message.Reject, g.place(n, true)

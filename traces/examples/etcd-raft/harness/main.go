@@ -187,18 +187,21 @@ func write(headerPath, outPath string, runs int, seed int64, steps int) error {
 	if _, err = emitter.NewWriter(out, header); err != nil {
 		return err
 	}
-	panics := 0
+	panics, first := 0, ""
 	for i, text := range texts {
 		if problems[i] != nil {
 			return fmt.Errorf("run %d: %w", seed+int64(i), problems[i])
 		}
 		if said[i] != "" {
 			panics++
+			if first == "" {
+				first = said[i]
+			}
 		}
 		if _, err := io.Copy(out, bytes.NewReader(text)); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("%d runs, %d of them ended by a panic of the library\n", runs, panics)
+	fmt.Printf("%d runs, %d ended by a panic of the library\n%s\n", runs, panics, first)
 	return out.Close()
 }
