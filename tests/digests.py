@@ -15,6 +15,7 @@ from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
 
 SEEDS, PROFILE_SEEDS, FLAW_SEEDS, RUNS = range(300), range(20), 6, range(12)
+REPEATED = range(5)
 STEPS = 50
 
 
@@ -39,6 +40,16 @@ def profiles(one: protocols.Protocol) -> Iterable[str]:
     return sorted(adapter.profiles)
 
 
+def again(one: protocols.Protocol, header: Header) -> str:
+    """Of runs once more, with every other of their events: what explanations simulate."""
+    hashed = hashlib.sha256()
+    for seed in REPEATED:
+        run = one.function(one.resimulator)(header.to_json(), f"seed-{seed}", {"steps": STEPS})
+        kept = range(0, len(run.decisions), 2)
+        hashed.update(repr(run.decisions).encode() + run.stream(range(len(run.decisions))) + run.stream(kept))
+    return hashed.hexdigest()
+
+
 def digests() -> dict[str, str]:
     """Of everything that simulates."""
     known = protocols.protocols()
@@ -46,6 +57,7 @@ def digests() -> dict[str, str]:
     found = {}
     for name, one in known.items():
         found[name] = digest(one.make_simulator(headers[name], steps=STEPS), SEEDS)
+        found[f"{name}, again"] = again(one, headers[name])
         for profile in profiles(one):
             simulate = one.make_simulator(headers[name], steps=STEPS, profile=profile)
             found[f"{name}, {profile}"] = digest(simulate, PROFILE_SEEDS)

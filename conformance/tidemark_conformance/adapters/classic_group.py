@@ -6,11 +6,10 @@ from functools import partial
 
 from tidemark.group.flaws import rules_without
 from tidemark.sim.group import MIXES, PROFILES, simulate
-from tidemark.sim.group.run import GroupRun, GroupSimulator
+from tidemark.sim.group.run import GroupSimulator
 from tidemark.sim.group.scenario import STAGE
 from tidemark.sim.script import run_script
 
-from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("b1", "b2", "c1", "c2", "s1", "s2")
@@ -21,10 +20,6 @@ ADAPTER = Adapter("the classic group", simulate, rules_without, frozenset({*PROF
 simulator = ADAPTER.simulator
 
 
-class ReplayedRun(Replayed, GroupRun):
-    """A run whose words are given (again.py)."""
-
-
-resimulation = ADAPTER.resimulation(GroupSimulator, GroupRun, ReplayedRun)
+resimulation = ADAPTER.resimulation(GroupSimulator)
 
 transcript = ADAPTER.transcript(partial(run_script, STAGE))

@@ -6,11 +6,10 @@ from functools import partial
 
 from tidemark.group.modern.flaws import rules_without
 from tidemark.sim.modern import MIXES, PROFILES, simulate
-from tidemark.sim.modern.run import ModernRun, ModernSimulator
+from tidemark.sim.modern.run import ModernSimulator
 from tidemark.sim.modern.scenario import STAGE
 from tidemark.sim.script import run_script
 
-from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("b1", "b2", "c1", "c2", "s1", "s2")
@@ -21,10 +20,6 @@ ADAPTER = Adapter("the consumer group", simulate, rules_without, frozenset({*PRO
 simulator = ADAPTER.simulator
 
 
-class ReplayedRun(Replayed, ModernRun):
-    """A run whose words are given (again.py)."""
-
-
-resimulation = ADAPTER.resimulation(ModernSimulator, ModernRun, ReplayedRun)
+resimulation = ADAPTER.resimulation(ModernSimulator)
 
 transcript = ADAPTER.transcript(partial(run_script, STAGE))

@@ -6,11 +6,9 @@ from functools import partial
 
 from tidemark.exactly_once.flaws import rules_without
 from tidemark.sim.exactly_once import MIXES, PROFILES, ExactlyOnceSimulator, simulate
-from tidemark.sim.exactly_once.run import ExactlyOnceRun
 from tidemark.sim.exactly_once.scenario import STAGE
 from tidemark.sim.script import run_script
 
-from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("i1", "i2", "i3")
@@ -24,10 +22,6 @@ ADAPTER = Adapter(
 simulator = ADAPTER.simulator
 
 
-class ReplayedRun(Replayed, ExactlyOnceRun):
-    """A run whose words are given (again.py)."""
-
-
-resimulation = ADAPTER.resimulation(ExactlyOnceSimulator, ExactlyOnceRun, ReplayedRun)
+resimulation = ADAPTER.resimulation(ExactlyOnceSimulator)
 
 transcript = ADAPTER.transcript(partial(run_script, STAGE))

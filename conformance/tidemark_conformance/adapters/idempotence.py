@@ -6,11 +6,10 @@ from functools import partial
 
 from tidemark.idempotence.flaws import rules_without
 from tidemark.sim.idempotence import MIXES, PROFILES, simulate
-from tidemark.sim.idempotence.run import ProducerRun, ProducerSimulator
+from tidemark.sim.idempotence.run import ProducerSimulator
 from tidemark.sim.idempotence.scenario import STAGE
 from tidemark.sim.script import run_script
 
-from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("b1", "b2", "c1", "c2")
@@ -23,10 +22,6 @@ ADAPTER = Adapter(
 simulator = ADAPTER.simulator
 
 
-class ReplayedRun(Replayed, ProducerRun):
-    """A run whose words are given (again.py)."""
-
-
-resimulation = ADAPTER.resimulation(ProducerSimulator, ProducerRun, ReplayedRun)
+resimulation = ADAPTER.resimulation(ProducerSimulator)
 
 transcript = ADAPTER.transcript(partial(run_script, STAGE))

@@ -6,11 +6,9 @@ from functools import partial
 
 from tidemark.group.offset_flaws import rules_without
 from tidemark.sim.offsets import MIXES, PROFILES, OffsetsSimulator, simulate
-from tidemark.sim.offsets.run import OffsetsRun
 from tidemark.sim.offsets.scenario import STAGE
 from tidemark.sim.script import run_script
 
-from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("b1", "b2", "t1", "t2")
@@ -21,10 +19,6 @@ ADAPTER = Adapter("the offsets", simulate, rules_without, frozenset({*PROFILES, 
 simulator = ADAPTER.simulator
 
 
-class ReplayedRun(Replayed, OffsetsRun):
-    """A run whose words are given (again.py)."""
-
-
-resimulation = ADAPTER.resimulation(OffsetsSimulator, OffsetsRun, ReplayedRun)
+resimulation = ADAPTER.resimulation(OffsetsSimulator)
 
 transcript = ADAPTER.transcript(partial(run_script, STAGE))

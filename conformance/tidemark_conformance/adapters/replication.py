@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from tidemark.replication.flaws import rules_without
 from tidemark.sim import MIXES, PROFILES, Simulator, simulate
-from tidemark.sim.run import Run
 from tidemark.sim.scenario import run_scenario
 
-from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("b1", "b2", "b3", "controller")
@@ -18,13 +16,9 @@ ADAPTER = Adapter("replication", simulate, rules_without, frozenset({*PROFILES, 
 simulator = ADAPTER.simulator
 
 
-class ReplayedRun(Replayed, Run):
-    """A run whose words are given (again.py)."""
-
-    FAULTS = frozenset({"pause", "resume", "cut", "lag", "mend", "slow_disk", "skew", "stop"})
-
-
-resimulation = ADAPTER.resimulation(Simulator, Run, ReplayedRun)
+resimulation = ADAPTER.resimulation(
+    Simulator, frozenset({"pause", "resume", "cut", "lag", "mend", "slow_disk", "skew", "stop"})
+)
 
 transcript = ADAPTER.transcript(run_scenario)
 

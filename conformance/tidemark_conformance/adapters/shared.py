@@ -15,6 +15,7 @@ from tidemark_conformance.check.generate import BAD, GOOD, Simulated, Simulator
 from tidemark_conformance.errors import Unusable
 
 if TYPE_CHECKING:
+    from tidemark.sim.running import SimulatorBase
     from tidemark.sim.script import ScenarioResult
     from tidemark.sim.shared import SimResult
 
@@ -66,13 +67,12 @@ class Adapter:
         return simulated(seed, result, self.lost, self.healed)
 
     def resimulation(
-        self, make: Callable[..., Any], original: Callable[..., Any], replayed: Callable[..., Any]
+        self, make: Callable[..., SimulatorBase], faults: Collection[str] = ()
     ) -> Callable[[Mapping[str, Any], str, Mapping[str, Any]], Again]:
         """What repeats the trace `seed-<n>` of a run with given settings (again.py); it raises ValueError for another
         id.
 
-        `make`: the implementation's class of simulators; `original`: that of their runs; `replayed`: the same as a
-        `Replayed` one.
+        `make`: the implementation's class of simulators; `faults`: see `Again`.
         """
 
         def again(header: Mapping[str, Any], trace: str, settings: Mapping[str, Any]) -> Again:
@@ -80,7 +80,7 @@ class Adapter:
             profile = settings.get("profile") or DEFAULT_PROFILE
             rules = self.removed(out_of_force(settings.get("flaw"), settings.get("without", ())))
             simulator = make(dict(header), steps=settings["steps"], profile=profile, rules=rules)
-            return Again(partial(original, simulator, seed), partial(replayed, simulator, seed))
+            return Again(simulator, seed, faults)
 
         return again
 

@@ -6,11 +6,10 @@ from functools import partial
 
 from tidemark.sim.script import run_script
 from tidemark.sim.transaction import MIXES, PROFILES, simulate
-from tidemark.sim.transaction.run import TransactionRun, TransactionSimulator
+from tidemark.sim.transaction.run import TransactionSimulator
 from tidemark.sim.transaction.scenario import STAGE
 from tidemark.transaction.flaws import rules_without
 
-from tidemark_conformance.adapters.again import Replayed
 from tidemark_conformance.adapters.shared import Adapter
 
 NODES = ("b1", "b2", "b3", "c1", "c2")
@@ -23,10 +22,6 @@ ADAPTER = Adapter(
 simulator = ADAPTER.simulator
 
 
-class ReplayedRun(Replayed, TransactionRun):
-    """A run whose words are given (again.py)."""
-
-
-resimulation = ADAPTER.resimulation(TransactionSimulator, TransactionRun, ReplayedRun)
+resimulation = ADAPTER.resimulation(TransactionSimulator)
 
 transcript = ADAPTER.transcript(partial(run_script, STAGE))

@@ -7,7 +7,7 @@ One seed decides all. Every step draws one random word and slices it: what to tr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import repeat
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
@@ -21,6 +21,21 @@ Schedule = TypeVar("Schedule", bound=Profile)
 
 Events = list[Callable[[Any, int], bool]]
 """What is done for each of the 256 kinds of events: the methods of a run of their names."""
+
+
+class Selection:
+    """Which events of a run's chaos happen when it is run again. Every event comes from one random word; all words are
+    drawn as before, so that what is left behaves as it did as far as it can.
+
+    `kept`: the numbers of the events that happen (None: all); `most`: how many words are drawn; `faults`: kinds of
+    events that may have changed something although the run recorded nothing. `played` are, in the end, the numbers and
+    kinds of those that may have done something; `drawn` is how many words there were.
+    """
+
+    def __init__(self, faults: Collection[str], kept: Collection[int] | None = None, most: int | None = None) -> None:
+        self.faults, self.kept, self.most = faults, kept, most
+        self.played: list[tuple[int, str]] = []
+        self.drawn = 0
 
 
 class SimulatorBase:
@@ -43,6 +58,12 @@ class SimulatorBase:
         """The trace of a seed."""
         return self._kind(self, seed).run()
 
+    def again(self, seed: int, selection: Selection) -> SimResult:
+        """The trace of a seed with a selection of its events, in which it is noted what they did."""
+        run = self._kind(self, seed)
+        run.selection = selection
+        return run.run()
+
 
 class RunBase(ABC, Generic[Cluster, Schedule]):
     """The state of one run. `first_word` decides how it begins, and whether it is healed.
@@ -58,9 +79,11 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
     cluster: Cluster
     recorder: TraceRecorder
     profile: Schedule
+    selection: Selection | None
 
     def __init__(self, simulator: SimulatorBase, seed: int) -> None:
         self._shared = simulator
+        self.selection = None
         self.seed = seed
         self.profile, self.kinds = simulator.for_seed(seed)
         self._bits = Random(seed).getrandbits
@@ -109,6 +132,9 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
         return SimResult(self.seed, stream, records, changing, self.acked(), lost, healed, converged, capacity)
 
     def _chaos(self, steps: int) -> None:
+        if self.selection is not None:
+            self._selected(steps, self.selection)
+            return
         events, bits, recorder, tick_ms = self._shared.events(self), self._bits, self.recorder, self.TICK_MS
         for word in map(bits, repeat(WORD, 40 * steps)):
             if recorder.records > steps:
@@ -116,6 +142,25 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
             if tick_ms:
                 self.advance(tick_ms * (1 + (word >> 40 & 7)))
             events[word & 255](self, word >> 8)
+
+    def _selected(self, steps: int, selection: Selection) -> None:
+        """The chaos with a selection of its events."""
+        events, recorder, tick_ms = self._shared.events(self), self.recorder, self.TICK_MS
+        kept, most = selection.kept, 40 * steps if selection.most is None else selection.most
+        for number in range(most):
+            word = self._bits(WORD)
+            if recorder.records > steps:
+                break
+            selection.drawn = number + 1
+            if tick_ms:
+                self.advance(tick_ms * (1 + (word >> 40 & 7)))
+            if kept is not None and number not in kept:
+                continue
+            before = recorder.records
+            events[word & 255](self, word >> 8)
+            kind = self.kinds[word & 255]
+            if recorder.records > before or kind in selection.faults:
+                selection.played.append((number, kind))
 
 
 AnyRunBase = RunBase[Any, Any]
