@@ -322,17 +322,18 @@ def test_the_value_that_exceeds_a_capacity_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], two_phase: Any
 ) -> None:
     (tmp_path / "Count.tla").write_text(
-        "---- MODULE Count ----\nEXTENDS Integers\nVARIABLE token\nTypeOK == token \\in 0..5\nInit == token = 0\n"
+        "---- MODULE Count ----\nEXTENDS Integers\nCONSTANT Most\nVARIABLE token\n"
+        "TypeOK == token \\in 0..Most\nInit == token = 0\n"
         "Take == token' = token + 1\nNext == Take\n====\n"
     )
-    (tmp_path / "Count.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT TypeOK\n")
+    (tmp_path / "Count.cfg").write_text("CONSTANT Most = 5\nINIT Init\nNEXT Next\nINVARIANT TypeOK\n")
     schema = schema_of(specifications.load(Path("Count.tla"), Path("Count.cfg")))
     later = [{"trace": "t", "step": at, "action": "Take", "delta": {"token": value}} for at, value in ((1, 1), (2, 9))]
     events = [{"trace": "t", "step": 0, "state": {"token": 0}}, *later, {"trace": "t", "end": {"steps": 2}}]
     trace_lines.write(tmp_path / "trace.ndjson", schema.header.to_json(), [trace_lines.signed(events)])
     code, text = explain(capsys, "trace.ndjson", "--spec", "Count.tla")
     assert code == 3
-    assert "(step 2: token: 9 is outside 0..5, by TypeOK)" in " ".join(text.split())
+    assert "(step 2: token is 9; the capacity Most allows 5 (Count.tla:5))" in " ".join(text.split())
 
 
 def test_where_nothing_fails_that_comes_first(two_phase: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,18 @@ from tidemark_conformance.tla.types import (
     slots,
 )
 from tidemark_conformance.tla.values import Fn, ModelValue
-from tidemark_conformance.trace.codec import Exceeds, WrongKind, reader, type_json, unit_reader, value_json, writer
+from tidemark_conformance.trace.codec import (
+    GREATEST,
+    LEAST,
+    LONGEST,
+    Exceeds,
+    WrongKind,
+    reader,
+    type_json,
+    unit_reader,
+    value_json,
+    writer,
+)
 
 NODES = TAtom((ModelValue("a"), ModelValue("b"), ModelValue("c")))
 SMALL = TInt(-2, 3)
@@ -146,10 +157,27 @@ def test_a_value_of_another_kind_is_refused(kind: Type, value: Any) -> None:
         reader(kind)(value, [])
 
 
-@pytest.mark.parametrize(("kind", "value"), [(SMALL, 4), (SMALL, -3), (TSeq(SMALL, 2), [1, 1, 1])])
-def test_a_value_beyond_a_capacity_is_told_apart(kind: Type, value: Any) -> None:
-    with pytest.raises(Exceeds):
-        reader(kind)(value, [])
+@pytest.mark.parametrize(
+    ("kind", "value", "cells"),
+    [
+        (SMALL, 4, [4]),
+        (SMALL, -3, [-3]),
+        (SMALL, 1 << 70, [GREATEST]),
+        (SMALL, -(1 << 70), [LEAST]),
+        (TSeq(SMALL, 2), [1, 1, 2], [3, 1, 1]),
+        (TSet(SMALL, tuple(range(-2, 4))), [9, 3], [0b1100000]),
+    ],
+)
+def test_a_value_beyond_a_limit_has_cells_that_are_beyond_it(kind: Type, value: Any, cells: list[int]) -> None:
+    """The check sees that there is one, and by its limit what that means."""
+    found: list[int] = []
+    reader(kind)(value, found)
+    assert found == cells
+
+
+def test_an_argument_beyond_its_limits_has_no_cell() -> None:
+    with pytest.raises(Exceeds, match="9 is not among the arguments"):
+        unit_reader(TFun((0, 1), TInt(0, 1), SMALL))([[9, 0]])
 
 
 def test_a_delta_of_a_function_names_only_some_arguments() -> None:
@@ -162,10 +190,18 @@ def test_a_delta_of_a_function_names_only_some_arguments() -> None:
 def test_writing_refuses_cells_that_are_no_value() -> None:
     for kind, cells in (
         (NODES, [3]),
-        (TSet(NODES, NODES.members), [8]),
-        (TSeq(SMALL, 2), [3, 0, 0]),
+        (TSet(NODES, NODES.members), [16]),
+        (TSeq(SMALL, 2), [-1, 0, 0]),
+        (TSeq(SMALL, 2), [LONGEST, 0, 0]),
         (MESSAGE, [9, 0, 0]),
     ):
         with pytest.raises(WrongKind):
             writer(kind)(cells, 0)
     assert encode(RECORD, Fn({"flag": True, "n": 2})) == [1, 2]
+
+
+def test_cells_beyond_a_limit_are_written_and_read_again() -> None:
+    for kind, cells in ((SMALL, [40]), (TSet(NODES, NODES.members), [9]), (TSeq(SMALL, 2), [3, 1, 2])):
+        found: list[int] = []
+        reader(kind)(writer(kind)(cells, 0), found)
+        assert found == cells

@@ -229,6 +229,9 @@ IsCooperative(c) == consumer[c].mode = "cooperative"
 -----------------------------------------------------------------------------
 (* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
 
+\* The constants that only bound a trace; every other limit of TypeOK means something.
+Capacities == {"MaxMember", "MaxGeneration", "MaxEpoch", "MaxOffset", "MaxAppended"}
+
 Has(rule) == rule \notin Without
 
 \* KIP-394 (KAFKA-7610). Without it a JoinGroup without a member id adds a member at once; a reply that is lost leaves a member

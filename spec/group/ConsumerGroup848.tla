@@ -194,6 +194,9 @@ AssignmentEpoch(member, p) == IF member.assigned[p] >= 0 THEN member.assigned[p]
 -----------------------------------------------------------------------------
 (* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
 
+\* The constants that only bound a trace; every other limit of TypeOK means something.
+Capacities == {"MaxMember", "MaxGroupEpoch", "MaxEpoch", "MaxOffset", "MaxAppended"}
+
 Has(rule) == rule \notin Without
 
 \* KIP-848. Without it a partition counts as revoked as soon as its member was told, and the next member gets it while the first

@@ -199,6 +199,10 @@ DataSurvives(entry, n) ==
 -----------------------------------------------------------------------------
 (* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
 
+\* The constants that only bound a trace; every other limit of TypeOK means something.
+Capacities == {"MaxTime", "MaxOffset", "MaxGeneration", "MaxProducerEpoch", "MaxEpoch", "MaxPosition", "MaxLog",
+               "MaxAppended"}
+
 Has(rule) == rule \notin Without
 
 \* KIP-211 (KAFKA-4682). Without it the offset of a partition that a member reads expires (row 53).

@@ -152,6 +152,9 @@ Heard(b, c, p)    == wire[c][p][NextFrom(b, c, p)]
 -----------------------------------------------------------------------------
 (* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
 
+\* The constants that only bound a trace; every other limit of TypeOK means something.
+Capacities == {"MaxPid", "MaxEpoch", "MaxLog", "MaxNumber", "MaxWire", "MaxLate"}
+
 Has(rule) == rule \notin Without
 
 \* KIP-98. Without it a retry after a lost reply is a second batch (if InSequence is missing too; one after a failure is

@@ -175,6 +175,9 @@ EndOffsetFor(cache, end, e) ==
 -----------------------------------------------------------------------------
 (* The safety rules. Each says what goes wrong without it; traces/golden holds the schedules. *)
 
+\* The constants that only bound a trace; every other limit of TypeOK means something.
+Capacities == {"MaxLog", "MaxEpoch", "MaxMetadata", "MaxBrokerEpoch", "MaxValue", "MaxFetch"}
+
 Has(rule) == rule \notin Without
 
 \* KIP-101 (KAFKA-1211). Without it a follower truncates to its own high watermark, which may lag: committed records

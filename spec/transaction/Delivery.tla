@@ -35,6 +35,9 @@ TypeOK ==
     /\ delivered \in [Topics -> Offsets]
     /\ stray \in [Topics -> Offsets]
 
+\* The constants that only bound a trace; every other limit of TypeOK means something.
+Capacities == {"MaxOffset"}
+
 Has(rule) == rule \notin Without
 Rules == {}
 FlawActions == {}

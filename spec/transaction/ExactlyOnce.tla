@@ -171,6 +171,9 @@ Assignment(members) ==
 -----------------------------------------------------------------------------
 (* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
 
+\* The constants that only bound a trace; every other limit of TypeOK means something.
+Capacities == {"MaxOffset", "MaxOutput", "MaxEpoch", "MaxSequence", "MaxMember", "MaxGeneration"}
+
 Has(rule) == rule \notin Without
 
 \* KIP-98. Without it the request of a transaction that is over ends the next.

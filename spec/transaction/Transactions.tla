@@ -259,6 +259,9 @@ Opened(records, pid, i) ==
 -----------------------------------------------------------------------------
 (* The safety rules: what goes wrong without each. Has(R) => R or Has(R) /\ R: see docs/conventions.md, Rules. *)
 
+\* The constants that only bound a trace; every other limit of TypeOK means something.
+Capacities == {"MaxPid", "MaxCoordinatorEpoch", "MaxUnreplicated", "MaxLog", "MaxSequence", "MaxTransaction"}
+
 Has(rule) == rule \notin Without
 
 \* Transactions of version 2 (KIP-890, part 2), else of version 1. As a rule, EpochPerTransaction is asked in EndVerdictV2 alone.

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tidemark_conformance.check import local
+from tidemark_conformance.check.histories import exceeding_history
 from tidemark_conformance.check.inputs import Input, is_here, ndjson_lines, open_here, open_input, parquet_rows
 from tidemark_conformance.check.judge import NOT_A_STEP, PASS, Judge, judge_for
 from tidemark_conformance.check.options import Options
@@ -22,12 +23,14 @@ from tidemark_conformance.check.shipping import partition_work
 from tidemark_conformance.check.tally import REMEMBERED_IDS, Example, Signature, Tally, has_duplicates
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.progress import Progress, Silent
-from tidemark_conformance.tla.kernels.driver import OVERFLOWS, REASONS, reason
+from tidemark_conformance.tla.kernels.driver import CAPACITY, OVERFLOWS, REASONS, reason
 from tidemark_conformance.tla.kernels.program import observation
+from tidemark_conformance.tla.kernels.stream import End
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.types import describe
 from tidemark_conformance.trace.files import NDJSON
 from tidemark_conformance.trace.ranges import ranges
+from tidemark_conformance.trace.replay import beyond_limit
 from tidemark_conformance.trace.schema import schema_of
 
 if TYPE_CHECKING:
@@ -184,7 +187,12 @@ def result_of(tally: Tally, judge: Judge, options: Options, seconds: float) -> A
     )
     undecided = sorted(
         (
-            Undecided(_reason(code, judge), group.traces, tuple(example.trace for example in group.examples))
+            Undecided(
+                _reason(code, judge),
+                group.traces,
+                tuple(example.trace for example in group.examples),
+                _detail(code, group.examples[0].stream, judge),
+            )
             for code, group in tally.undecided.items()
         ),
         key=lambda group: (-group.traces, group.reason),
@@ -258,7 +266,22 @@ def _named(signature: Signature, judge: Judge) -> tuple[str, str]:
 
 def _failure(signature: Signature, judge: Judge, traces: int, examples: list[Example]) -> Failure:
     kind, name = _named(signature, judge)
-    return Failure(kind, name, traces, tuple((example.trace, example.step) for example in examples))
+    beyond = beyond_limit(examples[0].stream, judge.schema)
+    detail = beyond.what if beyond is not None and beyond.step == examples[0].step else ""
+    return Failure(kind, name, traces, tuple((example.trace, example.step) for example in examples), detail)
+
+
+def _detail(code: int, stream: bytes, judge: Judge) -> str:
+    """Which value exceeds which capacity; empty for another reason."""
+    if code != CAPACITY:
+        return ""
+    beyond = beyond_limit(stream, judge.schema)
+    if beyond is not None:
+        return str(beyond)
+    *_, end = judge.schema.records(stream)
+    if isinstance(end, End) and end.capacity:
+        return f"the emitter stopped after step {end.records - 1} by its own word, and does not say at which capacity"
+    return exceeding_history(judge.specification, judge.schema, stream)
 
 
 def _checked(judge: Judge, options: Options) -> dict[str, tuple[str, ...]]:
@@ -281,6 +304,8 @@ def _ask_tlc(tally: Tally, judge: Judge, options: Options) -> tuple[Oracle, floa
     judged = {trace: Judged(trace, stream, {}) for _, trace, stream in tally.sample}
     for group in tally.failures.values():
         first = group.examples[0]
+        if beyond_limit(first.stream, judge.schema) is not None:
+            continue  # a value that TypeOK does not have is no state that TLC could be given
         failures = {_named(signature, judge): step for signature, step in first.failures}
         judged.setdefault(first.trace, Judged(first.trace, first.stream, failures))
     return compare(judge.specification, judge.schema, list(judged.values()))

@@ -17,6 +17,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.progress import say
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.ir import Named
+from tidemark_conformance.tla.kernels.driver import CAPACITY
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.values import show
@@ -140,8 +141,10 @@ class Judge:
             chosen = rows[reason[rows] == code]
             names = nsmallest(EXAMPLES, (batch.name(int(row)) for row in chosen), key=by_number)
             group = tally.undecided.setdefault(int(code), Group())
+            rows_of = {batch.name(int(row)): int(row) for row in chosen}
             for index, name in enumerate(names):
-                group.add(Example(name, -1), len(chosen) if index == 0 else 0)
+                stream = batch.stream(rows_of[name]) if index == 0 and code == CAPACITY and group.wants(name) else b""
+                group.add(Example(name, -1, stream), len(chosen) if index == 0 else 0)
 
     def _sample(self, tally: Tally, batch: Batch, rows: NDArray[np.int64]) -> None:
         keys = batch.ids[rows]

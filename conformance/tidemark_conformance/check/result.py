@@ -25,13 +25,15 @@ class Failure:
 
     `kind` is "invariant", "action-property", "not-a-step", "quiescence" or "observation"; `name` is the property's,
     for "not-a-step" the action that the step claims to be, for "observation" `Observed.` and the field. `examples`: the
-    first few traces by id, each with the step that fails.
+    first few traces by id, each with the step that fails. `detail`: of the first, the value that TypeOK or the action's
+    domain does not have, where that is why.
     """
 
     kind: str
     name: str
     traces: int
     examples: tuple[tuple[str, int], ...]
+    detail: str = ""
 
     @property
     def signature(self) -> str:
@@ -45,11 +47,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """All traces that could not be judged for one reason; `examples`: the first few ids."""
+    """All traces that could not be judged for one reason; `examples`: the first few ids; `detail`: of the first, the
+    value that exceeds a capacity, and which."""
 
     reason: str
     traces: int
     examples: tuple[str, ...]
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +161,18 @@ class AuditResult:
                     "anomalies": list(failure.anomalies(self.spec)),
                     "traces": failure.traces,
                     "first": {"trace": failure.examples[0][0], "step": failure.examples[0][1]},
+                    "detail": failure.detail,
                     "examples": [{"trace": trace, "step": step} for trace, step in failure.examples],
                 }
                 for failure in self.failures
             ],
             "undecided": [
-                {"reason": group.reason, "traces": group.traces, "first": {"trace": group.examples[0]}}
+                {
+                    "reason": group.reason,
+                    "traces": group.traces,
+                    "first": {"trace": group.examples[0]},
+                    "detail": group.detail,
+                }
                 for group in self.undecided
             ],
             "coverage": {

@@ -33,6 +33,7 @@ from tidemark_conformance.tla.ir import Action, Expr, HasRule, Named, RuleGuard
 from tidemark_conformance.tla.python import PythonChecks, compile_python
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.walk import enabling, walk
+from tidemark_conformance.trace.beyond import Beyond
 from tidemark_conformance.trace.header import dumps
 
 ATTEMPTS = 50_000
@@ -85,6 +86,8 @@ class Explainer:
         cells += written(before, judgement.states[number])
         shown, folded = shown_variables(before, cells, self.module.ghosts)
         explained = replace(drawn, step=rows[number], state=shown, folded=folded)
+        if run.beyond is not None and number == run.beyond.step:
+            return explained
         return self.with_alternatives(explained, run.events[number], judgement)
 
     # --- the reasons ----------------------------------------------------------------------------------------------
@@ -97,6 +100,8 @@ class Explainer:
     def finding(self, key: Key, number: int, run: Run, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
         """The finding, and the parts of the state that decide it."""
         kind, name = key
+        if run.beyond is not None and number == run.beyond.step:
+            return self.beyond(key, run.events[number], run.beyond), ()
         if kind == NOT_A_STEP:
             return self.not_a_step(run.events[number], judgement)
         if kind == OBSERVATION:
@@ -108,6 +113,15 @@ class Explainer:
         reason, cells = why(named.body, scope, Env(), self.source)
         names = anomalies(self.module.name, [name])
         return Finding(kind, name, number, str(named.loc), reason, anomalies=names), cells
+
+    def beyond(self, key: Key, event: Event, beyond: Beyond) -> Finding:
+        """A value that TypeOK, or the domain of a parameter, does not have."""
+        kind, name = key
+        if kind == NOT_A_STEP:
+            reason = Reason(event.label, "false", note=beyond.what)
+            return Finding(kind, event.action, event.number, str(self.specification.action(event.action).loc), reason)
+        named = next(named for named in self.specification.invariants if named.name == name)
+        return Finding(kind, name, event.number, str(named.loc), Reason(name, "false", note=beyond.what))
 
     def named(self, kind: str) -> Iterable[Named]:
         """The specification's checks of a kind: invariants, action properties, else quiescence predicates."""

@@ -23,6 +23,7 @@ from tidemark_conformance.trace.schema import Schema, schema_of
 
 NOT_A_STEP, INVARIANT, ACTION_PROPERTY, QUIESCENCE = "not-a-step", "invariant", "action-property", "quiescence"
 OBSERVATION = "observation"
+TYPE_OK = "TypeOK"
 NOT_INITIAL = "its first state does not satisfy Init"
 
 Key = tuple[str, str]
@@ -84,7 +85,10 @@ class Judge:
         judging = _Judging(self)
         judging.start(first_state, run.events[0])
         for event in run.events[1:]:
-            judging.take(event)
+            if run.beyond is not None and event.number == run.beyond.step:
+                judging.wrong(event.number, run.beyond.parameter)
+            else:
+                judging.take(event)
             if judging.stopped:
                 break
         if judging.exceeded and not judging.first:
@@ -140,6 +144,12 @@ class _Judging:
         if not same or event.kind == STEP:
             self.invariants(event.number)
             self.properties(event.number)
+
+    def wrong(self, number: int, parameter: bool) -> None:
+        """A value that no step has: of a parameter, else of a variable."""
+        asked = any(named.name == TYPE_OK for named in self.specification.invariants)
+        self.first.setdefault((INVARIANT, TYPE_OK) if asked and not parameter else (NOT_A_STEP, ""), number)
+        self.states.append(self.states[-1])
 
     def refused(self, event: Event, before: State) -> bool:
         """Whether a guard refuses the attempt, as far as the rules in force can tell."""

@@ -10,11 +10,12 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.run import BLOCKED, CAPACITY, INITIAL, STEP, STUTTER, Event, Run
 from tidemark_conformance.tla.kernels import stream as delta
 from tidemark_conformance.tla.types import Misfit
+from tidemark_conformance.trace.beyond import Beyond
 from tidemark_conformance.trace.files import file_header, file_traces, local_files, one_form
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END
+from tidemark_conformance.trace.replay import BeyondLimit, replayed
 from tidemark_conformance.trace.replay import Event as Recorded
-from tidemark_conformance.trace.replay import OutOfDomain, replayed
 from tidemark_conformance.trace.schema import Schema
 
 
@@ -55,14 +56,15 @@ _KINDS = {delta.STEP: STEP, delta.BLOCKED: BLOCKED, delta.STUTTER: STUTTER}
 
 
 def decoded(trace: Stored, schema: Schema) -> Run:
-    """The trace as events with their states; damage ends it where it can no longer be believed.
+    """The trace as events with their states; damage ends it where it can no longer be believed, and a value beyond a
+    limit where it stands.
 
-    Raises Unusable for a record with a node or a parameter that there is not.
+    Raises Unusable for a record with a node that there is not.
     """
     found: list[Event] = []
 
-    def run(quiescent: bool, damage: str | None) -> Run:
-        return Run(trace.id, str(trace.source), trace.header.nodes, tuple(found), quiescent, damage)
+    def run(quiescent: bool, damage: str | None, beyond: Beyond | None = None) -> Run:
+        return Run(trace.id, str(trace.source), trace.header.nodes, tuple(found), quiescent, damage, beyond)
 
     try:
         for record in replayed(trace.stream, schema):
@@ -72,13 +74,23 @@ def decoded(trace: Stored, schema: Schema) -> Run:
     except delta.Malformed as problem:
         return run(False, NO_END if "no end record" in str(problem) else str(problem))
     except Misfit as problem:
-        return run(False, f"{CAPACITY} (step {len(found)}: {problem})")
-    except OutOfDomain as action:
-        raise Unusable(
-            f"step {len(found)} of trace {trace.id} in {trace.source} has a parameter of {action} "
-            "outside its domain; correct the program that wrote it"
-        ) from None
+        raise Unusable(f"step {len(found)} of trace {trace.id} in {trace.source} is none ({problem})") from None
+    except BeyondLimit as problem:
+        if not problem.beyond.wrong or not found:
+            return run(False, f"{CAPACITY} ({problem.beyond})")
+        found.append(_event(len(found), problem.event, trace))
+        return run(False, _rest(trace, schema), problem.beyond)
     return run(False, NO_END)
+
+
+def _rest(trace: Stored, schema: Schema) -> str | None:
+    """The damage of a trace whose records cannot be judged to the end."""
+    try:
+        *_, end = schema.records(trace.stream)
+    except delta.Malformed as problem:
+        return NO_END if "no end record" in str(problem) else str(problem)
+    damage = _damage(end, trace.detail) if isinstance(end, delta.End) else NO_END
+    return None if damage and damage.startswith(CAPACITY) else damage
 
 
 def _event(number: int, record: Recorded, trace: Stored) -> Event:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tidemark_conformance.explain.text import label
 from tidemark_conformance.tla.values import Value
+from tidemark_conformance.trace.beyond import Beyond
 from tidemark_conformance.trace.observing import Told
 
 State = dict[str, Value]
@@ -43,7 +44,8 @@ class Run:
     """A whole trace: `events` start with the initial state (none if even that cannot be read).
 
     `nodes`: the nodes that the header names; `quiescent`: its end says that faults have stopped; `damage`: why it must
-    not be judged (no end record, a wrong sum, ...), None for a sound trace.
+    not be judged (no end record, a wrong sum, ...), None for a sound trace; `beyond`: the value of the last event that
+    TypeOK or the action's domain does not allow, whose state is that before it.
     """
 
     id: str
@@ -52,3 +54,4 @@ class Run:
     events: tuple[Event, ...] = field(repr=False)
     quiescent: bool
     damage: str | None
+    beyond: Beyond | None = None

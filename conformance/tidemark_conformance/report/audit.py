@@ -33,6 +33,8 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
         if result.max_undecided:
             verdict = "more than allowed" if result.exit_code == UNDECIDED else "allowed"
             console.print(Text(f"undecided traces: {verdict} (--max-undecided {result.max_undecided})", style="yellow"))
+    for example, detail in _details(result):
+        console.print(Text(f"{example}: {detail}"), soft_wrap=True)
     console.print(_coverage("action", ("taken", "blocked"), result.actions))
     if result.rules:
         console.print(_coverage("rule", ("true", "false"), result.rules, frozenset(result.without)))
@@ -122,6 +124,12 @@ def shares(told: Shares) -> list[Text]:
             )
         )
     return lines
+
+
+def _details(result: AuditResult) -> list[tuple[str, str]]:
+    """The values beyond a limit, each with the trace that shows it."""
+    failing = [(f"{one.examples[0][0]}, step {one.examples[0][1]}", one.detail) for one in result.failures]
+    return [pair for pair in (*failing, *((one.examples[0], one.detail) for one in result.undecided)) if pair[1]]
 
 
 def _coverage(

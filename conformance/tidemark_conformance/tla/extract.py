@@ -42,6 +42,8 @@ from tidemark_conformance.tla.relation import Disjunct, Relation
 from tidemark_conformance.tla.scope import Closure, Context, Fixed, refuse
 
 SPINE = Context(spine=True)
+CAPACITIES = "Capacities"
+"""The operator that names the constants which only bound a trace (`limits.py`)."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,8 @@ class _Extractor:
             if constant not in self.constants:
                 continue  # an operator's override, which the tables hold
             definitions[name] = self.constant_definition(name, f"what the cfg puts for {constant}")
+        if self.tables.operator(CAPACITIES) is not None:
+            definitions[CAPACITIES] = self.constant_definition(CAPACITIES, "the names of constants that are capacities")
         for name in also:
             definitions.setdefault(name, self.named(name, "which was asked for"))
         bodies = [type_ok, init, *initial_ghosts.values(), *(named.body for named in definitions.values())]

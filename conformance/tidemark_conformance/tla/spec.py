@@ -20,7 +20,7 @@ from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir, sany, walk
 from tidemark_conformance.tla.cfg import Config
 from tidemark_conformance.tla.elaborate import WITHOUT
-from tidemark_conformance.tla.extract import Extract, extract
+from tidemark_conformance.tla.extract import CAPACITIES, Extract, extract
 from tidemark_conformance.tla.python import evaluate_constant
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import modules, toolchain
@@ -34,6 +34,7 @@ class Specification:
     """A compiled module with a cfg's constants.
 
     `constants`: every constant that the module mentions, and `Without` -> its value (a frozenset of rule names).
+    `capacities`: the constants that only bound a trace (`limits.py`), None where the module does not say.
     `invariants`, `properties` (action properties), in the cfg's order; `quiescence`, `environment` in the text's.
     `temporal`: names of the cfg's properties that only TLC checks. `places`: operator -> (place, last line).
     `sources`: module name -> file, the root first. `hash`: of the canonical IR of TypeOK, Init and the actions
@@ -42,6 +43,7 @@ class Specification:
 
     module: ir.Module
     constants: dict[str, Value]
+    capacities: frozenset[str] | None
     invariants: tuple[ir.Named, ...]
     properties: tuple[ir.Named, ...]
     quiescence: tuple[ir.Named, ...]
@@ -90,6 +92,7 @@ def load(spec: Path, cfg: Path, also: Iterable[str] = (), texts: Mapping[str, st
     return Specification(
         module=module,
         constants=constants,
+        capacities=_capacities(module, config),
         invariants=tuple(named[name] for name in result.invariants),
         properties=tuple(named[name] for name in result.properties),
         quiescence=tuple(named[name] for name in result.quiescence),
@@ -132,6 +135,20 @@ def parsed(spec: Path, texts: Mapping[str, str] | None = None) -> tuple[dict[str
     """The texts of all modules that `spec` reaches, by name, and SANY's tables of them; `texts` as in `load`."""
     found = {name: text for name, (_, text) in modules.closure(spec, given=texts).items()}
     return found, _tables(found, spec.stem, (spec.stem, sorted(found.items()), _jar_digest()))
+
+
+def _capacities(module: ir.Module, config: Config) -> frozenset[str] | None:
+    """The names that the operator `Capacities` lists."""
+    named = module.definitions.get(CAPACITIES)
+    if named is None:
+        return None
+    names = evaluate_constant(named.body, dict(config.constants))
+    if not isinstance(names, frozenset) or not all(isinstance(name, str) for name in names):
+        raise Unusable(f"{named.loc}: {CAPACITIES} is no set of strings: write the names of constants in quotes")
+    unknown = sorted(names - set(config.constants) - set(config.substitutions))
+    if unknown:
+        raise Unusable(f"{named.loc}: {CAPACITIES} names {unknown[0]}, which is no constant: correct its name")
+    return names
 
 
 # The cache

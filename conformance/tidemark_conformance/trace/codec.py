@@ -20,6 +20,7 @@ from tidemark_conformance.tla.types import (
     TUnion,
     Type,
     atom_name,
+    bounds,
     encode,
     size,
     slots,
@@ -32,11 +33,20 @@ class WrongKind(Exception):
 
 
 class Exceeds(Exception):
-    """A value beyond a capacity of the layout: an integer out of its bounds, a sequence too long."""
+    """An argument of a function, or an integer past 64 bits, for which no cell can stand."""
 
 
 Reader = Callable[[Json, list[int]], None]
-"""Appends the cells of a JSON value. Raises WrongKind or Exceeds."""
+"""Appends the cells of a JSON value. Raises WrongKind or Exceeds.
+
+A value of the right kind that its type has not is read all the same, into cells that the check finds beyond their
+limits: an integer as it is, a sequence by its true length, of a set one bit more for all that it cannot hold, of a
+string one index more.
+"""
+LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
+"""The integers that a cell holds."""
+LONGEST = 1 << 20
+"""No sequence is written that claims to be longer."""
 Writer = Callable[[Sequence[int], int], Json]
 """The JSON of the value whose cells start at an index. Raises WrongKind for cells that are no value's."""
 
@@ -105,7 +115,8 @@ def reader(kind: Type) -> Reader:
         case TBool():
             return _read_bool
         case TAtom(members):
-            return _read_atom({atom_name(member): index for index, member in enumerate(members)})
+            strings = all(type(member) is str for member in members)
+            return _read_atom({atom_name(member): index for index, member in enumerate(members)}, strings)
         case TSet(elem, members):
             return _read_set(kind, reader(elem), {tuple(encode(elem, m)): 1 << i for i, m in enumerate(members)})
         case TSeq(elem, cap):
@@ -122,11 +133,16 @@ def reader(kind: Type) -> Reader:
 
 
 def _read_int(lo: int | None, hi: int | None) -> Reader:
+    least = LEAST if lo is None else lo
+    greatest = GREATEST if hi is None else hi
+
     def read(value: Json, out: list[int]) -> None:
         if type(value) is not int:
             raise WrongKind(f"{_short(value)} where an integer is expected")
-        if (lo is not None and value < lo) or (hi is not None and value > hi):
-            raise Exceeds(f"{_short(value)} is outside {lo}..{hi}")
+        if not LEAST <= value <= GREATEST:
+            if least == LEAST or greatest == GREATEST:
+                raise Exceeds(f"{_short(value)} is outside {lo}..{hi}")
+            value = LEAST if value < 0 else GREATEST
         out.append(value)
 
     return read
@@ -138,9 +154,12 @@ def _read_bool(value: Json, out: list[int]) -> None:
     out.append(int(value))
 
 
-def _read_atom(index: dict[str, int]) -> Reader:
+def _read_atom(index: dict[str, int], strings: bool) -> Reader:
+    """An unknown string is a value that TypeOK does not have; an unknown name is no model value at all."""
+    unknown = len(index) if strings else None
+
     def read(value: Json, out: list[int]) -> None:
-        found = index.get(value) if type(value) is str else None
+        found = index.get(value, unknown) if type(value) is str else unknown if value is None else None
         if found is None:
             raise WrongKind(f"{_short(value)} where one of {_some(index)} is expected")
         out.append(found)
@@ -149,14 +168,24 @@ def _read_atom(index: dict[str, int]) -> Reader:
 
 
 def _read_set(kind: TSet, element: Reader, bits: dict[tuple[int, ...], int]) -> Reader:
+    limits = bounds(kind.elem)
+    beyond = 1 << len(kind.members)
+
+    def within(cells: list[int]) -> bool:
+        return len(cells) == len(limits) and all(lo <= cell <= hi for cell, (lo, hi) in zip(cells, limits, strict=True))
+
     def read(value: Json, out: list[int]) -> None:
         if type(value) is not list:
             raise WrongKind(f"{_short(value)} where a set (an array) is expected")
         mask = 0
         for item in value:
             cells: list[int] = []
-            element(item, cells)
+            if item is not None:
+                element(item, cells)
             bit = bits.get(tuple(cells))
+            if bit is None and not within(cells):
+                mask |= beyond
+                continue
             if bit is None:
                 raise WrongKind(f"{_short(item)} is not among the {len(kind.members)} possible elements of the set")
             if mask & bit:
@@ -171,10 +200,8 @@ def _read_sequence(element: Reader, cap: int, width: int) -> Reader:
     def read(value: Json, out: list[int]) -> None:
         if type(value) is not list:
             raise WrongKind(f"{_short(value)} where a sequence (an array) is expected")
-        if len(value) > cap:
-            raise Exceeds(f"a sequence of {len(value)} elements, more than {cap}")
         out.append(len(value))
-        for item in value:
+        for item in value[:cap]:
             element(item, out)
         out.extend([0] * ((cap - len(value)) * width))
 
@@ -246,6 +273,7 @@ def unit_reader(kind: TFun) -> Callable[[Json], list[tuple[int, list[int]]]]:
     """Reads some of a function's units from JSON: pairs (index in the domain, the unit's cells), each at most once."""
     target = reader(kind.range)
     keys = reader(kind.key)
+    limits = bounds(kind.key)
     index = {tuple(encode(kind.key, key)): i for i, key in enumerate(kind.domain)}
     named = named_keys(kind)
 
@@ -263,6 +291,12 @@ def unit_reader(kind: TFun) -> Callable[[Json], list[tuple[int, list[int]]]]:
             key: list[int] = []
             keys(argument, key)
             unit = index.get(tuple(key))
+            if (
+                unit is None
+                and not named
+                and not all(lo <= cell <= hi for cell, (lo, hi) in zip(key, limits, strict=True))
+            ):
+                raise Exceeds(f"{_short(argument)} is not among the arguments")
             if unit is None or unit in found:
                 raise WrongKind(f"{_short(argument)} is {'twice' if unit is not None else 'not'} among the arguments")
             found[unit] = []
@@ -293,14 +327,17 @@ def writer(kind: Type) -> Writer:
         case TBool():
             return lambda cells, at: bool(cells[at])
         case TAtom(members):
-            names = [atom_name(member) for member in members]
+            names: list[Json] = [atom_name(member) for member in members]
+            names += [None] if all(type(member) is str for member in members) else []
             return lambda cells, at: names[_index(cells[at], len(names))]
         case TSet(elem, members):
             values = [value_json(elem, member) for member in members]
-            return lambda cells, at: [value for i, value in enumerate(values) if _mask(cells[at], len(values)) >> i & 1]
+            return lambda cells, at: _elements(values, _mask(cells[at], len(values)))
         case TSeq(elem, cap):
             item, width = writer(elem), size(elem)
-            return lambda cells, at: [item(cells, at + 1 + i * width) for i in range(_index(cells[at], cap + 1))]
+            return lambda cells, at: [
+                item(cells, at + 1 + i * width) if i < cap else None for i in range(_index(cells[at], LONGEST))
+            ]
         case TFun(domain):
             every = range(len(domain))
             units = unit_writer(kind)
@@ -320,8 +357,14 @@ def _index(value: int, count: int) -> int:
     return value
 
 
+def _elements(values: list[Json], mask: int) -> list[Json]:
+    """The elements of a set, None for all that it cannot hold."""
+    found = [value for i, value in enumerate(values) if mask >> i & 1]
+    return [*found, None] if mask >> len(values) else found
+
+
 def _mask(value: int, count: int) -> int:
-    if value < 0 or value >> count:
+    if value < 0 or value >> count > 1:
         raise WrongKind(f"a cell holds {value}, which is no set of {count} possible elements")
     return value
 

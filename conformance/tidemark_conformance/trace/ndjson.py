@@ -23,7 +23,8 @@ from tidemark_conformance.tla.kernels.stream import (
     StreamWriter,
 )
 from tidemark_conformance.tla.layout import Parameters, Variable
-from tidemark_conformance.tla.types import TFun, Type
+from tidemark_conformance.tla.types import TFun, TInt, Type
+from tidemark_conformance.tla.values import Value
 from tidemark_conformance.trace.codec import (
     Exceeds,
     WrongKind,
@@ -244,7 +245,7 @@ def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int
         name: {dumps(value): index for index, value in enumerate(domain)}
         for name, domain in written_domains(parameters).items()
     }
-    kinds = dict(zip(parameters.names, parameters.types, strict=False))
+    kinds = dict(zip(parameters.names, zip(parameters.domains, parameters.types, strict=False), strict=False))
     if not kinds:  # of a domain that only a header declares nobody knows what is a set
         loose = {
             name: {_sorted(value): index for index, value in enumerate(domain)}
@@ -259,7 +260,11 @@ def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int
             index = table.get(dumps(values[name]))
             if index is None:
                 value = values[name]
-                index = table.get(_canonical(kinds[name], value)) if kinds else loose[name].get(_sorted(value))
+                if kinds:
+                    index = table.get(_canonical(kinds[name][1], value))
+                    index = _outside(*kinds[name], value) if index is None else index
+                else:
+                    index = loose[name].get(_sorted(value))
             if index is None:
                 raise WrongKind(f"{action}: parameter {name} = {shortened(values[name])} is outside its domain")
             indices.append(index)
@@ -284,6 +289,16 @@ def _canonical(kind: Type, value: Json) -> str:
     except (WrongKind, Exceeds):
         return ""
     return dumps(writer(kind)(cells, 0))
+
+
+def _outside(domain: Sequence[Value], kind: Type, value: Json) -> int | None:
+    """The index that stands for a value which the domain has not; None for a value of another kind than its."""
+    try:
+        reader(kind)(value, [])
+    except (WrongKind, Exceeds):
+        return None
+    above = isinstance(kind, TInt) and kind.hi is not None and type(value) is int and value > kind.hi
+    return len(domain) + above
 
 
 def _end_size(count: int) -> int:
@@ -363,7 +378,9 @@ class LineWriter:
             event["params"] = {}
             for (formal, domain), index in zip(parameters, record.params, strict=True):
                 if index >= len(domain):
-                    raise WrongKind(f"{name}: parameter {formal} has index {index} in a domain of {len(domain)}")
+                    raise WrongKind(
+                        f"{name} has a value of the parameter {formal} outside its domain, which a stream does not keep"
+                    )
                 event["params"][formal] = domain[index]
         if record.kind == BLOCKED:
             event["blocked"] = True

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.kernels.stream import End, Malformed, Record
 from tidemark_conformance.tla.types import Misfit, decode
-from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.values import ModelValue, Value
+from tidemark_conformance.trace.beyond import Beyond, of_record
 from tidemark_conformance.trace.observing import Observing, Told
 from tidemark_conformance.trace.schema import Schema
 
-
-class OutOfDomain(Exception):
-    """A record has a parameter outside its domain; the message is the action's name."""
+UNKNOWN = ModelValue("?")
+"""Stands for a parameter's value that a stream does not keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,14 @@ class Event:
     told: tuple[Told, ...] = ()
 
 
+class BeyondLimit(Exception):
+    """A record brings a value beyond a limit: `beyond` names it; `event` is the record, with the state before it."""
+
+    def __init__(self, beyond: Beyond, event: Event) -> None:
+        super().__init__(beyond.what)
+        self.beyond, self.event = beyond, event
+
+
 def events(stream: bytes, schema: Schema) -> Iterator[Event]:
     """The records of a stream that is whole, the initial state first, the end record left out.
 
@@ -42,33 +50,43 @@ def events(stream: bytes, schema: Schema) -> Iterator[Event]:
                 return
             yield event
             step += 1
-    except (Malformed, Misfit, OutOfDomain) as problem:
-        said = f"a parameter of {problem} is outside its domain" if isinstance(problem, OutOfDomain) else problem
-        raise Unusable(f"step {step} of a trace means nothing under {schema.header.spec} ({said})") from None
+    except (Malformed, Misfit, BeyondLimit) as problem:
+        raise Unusable(f"step {step} of a trace means nothing under {schema.header.spec} ({problem})") from None
+
+
+def beyond_limit(stream: bytes, schema: Schema) -> Beyond | None:
+    """The first value of a stream beyond a limit; None where there is none, or damage comes before it."""
+    try:
+        for _ in replayed(stream, schema):
+            pass
+    except BeyondLimit as problem:
+        return problem.beyond
+    except (Malformed, Misfit):
+        pass
+    return None
 
 
 def replayed(stream: bytes, schema: Schema) -> Iterator[Event | End]:
     """The records of any stream as far as they mean something, the initial state first, the End last.
 
-    Raises Malformed where the bytes are no stream of the schema's, Misfit for a value that TypeOK does not allow, and
-    OutOfDomain.
+    Raises Malformed where the bytes are no stream of the schema's, BeyondLimit for a value that TypeOK does not allow
+    or a parameter outside its domain, and Misfit for cells that are no value's.
     """
     layout = schema.layout
     variables = [(place, variable) for place, variable in enumerate(layout.variables) if variable.carried]
     observing = Observing(schema.observables) if schema.observables is not None else None
     cells = [0] * layout.base_cells
     state: dict[str, Value] = {}
-    for record in schema.records(stream):
+    for step, record in enumerate(schema.records(stream)):
         if isinstance(record, End):
             yield record
             return
-        touched = {layout.variable_of[cell] for cell, _ in record.delta}
         for cell, value in record.delta:
-            low, high = layout.lows[cell], layout.highs[cell]
-            if not low <= value <= high:
-                name = layout.variables[layout.variable_of[cell]].name
-                raise Misfit(f"a cell of {name} is {value}, TypeOK allows {low}..{high}")
             cells[cell] = value
+        beyond = of_record(record, step, cells, schema)
+        if beyond is not None:
+            raise BeyondLimit(beyond, _event(record, state, schema, ()))
+        touched = {layout.variable_of[cell] for cell, _ in record.delta}
         state = {
             variable.name: decode(variable.type, cells, variable.offset)
             if not state or place in touched
@@ -84,7 +102,7 @@ def _event(record: Record, state: dict[str, Value], schema: Schema, told: tuple[
         return Event(record.kind, None, (), record.node, state, told)
     name = schema.actions[record.action]
     domains = schema.parameters[name].domains
-    if any(place >= len(domain) for place, domain in zip(record.params, domains, strict=True)):
-        raise OutOfDomain(name)
-    params = tuple(domain[place] for place, domain in zip(record.params, domains, strict=True))
+    params = tuple(
+        domain[place] if place < len(domain) else UNKNOWN for place, domain in zip(record.params, domains, strict=True)
+    )
     return Event(record.kind, name, params, record.node, state, told)

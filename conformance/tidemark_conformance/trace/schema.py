@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.kernels.stream import End, Record, StreamWriter, records
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
+from tidemark_conformance.tla.limits import Ends, Tree, of_domain, trees
 from tidemark_conformance.tla.observations import Observables, observables_of
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification
@@ -20,13 +21,16 @@ class Schema:
     """The form of one specification's traces under its constants; it travels to Spark's workers by pickle.
 
     `header` is what every file must start with (its nodes are the file's own choice); `parameters` are in the order of
-    Next; `observables`: what a trace may tell of a state beside its variables (None: nothing).
+    Next; `observables`: what a trace may tell of a state beside its variables (None: nothing). `limits` by variable and
+    `domains` by action say which limits are capacities (empty: nothing is known).
     """
 
     header: Header
     layout: Layout
     parameters: Mapping[str, Parameters]
     observables: Observables | None = None
+    limits: Mapping[str, Tree] = field(default_factory=dict)
+    domains: Mapping[str, Sequence[Ends]] = field(default_factory=dict)
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -81,7 +85,12 @@ def schema_of(specification: Specification) -> Schema:
         hidden=specification.module.hidden,
         observed=_observed(observables),
     )
-    return Schema(header, layout, parameters, observables)
+    module, capacities = specification.module, specification.capacities
+    domains = {
+        action.name: tuple(of_domain(param.domain, constant, capacities) for param in action.params)
+        for action in module.actions
+    }
+    return Schema(header, layout, parameters, observables, trees(module, constant, capacities), domains)
 
 
 def _observed(observables: Observables | None) -> Json:

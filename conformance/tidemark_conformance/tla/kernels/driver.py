@@ -34,6 +34,10 @@ def reason(code: int, variables: Sequence[str]) -> str:
     return f"capacity exceeded by the computed {variables[code - OVERFLOWS]}" if code >= OVERFLOWS else REASONS[code]
 
 
+"""Why a stream is undecided, by number."""
+CAPACITY, MALFORMED, WRONG = REASONS.index("capacity exceeded"), REASONS.index("malformed stream"), len(REASONS)
+"""What a value beyond a limit means: the limit is a capacity; no value has such a cell; the limit means something."""
+
 DRIVER = '''
 def number(p: "I64", d: "U8", at, end):
     """The varint at `at`; p[POSITION] is then behind it, or -1 if the stream or its 64 bits end before it does."""
@@ -173,28 +177,39 @@ def observe(p: "I64", d: "U8", at, end, high, number_):
     return 0
 
 def parameters(p: "I64", d: "U8", at, end, action):
-    """Decode an action's parameters; 0, or the reason why that is impossible. p[POSITION] is then behind them."""
-    row = ACTION_TABLE + action * ACTION_ROW
-    n = p[row]
+    """Decode an action's parameters; 0, or the reason why that is impossible. p[POSITION] is then behind them.
+
+    Two indices behind a domain's last stand for values that it has not: any, and an integer above its greatest.
+    """
+    row = ACTION_TABLE + action * ACTION_ROW + 1
+    n = p[row - 1]
     j = 0
+    beyond = 0
     while j < n:
         index = number(p, d, at, end)
         at = p[POSITION]
         if at < 0:
             return 4
-        row += 3
-        if index < 0 or index >= p[row - 2]:
+        if index < 0 or index > p[row] + 1:
             return 8
-        if p[row] == 0:
-            p[PARAMETERS + j] = p[TABLES + p[row - 1] + index]
+        if index >= p[row]:
+            if beyond != WRONG:
+                beyond = p[row + 3 + index - p[row]]
+        elif p[row + 2] == 0:
+            p[PARAMETERS + j] = p[TABLES + p[row + 1] + index]
         else:
-            p[PARAMETERS + j] = TABLES + p[row - 1] + index * p[row]
+            p[PARAMETERS + j] = TABLES + p[row + 1] + index * p[row + 2]
+        row += PARAMETER_ROW
         j += 1
     p[POSITION] = at
-    return 0
+    return beyond
 
 def delta(p: "I64", d: "U8", at, end):
-    """Apply a delta to the next state, mark what really changed, keep the cells in a list; 0, or the reason."""
+    """Apply a delta to the next state, mark what really changed, keep the cells in a list; 0, or the reason.
+
+    Of several values beyond their limits one that no value of its type has counts first, then one that is wrong.
+    """
+    beyond = 0
     p[LISTED] = 0
     n = number(p, d, at, end)
     at = p[POSITION]
@@ -225,10 +240,14 @@ def delta(p: "I64", d: "U8", at, end):
         if cell < 0 or cell >= BASE_CELLS:
             return 4
         value = (zig >> 1 & 9223372036854775807) ^ -(zig & 1)
-        row = CELL_TABLE + 4 * cell
+        row = CELL_TABLE + CELL_ROW * cell
         if value < p[row] or value > p[row + 1]:
-            return 5
-        if value != p[NEXT + cell]:
+            why = p[row + 4] if value < p[row] else p[row + 5]
+            if why == 4:
+                return 4
+            if beyond != WRONG:
+                beyond = why
+        elif value != p[NEXT + cell]:
             p[NEXT + cell] = value
             variable = p[row + 2]
             p[DIRTY + variable] |= 1 << p[row + 3]
@@ -238,7 +257,7 @@ def delta(p: "I64", d: "U8", at, end):
         n -= 1
     p[LISTED] = listed
     p[POSITION] = at
-    return 0
+    return beyond
 
 def settle(p: "I64"):
     """The next state becomes the current one."""
@@ -340,8 +359,35 @@ def record(p: "I64", kind, action, number_, snapshot):
         clean(p)
     return 0
 
+def unread(p: "I64", d: "U8", at, end):
+    """Read a delta without applying it; 0, or the reason."""
+    n = number(p, d, at, end)
+    at = p[POSITION]
+    if at < 0 or n < 0:
+        return 4
+    cell = -1
+    while n > 0:
+        gap = number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0 or gap < 0:
+            return 4
+        number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0:
+            return 4
+        cell += gap + 1
+        if cell < 0 or cell >= BASE_CELLS:
+            return 4
+        n -= 1
+    return 0
+
 def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
-    """Replay one stream; returns 0, or the reason why it is undecided. out[row + 2]: its records of kind 0."""
+    """Replay one stream; returns 0, or the reason why it is undecided. out[row + 2]: its records of kind 0.
+
+    A value that is wrong by its limits has no cells: the step has made TypeOK false. A parameter outside its domain is
+    no parameter of the action: the record is no step. In both cases the rest is read, not judged.
+    """
+    judged = 1
     if end - at < 7 or end - at > 1 << 40:
         return 1
     p[0] = 0
@@ -382,16 +428,34 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
             if action >= ACTIONS:
                 return 7
             why = parameters(p, d, at, end, action)
+            if why == WRONG:
+                if judged != 0 and p[FIRSTS] < 0:
+                    p[FIRSTS] = count
+                judged = 0
+            elif why != 0 and (judged != 0 or why != 5):
+                return why
+            at = p[POSITION]
+        if kind == 0:
+            out[row + 2] += 1
+        before = at
+        if judged != 0:
+            why = delta(p, d, at, end)
+            at = p[POSITION]
+            if why == 0:
+                why = canonical(p)
+            if why == WRONG:
+                if count == 0:
+                    return 6
+                if p[FIRSTS + TYPE_OK] < 0:
+                    p[FIRSTS + TYPE_OK] = count
+                judged = 0
+            elif why != 0:
+                return why
+        if judged == 0:
+            why = unread(p, d, before, end)
             if why != 0:
                 return why
             at = p[POSITION]
-        why = delta(p, d, at, end)
-        if why != 0:
-            return why
-        at = p[POSITION]
-        why = canonical(p)
-        if why != 0:
-            return why
         if OBSERVABLES > 0:
             stop = number(p, d, at, end)
             at = p[POSITION]
@@ -399,25 +463,25 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
                 return 4
             stop += at
             p[LAST] = 2 * OBSERVABLES - 1
-            if count > 0:
+            if count > 0 and judged != 0:
                 p[LAST] = -1
                 why = observe(p, d, at, stop, 2 * OBSERVABLES, count)
                 if why != 0:
                     return why
                 at = p[POSITION]
             p[TOLD + FIELDS] += 1
-        if count == 0:
-            why = start(p, snapshot)
-        else:
-            why = record(p, kind, action, count, snapshot)
-            if kind == 0:
-                out[row + 2] += 1
-        if why != 0:
-            return why
-        if OBSERVABLES > 0:
-            why = observe(p, d, at, stop, 4 * OBSERVABLES, count)
+        if judged != 0:
+            if count == 0:
+                why = start(p, snapshot)
+            else:
+                why = record(p, kind, action, count, snapshot)
             if why != 0:
                 return why
+        if OBSERVABLES > 0:
+            if judged != 0:
+                why = observe(p, d, at, stop, 4 * OBSERVABLES, count)
+                if why != 0:
+                    return why
             at = stop
         count += 1
     if HIDDEN_VARIABLES > 0 and BASE_CELLS == 0 and p[SEEN] == 0:
@@ -440,7 +504,7 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
         return 3
     if flags & 2 != 0:
         return 5
-    if flags & 1 != 0:
+    if flags & 1 != 0 and judged != 0:
         quiescence(p, count - 1, snapshot)
     return 0
 
@@ -477,7 +541,7 @@ def differences(p: "I64"):
     cell = 0
     while cell < CELLS:
         if p[CURRENT + cell] != p[NEXT + cell]:
-            row = CELL_TABLE + 4 * cell
+            row = CELL_TABLE + CELL_ROW * cell
             variable = p[row + 2]
             p[DIRTY + variable] |= 1 << p[row + 3]
             p[CHANGED] |= 1 << (variable if variable < 61 else 61)
@@ -502,14 +566,16 @@ def check_batch(p: "I64", what, index, states: "I64", nexts: "I64", params: "I64
             copyrun(p, NEXT + BASE_CELLS, CURRENT + BASE_CELLS, FIRST_GHOST - BASE_CELLS)
         differences(p)
         if 3 <= what and what <= 5 or what == 9:
-            row = ACTION_TABLE + index * ACTION_ROW
+            row = ACTION_TABLE + index * ACTION_ROW + 1
+            n = p[row - 1]
             j = 0
-            while j < p[row]:
+            while j < n:
                 k = params[i * PARAMETER_COUNT + j]
-                if p[row + 3 + 3 * j] == 0:
-                    p[PARAMETERS + j] = p[TABLES + p[row + 2 + 3 * j] + k]
+                if p[row + 2] == 0:
+                    p[PARAMETERS + j] = p[TABLES + p[row + 1] + k]
                 else:
-                    p[PARAMETERS + j] = TABLES + p[row + 2 + 3 * j] + k * p[row + 3 + 3 * j]
+                    p[PARAMETERS + j] = TABLES + p[row + 1] + k * p[row + 2]
+                row += PARAMETER_ROW
                 j += 1
         p[0] = 0
         p[1] = 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from tidemark_conformance.tla import limits
 from tidemark_conformance.tla.ir import (
     NOT_A_STEP,
     Action,
@@ -43,7 +44,7 @@ from tidemark_conformance.tla.kernels.context import (
     Helpers,
     Memory,
 )
-from tidemark_conformance.tla.kernels.driver import DRIVER, crc_tables
+from tidemark_conformance.tla.kernels.driver import CAPACITY, DRIVER, WRONG, crc_tables
 from tidemark_conformance.tla.kernels.kinds import Kinds
 from tidemark_conformance.tla.kernels.prelude import PRELUDE
 from tidemark_conformance.tla.kernels.symbols import Address, Choice, Place, Symbol, Update, scaled
@@ -60,6 +61,8 @@ from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tla.walk import guard_rules
 
 ANY_STEP = -1
+PARAMETER_ROW = 5
+"""Numbers that the driver knows of each parameter: how many values, where, how wide, and why others are no values."""
 
 
 @dataclass
@@ -96,6 +99,7 @@ class Source:
     properties: Sequence[Named]
     quiescence: Sequence[Named]
     observables: Observables | None = None
+    capacities: frozenset[str] | None = None
 
 
 class Generator:
@@ -111,6 +115,7 @@ class Generator:
         self.asked: Mapping[str, increments.Asked] = {"invariants": increments.readings, "properties": of_steps}
         """What of a state, or of a step, checks of these kinds are asked again for."""
         self.helpers: Helpers = {}
+        self.limits = limits.trees(source.module, source.constant, source.capacities)
         self.functions: list[str] = []
         self.certain: set[str] = set()
         """Predicates that hold by the layout (TypeOK, mostly): nothing is left to evaluate."""
@@ -439,9 +444,9 @@ class Generator:
                 c.line("u = ctz(m)")
                 c.line("m = m & (m - 1)")
                 offset, term = scaled("u", variable.unit_size)
-                shapes.shape(c, base.plus(offset, term), kind.range, False)
+                shapes.shape(c, base.plus(offset, term), kind.range, limits.element(self.limits.get(variable.name)))
         else:
-            shapes.shape(c, base, kind, False)
+            shapes.shape(c, base, kind, self.limits.get(variable.name))
         lines = [f'def shape_{number}(p: "I64"):', *("    " + line for line in c.lines), "    return 0"]
         self.functions.append("\n".join(lines))
 
@@ -449,11 +454,17 @@ class Generator:
 
     def _constants(self) -> dict[str, int]:
         layout, memory = self.layout, self.memory
-        row = 1 + 3 * self.most
+        row = 1 + PARAMETER_ROW * self.most
         actions: list[int] = []
         for action in self.source.module.actions:
-            actions += self._parameter_row(self.source.parameters[action.name], row)
-        cells = zip(layout.lows, layout.highs, layout.variable_of, layout.unit_of, strict=True)
+            actions += self._parameter_row(action, row)
+        beyond = [reasons for variable in layout.variables for reasons in self._beyond(variable)]
+        cells = [
+            (low, high, variable, unit, *reasons)
+            for low, high, variable, unit, reasons in zip(
+                layout.lows, layout.highs, layout.variable_of, layout.unit_of, beyond, strict=True
+            )
+        ]
         tables = {
             "ACTION_TABLE": actions,
             "CELL_TABLE": [number for row in cells for number in row],
@@ -503,6 +514,10 @@ class Generator:
             "FIRST_FIELD": first_field,
             "ACTIONS": len(self.source.module.actions),
             "ACTION_ROW": row,
+            "PARAMETER_ROW": PARAMETER_ROW,
+            "CELL_ROW": 6,
+            "WRONG": WRONG,
+            "TYPE_OK": self._type_ok(),
             "CHECKS": checks,
             "FIRSTS": extra,
             "TAKEN": extra + checks,
@@ -514,11 +529,24 @@ class Generator:
         names["SIZE"] = names["OBSERVED"] + widest + 64
         return names
 
-    def _parameter_row(self, parameters: Parameters, length: int) -> list[int]:
+    def _beyond(self, variable: Variable) -> list[tuple[int, int]]:
+        """Per cell of a variable the reasons of a value below, and above, its limits."""
+        cells = limits.cells(variable.type, self.limits.get(variable.name))
+        return [(shapes.reason(cell, below=True), shapes.reason(cell, below=False)) for cell in cells]
+
+    def _type_ok(self) -> int:
+        """The number of the check that a wrong value makes false: TypeOK, or none but the step if it is not asked."""
+        names = [one.name for one in self.source.invariants]
+        return 1 + names.index("TypeOK") if "TypeOK" in names else 0
+
+    def _parameter_row(self, action: Action, length: int) -> list[int]:
+        parameters = self.source.parameters[action.name]
         row = [len(parameters.names)]
-        for domain, kind in zip(parameters.domains, parameters.types, strict=True):
+        for param, domain, kind in zip(action.params, parameters.domains, parameters.types, strict=True):
             table = self.memory.table([cell for value in domain for cell in encode(kind, value)])
+            ends = limits.of_domain(param.domain, self.source.constant, self.source.capacities)
             row += [len(domain), int(table.split()[-1]), 0 if is_scalar(kind) else size(kind)]
+            row += [CAPACITY if limit.capacities else WRONG for limit in (ends.low, ends.high)]
         return row + [0] * (length - len(row))
 
 

@@ -303,7 +303,7 @@ def _program(
     tell()
     observables = observables_of(spec.module, layout, constant, fixed)
     families = (spec.invariants, spec.properties, spec.quiescence)
-    source = Source(spec.module, fixed, constant, layout, parameters, *families, observables)
+    source = Source(spec.module, fixed, constant, layout, parameters, *families, observables, spec.capacities)
     program = Generator(source).program()
     cache.keep(file, program)
     return program
@@ -315,7 +315,9 @@ def _program_key(spec: Specification, fixed: Mapping[str, Value]) -> str:
     Definitions that were asked for beside it (`load`'s `also`) are no part of a program.
     """
     constants = [(name, show(value)) for name, value in sorted(fixed.items())]
-    asked = (replace(spec.module, definitions={}), constants, spec.invariants, spec.properties, spec.quiescence)
+    capacities = None if spec.capacities is None else sorted(spec.capacities)
+    checks = (spec.invariants, spec.properties, spec.quiescence)
+    asked = (replace(spec.module, definitions={}), constants, capacities, *checks)
     return hashlib.sha256(repr((asked, _generator_digest())).encode()).hexdigest()[:24]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tidemark_conformance.tla import limits
 from tidemark_conformance.tla.kernels.context import Context
+from tidemark_conformance.tla.kernels.driver import CAPACITY, MALFORMED, WRONG
 from tidemark_conformance.tla.kernels.symbols import Address, scaled
 from tidemark_conformance.tla.types import (
     TFun,
@@ -32,7 +34,15 @@ def shaped(kind: Type) -> bool:
     return False
 
 
-def shape(c: Context, base: Address, kind: Type, padded: bool) -> None:
+def reason(cell: limits.Cell, below: bool) -> int:
+    """Why a stream is not decided, or wrong, whose cell is below (or above) its limits."""
+    if cell.ends is None or (below and cell.noun):
+        return MALFORMED
+    limit = cell.ends.low if below else cell.ends.high
+    return CAPACITY if limit.capacities else WRONG
+
+
+def shape(c: Context, base: Address, kind: Type, tree: limits.Tree, padded: bool = False) -> None:
     """Lines that return the reason when cells are no value's: bounds that padding hid, unused cells that are not 0."""
     match kind:
         case TSeq(elem, cap):
@@ -44,7 +54,7 @@ def shape(c: Context, base: Address, kind: Type, padded: bool) -> None:
                 c.line(f"{index} = 0")
                 with c.block(f"while {index} < {total}:"):
                     offset, term = scaled(index, width)
-                    shape(c, base.plus(1 + offset, term), elem, True)
+                    shape(c, base.plus(1 + offset, term), elem, limits.element(tree), True)
                     c.line(f"{index} += 1")
             offset, term = scaled(total, width)
             c.line(f"if nonzero(p, {base.plus(1 + offset, term)}, {base.plus(1 + cap * width)}):")
@@ -54,28 +64,30 @@ def shape(c: Context, base: Address, kind: Type, padded: bool) -> None:
             c.line(f"{index} = 0")
             with c.block(f"while {index} < {len(domain)}:"):
                 offset, term = scaled(index, size(target))
-                shape(c, base.plus(offset, term), target, padded)
+                shape(c, base.plus(offset, term), target, limits.element(tree), padded)
                 c.line(f"{index} += 1")
         case TRec(fields):
-            for _, part in fields:
-                shape(c, base, part, padded)
+            for name, part in fields:
+                shape(c, base, part, limits.within(tree, name), padded)
                 base = base.plus(size(part))
         case TTuple(parts):
-            for part in parts:
-                shape(c, base, part, padded)
+            for number, part in enumerate(parts):
+                shape(c, base, part, limits.within(tree, number), padded)
                 base = base.plus(size(part))
         case TUnion():
-            _shape_union(c, base, kind)
+            _shape_union(c, base, kind, tree)
         case TInt(lo, hi) if padded and lo is not None and hi is not None and (lo > 0 or hi < 0):
-            c.line(f"if p[{base}] < {lo} or p[{base}] > {hi}:")
-            c.nest(["return 5"])
+            cell = limits.Cell(tree if isinstance(tree, limits.Ends) else None, "")
+            for test, below in ((f"< {lo}", True), (f"> {hi}", False)):
+                c.line(f"if p[{base}] {test}:")
+                c.nest([f"return {reason(cell, below)}"])
 
 
 def _needs_shape(kind: Type) -> bool:
     return shaped(kind) or any(lo > 0 or hi < 0 for lo, hi in bounds(kind))
 
 
-def _shape_union(c: Context, base: Address, kind: TUnion) -> None:
+def _shape_union(c: Context, base: Address, kind: TUnion, tree: limits.Tree) -> None:
     tag = c.named(f"p[{base}]", "g")
     for slot in slots(kind):
         allowed = sum(1 << index for index in slot.tags)
@@ -85,4 +97,4 @@ def _shape_union(c: Context, base: Address, kind: TUnion) -> None:
             c.nest([f"if nonzero(p, {here}, {here.plus(size(slot.type))}):", "    return 4"])
         if _needs_shape(slot.type):
             with c.block(f"if ({allowed} >> {tag}) & 1 != 0:"):
-                shape(c, here, slot.type, True)
+                shape(c, here, slot.type, limits.of_slot(tree, kind, slot), True)
