@@ -327,8 +327,9 @@ def writer(kind: Type) -> Writer:
         case TBool():
             return lambda cells, at: bool(cells[at])
         case TAtom(members):
-            names: list[Json] = [atom_name(member) for member in members]
-            names += [None] if all(type(member) is str for member in members) else []
+            names = [atom_name(member) for member in members]
+            if all(type(member) is str for member in members):
+                return lambda cells, at: [*names, None][min(_index(cells[at], LONGEST), len(names))]
             return lambda cells, at: names[_index(cells[at], len(names))]
         case TSet(elem, members):
             values = [value_json(elem, member) for member in members]

@@ -25,6 +25,8 @@ REASONS = (
     "hidden variables have no value",
 )
 """Why a stream is undecided, by number. (The last one never stands alone: the step is none, which is a failure.)"""
+CAPACITY, MALFORMED, WRONG = REASONS.index("capacity exceeded"), REASONS.index("malformed stream"), len(REASONS)
+"""What a value beyond a limit means: the limit is a capacity; no value has such a cell; the limit means something."""
 OVERFLOWS = 32
 """From here on: a computed value exceeds the capacity of the variable with the number that is left."""
 
@@ -33,10 +35,6 @@ def reason(code: int, variables: Sequence[str]) -> str:
     """Why a stream is undecided, by number; `variables`: their names in the order of the layout."""
     return f"capacity exceeded by the computed {variables[code - OVERFLOWS]}" if code >= OVERFLOWS else REASONS[code]
 
-
-"""Why a stream is undecided, by number."""
-CAPACITY, MALFORMED, WRONG = REASONS.index("capacity exceeded"), REASONS.index("malformed stream"), len(REASONS)
-"""What a value beyond a limit means: the limit is a capacity; no value has such a cell; the limit means something."""
 
 DRIVER = '''
 def number(p: "I64", d: "U8", at, end):
