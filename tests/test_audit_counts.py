@@ -6,16 +6,21 @@ import dataclasses
 import io
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from shown import RULE, audited, cut, hasty, nothing, sound, writer
-from tidemark_conformance.check import audit, judge
+from tidemark_conformance.check import audit, judge, locate
 from tidemark_conformance.check.measure import invariants_alone
 from tidemark_conformance.check.result import Oracle
 from tidemark_conformance.check.tally import Tally
 from tidemark_conformance.report import audit as audit_report
-from tidemark_conformance.tla.kernels.stream import StreamWriter
+from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels.stream import End, Record, StreamWriter
 from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.schema import schema_of
 
 
 def test_a_long_trace_is_at_rest_too(specification: Specification) -> None:
@@ -25,6 +30,33 @@ def test_a_long_trace_is_at_rest_too(specification: Specification) -> None:
             for _ in range(stutters):
                 out.stutter()
             assert audited(specification, [out.end(quiescent=quiescent)]).quiescent == quiescent
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=200), st.booleans())
+def test_the_end_and_the_claims_of_streams_are_those_that_the_reader_finds(
+    specification: Specification, claims: list[tuple[int, bool]], quiescent: bool
+) -> None:
+    """Whatever records claim, judged or not: the action of every record, their number, and whether faults stopped."""
+    schema = schema_of(specification)
+    out = writer()
+    for action, stutter in claims:
+        number = action % len(schema.actions)
+        if stutter:
+            out.stutter()
+        else:
+            out.step(number, [0] * schema.arities[number], 0, [(0, action)])
+    streams = [out.end(quiescent=quiescent), b"", out.end(quiescent=quiescent)[:3], writer().end()]
+    data = np.frombuffer(b"".join(streams), np.uint8)
+    offsets = np.cumsum([0, *map(len, streams)])
+    *records, end = schema.records(streams[0])
+    assert isinstance(end, End)
+    assert locate.claimed_records(data, offsets)[[0, 3]].tolist() == [end.records, 1]
+    assert locate.at_rest(data, offsets).tolist() == [quiescent, False, False, False]
+    steps = np.arange(len(records) + 1)
+    rows = np.zeros(len(steps), np.int64)
+    claimed = compile_kernels(specification).claimed_actions(data, offsets, rows, steps).tolist()
+    assert claimed == [*(record.action for record in records if isinstance(record, Record)), -1]
+    assert compile_kernels(specification).claimed_actions(data, offsets, rows + 2, steps)[-1] == -1
 
 
 def test_the_document_says_what_the_result_does(specification: Specification) -> None:

@@ -131,6 +131,13 @@ def test_a_run_is_simulated_again_when_anything_that_decides_it_has_changed(
     assert [found(steps=21), found(steps=21), found()] == [False, True, True]
     code.append("of tomorrow")
     assert [found(), found()] == [False, True]
+    latest = max((tmp_path / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
+    for number, file in enumerate(sorted(latest.iterdir())):
+        content = file.read_bytes()
+        at = len(content) * number // 7 % len(content)
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        assert [found(), found()] == [False, True], f"{file.name} was damaged"
+    assert number >= 2
     without = {**specification.constants, "Without": frozenset({RULE})}
     for change in ({"hash": "0" * 64}, {"constants": without}):
         other = dataclasses.replace(specification, **change)

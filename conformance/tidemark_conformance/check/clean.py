@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidemark_conformance import cache
 from tidemark_conformance.check.audit import counted
 from tidemark_conformance.check.generate import (
     BAD,
@@ -112,8 +113,7 @@ def clean_run(
         "code": _digest(protocol),
     }
     folder = _folder(protocol.name, settings | {"traces": traces}, specification)
-    if fresh:
-        shutil.rmtree(folder, ignore_errors=True)
+    _forget(folder, fresh)
     started = time.monotonic()
     with shown(f"simulating {protocol.name}") as progress:
         run = generate(
@@ -126,6 +126,7 @@ def clean_run(
             progress=progress,
             packages=protocol.packages(),
         )
+    _keep(folder)
     simulated_s = time.monotonic() - started
     with shown(f"auditing {protocol.name}") as progress:
         rest = counted(session, [str(folder)], specification, Options(oracle=oracle), progress)
@@ -167,8 +168,8 @@ def composed_run(
         name: _folder(f"{composition.name}-{name}", settings | {"traces": traces}, specification)
         for name, specification in specifications.items()
     }
-    for folder in folders.values() if fresh else ():
-        shutil.rmtree(folder, ignore_errors=True)
+    for folder in folders.values():
+        _forget(folder, fresh)
     started = time.monotonic()
     with shown(f"simulating {composition.name}") as progress:
         runs = generate_together(
@@ -181,6 +182,8 @@ def composed_run(
             seeds_per_part=max(1, min(SEEDS_PER_PART, traces // 2)),
             packages=composition.packages(),
         )
+    for folder in folders.values():
+        _keep(folder)
     simulated_s = time.monotonic() - started
     found = []
     for name, specification in specifications.items():
@@ -283,6 +286,21 @@ def _folder(protocol: str, settings: dict[str, Json], specification: Specificati
         if time.time() - other.stat().st_mtime > IN_USE_S:
             shutil.rmtree(other, ignore_errors=True)
     return folder
+
+
+def _forget(folder: Path, fresh: bool) -> None:
+    """Delete a kept run that is not to be believed: one that is damaged, or (`fresh`) any.
+
+    A run without a seal was interrupted. Its parts are whole, for each is written under another name first.
+    """
+    if fresh or ((folder / cache.SEAL).exists() and not cache.sealed(folder)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _keep(folder: Path) -> None:
+    """Write down the checksums of a finished run, once."""
+    if not (folder / cache.SEAL).exists():
+        cache.seal(folder)
 
 
 def _digest(protocol: Protocol | Composition) -> str:

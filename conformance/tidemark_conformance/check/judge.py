@@ -10,7 +10,7 @@ from heapq import nsmallest
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemark_conformance.check.locate import actions_at, at_rest
+from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.result import by_number
 from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature, Tally
 from tidemark_conformance.errors import Unusable
@@ -79,7 +79,6 @@ class Judge:
         )
         self._wanted = wanted
         self._snapshot = snapshot
-        self._arities = np.array(schema.arities, np.int64)
 
     def tally(self) -> Tally:
         """An empty tally."""
@@ -122,9 +121,7 @@ class Judge:
 
     def _actions(self, batch: Batch, rows: NDArray[np.int64], first: NDArray[np.int32]) -> NDArray[np.int64]:
         """The action that each failing record claims to be."""
-        starts, ends = batch.offsets[rows], batch.offsets[rows + 1]
-        observed = self.schema.observables is not None
-        return actions_at(batch.data, starts, ends, first[rows, NOT_A_STEP].astype(np.int64), self._arities, observed)
+        return self.kernels.claimed_actions(batch.data, batch.offsets, rows, first[rows, NOT_A_STEP])
 
     def _example(self, name: str, row: int, step: int, batch: Batch, first: NDArray[np.int32], detail: bool) -> Example:
         if not detail:

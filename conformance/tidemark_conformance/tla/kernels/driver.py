@@ -69,6 +69,35 @@ def checksum(p: "I64", d: "U8", at, end):
         at += 1
     return c ^ 4294967295
 
+def passed(p: "I64", d: "U8", at, end, action):
+    """Pass over a record behind its head; 0, or 1 where the bytes are none. p[POSITION] is then behind it."""
+    skip = 1
+    if action >= 0:
+        skip += p[ACTION_TABLE + action * ACTION_ROW]
+    while skip > 0:
+        number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0:
+            return 1
+        skip -= 1
+    skip = 2 * number(p, d, at, end)
+    at = p[POSITION]
+    if at < 0 or skip < 0 or skip > end:
+        return 1
+    while skip > 0:
+        number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0:
+            return 1
+        skip -= 1
+    if OBSERVABLES > 0:
+        skip = number(p, d, at, end)
+        at = p[POSITION]
+        if at < 0 or skip < 0 or skip > end - at:
+            return 1
+        p[POSITION] = at + skip
+    return 0
+
 def whole(p: "I64", d: "U8", at, end):
     """Whether the bytes end with an end record: 2 (bad checksum) if they do, 1 (no end record) if they do not."""
     while at < end:
@@ -76,7 +105,6 @@ def whole(p: "I64", d: "U8", at, end):
         at = p[POSITION]
         if at < 0:
             return 1
-        skip = 1
         if head & 3 == 3:
             number(p, d, at, end)
             at = p[POSITION]
@@ -86,32 +114,9 @@ def whole(p: "I64", d: "U8", at, end):
             if p[POSITION] >= 0 and p[POSITION] + 4 == end:
                 return 2
             return 1
-        if head >> 2 > ACTIONS:
+        if head >> 2 > ACTIONS or passed(p, d, at, end, (head >> 2) - 1) != 0:
             return 1
-        if head >> 2 > 0:
-            skip = 1 + p[ACTION_TABLE + ((head >> 2) - 1) * ACTION_ROW]
-        while skip > 0:
-            number(p, d, at, end)
-            at = p[POSITION]
-            if at < 0:
-                return 1
-            skip -= 1
-        skip = 2 * number(p, d, at, end)
         at = p[POSITION]
-        if at < 0 or skip < 0 or skip > end:
-            return 1
-        while skip > 0:
-            number(p, d, at, end)
-            at = p[POSITION]
-            if at < 0:
-                return 1
-            skip -= 1
-        if OBSERVABLES > 0:
-            skip = number(p, d, at, end)
-            at = p[POSITION]
-            if at < 0 or skip < 0 or skip > end - at:
-                return 1
-            at += skip
     return 1
 
 def told(p: "I64", d: "U8", at, end, row):
@@ -533,6 +538,30 @@ def check_streams(p: "I64", d: "U8", offsets: "I64", out: "I64", firsts: "I64", 
         i += 1
     return 0
 
+def claimed_action(p: "I64", d: "U8", at, end, record_):
+    """The action that a record of a stream claims to be; -1 where it names none, or where the stream is none so far."""
+    while at < end:
+        head = number(p, d, at, end)
+        at = p[POSITION]
+        action = (head >> 2) - 1
+        if at < 0 or head & 3 == 3 or action >= ACTIONS:
+            return -1
+        if record_ == 0:
+            return action
+        record_ -= 1
+        if passed(p, d, at, end, action) != 0:
+            return -1
+        at = p[POSITION]
+    return -1
+
+def claimed_actions(p: "I64", d: "U8", offsets: "I64", steps: "I64", out: "I64", high):
+    """Of streams 0..high-1 the action that record steps[i] claims to be; stream i: d[offsets[2i]:offsets[2i + 1]]."""
+    i = 0
+    while i < high:
+        out[i] = claimed_action(p, d, offsets[2 * i], offsets[2 * i + 1], steps[i])
+        i += 1
+    return 0
+
 def differences(p: "I64"):
     """Mark what differs between the two states."""
     clean(p)
@@ -645,9 +674,11 @@ def saverows(p: "I64", source, rows: "I64", at, n):
     return 0
 
 def main(p: "I64", d: "U8", a: "I64", b: "I64", c: "I64", e: "I64", what, index, low, high, nodes, snapshot):
-    """The one entry point: what < 0 replays streams, otherwise a batch."""
-    if what < 0:
+    """The one entry point: what -1 replays streams, -2 asks for the actions of some records, otherwise a batch."""
+    if what == -1:
         return check_streams(p, d, a, b, c, low, high, nodes, snapshot)
+    if what == -2:
+        return claimed_actions(p, d, a, b, c, high)
     return check_batch(p, what, index, a, b, c, e, high)
 '''
 

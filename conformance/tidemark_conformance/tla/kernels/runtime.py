@@ -137,6 +137,18 @@ class Kernels:
             told=total[told : told + self._names["FIELDS"] + 2].copy(),
         )
 
+    def claimed_actions(self, data: NDArray[np.uint8], offsets: Cells, rows: Cells, steps: Cells) -> Cells:
+        """The action (index in `actions`) that record `steps[i]` of stream `rows[i]` claims to be; -1: it names none.
+
+        Streams and errors are as of `check`; rows must be within them.
+        """
+        data = np.ascontiguousarray(data, np.uint8)
+        ends = np.stack([offsets[rows], offsets[rows + 1]], axis=1).astype(np.int64)
+        out = np.full(len(rows), -1, np.int64)
+        steps = np.ascontiguousarray(steps, np.int64)
+        self._call(self._blank.copy(), data, ends, steps, out, out, -2, 0, 0, len(rows), 0, 0)
+        return out
+
     def _call(self, memory: Cells, data: Any, a: Cells, b: Cells, c: Cells, e: Cells, *numbers: int) -> None:
         addresses = [array.ctypes.data for array in (memory, data, a, b, c, e)]
         self._run(*addresses, *numbers)
