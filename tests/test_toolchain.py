@@ -149,7 +149,7 @@ def test_an_archive_of_classes_is_that_of_its_jar_and_its_java(places: Path) -> 
     archives.append(toolchain.class_archive(jar))
     twin.write_bytes(b"JAR")
     os.utime(twin, (0, 0))
-    toolchain._digest.cache_clear()
+    toolchain._look_into.cache_clear()
     archives.append(toolchain.class_archive(twin))
     java(places / "home", "21.0.2")
     toolchain._find_java.cache_clear()

@@ -18,7 +18,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.signals import raise_on_sigterm
 
 COMMANDS = {
-    "check": "run TLC on the models of spec/manifest.json",
+    "check": "run TLC on the models of spec/manifest.json, or on any specification (--spec)",
     "simulate": "run the implementation in the simulator and write its traces",
     "demo": "a long run of an implementation that one can follow, counted and audited",
     "lint": "look through trace files: header, types, sums, ids, the first wrong line",
@@ -69,7 +69,7 @@ def _main(argv: Sequence[str] | None) -> int:
         module.add_arguments(sub)
         sub.add_argument("--no-cache", action="store_true", help="believe nothing that earlier runs have kept")
         given = sub.parse_args(arguments[1:])
-        with _terminable(), cache.fresh() if given.no_cache else contextlib.nullcontext():
+        with _terminable(), _jar(given), cache.fresh() if given.no_cache else contextlib.nullcontext():
             return int(module.run(given))
     except Unusable as problem:
         print(f"tidemark {name}: {problem}", file=sys.stderr)
@@ -80,6 +80,15 @@ def _main(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         print(f"tidemark {name}: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
+
+
+def _jar(given: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """Where a command is given a tla2tools.jar, all that it does takes that one."""
+    if getattr(given, "jar", None) is None:
+        return contextlib.nullcontext()
+    from tidemark_conformance.tlc import toolchain
+
+    return toolchain.chosen(given.jar)
 
 
 class _Unwritten(Exception):

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record", action="store_true", help=f"keep the document in {agreed.RECORD}, for docs/agree.md"
     )
-    parser.add_argument("--jar", help="the tla2tools.jar to use")
+    toolchain.add_jar_argument(parser)
     document.add_argument(parser)
 
 

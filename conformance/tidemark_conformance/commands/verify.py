@@ -26,7 +26,7 @@ from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.report import closing, document
 from tidemark_conformance.report.progress import progress, say
 from tidemark_conformance.tlc import manifest as manifests
-from tidemark_conformance.tlc import verify
+from tidemark_conformance.tlc import toolchain, verify
 
 if TYPE_CHECKING:
     from tidemark_conformance.check.clean import CleanRun
@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"unflawed traces, at most, of each protocol ({TRACES:,}; spec/protocols.toml may want fewer)",
     )
     parser.add_argument("--master", help="Spark's master (default: local[2])")
+    toolchain.add_jar_argument(parser)
     parser.add_argument(
         "--json", metavar="DIR", type=Path, help="write verify.json, check.json, audit-*.json and zoo.json there"
     )

@@ -11,7 +11,7 @@ from tidemark_conformance.commands.check import with_progress
 from tidemark_conformance.report import document
 from tidemark_conformance.report.progress import progress
 from tidemark_conformance.tlc import manifest as manifests
-from tidemark_conformance.tlc import verify
+from tidemark_conformance.tlc import toolchain, verify
 
 TRACES, STEPS = 2_000, 50
 """Of the unflawed run of each protocol beside its rows: few, for `tidemark verify` has many."""
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark zoo`."""
     parser.add_argument("rows", nargs="*", metavar="ROW", help="ids or numbers of spec/zoo.toml (default: all)")
     parser.add_argument("--master", help="Spark's master (default: local[2])")
-    parser.add_argument("--jar", help="the tla2tools.jar to use")
+    toolchain.add_jar_argument(parser)
     document.add_argument(parser)
 
 

@@ -196,7 +196,7 @@ def _export(root: str, room: Path) -> str:
         return done.stdout
     # The exporter does not say what it cannot parse; SANY itself does.
     said = _run(toolchain.java_command(room, "tla2sany.SANY", jar=jar, heap_mib=512, brief=True), [], root, room)
-    raise Unusable(_complaint(root, said.stdout if "rrors" in said.stdout else done.stdout + done.stderr))
+    raise Unusable(complaint(root, said.stdout if "rrors" in said.stdout else done.stdout + done.stderr))
 
 
 def _run(command: list[str], options: list[str], root: str, room: Path) -> subprocess.CompletedProcess[str]:
@@ -204,8 +204,8 @@ def _run(command: list[str], options: list[str], root: str, room: Path) -> subpr
     return subprocess.run(whole, cwd=room, capture_output=True, text=True, timeout=300, check=False)
 
 
-def _complaint(root: str, output: str) -> str:
-    """SANY's first message as one sentence."""
+def complaint(root: str, output: str) -> str:
+    """The first message in what SANY printed (its blank lines, too) as one sentence with module and line."""
     semantic = re.search(
         r"\*\*\* Errors:.*?\n\s*line (\d+), col.*? of module (\w+)\s*\n(.*?)\n\s*\n\s*\n", output, re.S
     )

@@ -43,7 +43,7 @@ COUNTER = 1000
 """The register of TLCSet that counts states; `probes` has those behind it."""
 SAID_AFTER = 5_000
 """States after which TLC says how many it has looked at, again and again."""
-_NODE = re.compile(r'^(-?\d+) \[label="((?:[^"\\]|\\.)*)"(,style = filled)?\]')
+_NODE = re.compile(r'^(-?\d+) \[label="((?:[^"\\]|\\.)*)"(,style = filled)?(?:,tooltip="(?:[^"\\]|\\.)*")?\]')
 _EDGE = re.compile(r'^(-?\d+) -> (-?\d+) \[label="(\w+)"')
 _COUNTED = re.compile(r'<<"tidemark-states", (\d+)>>')
 _DOMAIN = re.compile(r'<<\s*"tidemark-domain",\s*(\d+),\s*(\d+),\s*"((?:[^"\\]|\\.)*)"\s*>>')

@@ -73,7 +73,7 @@ class Model:
     deadlock: bool
     covers: str | None
     agree: bool
-    budget_s: float
+    budget_s: float | None
     heap_mib: int
     checks: pins.Checks | None = None
 

@@ -63,7 +63,10 @@ class Message:
 
 
 def read(lines: Iterable[str]) -> Iterator[Message]:
-    """The messages of the lines, inner ones before the one around them; a message cut short at the end is dropped."""
+    """The messages of the lines, inner ones before the one around them; a message cut short at the end is dropped.
+
+    Blank lines outside are kept: they part what SANY says.
+    """
     stack: list[tuple[int, int, list[str]]] = []
     for raw in lines:
         line = raw.rstrip("\n")
@@ -79,5 +82,5 @@ def read(lines: Iterable[str]) -> Iterator[Message]:
             yield Message(code, severity, "\n".join(collected), inner=bool(stack))
         elif stack:
             stack[-1][2].append(line)
-        elif line.strip():
+        else:
             yield Message(OUTSIDE, 0, line)

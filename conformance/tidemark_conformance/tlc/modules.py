@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from tidemark_conformance import paths
@@ -78,12 +78,16 @@ def library_path(root: Path, library: Iterable[Path] = ()) -> list[Path]:
 
 
 def closure(
-    root: Path, library: Iterable[Path] = (), given: Mapping[str, str] | None = None
+    root: Path,
+    library: Iterable[Path] = (),
+    given: Mapping[str, str] | None = None,
+    provided: Collection[str] = STANDARD,
 ) -> dict[str, tuple[Path, str]]:
     """Every module that `root` reaches, itself first: name -> (file, text); standard modules are left out.
 
-    `given` holds texts of generated modules by name, which win over files. Raises Unusable for a module that is nowhere
-    and for a root whose name is not its file's.
+    `provided`: the modules that need no file (for a run of TLC those of its jar, `toolchain.modules_of`). A file wins
+    over them, except over the standard ones. `given` holds texts of generated modules by name, which win over files.
+    Raises Unusable for a module that is nowhere and for a root whose name is not its file's.
     """
     given = given or {}
     if root.suffix != ".tla" or not (root.is_file() or root.stem in given):
@@ -95,7 +99,15 @@ def closure(
         name, by = waiting.pop(0)
         if name in found:
             continue
-        file, text = _look_up(name, by, root, path, given)
+        looked_up = _look_up(name, by, root, path, given)
+        if looked_up is None and name in provided:
+            continue
+        if looked_up is None:
+            raise Unusable(
+                f"{by.name} refers to module {name}, which is not beside it, above it or in spec/lib: "
+                f"add {name}.tla to one of these folders"
+            )
+        file, text = looked_up
         header = _HEADER.search(without_comments(text))
         if header is None or header[1] != name:
             raise Unusable(f"{file} does not start with `---- MODULE {name} ----`: file and module must have one name")
@@ -104,7 +116,7 @@ def closure(
     return found
 
 
-def _look_up(name: str, by: Path, root: Path, path: list[Path], given: Mapping[str, str]) -> tuple[Path, str]:
+def _look_up(name: str, by: Path, root: Path, path: list[Path], given: Mapping[str, str]) -> tuple[Path, str] | None:
     if name in given:
         return Path(f"{name}.tla"), given[name]
     places = [root.parent] if name == root.stem else path
@@ -112,7 +124,4 @@ def _look_up(name: str, by: Path, root: Path, path: list[Path], given: Mapping[s
         file = folder / f"{name}.tla"
         if file.is_file():
             return file, file.read_text(encoding="utf-8")
-    raise Unusable(
-        f"{by.name} refers to module {name}, which is not beside it, above it or in spec/lib: "
-        f"add {name}.tla to one of these folders"
-    )
+    return None

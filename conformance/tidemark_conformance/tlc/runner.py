@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import sany
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import messages, modules, toolchain
 from tidemark_conformance.tlc.values import StateParser
@@ -37,16 +38,20 @@ VIOLATIONS = {
 EXIT_CODES = {"invariant": {12}, "action-property": {12, 13}, "temporal": {13}, "deadlock": {11}}
 
 _NAMED = re.compile(r"(?:Invariant|[Pp]roperty) (\S+) is violated")
-_ACTION = re.compile(r"<(\w+) line (\d+), col \d+ to line \d+, col \d+ of module (\w+)[^>]*>")
+_ACTION = re.compile(r"<(\w+)(\(.*\))? line (\d+), col \d+ to line \d+, col \d+ of module (\w+)[^>]*>", re.DOTALL)
 _COUNT = re.compile(r"([\d,]+) (states generated|distinct states found|states left on queue)")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One state of a counterexample and the action that led to it (None: initial, or TLC had no name for it)."""
+    """One state of a counterexample and the action that led to it (None: initial, or TLC had no name for it).
+
+    `parameters`: the action's, as TLC printed them ("(a, 1)"); "" where it has none or, before TLC 2.17, ever.
+    """
 
     action: str | None
     state: dict[str, Value]
+    parameters: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +126,8 @@ def run(
     """
     options = options or Options()
     text = cfg if isinstance(cfg, str) else _read_cfg(cfg)
-    found = modules.closure(module, library, given)
     jar_file = toolchain.find_jar(jar)
+    found = modules.closure(module, library, given, toolchain.modules_of(jar_file))
     with toolchain.room() as folder:
         for name, (_, source) in found.items():
             (folder / f"{name}.tla").write_text(source, encoding="utf-8")
@@ -228,7 +233,7 @@ class _Reading:
         self.options = options
         self.on_progress = on_progress
         self.on_print = on_print
-        self.parser = StateParser()
+        self.parser = StateParser(lenient=True)
         self.codes: set[int] = set()
         self.violation: tuple[str, str | None] | None = None
         self.errors: list[tuple[int, str]] = []
@@ -274,7 +279,7 @@ class _Reading:
     def _outside(self, line: str) -> None:
         if not self.parsed:
             self.outside.append(line)
-        elif self.on_print:
+        elif self.on_print and line.strip():
             self.on_print(line)
 
     def _count(self, text: str) -> None:
@@ -289,7 +294,8 @@ class _Reading:
             return
         action = _ACTION.search(head)
         if body.strip():
-            self.trace.append(Step(action[1] if action else None, self.parser.parse(body)))
+            name, parameters = (action[1], action[2] or "") if action else (None, "")
+            self.trace.append(Step(name, self.parser.parse(body), parameters))
         elif self.trace:
             self.loop = len(self.trace) - 1
 
@@ -337,7 +343,7 @@ class _Reading:
         if config:
             raise Unusable(f"TLC cannot read the cfg of {self.root}: {_line(config[0])}")
         if messages.PARSE_FAILED in self.codes:
-            raise Unusable(f"TLC cannot parse {self.root}: {_line(_sany_error(self.outside))}")
+            raise Unusable(f"TLC cannot parse {self.root}: {sany.complaint(self.root, chr(10).join(self.outside))}")
         configured = [text for code, text in self.errors if code in messages.CONFIGURATION]
         if configured:
             raise Unusable(f"TLC cannot configure {self.root}: {_line(configured[0])}")
@@ -350,7 +356,7 @@ class _Reading:
         causes = [text for code, text in self.errors if code not in (messages.GENERAL, messages.NESTED_EXPRESSIONS)]
         if not causes:
             causes = [text for code, text in self.errors if code == messages.GENERAL]
-        said = _line("; ".join(dict.fromkeys(causes)) or " ".join(self.outside[-2:]))
+        said = _line("; ".join(dict.fromkeys(causes)) or " ".join(line for line in self.outside if line.strip())[-600:])
         places = self._places()
         return f"{said} (at {places[-1][0]}.tla:{places[-1][1]})" if places else said
 
@@ -384,11 +390,3 @@ _ORDER = ("distinct states found", "states generated", "states left on queue")
 def _line(text: str) -> str:
     """The text on one line, without TLC's ornaments."""
     return re.sub(r"\s+", " ", text).strip()[:600]
-
-
-def _sany_error(outside: list[str]) -> str:
-    """SANY's first complaint among the lines outside messages."""
-    for at, line in enumerate(outside):
-        if line.startswith(("***Parse Error***", "*** Errors:", "Semantic error", "*** Abort")):
-            return " ".join(outside[at : at + 4])
-    return " ".join(outside[-3:]) or "SANY said nothing"

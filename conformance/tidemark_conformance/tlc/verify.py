@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from tidemark_conformance import cache, machine, paths
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tlc import classes, config, modules, probes, runner, toolchain
 from tidemark_conformance.tlc.manifest import Manifest, Model
-from tidemark_conformance.tlc.values import parse_state, to_tla
+from tidemark_conformance.tlc.values import StateParser, to_tla
 
-CACHE_FORMAT = 2
+CACHE_FORMAT = 3
 MANY = 20
 """So many runs are worth an archive of TLC's classes."""
 BRIEF_STATES, BRIEF_LIVENESS = 40_000, 5_000
@@ -71,22 +72,23 @@ Listener = Callable[[str, Model, Any], None]
 
 def prepare(model: Model, jar: str | Path | None = None) -> Job:
     """Everything a run of the model needs; raises Unusable for missing modules, cfg or toolchain."""
-    cfg = model.cfg.read_text(encoding="utf-8")
+    cfg, dead_ends = config.without_deadlock(model.cfg.read_text(encoding="utf-8"))
     probe = probes.probe(model.module, cfg) if model.covers else None
     module, given, text = (probe.module, probe.given, probe.cfg) if probe else (model.module, {}, cfg)
     options = runner.Options(
         workers=model.workers,
-        deadlock=model.deadlock,
+        deadlock=model.deadlock and dead_ends is not False,
         coverage=model.covers is not None and not (probe and probe.actions),
         heap_mib=model.heap_mib,
         budget_s=model.budget_s,
         brief=_brief(model),
     )
     jar_file = toolchain.find_jar(jar)
+    provided = toolchain.modules_of(jar_file)
     hashed = hashlib.sha256()
     parts = [str(CACHE_FORMAT), cache.code(__name__), toolchain.jar_digest(jar_file), module.stem, text]
     parts += [repr((options.workers, options.deadlock, options.coverage, options.extra))]
-    texts = {name: source for name, (_, source) in modules.closure(module, given=given).items()}
+    texts = {name: source for name, (_, source) in modules.closure(module, given=given, provided=provided).items()}
     for name, source in sorted(texts.items()):
         parts += [name, source]
     for part in parts:
@@ -98,7 +100,7 @@ def prepare(model: Model, jar: str | Path | None = None) -> Job:
 def _brief(model: Model) -> bool:
     """Whether a run should take some ten seconds of CPU at most; a model that falls almost always does."""
     most = BRIEF_LIVENESS if model.kind == "liveness" else BRIEF_STATES
-    return model.distinct is None or model.distinct < most
+    return model.expected == "violates" if model.distinct is None else model.distinct < most
 
 
 def verify(
@@ -193,7 +195,10 @@ def _run(job: Job, tell: Listener) -> Outcome:
 
 def _temporal_property(job: Job) -> str | None:
     """TLC does not say which temporal property fell: the first one that falls when it stands alone in the cfg."""
-    parsed = cfg_files.parse(job.cfg, str(job.model.cfg))
+    try:
+        parsed = cfg_files.parse(job.cfg, str(job.model.cfg))
+    except Unusable:  # a newer TLC reads more than we do
+        return None
     if len(parsed.properties) == 1:
         return parsed.properties[0]
     behaviour = [f"{word} {name}" for word, name in _behaviour(parsed) if name]
@@ -307,7 +312,11 @@ def _remember(job: Job, result: runner.TlcResult, seen: Collection[str]) -> None
         "coverage": {action: list(counts) for action, counts in result.coverage.items()},
         "seen": sorted(seen),
         "trace": [
-            {"action": step.action, "state": "".join(f"/\\ {v} = {to_tla(x)}\n" for v, x in step.state.items())}
+            {
+                "action": step.action,
+                "parameters": step.parameters,
+                "state": "".join(f"/\\ {v} = {to_tla(x)}\n" for v, x in step.state.items()),
+            }
             for step in result.trace
         ],
     }
@@ -316,6 +325,7 @@ def _remember(job: Job, result: runner.TlcResult, seen: Collection[str]) -> None
 
 def _recall(job: Job) -> Outcome | None:
     """The cached outcome, None if there is none (a damaged entry counts as none)."""
+    parser = StateParser(lenient=True)
     try:
         document = json.loads(cache.get(_file(job.key)) or b"")
         result = runner.TlcResult(
@@ -328,7 +338,10 @@ def _recall(job: Job) -> Outcome | None:
             seconds=document["seconds"],
             loop=document["loop"],
             coverage={action: (counts[0], counts[1]) for action, counts in document["coverage"].items()},
-            trace=tuple(runner.Step(step["action"], parse_state(step["state"])) for step in document["trace"]),
+            trace=tuple(
+                runner.Step(step["action"], parser.parse(step["state"]), step["parameters"])
+                for step in document["trace"]
+            ),
         )
         seen = [str(thing) for thing in document["seen"]]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
