@@ -291,7 +291,7 @@ class Abstraction:
             return self.table.no_view
         partition = broker.partition
         return (
-            int(self._metadata.changes_before(broker.metadata_offset) >= partition.partition_epoch),
+            int(self._metadata.changes_before(broker.published_offset) >= partition.partition_epoch),
             self._masks[partition.isr],
             self._leaders[partition.leader_id],
             partition.leader_epoch,

@@ -32,7 +32,8 @@ STARTING, RUNNING, STOPPING = "starting", "running", "stopping"
 class Broker:
     """One incarnation of a broker, opened on its disk.
 
-    `epoch` is 0 until it is registered; `metadata_offset` is the metadata log's offset up to which it has applied.
+    `epoch` is 0 until it is registered; `metadata_offset` is the metadata log's offset up to which it has read, and
+    `published_offset` that up to which the partition has heard of it: less only before it has its own registration.
     """
 
     __slots__ = (
@@ -44,6 +45,7 @@ class Broker:
         "log",
         "metadata_offset",
         "partition",
+        "published_offset",
         "purgatory",
         "state",
         "storage",
@@ -62,6 +64,7 @@ class Broker:
         self.epoch = 0
         self.state = STARTING
         self.metadata_offset = 0
+        self.published_offset = 0
         self.storage = storage
         self.changes = changes
         self._config = config
@@ -98,6 +101,10 @@ class Broker:
         self.log.checkpoint_high_watermark()
         self.storage.clean_shutdown_epoch = self.epoch
 
+    def load_metadata(self, end_offset: int) -> None:
+        """Read the metadata log up to `end_offset`, which is before its own registration: nothing hears of it yet."""
+        self.metadata_offset = end_offset
+
     # --- what the partition needs of its broker ---------------------------------------------------------------------
 
     def apply_metadata(self, state: PartitionState | None, end_offset: int, now: int) -> bool:
@@ -106,7 +113,7 @@ class Broker:
 
         Returns whether the partition changed.
         """
-        self.metadata_offset = end_offset
+        self.metadata_offset = self.published_offset = end_offset
         return state is not None and self.partition.apply_metadata(state, now)
 
     def append_record(self, request: ProduceRequest, now: int) -> ProduceResponse | Refused:

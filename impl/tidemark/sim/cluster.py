@@ -35,7 +35,7 @@ class Cluster(Replication):
             return False
         if end is None:
             end = self.metadata.end_offset
-        start = broker.metadata_offset
+        start = broker.published_offset
         if end <= start or end < self.control.registrations[broker_id].offset:
             return False
         changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.now + host.skew_ms)
@@ -45,6 +45,19 @@ class Cluster(Replication):
         if broker.purgatory.waiting and not broker.partition.is_leader:
             for payload in list(broker.purgatory.waiting):
                 self.fail_produce(broker_id, payload)
+        return True
+
+    def load_metadata(self, broker_id: BrokerId) -> bool:
+        """A new incarnation reads the metadata log up to the last batch before its registration: no step of the
+        specification, as nothing hears of it. It may tell the controller how far it is."""
+        broker = self.hosts[broker_id].up
+        if broker is None or self.network.cut[self.count][broker_id]:
+            return False
+        registration = self.control.registrations[broker_id]
+        end = max((one for one in self.metadata.ends if one < registration.offset), default=0)
+        if end <= broker.metadata_offset:
+            return False
+        broker.load_metadata(end)
         return True
 
     # --- brokers and the controller -------------------------------------------------------------------------------

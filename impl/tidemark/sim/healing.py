@@ -62,7 +62,7 @@ def _administer(cluster: Cluster) -> None:
     for broker_id in cluster.replicas:
         broker = cluster.hosts[broker_id].up
         if broker is not None and broker.state == RUNNING and cluster.control.registrations[broker_id].active:
-            if broker.metadata_offset < cluster.metadata.end_offset:
+            if broker.published_offset < cluster.metadata.end_offset:
                 cluster.apply_metadata(broker_id)
             continue
         cluster.stop_broker(broker_id)

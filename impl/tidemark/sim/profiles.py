@@ -87,7 +87,8 @@ RESTARTS = ReplicationProfile(
     {
         "fetch": 100,
         "produce": 22,
-        "apply": 26,
+        "apply": 24,
+        "load": 16,
         "alter": 7,
         "maintain_isr": 16,
         "purgatory": 6,
@@ -103,7 +104,7 @@ RESTARTS = ReplicationProfile(
     },
     heals=48,
 )
-"""Machines fail and come back, and the controller is slow to decide proposals."""
+"""Machines fail and come back, and the controller is slow to decide proposals; brokers that register catch up in steps."""
 
 SLOW_CONTROLLER = ReplicationProfile(
     "slow-controller",

@@ -157,12 +157,18 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         end_offset = cluster.metadata.end_offset
         for broker_id in self._circle[word % self._count]:
             broker = hosts[broker_id].broker
-            if broker is not None and broker.metadata_offset < end_offset:
+            if broker is not None and broker.published_offset < end_offset:
                 end = None
                 if not word & 0x300:
-                    end = next(offset for offset in cluster.metadata.ends if offset > broker.metadata_offset)
+                    end = next(offset for offset in cluster.metadata.ends if offset > broker.published_offset)
                 if cluster.apply_metadata(broker_id, end):
                     return True
+        return False
+
+    def load(self, word: int) -> bool:
+        """A broker that has just registered reads what was before it."""
+        cluster = self.cluster
+        any(cluster.load_metadata(broker_id) for broker_id in self._circle[word % self._count])
         return False
 
     def alter(self, word: int) -> bool:

@@ -1,4 +1,5 @@
-"""The auditor against bugs in groups (seeded_group_bugs.py): each is flagged within `TRACES`."""
+"""The auditor against bugs of each protocol (the tables of seeded_group_bugs.py and seeded_replication_bugs.py): each is
+flagged within `TRACES`."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from seeded_bugs import Bug
 from seeded_group_bugs import CLASSIC, MODERN, TIMEOUTS
+from seeded_replication_bugs import REPLICATION
 from simulated import SIMULATED
 from tidemark.group.group import ClassicGroup
 from tidemark_conformance.tla.kernels import compile_kernels
@@ -22,6 +24,7 @@ SEEDED = [
         for name, of in TIMEOUTS.items()
     ],
     *[("consumer-group", name, bug) for name, bug in MODERN.items()],
+    *[("replication", name, bug) for name, bug in REPLICATION.items()],
 ]
 
 
@@ -40,7 +43,7 @@ def flagged(protocol: str, start: int) -> int:
     return int((verdict == 1).sum())
 
 
-@pytest.mark.parametrize("protocol", ["classic-group", "consumer-group"])
+@pytest.mark.parametrize("protocol", sorted({protocol for protocol, _, _ in SEEDED}))
 def test_nothing_is_flagged_without_a_bug(protocol: str) -> None:
     assert flagged(protocol, 0) == 0
 
