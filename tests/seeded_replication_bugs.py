@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from seeded_bugs import Bug
-from tidemark.controller.replication_control import NOTHING, ReplicationControl
-
+from tidemark.controller.replication_control import ReplicationControl
 
 # --- catching up ------------------------------------------------------------------------------------------------------
 

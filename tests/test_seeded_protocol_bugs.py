@@ -1,5 +1,5 @@
-"""The auditor against bugs of each protocol (the tables of seeded_group_bugs.py and seeded_replication_bugs.py): each is
-flagged within `TRACES`."""
+"""The auditor against bugs of each protocol (the tables of seeded_group_bugs.py and seeded_replication_bugs.py): each
+is flagged within `TRACES`."""
 
 from __future__ import annotations
 

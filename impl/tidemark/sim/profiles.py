@@ -104,7 +104,8 @@ RESTARTS = ReplicationProfile(
     },
     heals=48,
 )
-"""Machines fail and come back, and the controller is slow to decide proposals; brokers that register catch up in steps."""
+"""Machines fail and come back, and the controller is slow to decide proposals. Brokers that register catch up
+in steps."""
 
 SLOW_CONTROLLER = ReplicationProfile(
     "slow-controller",
