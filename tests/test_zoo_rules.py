@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tidemark_conformance.check import zoo
 from tidemark_conformance.tla import cfg
-from tidemark_conformance.tlc import manifest, verify
+from tidemark_conformance.tlc import manifest, pins, verify
 
 BUDGET_S = 120.0
 """Of a model with a rule put back; each takes some seconds, and its verdict is cached."""
@@ -34,7 +34,7 @@ def put_back(row: zoo.Row, rule: str, folder: Path) -> manifest.Model:
     file.write_text(changed, encoding="utf-8")
     assert cfg.read(file).constants["Without"] == frozenset(row.rules) - {rule}
     expectation = {"kind": "safety", "expected": "holds", "property": None, "depth": None}
-    return dataclasses.replace(model, cfg=file, budget_s=BUDGET_S, **expectation)
+    return dataclasses.replace(model, cfg=file, checks=pins.stated(cfg.read(file)), budget_s=BUDGET_S, **expectation)
 
 
 @pytest.mark.parametrize(("row", "rule"), CASES)
