@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,22 @@ def traces_of(path: Path) -> list[list[dict[str, Any]]]:
     return list(traces.values())
 
 
+def dumps(value: Any) -> str:
+    """The JSON of a value that may be nested more deeply than Python's usual limit allows."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    try:
+        return json.dumps(value)
+    finally:
+        sys.setrecursionlimit(before)
+
+
 def signed(trace: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The trace with the right sum in its end record."""
     *events, end = trace
     crc = 0
     for event in events:
-        crc = crc32c(json.dumps(event).encode() + b"\n", crc)
+        crc = crc32c(dumps(event).encode() + b"\n", crc)
     return [*events, {**end, "crc32c": format(crc, "08x")}]
 
 
@@ -37,5 +48,5 @@ def write(path: Path, header: dict[str, Any], traces: list[list[dict[str, Any]]]
     """Write an NDJSON file of these objects as they are."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [header, *(event for trace in traces for event in trace)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(dumps(line) + "\n" for line in lines))
     return path
