@@ -1,5 +1,5 @@
-"""The auditor against bugs of each protocol (the tables of seeded_group_bugs.py and seeded_replication_bugs.py): each
-is flagged within `TRACES`."""
+"""The auditor against bugs of each protocol (the tables of seeded_group_bugs.py, seeded_replication_bugs.py and
+seeded_transaction_bugs.py): each is flagged within `TRACES`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from seeded_bugs import Bug
 from seeded_group_bugs import CLASSIC, MODERN, TIMEOUTS
 from seeded_replication_bugs import REPLICATION
+from seeded_transaction_bugs import TRANSACTIONS
 from simulated import SIMULATED
 from tidemark.group.group import ClassicGroup
 from tidemark_conformance.tla.kernels import compile_kernels
@@ -25,6 +26,7 @@ SEEDED = [
     ],
     *[("consumer-group", name, bug) for name, bug in MODERN.items()],
     *[("replication", name, bug) for name, bug in REPLICATION.items()],
+    *[("transactions", name, bug) for name, bug in TRANSACTIONS.items()],
 ]
 
 

@@ -1,5 +1,6 @@
-"""Healing: faults stop; what is under way arrives, what is open is ended, and one process commits a transaction. Then
-the consumers of committed records read on as far as they may.
+"""Healing: faults stop; what is under way arrives, what is open is ended, and one process commits a transaction. Perhaps
+it then begins another one and is never heard of again, so that nothing but the time-out ends that. Then the consumers
+of committed records read on as far as they may.
 
 At rest means: nobody waits, nothing is open or undecided, all that was written is committed.
 """
@@ -27,9 +28,11 @@ _OPEN = (
 _BUSY = (*_OPEN, ProducerState.INITIALIZING)
 
 
-def heal(cluster: TransactionCluster) -> bool:
-    """Heal; returns whether everything came to rest."""
+def heal(cluster: TransactionCluster, abandons: bool = False) -> bool:
+    """Heal; returns whether everything came to rest. `abandons`: the last transaction is left to its time-out."""
     rests = _settle(cluster)
+    if rests and abandons:
+        rests = _abandon(cluster)
     for partition in range(len(cluster.partitions)):
         _read_on(cluster, partition)
     return rests
@@ -64,6 +67,26 @@ def _settle(cluster: TransactionCluster) -> bool:
             _drive(cluster, client, told)
             _serve(cluster)
         if told() and at_rest(cluster):
+            return True
+    return False
+
+
+def _abandon(cluster: TransactionCluster) -> bool:
+    """The process that has committed last begins a transaction and dies with it open; whether all comes to rest."""
+    client, leader = 0, cluster.log.leader
+    producer = cluster.clients[client]
+    if not cluster.begin_transaction(client):
+        return True
+    while producer.state is ProducerState.IN_TRANSACTION and not producer.partitions:
+        if not _sends(cluster, client, 0, leader):
+            break
+        _serve(cluster)
+        cluster.receive_rpc(client)
+        cluster.receive_produce(client, 0)
+    cluster.crash_client(client)
+    for _ in range(ROUNDS):
+        _serve(cluster)
+        if at_rest(cluster):
             return True
     return False
 
@@ -114,6 +137,16 @@ def _step(cluster: TransactionCluster, client: int, partition: int, late: bool) 
             pass
 
 
+def _sends(cluster: TransactionCluster, client: int, partition: int, leader: int) -> bool:
+    """A process takes the next step towards a partition, if it may."""
+    return (
+        cluster.send_add_partitions(client, leader, partition)
+        or cluster.send_produce(client, partition)
+        or cluster.send_add_offsets(client, leader)
+        or cluster.send_txn_offset_commit(client)
+    )
+
+
 def _drive(cluster: TransactionCluster, client: int, told: Callable[[], bool]) -> None:
     """A process goes on: it ends what it has open. Until somebody is `told`, the first begins and commits a new one."""
     partitions, leader = range(len(cluster.partitions)), cluster.log.leader
@@ -134,10 +167,7 @@ def _drive(cluster: TransactionCluster, client: int, told: Callable[[], bool]) -
             cluster.begin_transaction(client)
     elif state is ProducerState.IN_TRANSACTION:
         if len(producer.partitions) == len(partitions) or not all(
-            cluster.send_add_partitions(client, leader, partition)
-            or cluster.send_produce(client, partition)
-            or cluster.send_add_offsets(client, leader)
-            or cluster.send_txn_offset_commit(client)
+            _sends(cluster, client, partition, leader)
             for partition in partitions
             if partition not in producer.partitions
         ):
