@@ -1,6 +1,6 @@
-"""Healing: faults stop; what is under way arrives, what is open is ended, and one process commits a transaction. Perhaps
-it then begins another one and is never heard of again, so that nothing but the time-out ends that. Then the consumers
-of committed records read on as far as they may.
+"""Healing: faults stop; what is under way arrives, what is open is ended, and one process commits a transaction.
+Perhaps it then begins another one and is never heard of again, so that nothing but the time-out ends that. Then the
+consumers of committed records read on as far as they may.
 
 At rest means: nobody waits, nothing is open or undecided, all that was written is committed.
 """
