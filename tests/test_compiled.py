@@ -77,6 +77,29 @@ def test_what_is_compiled_writes_the_same_traces() -> None:
     assert fast["digests"] == slow["digests"]
 
 
+UNDECLARED = """
+import sys
+from tidemark_conformance.check import compiled
+used = compiled.use()
+from tidemark.sim.group import recorder
+recorder.TOUCHES["SendHeartbeat"] = "position.c"
+from tidemark_conformance.cli import main
+sys.exit(10 * main(["simulate", "classic-group", "--traces", "1", "-o", sys.argv[1]]) + used)
+"""
+
+
+@needs_a_compiler
+def test_what_is_compiled_is_watched_as_well(tmp_path: Path) -> None:
+    """Exit code 1 of the command, and the modules are compiled ones."""
+    compiled.build()
+    plain = {name: value for name, value in os.environ.items() if name != compiled.INTERPRETED}
+    command = [sys.executable, "-c", UNDECLARED, str(tmp_path / "out")]
+    done = subprocess.run(command, env=plain, capture_output=True, text=True)
+    assert done.returncode == 11, done.stderr
+    assert "seed 0, step " in done.stderr
+    assert "heartbeatRpc[" in done.stderr
+
+
 @needs_a_compiler
 def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str], tmp_path: Path) -> None:
     assert small() == "False 2 py"

@@ -13,8 +13,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO, cast
 
-from tidemark_conformance import cache
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance import cache, extras
+from tidemark_conformance.errors import DefectError, Unusable
 from tidemark_conformance.signals import raise_on_sigterm
 
 COMMANDS = {
@@ -63,17 +63,21 @@ def _main(argv: Sequence[str] | None) -> int:
             print(f"  {name:10} {summary}")
         return 0 if arguments else 2
     name = parser.parse_args(arguments[:1]).command
-    module = importlib.import_module(f"tidemark_conformance.commands.{name}")
     sub = argparse.ArgumentParser(prog=f"tidemark {name}", description=COMMANDS[name])
     try:
-        module.add_arguments(sub)
-        sub.add_argument("--no-cache", action="store_true", help="believe nothing that earlier runs have kept")
-        given = sub.parse_args(arguments[1:])
-        with _terminable(), _jar(given), cache.fresh() if given.no_cache else contextlib.nullcontext():
-            return int(module.run(given))
+        with extras.named():
+            module = importlib.import_module(f"tidemark_conformance.commands.{name}")
+            module.add_arguments(sub)
+            sub.add_argument("--no-cache", action="store_true", help="believe nothing that earlier runs have kept")
+            given = sub.parse_args(arguments[1:])
+            with _terminable(), _jar(given), cache.fresh() if given.no_cache else contextlib.nullcontext():
+                return int(module.run(given))
     except Unusable as problem:
         print(f"tidemark {name}: {problem}", file=sys.stderr)
         return 2
+    except DefectError as problem:
+        print(f"tidemark {name}: {problem}", file=sys.stderr)
+        return 1
     except Terminated:
         print(f"tidemark {name}: terminated", file=sys.stderr)
         return 128 + signal.SIGTERM

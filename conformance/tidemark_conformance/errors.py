@@ -14,6 +14,10 @@ class Unusable(Exception):
     """
 
 
+class DefectError(Exception):
+    """A run has shown a defect of what was run (exit code 1). The message is one sentence, as Unusable's."""
+
+
 @contextlib.contextmanager
 def writable(path: Path) -> Iterator[None]:
     """Turns an OSError of writing to `path` into Unusable."""

@@ -132,3 +132,7 @@ PREFERRED_LEADER_NOT_AVAILABLE = Errors.PREFERRED_LEADER_NOT_AVAILABLE
 
 class BrokenInvariant(RuntimeError):
     """Something that cannot happen has happened: a defect of this program, never of its input."""
+
+
+class UndeclaredChange(BrokenInvariant):
+    """A step has changed state that its recorder was not told of; the message is one sentence."""

@@ -16,7 +16,7 @@ from tidemark.sim.composed.transaction_run import PROFILES as TRANSACTION_PROFIL
 from tidemark.sim.composed.transaction_run import STATE
 
 from tidemark_conformance.adapters import classic_group, replication, transactions
-from tidemark_conformance.adapters.shared import DEFAULT_PROFILE, Adapter, require_options, simulated
+from tidemark_conformance.adapters.shared import DEFAULT_PROFILE, Adapter, defects_named, require_options, simulated
 from tidemark_conformance.check.generate import GOOD, SOME, Composed, Simulated
 from tidemark_conformance.errors import Unusable
 
@@ -61,7 +61,8 @@ class Above:
         """All traces of one seed. What clients found after healing, and what the logs went through, is among the facts
         of the protocol above."""
         adapter = self.adapter
-        result = self.simulate(seed, log, header, steps=steps, profile=profile, rules=adapter.removed(without))
+        with defects_named(f"the composition of {adapter.owner} and its logs"):
+            result = self.simulate(seed, log, header, steps=steps, profile=profile, rules=adapter.removed(without))
         facts = {
             f"{SOME}fail-overs": result.fail_overs,
             f"{SOME}{self.entries} that were not committed and that a successor had": result.kept,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from tidemark.errors import UndeclaredChange
 from tidemark.sim.script import ScenarioError
 
 from tidemark_conformance.adapters.again import Again
 from tidemark_conformance.check import zoo
 from tidemark_conformance.check.generate import BAD, GOOD, Simulated, Simulator
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import DefectError, Unusable
 
 if TYPE_CHECKING:
     from tidemark.sim.running import SimulatorBase
@@ -63,7 +65,8 @@ class Adapter:
 
     def run(self, header: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int) -> Simulated:
         """The trace of one seed, with what a client found after healing among its facts."""
-        result = self.simulate(seed, table=header, steps=steps, profile=profile, rules=self.removed(without))
+        with defects_named(self.owner):
+            result = self.simulate(seed, table=header, steps=steps, profile=profile, rules=self.removed(without))
         return simulated(seed, result, self.lost, self.healed)
 
     def resimulation(
@@ -101,6 +104,15 @@ class Adapter:
             return result.stream, result.transcript
 
         return transcribed
+
+
+@contextlib.contextmanager
+def defects_named(owner: str) -> Iterator[None]:
+    """Turns the end of a watched run into DefectError. `owner`: what messages call the protocol."""
+    try:
+        yield
+    except UndeclaredChange as problem:
+        raise DefectError(f"{owner}'s simulator, {problem}") from problem
 
 
 @cache

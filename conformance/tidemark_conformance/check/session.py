@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlparse
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import DefectError, Unusable
 from tidemark_conformance.paths import lasting_root
 from tidemark_conformance.report.progress import say
 from tidemark_conformance.tlc import toolchain
@@ -296,7 +296,7 @@ _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (?P<text>.+)$
 @contextlib.contextmanager
 def readable_errors(what: str) -> Iterator[None]:
     """Turn Spark's exceptions into Unusable: one sentence that names the file when Spark does; `what` names the
-    input."""
+    input. A worker's DefectError stays one."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException, PythonException
 
@@ -305,6 +305,9 @@ def readable_errors(what: str) -> Iterator[None]:
     except PythonException as problem:
         lines = [line.strip() for line in _text(problem).splitlines() if line.strip()]
         cause = next((line for line in reversed(lines) if _CAUSE.match(line)), lines[-1] if lines else "no message")
+        kind, _, said = cause.partition(": ")
+        if kind.endswith(f"{DefectError.__module__}.{DefectError.__name__}"):
+            raise DefectError(said) from problem
         raise Unusable(f"a worker of the Spark job over {what} failed with {cause[:300]}") from problem
     except PySparkException as problem:
         raise Unusable(_sentence(f"[{problem.getCondition()}] {_text(problem)}", what)) from problem

@@ -101,6 +101,12 @@ class Abstraction:
         self._delays: dict[int, tuple[Mapping[Timer, int], tuple[int, int, Key]]] = {}
         """Of timers' delays likewise."""
 
+    def forget(self) -> None:
+        """Everything is read again, as if nothing had been seen."""
+        self._records.clear()
+        self._entries.clear()
+        self._delays.clear()
+
     def number(self, member_id: MemberId | None) -> int:
         """A member id's number, 0 for none."""
         return self.numbers[member_id] if member_id else 0

@@ -17,6 +17,7 @@ from tidemark.replication.abstraction import Abstraction, Host
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import OF_CHANGES, Beginning, LogAt, MapAt, Plan, cells_of_map
 from tidemark.sim.network import AlterConnection, FetchConnection
+from tidemark.sim.shared import undeclared
 from tidemark.sim.stream import STUTTER, VARINT, difference, finished
 from tidemark.sim.units import At
 
@@ -53,6 +54,7 @@ class Recorder:
         "_refusals",
         "_registered",
         "_steps",
+        "_watched",
         "abstraction",
         "records",
     )
@@ -61,6 +63,7 @@ class Recorder:
         self.abstraction = Abstraction(plan.table, cluster.control, cluster.metadata)
         self.records = 0
         self._idle = 0
+        self._watched = -1
         self._plan = plan
         self._steps = plan.steps
         self._of_mark = plan.of_mark
@@ -133,6 +136,8 @@ class Recorder:
         self.records += 1
         if not count:
             self._idle += 1
+        if self._watched >= 0:
+            self._look_at_all(what)
 
     def moved(self, connection: FetchConnection | AlterConnection, what: tuple[Any, ...]) -> None:
         """A step with which an exchange has moved on."""
@@ -150,6 +155,8 @@ class Recorder:
             self._out += self._steps[what] + VARINT[count] + delta
             self._idle += not count
         self.records += 1
+        if self._watched >= 0:
+            self._look_at_all(what)
 
     def ends(self, what: tuple[Any, ...]) -> None:
         """A step with which a broker's process has ended: some of its connections are gone."""
@@ -165,6 +172,8 @@ class Recorder:
                     count += changed
         self._out += self._steps[what] + VARINT[count] + delta
         self.records += 1
+        if self._watched >= 0:
+            self._look_at_all(what)
 
     def blocked(self, what: tuple[Any, ...]) -> None:
         """A rule refused an action."""
@@ -224,6 +233,35 @@ class Recorder:
         return delta, count, behind
 
     # --- all of it ------------------------------------------------------------------------------------------------
+
+    def watch(self, seed: int) -> None:
+        """From now on every step looks at the whole state, and raises UndeclaredChange for what stands otherwise than
+        it is written: nobody has marked it."""
+        self._watched = seed
+
+    def _look_at_all(self, what: tuple[Any, ...]) -> None:
+        unit = self._changed()
+        if unit:
+            raise undeclared(self._watched, self.records - 1, what, unit)
+
+    def _changed(self) -> str:
+        """What stands otherwise than it is written; "": nothing."""
+        see, at, hosts, names = self.abstraction, self._at, self._hosts, self._plan.table.brokers
+        if len(see.metadata()) != self._metadata:
+            return "metadata"
+        for host in hosts:
+            if self._registered[host.id][1][see.registered(host)] is not None:
+                return f"registered[{names[host.id]}]"
+        for number, unit in enumerate(self._plan.units):
+            if at[number][unit.compute(see, hosts[unit.broker])] is not None:
+                return unit.variable if unit.broker < 0 else f"{unit.variable}[{names[unit.broker]}]"
+        for number, connection in enumerate(self._connections):
+            if self._exchanges[number][self._keys[number](connection)] is not None:
+                follower, source = divmod(number, len(hosts))  # alters stand behind all fetches
+                return (
+                    f"fetch[{names[follower]}][{names[source]}]" if follower < len(hosts) else f"alter[{names[source]}]"
+                )
+        return ""
 
     def full_state(self) -> list[int]:
         """Every cell, computed afresh: what a test compares the written deltas with."""

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
 from tidemark.cells import CapacityExceeded
-from tidemark.sim.shared import WORD, Mix, Profile, SimResult, TraceRecorder
+from tidemark.sim.shared import WORD, Mix, Profile, SimResult, TraceRecorder, watched
 
 Cluster = TypeVar("Cluster")
 Schedule = TypeVar("Schedule", bound=Profile)
@@ -108,6 +108,8 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
     def begin(self) -> None:
         """What comes before the chaos: the initial state."""
         self.recorder.begin()
+        if watched(self.seed):
+            self.recorder.watch(self.seed)
 
     def can_be_healed(self) -> bool:
         """Whether healing, once it is over, has made good what faults did."""

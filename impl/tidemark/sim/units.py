@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tidemark.cells import CapacityExceeded, Cells
-from tidemark.sim.shared import Recorder
+from tidemark.sim.shared import Recorder, undeclared
 from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, difference, finished
 
 MOST_KNOWN = 60_000
@@ -284,6 +284,8 @@ class UnitPlan:
             self._touching[action] = TOUCH.findall(touches)
             depths.update({variable: len(which) for _, variable, which in self._touching[action]})
         units: list[Unit] = []
+        self.names: list[str] = []
+        """What every unit is called in a sentence: its variable, and whose it is."""
         self.numbers: dict[str, dict[tuple[int, ...], int]] = {}
         for variable in sorted(of, key=lambda name: int(variables[name]["offset"])):
             entry = variables[variable]
@@ -294,6 +296,7 @@ class UnitPlan:
             first, width = int(entry["offset"]), int(entry["cells"]) // len(places)
             self.numbers[variable] = {place: len(units) + number for number, place in enumerate(places)}
             units += [Unit(first + width * number, of[variable]) for number in range(len(places))]
+            self.names += [variable + "".join([f"[{name}]" for name in whose]) for whose in product(*owners)]
         self.units = tuple(units)
         self._protocol = protocol
         self.known: dict[tuple[Any, ...], tuple[bytes, tuple[Looked, ...]]] = {}
@@ -396,10 +399,11 @@ class UnitRecorder(Recorder):
     beyond what its action says that it may change, for `_take_marked`. `records` counts what was written, the initial
     state included."""
 
-    __slots__ = ("_at", "_idle", "_keys", "_marks", "_out", "_plan", "records")
+    __slots__ = ("_at", "_idle", "_keys", "_marks", "_out", "_plan", "_watched", "records")
 
     def __init__(self, plan: UnitPlan, keys: Mapping[str, Sequence[Callable[[], Any]]], marks: Sized = ()) -> None:
         self.records = 0
+        self._watched = -1
         self._marks = marks
         self._idle = 0
         self._plan = plan
@@ -439,6 +443,27 @@ class UnitRecorder(Recorder):
         self.records += 1
         if not count:
             self._idle += 1
+        if self._watched >= 0:
+            self._look_at_all(what)
+
+    def watch(self, seed: int) -> None:
+        """From now on every step looks at the whole state, and `did` raises UndeclaredChange for a unit that stands
+        otherwise than it is written: it is none that the action may change."""
+        self._watched = seed
+
+    def _look_at_all(self, what: tuple[Any, ...]) -> None:
+        at = self._at
+        self._forget()
+        for number, key in enumerate(self._keys):
+            try:
+                same = at[number][key()] is None
+            except CapacityExceeded:
+                same = False
+            if not same:
+                raise undeclared(self._watched, self.records - 1, what, self._plan.names[number])
+
+    def _forget(self) -> None:
+        """What was read before of objects that are still there is read again."""
 
     def _with_marked(self, what: tuple[Any, ...]) -> tuple[Looked, ...]:
         """The units that an action may change, and those that are marked, which are not any more."""

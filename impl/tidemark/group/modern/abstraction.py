@@ -4,7 +4,7 @@
 |---|---|
 | `office` | who leads the partition of __consumer_offsets, and its epoch |
 | `storedGroup`, `storedOffsets` | the last committed records of each key |
-| `appended` | the batches of a coordinator that wait to commit, each with the group as it was when it was appended |
+| `appended` | the batches of a coordinator that wait to commit, each with what the log amounts to with its records |
 | `epoch`, `group`, `offsets` | the coordinator's memory; empty where it does not serve |
 | `partitionEpoch` | the epochs of partitions that the coordinator's group keeps |
 | `timers` | how long the coordinator's timers were set to, by rank (layout.py) |
@@ -38,7 +38,7 @@ from tidemark.group.messages import (
     Token,
 )
 from tidemark.group.modern.coordinator import ModernCoordinator, Written
-from tidemark.group.modern.group import NOTHING_YET, ConsumerGroup
+from tidemark.group.modern.group import NOTHING_YET, UNHEARD, ConsumerGroup
 from tidemark.group.modern.layout import ModernTable
 from tidemark.group.modern.messages import (
     ConsumerGroupHeartbeatRequest,
@@ -86,11 +86,48 @@ class Exchange(Protocol):
         """The reply."""
 
 
+class LogState:
+    """What a log amounts to, record by record; `members`: what they said of themselves."""
+
+    __slots__ = ("_assignments", "assignment_epoch", "group_epoch", "members", "target", "topics")
+
+    def __init__(self) -> None:
+        self.assignment_epoch = 0
+        self.group_epoch = 0
+        self.topics: Mapping[str, int] = {}
+        self.target: dict[MemberId, Partitions] = {}
+        self.members: dict[MemberId, MemberMetadata] = {}
+        self._assignments: dict[MemberId, CurrentAssignment | None] = {}
+
+    def assignment(self, member_id: MemberId) -> CurrentAssignment:
+        """How far a member has come."""
+        return self._assignments.get(member_id) or NOTHING_YET
+
+    def append(self, records: Iterable[ConsumerGroupRecord]) -> None:
+        """Records that follow."""
+        for record in records:
+            if isinstance(record, MemberMetadataRecord):
+                if record.metadata is None:
+                    self.members.pop(record.member_id, None)
+                else:
+                    self.members[record.member_id] = record.metadata
+            elif isinstance(record, CurrentMemberAssignmentRecord):
+                self._assignments[record.member_id] = record.current
+            elif isinstance(record, TargetAssignmentMemberRecord):
+                self.target[record.member_id] = record.partitions or ()
+            elif isinstance(record, TargetAssignmentRecord):
+                self.assignment_epoch = record.assignment_epoch
+            elif isinstance(record, GroupEpochRecord):
+                self.group_epoch = record.epoch
+            elif isinstance(record, PartitionMetadataRecord):
+                self.topics = record.counts
+
+
 class Abstraction:
     """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
     fills it. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("_delays", "_entries", "_members", "_nobody", "_nothing", "_stopped", "numbers", "table")
+    __slots__ = ("_delays", "_entries", "_logs", "_members", "_nobody", "_nothing", "_stopped", "numbers", "table")
 
     def __init__(self, table: ModernTable, numbers: dict[MemberId, int]) -> None:
         self.table = table
@@ -105,6 +142,14 @@ class Abstraction:
         """Of batches likewise."""
         self._delays: dict[int, tuple[Mapping[Timer, int], Key]] = {}
         """Of timers' delays likewise."""
+        self._logs: dict[int, tuple[int, ModernCoordinator, LogState]] = {}
+        """Of each coordinator the epoch in which it was seen, and what the log amounts to with all that it has appended
+        since."""
+
+    def forget(self) -> None:
+        """Members and timers are read again, as if none had been seen."""
+        self._members.clear()
+        self._delays.clear()
 
     def number(self, member_id: MemberId) -> int:
         """A member id's number, 0 for none. Raises CapacityExceeded."""
@@ -180,40 +225,30 @@ class Abstraction:
         self._delays[id(delays)] = delays, key
         return key
 
+    def epoch(self, coordinator: ModernCoordinator, records: Iterable[ConsumerGroupRecord]) -> int:
+        """A coordinator's epoch. `records`: the committed ones; they are what it begins with when it is new in
+        office."""
+        epoch = coordinator.epoch
+        known = self._logs.get(id(coordinator))
+        if known is None or known[0] != epoch:
+            log = LogState()
+            log.append(records)
+            self._logs[id(coordinator)] = epoch, coordinator, log
+        return epoch
+
     def stored(self, records: Iterable[ConsumerGroupRecord]) -> Key:
         """What the committed records amount to, one of each key."""
-        metadata: dict[MemberId, MemberMetadataRecord] = {}
-        current: dict[MemberId, CurrentMemberAssignmentRecord] = {}
-        target: dict[MemberId, Partitions] = {}
-        topics: Mapping[str, int] = {}
-        group_epoch = assignment_epoch = 0
-        for record in records:
-            if isinstance(record, MemberMetadataRecord):
-                metadata[record.member_id] = record
-            elif isinstance(record, CurrentMemberAssignmentRecord):
-                current[record.member_id] = record
-            elif isinstance(record, TargetAssignmentMemberRecord):
-                target[record.member_id] = record.partitions or ()
-            elif isinstance(record, TargetAssignmentRecord):
-                assignment_epoch = record.assignment_epoch
-            elif isinstance(record, GroupEpochRecord):
-                group_epoch = record.epoch
-            elif isinstance(record, PartitionMetadataRecord):
-                topics = record.counts
-        members = [
-            (member_id, said.metadata, (current[member_id].current if member_id in current else None) or NOTHING_YET)
-            for member_id, said in metadata.items()
-            if said.metadata is not None
-        ]
-        return self._group(assignment_epoch, group_epoch, members, topics, target)
+        log = LogState()
+        log.append(records)
+        members = [(member_id, said, log.assignment(member_id)) for member_id, said in log.members.items()]
+        return self._group(log.assignment_epoch, log.group_epoch, members, log.topics, log.target)
 
     def appended(self, coordinator: ModernCoordinator) -> Key:
-        """What waits to commit. A batch is seen first in the step that appends it: the group is then as the batch made
-        it."""
-        group = coordinator.group
-        return tuple([self._entry(written, group) for written in coordinator.waiting])
+        """What waits to commit: each batch with what the log amounts to from its records on. A batch is seen first in
+        the step that appends it; the coordinator's memory is not asked."""
+        return tuple([self._entry(written, coordinator) for written in coordinator.waiting])
 
-    def _entry(self, written: Written, group: ConsumerGroup) -> Key:
+    def _entry(self, written: Written, coordinator: ModernCoordinator) -> Key:
         known = self._entries.get(id(written))
         if known is not None:
             return known[1]
@@ -221,19 +256,21 @@ class Abstraction:
         if offsets:
             key: Key = "offsets", self.table.offsets(offsets)
         else:
+            _, _, log = self._logs[id(coordinator)]
+            log.append([one for one in written.batch if isinstance(one, ConsumerGroupRecord)])
             gone = [
                 one.member_id for one in written.batch if isinstance(one, MemberMetadataRecord) and one.metadata is None
             ]
             member_id = written.member_id
             key = (
                 "group",
-                group.assignment_epoch,
-                group.group_epoch,
+                log.assignment_epoch,
+                log.group_epoch,
                 self.number(member_id),
-                self._topics(group.metadata),
+                self._topics(log.topics),
                 self.number(gone[0]) if gone else 0,
-                self._target(group.target),
-                self._member(group.members[member_id].metadata, group.members[member_id].current)
+                self._target(log.target),
+                self._member(log.members.get(member_id, UNHEARD), log.assignment(member_id))
                 if member_id
                 else self._nobody,
             )

@@ -22,7 +22,7 @@ from tidemark.sim.profiles import CALM
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.run import Run, Simulator
 from tidemark.sim.running import AnyRunBase
-from tidemark.sim.shared import WORD, SimResult
+from tidemark.sim.shared import WORD, SimResult, watched
 
 Profiles = Mapping[str, tuple[str, str]]
 """Name -> the profile of replication, and that of the protocol above it. Payloads are that protocol's alone."""
@@ -194,9 +194,10 @@ class ComposedRunBase(ABC):
     def run(self) -> ComposedResult:
         """Chaos, then perhaps healing."""
         above, partitions, logs = self.above, self.partitions, self.logs
-        for one in partitions.values():
-            one.recorder.begin()
-        above.recorder.begin()
+        for recorder in (*[one.recorder for one in partitions.values()], above.recorder):
+            recorder.begin()
+            if watched(self.seed):
+                recorder.watch(self.seed)
         capacity = converged = returned = healed = False
         try:
             self._chaos()

@@ -150,10 +150,11 @@ class GroupPlan(NodePlan):
 class GroupRecorder(UnitRecorder):
     """Writes one trace of a group's cluster."""
 
-    __slots__ = ("_first_member_rpc", "_network")
+    __slots__ = ("_first_member_rpc", "_network", "_see")
 
     def __init__(self, plan: GroupPlan, cluster: GroupCluster, see: Abstraction) -> None:
         self._network = cluster.network
+        self._see = see
         self._first_member_rpc = plan.numbers["memberRpc"][0,]
         network, log, coordinators = cluster.network, cluster.log, cluster.coordinators
         table = see.table
@@ -176,6 +177,9 @@ class GroupRecorder(UnitRecorder):
             "stray": [lambda c=c: see.request(network.stray[c]) for c in clients],  # type: ignore[misc]
         }
         super().__init__(plan, keys, network.answered)
+
+    def _forget(self) -> None:
+        self._see.forget()
 
     def _take_marked(self) -> tuple[int, ...]:
         network, first = self._network, self._first_member_rpc

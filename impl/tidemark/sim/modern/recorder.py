@@ -71,9 +71,10 @@ class ModernPlan(NodePlan):
 class ModernRecorder(UnitRecorder):
     """Writes one trace of a group's cluster."""
 
-    __slots__ = ()
+    __slots__ = ("_see",)
 
     def __init__(self, plan: ModernPlan, cluster: ModernCluster, see: Abstraction) -> None:
+        self._see = see
         network, log, coordinators = cluster.network, cluster.log, cluster.coordinators
         table = see.table
         brokers, clients = range(len(table.brokers)), range(len(table.clients))
@@ -82,7 +83,7 @@ class ModernRecorder(UnitRecorder):
             "storedGroup": [lambda: see.stored(log.records.values())],
             "storedOffsets": [lambda: table.offsets(log.offsets)],
             "appended": [partial(see.appended, coordinators[b]) for b in brokers],
-            "epoch": [lambda b=b: coordinators[b].epoch for b in brokers],  # type: ignore[misc]
+            "epoch": [lambda b=b: see.epoch(coordinators[b], log.records.values()) for b in brokers],  # type: ignore[misc]
             "group": [lambda b=b: see.group(coordinators[b].group) for b in brokers],  # type: ignore[misc]
             "partitionEpoch": [lambda b=b: see.partition_epochs(coordinators[b].group) for b in brokers],  # type: ignore[misc]
             "timers": [lambda b=b: see.timers(coordinators[b].delays) for b in brokers],  # type: ignore[misc]
@@ -96,3 +97,6 @@ class ModernRecorder(UnitRecorder):
             "stray": [lambda c=c: see.request(network.stray[c]) for c in clients],  # type: ignore[misc]
         }
         super().__init__(plan, keys)
+
+    def _forget(self) -> None:
+        self._see.forget()
