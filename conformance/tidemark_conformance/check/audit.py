@@ -71,9 +71,16 @@ def counted(
     opened = source if isinstance(source, Input) else _opened(session, source)
     opened.header.require(schema_of(specification).header, opened.files[0])
     compiling = time.monotonic()  # once per text and set of rules, and no part of the audit's rate
-    judge = judge_for(specification, options.oracle, options.snapshot)
+    judge = judge_for(specification, options.oracle, options.snapshot, options.located)
     started += time.monotonic() - compiling
-    job = Job(specification, judge.schema.header, opened.header.nodes, options.snapshot, options.oracle)
+    job = Job(
+        specification,
+        judge.schema.header,
+        opened.header.nodes,
+        options.snapshot,
+        options.oracle,
+        located=options.located,
+    )
     if session is None:
         tally = local.run(opened, job, judge, progress or Silent())
         duplicate = partial(local.duplicate, opened, tally)
@@ -268,7 +275,8 @@ def _failure(signature: Signature, judge: Judge, traces: int, examples: list[Exa
     kind, name = _named(signature, judge)
     beyond = beyond_limit(examples[0].stream, judge.schema)
     detail = beyond.what if beyond is not None and beyond.step == examples[0].step else ""
-    return Failure(kind, name, traces, tuple((example.trace, example.step) for example in examples), detail)
+    named = tuple((example.trace, example.step) for example in examples)
+    return Failure(kind, name, traces, named, detail, tuple(example.stream for example in examples))
 
 
 def _detail(code: int, stream: bytes, judge: Judge) -> str:

@@ -60,10 +60,18 @@ def id_hash(name: str) -> int:
 class Judge:
     """The compiled checks of one specification, and how to count what they find.
 
-    `wanted`: passing traces to sample; `snapshot`: traces may start anywhere, and checks with history do not run.
+    `wanted`: passing traces to sample; `snapshot`: traces may start anywhere, and checks with history do not run;
+    `located`: failing traces that are named keep their streams, not the first of a kind alone.
     """
 
-    def __init__(self, specification: Specification, schema: Schema, wanted: int = 0, snapshot: bool = False) -> None:
+    def __init__(
+        self,
+        specification: Specification,
+        schema: Schema,
+        wanted: int = 0,
+        snapshot: bool = False,
+        located: bool = False,
+    ) -> None:
         if snapshot and specification.module.hidden:
             raise Unusable(
                 f"{specification.module.name} hides {specification.module.hidden[0]}, which is computed from Init: "
@@ -79,11 +87,13 @@ class Judge:
         )
         self._wanted = wanted
         self._snapshot = snapshot
+        self._streams = EXAMPLES if located else 1
 
     def tally(self) -> Tally:
         """An empty tally."""
         fields = len(self.schema.observables.fields) if self.schema.observables is not None else 0
-        return Tally.empty(len(self.schema.actions), len(self.specification.module.rules), self._wanted, fields)
+        actions, rules = len(self.schema.actions), len(self.specification.module.rules)
+        return Tally.empty(actions, rules, self._wanted, fields, self._streams)
 
     def add(self, tally: Tally, batch: Batch, nodes: int) -> NDArray[np.uint8]:
         """Judge a batch whose header names so many nodes, and count it in `tally`; returns the verdicts."""
@@ -113,10 +123,10 @@ class Judge:
                 chosen = rows[actions == action]
                 signature = (check, int(action))
                 smallest = nsmallest(EXAMPLES, ((batch.name(int(row)), int(row)) for row in chosen), key=_by_number)
-                group = tally.failures.setdefault(signature, Group())
+                group = tally.failing(signature)
                 for index, (name, row) in enumerate(smallest):
                     counted = len(chosen) if index == 0 else 0
-                    detail = group.wants(name) and index == 0
+                    detail = group.wants(name) and index < self._streams
                     group.add(self._example(name, row, int(first[row, check]), batch, first, detail), counted)
 
     def _actions(self, batch: Batch, rows: NDArray[np.int64], first: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -158,7 +168,7 @@ _loaded: dict[object, tuple[tuple[tuple[Named, ...], ...], Judge]] = {}
 """With what each asks: of that, the key has but the names."""
 
 
-def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = False) -> Judge:
+def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = False, located: bool = False) -> Judge:
     """The judge of a specification, made once per process; anew when a check says something else than it did."""
     checked = (specification.invariants, specification.properties, specification.quiescence)
     constants = sorted((name, show(value)) for name, value in specification.constants.items() if name != WITHOUT)
@@ -173,8 +183,9 @@ def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = Fa
         tuple(tuple(one.name for one in family) for family in checked),
         wanted,
         snapshot,
+        located,
     )
     known = _loaded.get(key)
     if known is None or known[0] != checked:
-        known = _loaded[key] = checked, Judge(specification, schema_of(specification), wanted, snapshot)
+        known = _loaded[key] = checked, Judge(specification, schema_of(specification), wanted, snapshot, located)
     return known[1]

@@ -14,7 +14,8 @@ _ALLOWED = re.compile(r"(?P<number>[0-9]{1,18})|(?P<percent>[0-9]{1,3}(\.[0-9]{1
 class Options:
     """How to audit. `baseline` names the specification's set of rules in the report; `oracle`: passing traces that TLC
     replays too, with one of each failing signature; `snapshot`: traces may start anywhere, without history;
-    `max_undecided`: how many traces may be undecided, as a number or as a percentage of all ("": none).
+    `max_undecided`: how many traces may be undecided, as a number or as a percentage of all ("": none); `located`: the
+    failing traces that the result names keep their streams, for `check.located`.
 
     Raises Unusable for what cannot be asked for.
     """
@@ -23,6 +24,7 @@ class Options:
     oracle: int = 0
     snapshot: bool = False
     max_undecided: str = ""
+    located: bool = False
 
     def __post_init__(self) -> None:
         if self.oracle < 0:

@@ -29,7 +29,7 @@ class Job:
 
     `header`: what every file must start with; `nodes`: those of a Parquet audit's files; `snapshot`: traces need not
     start in Init and checks with history do not run; `wanted`: passing traces to sample; `ranges`: of NDJSON files that
-    a worker opens itself.
+    a worker opens itself; `located`: as of `Options`.
     """
 
     specification: Specification
@@ -38,10 +38,11 @@ class Job:
     snapshot: bool
     wanted: int
     ranges: tuple[Range, ...] = ()
+    located: bool = False
 
     def judge(self) -> Judge:
         """This process's judge."""
-        return _kept(judge_for(self.specification, self.wanted, self.snapshot))
+        return _kept(judge_for(self.specification, self.wanted, self.snapshot, self.located))
 
 
 @lru_cache(maxsize=4)

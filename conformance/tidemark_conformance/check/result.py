@@ -26,7 +26,7 @@ class Failure:
     `kind` is "invariant", "action-property", "not-a-step", "quiescence" or "observation"; `name` is the property's,
     for "not-a-step" the action that the step claims to be, for "observation" `Observed.` and the field. `examples`: the
     first few traces by id, each with the step that fails. `detail`: of the first, the value that TypeOK or the action's
-    domain does not have, where that is why.
+    domain does not have, where that is why. `streams`: of the examples, empty where it was not kept.
     """
 
     kind: str
@@ -34,6 +34,7 @@ class Failure:
     traces: int
     examples: tuple[tuple[str, int], ...]
     detail: str = ""
+    streams: tuple[bytes, ...] = field(default=(), repr=False)
 
     @property
     def signature(self) -> str:
@@ -135,8 +136,12 @@ class AuditResult:
         0."""
         if self.failed or self.oracle.disagreements:
             return VIOLATION
-        undecided = sum(group.traces for group in self.undecided)
-        return HOLDS if allows(self.max_undecided, undecided, self.traces) else UNDECIDED
+        return UNDECIDED if self.undecided_too_many else HOLDS
+
+    @property
+    def undecided_too_many(self) -> bool:
+        """Whether more traces are undecided than are allowed."""
+        return not allows(self.max_undecided, sum(group.traces for group in self.undecided), self.traces)
 
     def document(self) -> dict[str, Any]:
         """The document `tidemark.audit/1`."""

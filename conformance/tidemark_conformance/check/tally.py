@@ -24,7 +24,7 @@ Signature = tuple[int, int]
 class Example:
     """One trace of a group. `step`: where it shows (-1: nowhere in particular).
 
-    `stream` and `failures` (signature -> first step) are kept for the first trace of a group only.
+    `stream` and `failures` (signature -> first step) are kept for the first traces of a group only (`Group.streams`).
     """
 
     trace: str
@@ -35,10 +35,12 @@ class Example:
 
 @dataclass(slots=True)
 class Group:
-    """Traces with the same outcome: how many, and the first few by id (`by_number`)."""
+    """Traces with the same outcome: how many, and the first few by id (`by_number`). `streams`: how many of these keep
+    their streams."""
 
     traces: int = 0
     examples: list[Example] = field(default_factory=list)
+    streams: int = 1
 
     def wants(self, trace: str) -> bool:
         """Whether this trace would be among the first few."""
@@ -55,8 +57,9 @@ class Group:
         self._keep(self.examples + other.examples)
 
     def _keep(self, examples: list[Example]) -> None:
-        first, *rest = sorted(examples, key=_order)[:EXAMPLES]
-        self.examples = [first, *(Example(one.trace, one.step) if one.stream else one for one in rest)]
+        ordered = sorted(examples, key=_order)[:EXAMPLES]
+        rest = (Example(one.trace, one.step) if one.stream else one for one in ordered[self.streams :])
+        self.examples = [*ordered[: self.streams], *rest]
 
 
 def _order(example: Example) -> tuple[object, ...]:
@@ -87,12 +90,18 @@ class Tally:
     wanted: int = 0
     sample: list[tuple[int, str, bytes]] = field(default_factory=list)
     told: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
+    streams: int = 1
 
     @classmethod
-    def empty(cls, actions: int, rules: int, wanted: int = 0, fields: int = 0) -> Tally:
-        """Nothing counted yet, for a specification with that many actions, rules and fields of Observed."""
-        told = np.zeros(fields + 2, np.int64)
-        return cls(np.zeros((actions, 2), np.int64), np.zeros((rules, 2), np.int64), wanted=wanted, told=told)
+    def empty(cls, actions: int, rules: int, wanted: int = 0, fields: int = 0, streams: int = 1) -> Tally:
+        """Nothing counted yet, for a specification with that many actions, rules and fields of Observed. `streams`: how
+        many failing traces of a signature keep theirs."""
+        counts = np.zeros((actions, 2), np.int64), np.zeros((rules, 2), np.int64)
+        return cls(*counts, wanted=wanted, told=np.zeros(fields + 2, np.int64), streams=streams)
+
+    def failing(self, signature: Signature) -> Group:
+        """The group of a signature, empty if it is new."""
+        return self.failures.setdefault(signature, Group(streams=self.streams))
 
     def refuse(self, sentence: str) -> None:
         """Note what voids the audit (only the smallest few sentences are kept: one is enough to be told)."""
@@ -110,7 +119,7 @@ class Tally:
         self.rules += other.rules
         self.told += other.told
         for signature, group in other.failures.items():
-            self.failures.setdefault(signature, Group()).merge(group)
+            self.failing(signature).merge(group)
         for reason, group in other.undecided.items():
             self.undecided.setdefault(reason, Group()).merge(group)
         for sentence in other.refused:

@@ -21,6 +21,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report import document
 from tidemark_conformance.report.progress import progress
 from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
 
 if TYPE_CHECKING:
@@ -54,19 +55,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 0 where no trace fails and no more than N traces, or N percent of them, are undecided",
     )
     document.add_argument(parser)
+    parser.add_argument("--junit", metavar="FILE", help="write JUnit XML: checks and failing traces as test cases")
+    parser.add_argument(
+        "--sarif", metavar="FILE", help="write SARIF 2.1.0: failing traces beside the lines of the specification"
+    )
+    parser.add_argument(
+        "--annotations",
+        action="store_true",
+        help="print them as `file:line: error: text`, or where GITHUB_ACTIONS is true as commands of a GitHub workflow",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Audit; 1 for any failing trace, else 3 for more undecided ones than are allowed, else 0."""
     started = time.monotonic()
-    options = Options(oracle=args.oracle, snapshot=args.from_snapshot, max_undecided=args.max_undecided)
+    options = Options(
+        oracle=args.oracle,
+        snapshot=args.from_snapshot,
+        max_undecided=args.max_undecided,
+        located=bool(args.junit or args.sarif or args.annotations),
+    )
     for path in args.paths:
         refuse_composition(Path(path))
     console = document.console(args.json)
     here = open_here(args.paths, elsewhere=not args.local and (args.master is not None or _submitted()))
     known = None if here is None else _known(args, here)
     if here is not None and known is not None and _locally(args, here):
-        specification = known[0]
+        specification, header = known[0], here.header
         result = _audited(None, here, known, options)
     else:
         if args.local:
@@ -74,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         with spark_session(args.master) as session:
             source = open_input(session, args.paths)
             known = known or load_asked(args, source.header)
-            specification = known[0]
+            specification, header = known[0], source.header
             result = _audited(session, source, known, options)
     document.write(result.document(), args.json)
     if args.json != "-":
@@ -85,7 +100,24 @@ def run(args: argparse.Namespace) -> int:
             more = beyond(Path(args.paths[0]), specification, chosen)
             if more:
                 console.print(more)
+    if options.located:
+        _report(args, result, specification, header)
     return result.exit_code
+
+
+def _report(args: argparse.Namespace, result: AuditResult, specification: Specification, header: Header) -> None:
+    """What a CI shows, each file the whole of it or nothing."""
+    from tidemark_conformance.check.located import definitions, located
+    from tidemark_conformance.report import ci
+
+    found = located(result, specification, header, args.from_snapshot)
+    if args.junit:
+        document.write_text(ci.junit(result, found), args.junit)
+    if args.sarif:
+        document.write_text(ci.sarif(result, found, specification.path, definitions(specification)), args.sarif)
+    if args.annotations:
+        lines = ci.lines(result, found, specification.path, os.environ.get("GITHUB_ACTIONS") == "true")
+        (sys.stderr if args.json == "-" else sys.stdout).write(lines)
 
 
 def _known(args: argparse.Namespace, here: Input) -> tuple[Specification, str]:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance.check.result import UNDECIDED, AuditResult, Shares
+from tidemark_conformance.check.result import AuditResult, Shares
 from tidemark_conformance.report.paragraphs import counted
 
 EXAMPLE = "e.g. trace"
@@ -31,7 +31,7 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
     if result.undecided:
         console.print(_undecided(result))
         if result.max_undecided:
-            verdict = "more than allowed" if result.exit_code == UNDECIDED else "allowed"
+            verdict = "more than allowed" if result.undecided_too_many else "allowed"
             console.print(Text(f"undecided traces: {verdict} (--max-undecided {result.max_undecided})", style="yellow"))
     for example, detail in _details(result):
         console.print(Text(f"{example}: {detail}"), soft_wrap=True)

@@ -63,6 +63,11 @@ def write(document: Mapping[str, Any], target: str | None) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
+    write_text(text, target)
+
+
+def write_text(text: str, target: str | Path) -> None:
+    """Writes a text to the file `target`, the whole of it or nothing; Unusable if that fails."""
     with writable(Path(target)):
         path = Path(target).resolve()
         if path.exists() and not path.is_file():  # a device, a pipe
