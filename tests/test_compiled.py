@@ -173,7 +173,7 @@ def _no_mypyc(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (_no_compiler, "there is no C compiler (no-such-compiler) here; install one"),
         (_no_headers, "Python's headers are not here (/nowhere/Python.h)"),
-        (_no_mypyc, "mypyc is not installed; run `make setup`"),
+        (_no_mypyc, "compiling needs mypyc, which is not installed; run `pip install 'tidemark[compile]'`"),
     ],
 )
 def test_what_compiling_needs(

@@ -43,7 +43,7 @@ def test_a_missing_jar_and_package_are_said(
     assert code == 2
     assert found["tla2tools.jar"]["status"] == "missing"
     assert "TLC" not in found
-    assert found["nosuchpackage"]["advice"] == "needed for the audit at scale: pip install 'nosuchpackage>=1'"
+    assert found["nosuchpackage"]["advice"] == "needed for the audit at scale: pip install 'tidemark[spark]'"
     assert "wanted >=99" in found["rich"]["found"]
     assert "3 needed things are missing" in capsys.readouterr().out
 

@@ -65,6 +65,7 @@ def _main(argv: Sequence[str] | None) -> int:
     name = parser.parse_args(arguments[:1]).command
     sub = argparse.ArgumentParser(prog=f"tidemark {name}", description=COMMANDS[name])
     try:
+        extras.needs(*extras.OF_COMMAND.get(name, ()))
         with extras.named():
             module = importlib.import_module(f"tidemark_conformance.commands.{name}")
             module.add_arguments(sub)

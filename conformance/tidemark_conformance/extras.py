@@ -24,11 +24,35 @@ EXTRA_OF = {
 """By the name that is imported: the least extra of pyproject.toml that brings it."""
 
 
-def needs(*packages: str) -> None:
-    """Raises Unusable for the first of the packages that is not installed. A command calls it before it writes."""
+ON_SPARK = ("pyspark", "pandas", "pyarrow", "numba", "numpy")
+OF_COMMAND = {
+    "bench": ON_SPARK,
+    "demo": ON_SPARK,
+    "simulate": ("pyarrow", "numpy", "numba"),
+    "verify": ON_SPARK,
+    "zoo": ON_SPARK,
+}
+"""What commands import whatever their arguments are; the others know when they are at it."""
+
+
+def needs(*packages: str, what: str = "this") -> None:
+    """Raises Unusable for the first of the packages that is not installed. A command calls it before it writes.
+
+    `what` begins the sentence: what needs them.
+    """
     for package in packages:
-        if importlib.util.find_spec(package) is None:
-            raise _missing(package)
+        if not installed(package):
+            raise Unusable(f"{what} needs {missing(package)}")
+
+
+def installed(package: str) -> bool:
+    """Whether a package is installed."""
+    return importlib.util.find_spec(package) is not None
+
+
+def missing(package: str) -> str:
+    """What there is to say of an extra's package that is not installed."""
+    return f"{package}, which is not installed; run `pip install 'tidemark[{EXTRA_OF[package]}]'`"
 
 
 @contextlib.contextmanager
@@ -38,10 +62,6 @@ def named() -> Iterator[None]:
         yield
     except ModuleNotFoundError as problem:
         package = (problem.name or "").partition(".")[0]
-        if package not in EXTRA_OF or importlib.util.find_spec(package) is not None:
+        if package not in EXTRA_OF or installed(package):
             raise
-        raise _missing(package) from problem
-
-
-def _missing(package: str) -> Unusable:
-    return Unusable(f"this needs {package}, which is not installed; run `pip install 'tidemark[{EXTRA_OF[package]}]'`")
+        raise Unusable(f"this needs {missing(package)}") from problem

