@@ -17,7 +17,8 @@ from tidemark_conformance.explain.judge import Judgement
 from tidemark_conformance.explain.record import Explanation
 from tidemark_conformance.explain.run import Run
 from tidemark_conformance.explain.search import choose
-from tidemark_conformance.explain.shrink import shrunk
+from tidemark_conformance.explain.shrink import NO_SIMULATOR, shrunk
+from tidemark_conformance.explain.slice import sliced, with_slice
 from tidemark_conformance.explain.spacetime import WINDOW
 from tidemark_conformance.report import document, html
 from tidemark_conformance.report import explanation as text
@@ -44,11 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--last", type=int, default=WINDOW, metavar="N", help=f"draw the N steps before the failure (default: {WINDOW})"
     )
-    parser.add_argument("--all", action="store_true", help="draw the whole trace")
+    parser.add_argument(
+        "--all", action="store_true", help="draw the whole trace, also what the failure does not depend on"
+    )
     parser.add_argument(
         "--from-snapshot", action="store_true", help="traces need not start in Init; checks with history do not run"
     )
-    parser.add_argument("--no-shrink", action="store_true", help="do not look for a smaller run that fails")
+    parser.add_argument(
+        "--no-shrink",
+        action="store_true",
+        help="do not look for a smaller run that fails, nor for the steps that the failure depends on",
+    )
     add_specification_arguments(parser)
     add_baseline_arguments(parser)
 
@@ -64,10 +71,15 @@ def run(arguments: argparse.Namespace) -> int:
     schema = schema_of(specification)
     found, judgement, count = _choose(arguments.path, arguments.trace, explainer, schema)
     explained = explainer.explain(found, judgement, None if arguments.all else arguments.last)
-    if explained.verdict == "fail" and not arguments.no_shrink and not specification.module.hidden:
-        with progress("shrinking its run", "simulations") as shown:
-            smaller = shrunk(found, judgement, explainer, schema, lambda runs: shown.update(runs, None))
-        explained = replace(explained, shrunk=smaller)
+    if explained.verdict == "fail" and not arguments.no_shrink:
+        if not specification.module.hidden:
+            with progress("shrinking its run", "simulations") as shown:
+                smaller = shrunk(found, judgement, explainer, schema, lambda runs: shown.update(runs, None))
+            explained = replace(explained, shrunk=smaller)
+        if not arguments.all and (explained.shrunk is None or explained.shrunk.note == NO_SIMULATOR):
+            some = sliced(found, judgement, explainer)
+            if some is not None:
+                explained = with_slice(explained, some, explainer, arguments.last)
     _write(explained, arguments, count)
     chosen = {"baseline": arguments.baseline, "without": arguments.without}
     more = beyond(Path(found.source).parent, specification, chosen) if explained.verdict == "fail" else ""

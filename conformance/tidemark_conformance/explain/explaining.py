@@ -97,6 +97,10 @@ class Explainer:
         states = judgement.states
         return Scope(self.evaluator, states[max(0, number - 1)], states[number])
 
+    def still(self, state: State) -> Scope:
+        """A state that stays as it is, for what says nothing of a step."""
+        return Scope(self.evaluator, state, state)
+
     def finding(self, key: Key, number: int, run: Run, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
         """The finding, and the parts of the state that decide it."""
         kind, name = key
@@ -109,7 +113,7 @@ class Explainer:
         named = next(named for named in self.named(kind) if named.name == name)
         scope = self.scope(judgement, number)
         if kind != ACTION_PROPERTY:
-            scope = Scope(self.evaluator, judgement.states[number], judgement.states[number])
+            scope = self.still(judgement.states[number])
         reason, cells = why(named.body, scope, Env(), self.source)
         names = anomalies(self.module.name, [name])
         return Finding(kind, name, number, str(named.loc), reason, anomalies=names), cells

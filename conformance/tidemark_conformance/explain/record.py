@@ -161,6 +161,18 @@ class Shrunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Sliced:
+    """The steps that the first failure depends on: they alone, from the same first state, fail for the same reason.
+
+    `kept`: their numbers, the failing one the last; `left_out`: how many other steps stand before it. The diagram shows
+    them, and what follows.
+    """
+
+    kept: tuple[int, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """All there is to say about one trace.
 
@@ -190,6 +202,7 @@ class Explanation:
     allowed_without: tuple[tuple[str, ...], ...] = ()
     diagram: Diagram | None = None
     shrunk: Shrunk | None = None
+    sliced: Sliced | None = None
 
     @property
     def first(self) -> tuple[Finding, ...]:

@@ -8,9 +8,19 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from tidemark_conformance.explain.record import Change, Diagram, Explanation, Finding, Reason, Shown, Shrunk, Variable
+from tidemark_conformance.explain.record import (
+    Change,
+    Diagram,
+    Explanation,
+    Finding,
+    Reason,
+    Shown,
+    Shrunk,
+    Sliced,
+    Variable,
+)
 from tidemark_conformance.report import diagram
-from tidemark_conformance.report.paragraphs import columns, hanging
+from tidemark_conformance.report.paragraphs import columns, counted, hanging
 
 OUTCOMES = {"false": "bold red", "true": "green", "error": "bold yellow"}
 LABELS = 12
@@ -26,7 +36,9 @@ def render(explanation: Explanation, console: Console) -> None:
     if explanation.findings:
         _failing(explanation, console)
     if explanation.diagram is not None:
-        _title(console, "what happened")
+        _title(console, "what happened" if explanation.sliced is None else "the steps that it depends on")
+        if explanation.sliced is not None:
+            hanging(console, "  ", Text(sliced_sentence(explanation.sliced)))
         _draw(explanation.diagram, console)
         console.print(Text(diagram.LEGEND, style="dim"))
     if explanation.shrunk is not None:
@@ -215,6 +227,17 @@ def _shrunk(shrunk: Shrunk, console: Console) -> None:
     if shrunk.kept:
         hanging(console, "    ", Text(", ".join(shrunk.kept)))
     _draw(shrunk.diagram, console)
+
+
+def sliced_sentence(sliced: Sliced) -> str:
+    """How many steps are left out, and what is known of those that are not."""
+    before = len(sliced.kept) - 1
+    steps = f"{counted(before, 'step')} before it {'leads' if before == 1 else 'lead'}" if before else "It alone leads"
+    return (
+        f"{steps} to the same failure, of the same values, without the others; "
+        f"{counted(sliced.left_out, 'step')} before it {'is' if sliced.left_out == 1 else 'are'} left out "
+        "(--all draws the whole trace)."
+    )
 
 
 def shrunk_sentence(shrunk: Shrunk) -> str:

@@ -12,6 +12,7 @@ from tidemark_conformance.report.explanation import (
     finding_title,
     rules_line,
     shrunk_sentence,
+    sliced_sentence,
     state_title,
     summary,
     verdict_sentences,
@@ -88,7 +89,10 @@ def _sections(explanation: Explanation) -> Iterator[str]:
         if finding.kind == "not-a-step":
             yield from (f"<p>{escape(sentence)}</p>" for sentence in verdict_sentences(explanation))
     if explanation.diagram is not None:
-        yield f'<h2>What happened</h2><div class="panel">{_drawing(explanation.diagram)}</div>'
+        sliced = explanation.sliced
+        title = "What happened" if sliced is None else "The steps that it depends on"
+        said = f"<p>{escape(sliced_sentence(sliced))}</p>" if sliced is not None else ""
+        yield f'<h2>{title}</h2>{said}<div class="panel">{_drawing(explanation.diagram)}</div>'
     if explanation.state:
         yield from _state(explanation)
     if explanation.verdict == "fail":
