@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ledger import FLAWED, LEDGER, flawed_graph
+from part_traces import two_phase_text
 from tidemark_conformance.check import kept
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import agree as command
@@ -275,6 +276,45 @@ def test_a_backend_that_never_says_no_is_found(method: str, question: str) -> No
     seen = agree.compare("TwoPhase", found, spec.module.ghosts, [agreeable], changed)
     assert not seen.ok
     assert str(seen.comparisons[0].first).startswith(question)
+
+
+@pytest.fixture(scope="module")
+def hides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Specification, graph.Graph]:
+    """Two-phase commit that hides two of its variables, beside a ghost; a trace shows the others and the decision."""
+    module = tmp_path_factory.mktemp("hiding") / "TwoPhase.tla"
+    module.write_text(two_phase_text(["tmPrepared", "messages"], "decision |-> tmState"))
+    return load(module, SOUND), graph.dump(module, SOUND)
+
+
+def test_hidden_variables_are_compared_on_every_edge_and_computed_on_walks(
+    hides: tuple[Specification, graph.Graph],
+) -> None:
+    spec, found = hides
+    compared = agree.compare("TwoPhase", found, spec.module.ghosts, backends.backends(spec), hidden=spec.module.hidden)
+    assert compared.ok, [str(one.first) for one in compared.comparisons]
+    for one in compared.comparisons:
+        assert one.kinds["hidden variables"] == len(found.edges) + len(found.initial)
+        assert one.kinds["walks"] > 100
+
+
+@pytest.mark.parametrize("name", backends.NAMES)
+def test_a_backend_that_computes_a_hidden_variable_wrongly_is_found(
+    name: str, hides: tuple[Specification, graph.Graph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, found = hides
+    (backend,) = backends.backends(spec, [name])
+    monkeypatch.setattr(backend, "hidden", lambda action, attempts: [state for _, state, _ in attempts])
+    compared = agree.compare("TwoPhase", found, spec.module.ghosts, [backend], hidden=spec.module.hidden)
+    assert str(compared.comparisons[0].first).startswith("the next hidden variables of")
+
+
+def test_near_misses_that_no_trace_shows_end_no_walk(hides: tuple[Specification, graph.Graph]) -> None:
+    spec, found = hides
+    module = spec.module
+    misses = agree.near_misses(found, module.ghosts, 1)
+    shown = agree.told_apart(found, misses, {*module.ghosts, *module.hidden})
+    assert 0 < len(shown) < len(misses)
+    assert agree.told_apart(found, misses, module.ghosts) == list(misses)
 
 
 def test_the_search_is_the_same_every_time() -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from part_traces import Event, compiled, election, judge, lines, stream
+from conftest import EXAMPLES
+from part_traces import Event, compiled, election, judge, lines, specification, stream
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.trace.lines import split_traces
 from tidemark_conformance.trace.ndjson import LineReader
 
@@ -131,6 +135,28 @@ def test_the_first_record_has_no_before() -> None:
         stream(schema, [{"before": {"n1": {"term": 0}}}])
 
 
+def test_a_rule_in_a_hidden_variables_update_is_counted_once_a_step(tmp_path: Path) -> None:
+    text = (EXAMPLES / "election" / "Election.tla").read_text()
+    kept = "    /\\ UNCHANGED <<term, votedFor, requests, votes>>\n\nNext =="
+    assert text.count(kept) == 1
+    lost = '    /\\ votedFor\' = [votedFor EXCEPT ![n] = IF Has("Disk") /\\ Disk(n) THEN @ ELSE Nobody]\n'
+    lost += "    /\\ UNCHANGED <<term, requests, votes>>\n\nNext =="
+    text = text.replace(kept, lost).replace("Init ==", "Disk(n) == term[n] > 0\n\nInit ==", 1)
+    spec = specification(tmp_path, "Election", text, EXAMPLES / "election" / "Election.cfg")
+    events: list[Event] = [
+        {},
+        {"action": "Restart", "params": {"n": "n1"}},
+        {"action": "Stand", "params": {"n": "n1"}},
+        *[{"action": "Restart", "params": {"n": "n1"}, "after": {"n1": {"vote": "n1"}}}] * 2,
+        {"action": "Lead", "params": {"n": "n1"}, "blocked": True},
+    ]
+    kernels, schema = compiled(spec)
+    data = stream(schema, events)
+    found = kernels.check(np.frombuffer(data, np.uint8), np.array([0, len(data)]))
+    assert found.verdict.tolist() == [0]
+    assert dict(zip(kernels.rules, found.rules.tolist(), strict=True))["Disk"] == [2, 1]
+
+
 def test_a_truncated_trace_is_undecided() -> None:
     schema = compiled(election())[1]
     for cut in range(1, len(GOOD) + 1):
@@ -143,8 +169,5 @@ def test_a_truncated_trace_is_undecided() -> None:
 
 
 def _verdict(data: bytes) -> tuple[str, str]:
-    import numpy as np
-    from tidemark_conformance.tla.kernels.driver import REASONS
-
     found = compiled(election())[0].check(np.frombuffer(data or b"\0", np.uint8), np.array([0, len(data)]))
     return ("pass", "fail", "undecided")[found.verdict[0]], REASONS[found.reason[0]]

@@ -205,7 +205,9 @@ def _compare(subject: _Subject, arguments: argparse.Namespace, say: Callable[[st
     say(f"{subject.name}: changed states and steps, judged by TLC")
     changed = mutants.judged(spec, dumped, jar=arguments.jar, budget_s=arguments.budget, heap_mib=subject.heap_mib)
     say(f"{subject.name}: comparing {len(dumped.states):,} states and {len(dumped.edges):,} steps")
-    return agree.compare(subject.name, dumped, spec.module.ghosts, made, changed, started=started)
+    return agree.compare(
+        subject.name, dumped, spec.module.ghosts, made, changed, started=started, hidden=spec.module.hidden
+    )
 
 
 def as_document(

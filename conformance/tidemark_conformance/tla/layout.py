@@ -81,8 +81,8 @@ class Layout:
     """The cells of a specification's states.
 
     `variables` in cell order; `cells` their number, the first `base_cells` of them are those of the variables that
-    traces carry: neither hidden nor ghosts, which come behind them in this order; `lows`/`highs` bound every cell (the
-    capacities); `variable_of`/`unit_of` say whose a cell is.
+    traces carry: neither hidden nor ghosts, which come behind them in this order, the ghosts from `first_ghost` on;
+    `lows`/`highs` bound every cell (the capacities); `variable_of`/`unit_of` say whose a cell is.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class Layout:
             offset += width
         self.cells = offset
         self.base_cells = sum(v.size for v in self.variables if v.carried)
+        self.first_ghost = sum(v.size for v in self.variables if not v.ghost)
         self.by_name = {v.name: v for v in self.variables}
         self.index = {v.name: i for i, v in enumerate(self.variables)}
         self.lows = [lo for v in self.variables for lo, _ in bounds(v.type)]

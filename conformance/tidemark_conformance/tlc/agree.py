@@ -3,15 +3,15 @@
 TLC's side is a `Graph`: nothing here evaluates TLA+ by itself. A backend is asked about every invariant and quiescence
 predicate on every state, about Init on every state, about every action and action property on every edge, about every
 invariant at the end of every edge at whose start it holds, about every action on at least as many near misses, for the
-ghosts' next values on every edge, for the verdicts on walks through the graph, which it replays as an audit does, and
-for every predicate and property on changed states and steps, in which what the model never violates is false. One
-disagreement is too many, and a property that was never false was not compared.
+next values of ghosts and hidden variables on every edge, for the verdicts on walks through the graph, which it replays
+as an audit does, and for every predicate and property on changed states and steps, in which what the model never
+violates is false. One disagreement is too many, and a property that was never false was not compared.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -45,6 +45,8 @@ class Backend(Protocol):
     def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool]: ...
     def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State]: ...
     def initial_ghosts(self, states: Sequence[State]) -> list[State]: ...
+    def hidden(self, name: str, attempts: Sequence[Attempt]) -> list[State]: ...
+    def initial_hidden(self, states: Sequence[State]) -> list[State]: ...
     def replay(self, walks: Sequence[Walk]) -> list[dict[str, int]]: ...
 
 
@@ -161,8 +163,10 @@ def compare(
     mutants: Mutants | None = None,
     seed: int = 1,
     started: float | None = None,
+    hidden: tuple[str, ...] = (),
 ) -> Agreement:
-    """Asks every backend everything; `ghosts` are the model's history variables, `mutants` changed states and steps.
+    """Asks every backend everything; `ghosts` are the model's history variables, `mutants` changed states and steps,
+    `hidden` the variables that no trace carries: on walks they are computed.
 
     The agreement's seconds count from `started` (`time.monotonic()`), by default from now.
     """
@@ -170,10 +174,10 @@ def compare(
     if not graph.edges:
         raise Unusable(f"{model} takes no step, so it compares nothing: give agree a model that does something")
     misses = near_misses(graph, ghosts, seed)
-    ways = walks(graph, misses, seed)
+    ways = walks(graph, told_apart(graph, misses, {*ghosts, *hidden}), seed)
     comparisons = []
     for backend in backends:
-        questions = _Questions(graph, ghosts, misses, backend)
+        questions = _Questions(graph, ghosts, hidden, misses, backend)
         questions.states()
         questions.steps()
         questions.after_steps(mutants or Mutants())
@@ -203,6 +207,19 @@ def compare(
     )
 
 
+def told_apart(graph: Graph, misses: Sequence[NonEdge], computed: Collection[str]) -> list[NonEdge]:
+    """The near misses that a trace shows: not only in `computed` variables does their next state differ from all that
+    the action leads to."""
+
+    def shown(state: State) -> tuple[Value, ...]:
+        return tuple(value for name, value in state.items() if name not in computed)
+
+    real: dict[tuple[int, str, tuple[Value, ...]], set[tuple[Value, ...]]] = {}
+    for edge in graph.edges:
+        real.setdefault((edge.source, edge.action, edge.params), set()).add(shown(graph.states[edge.target]))
+    return [miss for miss in misses if shown(miss.next) not in real.get((miss.source, miss.action, miss.params), ())]
+
+
 def _broken(graph: Graph, mutants: Mutants) -> dict[str, bool]:
     """Per predicate and action property whether TLC found it false somewhere; `TypeOK` left out."""
     names = {name: not all(graph.predicates[name]) for name in graph.predicates if name != TYPE_OK}
@@ -214,9 +231,17 @@ def _broken(graph: Graph, mutants: Mutants) -> dict[str, bool]:
 class _Questions:
     """All questions to one backend about one model."""
 
-    def __init__(self, graph: Graph, ghosts: tuple[str, ...], misses: Sequence[NonEdge], backend: Backend) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        ghosts: tuple[str, ...],
+        hidden: tuple[str, ...],
+        misses: Sequence[NonEdge],
+        backend: Backend,
+    ) -> None:
         self.graph = graph
         self.ghosts = ghosts
+        self.hidden = hidden
         self.misses = misses
         self.backend = backend
         self.comparison = Comparison(backend.name)
@@ -240,12 +265,22 @@ class _Questions:
         for name in graph.quiescence:
             self.predicate(f"predicate {name}", graph.predicates[name], backend.quiescent(name, graph.states))
         initial = [graph.states[at] for at in graph.initial]
-        hold(
-            "ghosts",
-            [self.history(state) for state in initial],
-            [dict(found) for found in backend.initial_ghosts(initial)],
-            lambda at: Disagreement("the first values of the ghosts", self.history(initial[at]), "others", initial[at]),
-        )
+        for kind, names, ask in (
+            ("ghosts", self.ghosts, backend.initial_ghosts),
+            ("hidden variables", self.hidden, backend.initial_hidden),
+        ):
+            if kind != "ghosts" and not names:
+                continue
+            firsts_of = [self.part(state, names) for state in initial]
+            found = [dict(one) for one in ask(initial)]
+            hold(
+                kind,
+                firsts_of,
+                found,
+                lambda at, k=kind, e=firsts_of, f=found: Disagreement(  # type: ignore[misc]
+                    f"the first values of the {k}", e[at], f[at], initial[at]
+                ),
+            )
 
     def predicate(self, name: str, expected: Sequence[bool], answers: Sequence[bool]) -> None:
         self.comparison.hold(
@@ -264,16 +299,10 @@ class _Questions:
             if not attempts:
                 continue  # said in `Agreement.untaken`
             self.attempts("edges", action, attempts, [True] * len(edges), backend.action(action, attempts))
-            histories = [self.history(next_) for _, _, next_ in attempts]
-            found = [dict(ghosts) for ghosts in backend.ghosts(action, attempts)]
-            self.comparison.hold(
-                "ghosts",
-                histories,
-                found,
-                lambda at, h=histories, f=found, t=attempts, a=action: Disagreement(  # type: ignore[misc]
-                    f"the next ghosts of {_call(a, t[at][0])}", h[at], f[at], t[at][1], t[at][2]
-                ),
-            )
+            self.computed("ghosts", self.ghosts, action, attempts, backend.ghosts(action, attempts))
+            if self.hidden:
+                found = backend.hidden(action, attempts)
+                self.computed("hidden variables", self.hidden, action, attempts, found)
         pairs = sorted({(edge.source, edge.target) for edge in graph.edges})
         for name, broken in graph.broken.items():
             expected = [pair not in broken for pair in pairs]
@@ -286,6 +315,24 @@ class _Questions:
                     f"action property {n}", e[at], s[at], states[pairs[at][0]], states[pairs[at][1]]
                 ),
             )
+
+    def computed(
+        self, kind: str, names: tuple[str, ...], action: str, attempts: Sequence[Attempt], found: Sequence[State]
+    ) -> None:
+        """The variables of a kind after an action's steps, which traces do not carry."""
+        expected = [self.part(next_, names) for _, _, next_ in attempts]
+        self.comparison.hold(
+            kind,
+            expected,
+            [dict(one) for one in found],
+            lambda at: Disagreement(
+                f"the next {kind} of {_call(action, attempts[at][0])}",
+                expected[at],
+                found[at],
+                attempts[at][1],
+                attempts[at][2],
+            ),
+        )
 
     def after_steps(self, mutants: Mutants) -> None:
         """Every invariant in the states after steps (and in those changed from a state) from where it holds."""
@@ -382,8 +429,9 @@ class _Questions:
     def visible(self, state: State) -> tuple[Value, ...]:
         return tuple(value for name, value in state.items() if name not in self.ghosts)
 
-    def history(self, state: State) -> dict[str, Value]:
-        return {name: state[name] for name in self.ghosts}
+    @staticmethod
+    def part(state: State, names: tuple[str, ...]) -> dict[str, Value]:
+        return {name: state[name] for name in names}
 
 
 def _call(action: str, params: Sequence[Value]) -> str:

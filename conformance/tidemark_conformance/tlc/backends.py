@@ -77,13 +77,22 @@ class PythonBackend:
         """The ghosts after each step."""
         return [self.checks.ghosts(name, params, state, next_) for params, state, next_ in attempts]
 
+    def hidden(self, name: str, attempts: Sequence[Attempt]) -> list[State]:
+        """The hidden variables after each step."""
+        return [self._next_hidden(name, params, state, self.carried(next_)) for params, state, next_ in attempts]
+
+    def initial_hidden(self, states: Sequence[State]) -> list[State]:
+        """The hidden variables' first values in initial states."""
+        return [self.checks.initial_hidden(self.carried(state)) for state in states]
+
     def replay(self, walks: Sequence[Walk]) -> list[dict[str, int]]:
         """Per walk: check -> first failing record."""
         return [self._replay(walk) for walk in walks]
 
     def _replay(self, walk: Walk) -> dict[str, int]:
         first: dict[str, int] = {}
-        visible = self.visible(walk.initial)
+        carried = self.carried(walk.initial)
+        visible = {**carried, **self.checks.initial_hidden(carried)}
         state = self._same({**visible, **self.checks.initial_ghosts(visible)})
         self._note(self._fallen(state), 0, first)
         for at, record in enumerate(walk.records, 1):
@@ -104,7 +113,8 @@ class PythonBackend:
         key = (id(state), record.action, record.params, self._identity(record.next))
         known = self._steps.get(key)
         if known is None:
-            checks, visible = self.checks, self.visible(record.next)
+            checks, carried = self.checks, self.carried(record.next)
+            visible = {**carried, **self._next_hidden(record.action, record.params, state, carried)}
             fallen = [] if _truth(checks.action, record.action, record.params, state, visible) else [NOT_A_STEP]
             following = self._same({**state, **visible, **self._next_ghosts(record, state, visible)})
             for named in checks.spec.properties:
@@ -143,9 +153,17 @@ class PythonBackend:
         except EvaluationError:
             return {}
 
-    def visible(self, state: State) -> State:
-        """The state without its ghosts."""
-        return {name: value for name, value in state.items() if name not in self.checks.module.ghosts}
+    def _next_hidden(self, action: str, params: tuple[Value, ...], state: State, carried: State) -> State:
+        """The hidden variables after a step; none where one has no value, so that the step is none."""
+        try:
+            return self.checks.hidden(action, params, state, carried)
+        except EvaluationError:
+            return {}
+
+    def carried(self, state: State) -> State:
+        """The variables that traces carry."""
+        module = self.checks.module
+        return {name: value for name, value in state.items() if name not in {*module.ghosts, *module.hidden}}
 
 
 def _truth(check: Callable[..., bool], *arguments: Any) -> bool:
@@ -179,9 +197,8 @@ class NumbaBackend:
     def initial_ghosts(self, states: Sequence[State]) -> list[State]:
         """The ghosts' first values in initial states."""
         blank = self._rows(states)
-        blank[:, self.layout.base_cells :] = 0
-        cells, good = self.kernels.initial_ghosts_batch(blank)
-        return self._ghosts(cells, good)
+        blank[:, self.layout.first_ghost :] = 0
+        return self._computed("ghost", *self.kernels.initial_ghosts_batch(blank))
 
     def invariant(self, name: str, states: Sequence[State]) -> list[bool]:
         """Which states satisfy the invariant."""
@@ -208,8 +225,20 @@ class NumbaBackend:
     def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State]:
         """The ghosts after each step."""
         params, states, nexts = self._attempts(name, attempts)
+        nexts[:, self.layout.first_ghost :] = states[:, self.layout.first_ghost :]
+        return self._computed("ghost", *self.kernels.ghosts_batch(name, params, states, nexts))
+
+    def hidden(self, name: str, attempts: Sequence[Attempt]) -> list[State]:
+        """The hidden variables after each step."""
+        params, states, nexts = self._attempts(name, attempts)
         nexts[:, self.layout.base_cells :] = states[:, self.layout.base_cells :]
-        return self._ghosts(*self.kernels.ghosts_batch(name, params, states, nexts))
+        return self._computed("hidden", *self.kernels.hidden_batch(name, params, states, nexts))
+
+    def initial_hidden(self, states: Sequence[State]) -> list[State]:
+        """The hidden variables' first values in initial states."""
+        blank = self._rows(states)
+        blank[:, self.layout.base_cells :] = 0
+        return self._computed("hidden", *self.kernels.initial_hidden_batch(blank))
 
     def replay(self, walks: Sequence[Walk]) -> list[dict[str, int]]:
         """Per walk: check -> first failing record."""
@@ -273,11 +302,11 @@ class NumbaBackend:
         params = np.array(indices, np.int64).reshape(len(attempts), len(parameters.names))
         return params, self._rows([state for _, state, _ in attempts]), self._rows([next_ for _, _, next_ in attempts])
 
-    def _ghosts(self, cells: NDArray[np.int64], good: NDArray[np.bool_]) -> list[State]:
-        """The ghosts out of cell vectors; what could not be evaluated has none."""
-        ghosts = [variable for variable in self.layout.variables if variable.ghost]
+    def _computed(self, family: str, cells: NDArray[np.int64], good: NDArray[np.bool_]) -> list[State]:
+        """The ghosts (or the hidden variables) out of cell vectors; what could not be evaluated has none."""
+        variables = [variable for variable in self.layout.variables if getattr(variable, family)]
         return [
-            {one.name: types.decode(one.type, row, one.offset) for one in ghosts} if fine else {}
+            {one.name: types.decode(one.type, row, one.offset) for one in variables} if fine else {}
             for row, fine in zip(cells.tolist(), good.tolist(), strict=True)
         ]
 

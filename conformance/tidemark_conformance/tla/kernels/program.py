@@ -317,6 +317,7 @@ class Generator:
     def _hidden(self, index: int, action: Action) -> None:
         """`check_hidden(p)`: the hidden variables' next values; whether they have some, which fit."""
         c = self._context()
+        c.counting = True
         env = self._environment(action)
         c.loc = action.loc
         c.line(f"p[{HIDDEN}] = 1")
@@ -503,7 +504,7 @@ class Generator:
             "CARRIED": sum(1 for v in layout.variables if v.carried),
             "HIDDEN_VARIABLES": sum(1 for v in layout.variables if v.hidden),
             "GHOSTS": sum(1 for v in layout.variables if v.ghost),
-            "FIRST_GHOST": sum(v.size for v in layout.variables if not v.ghost),
+            "FIRST_GHOST": layout.first_ghost,
             "HIDDEN": HIDDEN,
             "OVERFLOWING": OVERFLOWING,
             "OBSERVER": OBSERVER,

@@ -90,7 +90,8 @@ class Kernels:
 
     def writer(self) -> StreamWriter:
         """An encoder of streams of this specification."""
-        return StreamWriter(self.layout.base_cells, [len(self.parameters[name].names) for name in self.actions])
+        arities = [len(self.parameters[name].names) for name in self.actions]
+        return StreamWriter(self.layout.base_cells, arities, self._names["OBSERVABLES"] > 0)
 
     def check(
         self,
