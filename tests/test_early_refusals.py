@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import TwoPhase
 from tidemark_conformance.trace.convert import convert
-from trace_lines import header_of, traces_of, write
+from trace_lines import header_of, signed, traces_of, write
 
 WATCHED = """
 import subprocess, sys
@@ -127,3 +127,11 @@ def test_spark_submit_runs_an_audit(two_phase: TwoPhase, tmp_path: Path) -> None
     assert done.returncode == 1, done.stderr[-2000:]
     document = json.loads(target.read_text())
     assert (document["traces"], document["ok"]) == (30, False)
+
+
+def test_a_wrong_value_in_the_first_trace_starts_nothing(two_phase: TwoPhase, tmp_path: Path) -> None:
+    first, *rest = traces_of(two_phase.good)
+    start = {**first[0], "state": {**first[0]["state"], "rmState": [["r1", "working"]]}}
+    path = write(tmp_path / "t.ndjson", header_of(two_phase.good), [signed([start, *first[1:]]), *rest])
+    said = 't.ndjson:2: step 0 of trace tx-0: variable rmState: [["r1","working"]] where a function (an object) is'
+    _refused([str(path)], tmp_path, said)

@@ -205,3 +205,9 @@ def test_cells_beyond_a_limit_are_written_and_read_again() -> None:
         found: list[int] = []
         reader(kind)(writer(kind)(cells, 0), found)
         assert found == cells
+
+
+def test_a_function_on_numbers_that_is_written_as_a_list_is_told_what_to_write() -> None:
+    kind = TFun((1, 2), TInt(1, 2), SMALL)
+    with pytest.raises(WrongKind, match=r"a function \(a list of pairs such as \[\[1, \.\.\.\]\]\) is expected"):
+        reader(kind)([0, 0], [])

@@ -209,3 +209,20 @@ def test_schema_prints_the_header(two_phase: TwoPhase, capsys: pytest.CaptureFix
     assert main(["schema", "--spec", spec, "--config", config, "--nodes", "tm,r1,r2,r3"]) == 0
     assert capsys.readouterr().out == two_phase.header.read_text()
     assert main(["schema", "--spec", spec, "--config", config, "--nodes", "a,a"]) == 2
+
+
+def test_one_file_goes_beside_itself_in_its_other_form(
+    two_phase: TwoPhase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a flag: the header says what is to be known."""
+    lines = tmp_path / "t.ndjson"
+    lines.write_bytes(two_phase.good.read_bytes())
+    assert main(["convert", str(lines)]) == 0
+    assert str(tmp_path / "t.parquet") in capsys.readouterr().out
+    assert main(["convert", str(tmp_path / "t.parquet")]) == 2
+    assert "t.ndjson is there already; give another name" in capsys.readouterr().err
+    lines.unlink()
+    assert main(["convert", str(tmp_path / "t.parquet")]) == 0
+    assert _meaning(lines) == _meaning(two_phase.good)
+    assert main(["convert", str(tmp_path)]) == 2
+    assert "give its name with -o" in capsys.readouterr().err

@@ -14,6 +14,9 @@ from tidemark_conformance.check.session import SESSION_SETTINGS, readable_errors
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.trace.files import NDJSON, file_header, local_files, one_form
 from tidemark_conformance.trace.header import Header, parse_header
+from tidemark_conformance.trace.ndjson import LineReader
+from tidemark_conformance.trace.ranges import Range
+from tidemark_conformance.trace.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,6 +92,16 @@ def require_headers(source: Input, expected: Header) -> None:
     source.header.require(expected, source.files[0])
     for file in source.files[1:]:
         file_header(Path(file)).require(expected, file)
+
+
+def require_first_trace(source: Input, schema: Schema) -> None:
+    """Refuse NDJSON of this machine whose first trace has a line that the audit would refuse, in the same words."""
+    if source.form != NDJSON:
+        return
+    header, traces = Range(source.files[0]).traces()
+    first = next(traces, None)
+    if first is not None:
+        LineReader(schema, header.nodes, source.files[0]).stream(first)
 
 
 def escaped(path: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemark_conformance import extras
-from tidemark_conformance.check.inputs import Input, open_here, open_input, require_headers
+from tidemark_conformance.check.inputs import Input, open_here, open_input, require_first_trace, require_headers
 from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.provenance import beyond, refuse_composition
 from tidemark_conformance.check.session import spark_session
@@ -121,9 +121,12 @@ def _report(args: argparse.Namespace, result: AuditResult, specification: Specif
 
 
 def _known(args: argparse.Namespace, here: Input) -> tuple[Specification, str]:
-    """The specification of an input of this machine, all of whose files were written for it."""
+    """The specification of an input of this machine, all of whose files were written for it. A program that writes
+    lines wrongly most often does so from the first trace on, which is said before anything is compiled."""
     known = load_asked(args, here.header)
-    require_headers(here, schema_of(known[0]).header)
+    schema = schema_of(known[0])
+    require_headers(here, schema.header)
+    require_first_trace(here, schema)
     return known
 
 

@@ -12,7 +12,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.trace.convert import convert
 from tidemark_conformance.trace.declared import declared
-from tidemark_conformance.trace.files import file_header, local_files
+from tidemark_conformance.trace.files import NDJSON, file_header, form_of, local_files, stem_of
 from tidemark_conformance.trace.schema import Schema, schema_of
 
 
@@ -20,7 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark convert`."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="IN", help="trace files, or a folder of them")
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="OUT", help=".ndjson, .parquet, or a folder"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="OUT",
+        help=".ndjson, .parquet, or a folder (default: of one file its other form)",
     )
     add_specification_arguments(parser)
 
@@ -30,11 +34,23 @@ def run(args: argparse.Namespace) -> int:
     files = local_files(args.paths)
     if not files:
         raise Unusable(f"{args.paths[0]} holds no trace file; give a .ndjson or .parquet file, or a folder of either")
-    result = convert(args.paths, args.output, _schema(args, files[0]))
-    print(f"{counted(result.traces, 'trace')} of {counted(result.files, 'file')} converted to {args.output}")
+    output = args.output or _beside(args.paths, files)
+    result = convert(args.paths, output, _schema(args, files[0]))
+    print(f"{counted(result.traces, 'trace')} of {counted(result.files, 'file')} converted to {output}")
     for damage, traces in sorted(result.damaged.items()):
         print(f"{traces:,} of them are damaged and stay so: {damage}", file=sys.stderr)
     return UNDECIDED if result.damaged else HOLDS
+
+
+def _beside(paths: list[Path], files: list[Path]) -> Path:
+    """Where one file goes if nobody says: beside it, in the form that it has not."""
+    if len(files) > 1 or paths[0].is_dir():
+        raise Unusable("several files go into a folder; give its name with -o")
+    file = files[0]
+    output = file.with_name(stem_of(file.name) + (".parquet" if form_of(file.name) == NDJSON else ".ndjson"))
+    if output.exists():
+        raise Unusable(f"{output} is there already; give another name, or this one, with -o")
+    return output
 
 
 def _schema(args: argparse.Namespace, first: Path) -> Schema:

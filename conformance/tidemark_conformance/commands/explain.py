@@ -14,10 +14,10 @@ from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.explain import load
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import Judgement
-from tidemark_conformance.explain.record import Explanation
+from tidemark_conformance.explain.record import Explanation, Shrunk
 from tidemark_conformance.explain.run import Run
 from tidemark_conformance.explain.search import choose
-from tidemark_conformance.explain.shrink import NO_SIMULATOR, shrunk
+from tidemark_conformance.explain.shrink import NO_SIMULATOR, NOTHING_LESS, shrunk
 from tidemark_conformance.explain.slice import sliced, with_slice
 from tidemark_conformance.explain.spacetime import WINDOW
 from tidemark_conformance.report import document, html
@@ -80,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
             some = sliced(found, judgement, explainer)
             if some is not None:
                 explained = with_slice(explained, some, explainer, arguments.last)
+            else:
+                explained = replace(explained, shrunk=Shrunk(NOTHING_LESS))
     _write(explained, arguments, count)
     chosen = {"baseline": arguments.baseline, "without": arguments.without}
     more = beyond(Path(found.source).parent, specification, chosen) if explained.verdict == "fail" else ""

@@ -33,6 +33,9 @@ Signature = tuple[str, str, tuple[tuple[str, ...], ...]]
 """How a run fails: the check's kind, its name, and for a step that is none the sets of rules that keep it from being
 one."""
 
+NOTHING_LESS = (
+    "Not shrunk: no step before it was found that can be left out, and no simulator is named that made the trace."
+)
 NO_SIMULATOR = "Not shrunk: that needs the simulator that made the trace, and this trace names none."
 
 

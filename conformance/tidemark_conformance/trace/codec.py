@@ -25,7 +25,7 @@ from tidemark_conformance.tla.types import (
     size,
     slots,
 )
-from tidemark_conformance.trace.header import Json, shortened
+from tidemark_conformance.trace.header import Json, dumps, shortened
 
 
 class WrongKind(Exception):
@@ -283,9 +283,12 @@ def unit_reader(kind: TFun) -> Callable[[Json], list[tuple[int, list[int]]]]:
         elif not named and type(value) is list and all(type(item) is list and len(item) == 2 for item in value):
             pairs = value
         else:
-            raise WrongKind(
-                f"{_short(value)} where a function ({'an object' if named else 'a list of pairs'}) is expected"
+            form = (
+                "an object"
+                if named
+                else f"a list of pairs such as [[{dumps(value_json(kind.key, kind.domain[0]))}, ...]]"
             )
+            raise WrongKind(f"{_short(value)} where a function ({form}) is expected")
         found: dict[int, list[int]] = {}
         for argument, image in pairs:
             key: list[int] = []

@@ -72,6 +72,8 @@ def row(name: str, folder: Path, bug: str | None, runs: int, header: Path) -> di
     start = time.monotonic()
     panics = said([str(built(folder, bug)), "-header", str(header), "-out", str(traces), "-runs", str(runs)], folder)
     said([*TIDEMARK, "audit", str(traces), *SPEC, "--json", str(verdict)], folder, may_fail=True)
+    if not verdict.is_file():
+        sys.exit(f"etcd-raft: the audit of {traces} came to no verdict; run it by hand")
     found = json.loads(verdict.read_text())
     return {"name": name, "seconds": time.monotonic() - start, "panics": panics.split(", ")[1].split()[0], **found}
 
@@ -89,6 +91,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as room:
         folder = (args.folder or Path(room)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            sys.exit(f"etcd-raft: {folder} is not empty; give another folder, or none")
         header = folder / "header.json"
         header.write_text(said([*TIDEMARK, "schema", *SPEC, "--nodes", "n1,n2,n3"], HERE))
         return table(folder, header, args.runs, args.bug_runs)
