@@ -496,7 +496,7 @@ class UnitRecorder(Recorder):
         ]
 
 
-def _owners(what: Any, depth: int) -> list[list[str]]:
+def _owners(what: Any, depth: int) -> list[list[Any]]:
     """Whose the values of a function of functions are, so deep: the domains."""
     return [list(what["domain"]), *_owners(what["function"], depth - 1)] if depth else []
 
