@@ -77,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
                 smaller = shrunk(found, judgement, explainer, schema, lambda runs: shown.update(runs, None))
             explained = replace(explained, shrunk=smaller)
         if not arguments.all and (explained.shrunk is None or explained.shrunk.note == NO_SIMULATOR):
-            some = sliced(found, judgement, explainer)
+            with progress("the steps that it depends on", "runs") as shown:
+                some = sliced(found, judgement, explainer, lambda runs: shown.update(runs, None))
             if some is not None:
                 explained = with_slice(explained, some, explainer, arguments.last)
             else:

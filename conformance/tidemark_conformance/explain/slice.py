@@ -9,7 +9,7 @@ mentions, and the search begins again. So no step is left out that the failure n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -28,10 +28,10 @@ from tidemark_conformance.tla.walk import children, enabling, variables_used
 if TYPE_CHECKING:
     from tidemark_conformance.explain.explaining import Explainer
 
-TRIALS = 40
-"""Slices that are judged before none is shown."""
-FEWER, STEPS = 200, 20_000
-"""Smaller ones that are judged of the one that is, and about how many steps these may have together."""
+TRIALS, FEWER = 40, 200
+"""Slices that are judged before none is shown, and smaller ones of the first that will do."""
+STEPS, LEAST = 3_000, 3
+"""About so many steps are judged on either way, but at least so many slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,16 @@ class Slice:
     judgement: Judgement
 
 
-def sliced(run: Run, judgement: Judgement, explainer: Explainer) -> Slice | None:
-    """The steps that the first failure of a failing run depends on; None where no smaller run fails so."""
+def sliced(
+    run: Run, judgement: Judgement, explainer: Explainer, told: Callable[[int], None] = lambda _: None
+) -> Slice | None:
+    """The steps that the first failure of a failing run depends on; None where no smaller run fails so. `told` hears
+    how many runs have been judged."""
     number = min(judgement.first.values(), default=0)
     if number == 0 or run.beyond is not None or len(judgement.states) <= number:
         return None
     keys = {key for key, at in judgement.first.items() if at == number}
-    slicing = _Slicing(run, judgement, explainer, number, keys)
+    slicing = _Slicing(run, judgement, explainer, number, keys, told)
     return slicing.found()
 
 
@@ -86,16 +89,20 @@ class _Slicing:
     explainer: Explainer
     number: int
     keys: set[Key]
+    told: Callable[[int], None] = lambda _: None
+    judged: int = 0
     whole: set[int] = field(default_factory=set)
     """Steps that are taken to read all of the variables that their action mentions."""
 
     def found(self) -> Slice | None:
-        for _ in range(TRIALS):
+        tried = steps = 0
+        while tried < LEAST or (tried < TRIALS and steps < STEPS):
             kept = self.dependencies()
+            tried, steps = tried + 1, steps + len(kept)
             alone = self.alone(kept)
             if alone is None:
                 return None
-            judged = self.explainer.judge(alone)
+            judged = self.judge(alone)
             parted = self.parted(alone, judged)
             if parted is None:
                 some = self.fewest(Slice(tuple(kept), alone, judged))
@@ -105,6 +112,11 @@ class _Slicing:
                 return None
             self.whole.add(blamed)
         return None
+
+    def judge(self, alone: Run) -> Judgement:
+        self.judged += 1
+        self.told(self.judged)
+        return self.explainer.judge(alone)
 
     def fewest(self, known: Slice) -> Slice:
         """Fewer of a slice's steps that still fail so: a step may read what makes no difference."""
@@ -116,14 +128,14 @@ class _Slicing:
             alone = self.alone(kept)
             if alone is None:
                 return False
-            judged = self.explainer.judge(alone)
+            judged = self.judge(alone)
             if self.parted(alone, judged) is not None:
                 return False
             if len(kept) < len(smallest.kept):
                 smallest = Slice(tuple(kept), alone, judged)
             return True
 
-        ddmin(range(len(known.kept) - 1), fails, min(FEWER, STEPS // len(known.kept)))
+        ddmin(range(len(known.kept) - 1), fails, max(LEAST, min(FEWER, STEPS // len(known.kept))))
         return smallest
 
     # --- which steps ----------------------------------------------------------------------------------------------
