@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import EXAMPLES
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from part_traces import Event, compiled, election, judge, lines, specification, stream
+from tidemark_conformance.check import oracle
+from tidemark_conformance.check.oracle import Judged
+from tidemark_conformance.check.result import Oracle
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.kernels.driver import REASONS
+from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.lines import split_traces
 from tidemark_conformance.trace.ndjson import LineReader
 
@@ -171,3 +177,71 @@ def test_a_truncated_trace_is_undecided() -> None:
 def _verdict(data: bytes) -> tuple[str, str]:
     found = compiled(election())[0].check(np.frombuffer(data or b"\0", np.uint8), np.array([0, len(data)]))
     return ("pass", "fail", "undecided")[found.verdict[0]], REASONS[found.reason[0]]
+
+
+# --- TLC's word -------------------------------------------------------------------------------------------------------
+
+OUT_OF_ORDER = [GOOD[0], GOOD[1], GOOD[3], GOOD[4], GOOD[2], GOOD[6]]
+
+
+def judged_by_tlc(spec: Specification, traces: list[list[Event]]) -> Oracle:
+    """TLC's replay of these traces beside the kernels' verdicts."""
+    kernels, schema = compiled(spec)
+    names = {0: "not-a-step", **{1 + at: "invariant" for at in range(len(kernels.invariants))}}
+    judged = []
+    for number, events in enumerate(traces):
+        data = stream(schema, events)
+        found = kernels.check(np.frombuffer(data, np.uint8), np.array([0, len(data)]))
+        failures = {}
+        for at, step in enumerate(found.first[0].tolist()):
+            name = kernels.checks[at]
+            kind = "observation" if name.startswith("Observed.") else names.get(at, "action-property")
+            if step >= 0:
+                failures[kind, events[step].get("action", "") if at == 0 else name] = step
+        judged.append(Judged(f"t{number}", data, failures))
+    return oracle.compare(spec, schema, judged)[0]
+
+
+def test_tlc_computes_what_is_hidden_and_compares_what_is_observed() -> None:
+    wrong = [changed(*one) for one in WRONG]
+    found = judged_by_tlc(election(), [GOOD, blind(GOOD), *wrong, OUT_OF_ORDER, blind(OUT_OF_ORDER)])
+    assert (found.replayed, found.disagreements) == (len(wrong) + 4, ())
+
+
+def test_tlc_contradicts_an_audit_that_believes_what_is_observed() -> None:
+    _, schema = compiled(election())
+    for events, step in ((changed(2, "after", "n2", "vote", "n2"), 2), (changed(3, "before", "n1", "backers", 2), 3)):
+        found, _ = oracle.compare(election(), schema, [Judged("t", stream(schema, events), {})])
+        (said,) = found.disagreements
+        assert said.endswith(f"falls at step {step} in TLC and nowhere in the audit")
+    found, _ = oracle.compare(election(), schema, [Judged("t", stream(schema, blind(OUT_OF_ORDER)), {})])
+    assert found.disagreements == ("trace t: TLC rejects step 3, the audit takes every step",)
+
+
+observed = st.sampled_from(
+    [("term", value) for value in range(3)]
+    + [("role", value) for value in ("follower", "candidate", "leader")]
+    + [("vote", value) for value in ("nobody", "n1", "n2", "n3")]
+    + [("backers", value) for value in range(4)]
+)
+
+
+@pytest.mark.usefixtures("quick_java")
+def test_kernels_and_tlc_see_the_same_in_any_observation() -> None:
+    """A hundred traces of one length, each with observations at random, right and wrong, in one run of TLC."""
+    traces: list[list[Event]] = []
+
+    @given(st.lists(st.tuples(st.integers(0, 6), st.booleans(), st.sampled_from(["n1", "n2", "n3"]), observed)))
+    @settings(max_examples=100, database=None)
+    def collect(said: list[tuple[int, bool, str, tuple[str, Any]]]) -> None:
+        events = blind(GOOD)
+        for step, after, observer, (field, value) in said:
+            side = "after" if after or step == 0 else "before"
+            events[step].setdefault(side, {}).setdefault(observer, {})[field] = value
+        traces.append(events)
+
+    collect()
+    verdicts = {judge(election(), events).verdict for events in traces}
+    assert verdicts == {"pass", "fail"}
+    found = judged_by_tlc(election(), traces)
+    assert (found.replayed, found.disagreements) == (len(traces), ())

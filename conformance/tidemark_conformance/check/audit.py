@@ -307,8 +307,6 @@ def _not_checked(judge: Judge, options: Options) -> tuple[str, ...]:
 def _ask_tlc(tally: Tally, judge: Judge, options: Options) -> tuple[Oracle, float]:
     if options.oracle <= 0:
         return Oracle(), 0.0
-    if judge.specification.module.hidden:
-        return Oracle(note="TLC does not replay traces of hidden variables"), 0.0
     judged = {trace: Judged(trace, stream, {}) for _, trace, stream in tally.sample}
     for group in tally.failures.values():
         first = group.examples[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,13 @@ import numpy as np
 from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.result import Oracle
 from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.kernels.program import observation
 from tidemark_conformance.tla.kernels.stream import BLOCKED
 from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.types import TInt, Type, decode
 from tidemark_conformance.tla.walk import guard_rules
 from tidemark_conformance.tlc import oracle as tlc_oracle
+from tidemark_conformance.trace.observing import Told
 from tidemark_conformance.trace.replay import events
 from tidemark_conformance.trace.schema import Schema
 
@@ -45,7 +48,7 @@ def compare(specification: Specification, schema: Schema, judged: Sequence[Judge
     replays = tlc_oracle.replay(
         specification.path,
         specification.cfg,
-        specification.module.ghosts,
+        (*specification.module.ghosts, *specification.module.hidden),
         traces,
         constants={WITHOUT: specification.constants[WITHOUT]},
     )
@@ -66,7 +69,31 @@ def _replayable(one: Judged, schema: Schema, refusing: Collection[str]) -> tlc_o
         steps.append(tlc_oracle.Step(event.action if known else None, params, event.state, blocked and known))
     ends = np.array([0, len(one.stream)], np.int64)
     quiescent = bool(at_rest(np.frombuffer(one.stream, np.uint8), ends)[0])
-    return tlc_oracle.Trace(one.trace, first.state, steps, quiescent)
+    told = [seen for record, event in enumerate([first, *rest]) for seen in _seen(record, event.told, schema)]
+    return tlc_oracle.Trace(one.trace, first.state, steps, quiescent, told)
+
+
+def _seen(record: int, told: Sequence[Told], schema: Schema) -> Iterator[tlc_oracle.Seen]:
+    """What a record tells, with values as TLC has them."""
+    observables = schema.observables
+    if observables is None:
+        return
+    for one in told:
+        observer, field = divmod(one.observable, len(observables.fields))
+        name, kind = observables.fields[field]
+        yield tlc_oracle.Seen(
+            name=observation(name),
+            field=name,
+            record=record,
+            at=record if one.after else record - 1,
+            observer=observables.observers[observer] if observables.observers else None,
+            value=None if one.cells is None or not _writable(kind, one.cells) else decode(kind, [*one.cells]),
+        )
+
+
+def _writable(kind: Type, cells: Sequence[int]) -> bool:
+    """Whether TLC has the value, which has no integer of more than 32 bits."""
+    return not isinstance(kind, TInt) or -(1 << 31) <= cells[0] < 1 << 31
 
 
 def differences(one: Judged, replay: tlc_oracle.Replay) -> list[str]:
@@ -79,8 +106,12 @@ def differences(one: Judged, replay: tlc_oracle.Replay) -> list[str]:
             + (f" (TLC: {replay.errors[0]})" if replay.errors else "")
         )
     horizon = min((step for step in (rejected, replay.rejected) if step is not None), default=None)
-    families = (("invariant", replay.invariants), ("action-property", replay.properties))
-    for kind, theirs in (*families, ("quiescence", replay.quiescence)):
+    for kind, theirs in (
+        ("invariant", replay.invariants),
+        ("action-property", replay.properties),
+        ("quiescence", replay.quiescence),
+        ("observation", replay.observations),
+    ):
         ours = {name: step for (its, name), step in one.failures.items() if its == kind}
         for name in sorted({*ours, *theirs}):
             mine, other = _before(ours.get(name), horizon), _before(theirs.get(name), horizon)

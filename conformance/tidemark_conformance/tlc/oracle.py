@@ -1,11 +1,11 @@
 r"""Traces replayed in TLC itself, many in one run: the oracle of the audit.
 
 A generated root extends the specification. Its own two variables are a trace's number and a position in it; Init and
-Next assign every variable that is no ghost from the trace and then ask the specification whether that is an initial
-state and a step of the named action. Ghosts get their values from the specification alone. For every state that TLC
+Next assign every variable that traces carry and then ask the specification whether that is an initial state and a step
+of the named action. Ghosts and hidden variables get their values from the specification alone. For every state that TLC
 accepts it prints the trace's number and the position, and for every false invariant and action property a line of its
-own. So a trace's verdict is what TLC printed, and a run in which TLC found another number of states than it printed is
-void.
+own. What was observed of a state is asked there, too. So a trace's verdict is what TLC printed, and a run in which TLC
+found another number of states than it printed is void.
 
 An evaluation error ends a run of TLC. It is an answer, too (the action is no step, the invariant is false): it is
 noted, what caused it is taken out, and the rest is run again.
@@ -41,9 +41,26 @@ _LINE = re.compile(r"<<(\d+), (\d+), (\d+)>>")
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What a record (by its position) tells of a state: a field of Observed has a value for an observer (None: Observed
+    has no parameter) in the state at position `at`, the record's own or the one before it.
+
+    `name`: of the check that is false where the computed value is another one; `value` None: a value that the field
+    cannot have.
+    """
+
+    name: str
+    field: str
+    record: int
+    at: int
+    observer: Value | None
+    value: Value | None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One record of a trace: the action (None: a stutter without one), its parameters in the action's order, and the
-    full next state of the variables that are no ghosts. `blocked`: an attempt that a rule refused, a stutter; TLC asks
+    full next state of the variables that traces carry. `blocked`: an attempt that a rule refused, a stutter; TLC asks
     that the action with these parameters is not enabled."""
 
     action: str | None
@@ -54,13 +71,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace by name: its initial state (variables that are no ghosts) and its steps. `quiescent`: it declares that
-    faults have stopped."""
+    """A trace by name: its initial state (of the variables that traces carry) and its steps. `quiescent`: it declares
+    that faults have stopped; `seen`: all that it tells beside."""
 
     name: str
     initial: Mapping[str, Value]
     steps: Sequence[Step]
     quiescent: bool = False
+    seen: Sequence[Seen] = ()
 
 
 @dataclass(slots=True)
@@ -70,7 +88,8 @@ class Replay:
     `accepted`: steps TLC took, -1 if the initial state does not satisfy Init. `rejected`: the first position that is
     not a step (0: not from Init), None if all are. `invariants`, `properties`: name -> first position where it is
     false, up to the rejected one (TLC goes no further). `quiescence`: the same for the quiescence predicates, which
-    are asked in the last state of a trace that declares its faults stopped. `errors`: what could not be evaluated, in
+    are asked in the last state of a trace that declares its faults stopped. `observations`: the same for what was
+    observed, by the record that tells it. `errors`: what could not be evaluated, in
     TLC's words.
     """
 
@@ -80,6 +99,7 @@ class Replay:
     invariants: dict[str, int] = field(default_factory=dict)
     properties: dict[str, int] = field(default_factory=dict)
     quiescence: dict[str, int] = field(default_factory=dict)
+    observations: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -90,7 +110,9 @@ class Replay:
     @property
     def passes(self) -> bool:
         """Every step is a step, and nothing is violated."""
-        return self.rejected is None and not (self.invariants or self.properties or self.quiescence)
+        return self.rejected is None and not (
+            self.invariants or self.properties or self.quiescence or self.observations
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +131,12 @@ class Replays:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """An invariant, an action property with its texts, or (`at_rest`) a quiescence predicate."""
+    """An invariant, an action property with its texts, (`at_rest`) a quiescence predicate, or an observed `field`."""
 
     name: str
     boxed: definitions.Boxed | None = None
     at_rest: bool = False
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +149,7 @@ class _Spec:
     constants: str
     overrides: Mapping[str, Value]
     variables: tuple[str, ...]
-    ghosts: tuple[str, ...]
+    computed: tuple[str, ...]
     actions: dict[str, int]
     checks: tuple[_Check, ...]
 
@@ -134,7 +157,7 @@ class _Spec:
 def replay(
     module: Path,
     cfg: Path,
-    ghosts: Sequence[str],
+    computed: Sequence[str],
     traces: Sequence[Trace],
     *,
     constants: Mapping[str, Value] | None = None,
@@ -145,14 +168,14 @@ def replay(
 ) -> Replays:
     """Replay `traces` against the specification `module` with `cfg` (its constants, invariants and action properties).
 
-    `ghosts`: the variables that no trace carries. `constants` replaces constants of the cfg (for example `Without`).
-    `workers` of TLC share the traces.
+    `computed`: the variables that no trace carries, ghosts and hidden ones. `constants` replaces constants of the cfg
+    (for example `Without`). `workers` of TLC share the traces.
     Raises Unusable for no traces, for a trace that does not fit the specification (a variable missing, an unknown
     action, another number of parameters), and where TLC does not finish.
     """
     if not traces:
         raise Unusable("there is no trace to replay in TLC: give at least one")
-    spec = _spec(module, cfg, ghosts, constants or {}, traces[0])
+    spec = _spec(module, cfg, computed, constants or {}, traces)
     for trace in traces:
         _fits(spec, trace)
     brief = sum(len(trace.steps) for trace in traces) < BRIEF_STEPS
@@ -166,23 +189,27 @@ def replay(
     return Replays(done, sum(max(0, one.accepted) for one in done), seconds)
 
 
-def _spec(module: Path, cfg: Path, ghosts: Sequence[str], constants: Mapping[str, Value], first: Trace) -> _Spec:
+def _spec(
+    module: Path, cfg: Path, computed: Sequence[str], constants: Mapping[str, Value], traces: Sequence[Trace]
+) -> _Spec:
     parsed = cfg_files.read(cfg)
     quoted = definitions.Quoted(module, parsed)
     constants = {name: value for name, value in constants.items() if name in quoted.constants}
+    observed = {seen.name: seen.field for trace in traces for seen in trace.seen}
     return _Spec(
         module=module,
         texts=quoted.texts,
         init=quoted.behaviour[0],
         constants=config.constants(parsed, without=constants),
         overrides=constants,
-        variables=tuple(first.initial),
-        ghosts=tuple(ghosts),
+        variables=tuple(traces[0].initial),
+        computed=tuple(computed),
         actions={one.action: len(one.domains) for one in quoted.disjuncts},
         checks=(
             *(_Check(name) for name in parsed.invariants),
             *(_Check(name, boxed) for name, boxed in quoted.boxed.items()),
             *(_Check(name, at_rest=True) for name in quoted.quiescence),
+            *(_Check(name, field=field) for name, field in sorted(observed.items())),
         ),
     )
 
@@ -192,7 +219,7 @@ def _fits(spec: _Spec, trace: Trace) -> None:
         odd = sorted(set(state) ^ set(spec.variables))
         if odd:
             raise Unusable(
-                f"trace {trace.name} lacks or adds variable {odd[0]} in record {at}: emit all but the ghosts"
+                f"trace {trace.name} lacks or adds variable {odd[0]} in record {at}: emit all but what is computed"
             )
     for at, step in enumerate(trace.steps, 1):
         if step.action is not None and len(step.params) != spec.actions.get(step.action, -1):
@@ -319,6 +346,7 @@ class _Batch:
         """A check of a trace is false at a position."""
         one, of = self.replays[trace - 1], self.spec.checks[check - 1]
         kind = one.properties if of.boxed else one.quiescence if of.at_rest else one.invariants
+        kind = one.observations if of.field else kind
         kind[of.name] = min(position, kind.get(of.name, position))
 
     def collect(self, distinct: int) -> None:
@@ -342,10 +370,12 @@ class _Text:
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
         self.actions = {name: at for at, name in enumerate(self.spec.actions, 1)}
+        self.observers = any(seen.observer is not None for trace in batch.traces for seen in trace.seen)
 
     def module(self) -> tuple[str, str]:
         """The module's text and its cfg's."""
         traces = [self.trace(number, trace) for number, trace in enumerate(self.batch.traces, 1)]
+        seen = self.seen()
         overridden = [f"tidemark_const_{name} == {to_tla(x, MODEL_VALUE)}" for name, x in self.spec.overrides.items()]
         declared, configured = declarations([*self.values.values(), *self.spec.overrides.values()])
         head = self.head()
@@ -354,6 +384,7 @@ class _Text:
         body += [f"{name} == {text}" for text, name in self.names.items()]
         body += traces
         body.append("tidemark_traces == <<" + ", ".join(f"tidemark_t{n}" for n in range(1, len(traces) + 1)) + ">>")
+        body += seen
         body += [self.init(), self.step(), self.next(), *self.checks()]
         lines = [f"{'-' * 20} MODULE {ROOT} {'-' * 20}", *body, "=" * 60]
         invariants = "".join(f"    tidemark_check_{n}\n" for n in self.invariant_numbers()) + "    tidemark_report\n"
@@ -404,6 +435,34 @@ class _Text:
             before = step.state
         return f"tidemark_t{number} == <<{first}, <<" + ",\n    ".join(steps) + ">>>>"
 
+    def seen(self) -> list[str]:
+        """Per trace and position what was observed there: <<check, record, observer, it may be so, value>> each."""
+        numbers = {check.name: number for number, check in enumerate(self.spec.checks, 1) if check.field}
+        if not numbers:
+            return []
+        lines = []
+        for number, trace in enumerate(self.batch.traces, 1):
+            places: list[list[str]] = [[] for _ in range(len(trace.steps) + 1)]
+            for one in trace.seen:
+                observer = "0" if one.observer is None else self.reference(one.observer)
+                value = "FALSE, 0" if one.value is None else f"TRUE, {self.reference(one.value)}"
+                places[one.at].append(f"<<{numbers[one.name]}, {one.record}, {observer}, {value}>>")
+            text = ",\n    ".join(f"<<{', '.join(place)}>>" for place in places)
+            lines.append(f"tidemark_s{number} == <<{text}>>")
+        names = ", ".join(f"tidemark_s{number}" for number in range(1, len(self.batch.traces) + 1))
+        return [*lines, f"tidemark_seen == <<{names}>>"]
+
+    def observation(self, number: int, check: _Check) -> str:
+        """The check of one observed field: in every state of a trace it prints the records that tell another value."""
+        call = "Observed(tidemark_o[3])" if self.observers else "Observed"
+        return (
+            f"tidemark_check_{number} == tidemark_trace = 0 \\/ {self.unless(number)}"
+            "\\A tidemark_i \\in DOMAIN tidemark_seen[tidemark_trace][tidemark_at + 1] :\n"
+            "    LET tidemark_o == tidemark_seen[tidemark_trace][tidemark_at + 1][tidemark_i] IN\n"
+            f"    tidemark_o[1] # {number} \\/ IF tidemark_o[4] /\\ {call}.{check.field} = tidemark_o[5] THEN TRUE\n"
+            f"    ELSE PrintT(<<tidemark_trace, tidemark_o[2], {number}>>)"
+        )
+
     def changes(self, before: Mapping[str, Value], after: Mapping[str, Value]) -> str:
         """Record fields for the variables whose values differ."""
         return "".join(
@@ -414,8 +473,10 @@ class _Text:
 
     def init(self) -> str:
         """A trace's initial state, if it is the specification's; and one state of no trace, so that there is any."""
-        given = " /\\ ".join(f"{name} = tidemark_t[1][{at}]" for at, name in enumerate(self.spec.variables, 1))
-        every = [*self.spec.variables, *self.spec.ghosts]
+        given = " /\\ ".join(
+            ["TRUE", *(f"{name} = tidemark_t[1][{at}]" for at, name in enumerate(self.spec.variables, 1))]
+        )
+        every = [*self.spec.variables, *self.spec.computed]
         nothing = " /\\ ".join(f"{name} = 0" for name in every)
         return (
             "tidemark_init == /\\ tidemark_at = 0\n"
@@ -425,7 +486,7 @@ class _Text:
         )
 
     def step(self) -> str:
-        every = ", ".join([*self.spec.variables, *self.spec.ghosts])
+        every = ", ".join([*self.spec.variables, *self.spec.computed])
         arms = [f"tidemark_e[1] = 0 -> UNCHANGED <<{every}>>"]
         for name, number in self.actions.items():
             arity = self.spec.actions[name]
@@ -471,6 +532,9 @@ class _Text:
         lines = [f"tidemark_busy == <<tidemark_trace, tidemark_at>> \\notin {{{', '.join(ends)}}}"]
         for number in self.invariant_numbers():
             check = self.spec.checks[number - 1]
+            if check.field:
+                lines.append(self.observation(number, check))
+                continue
             spared = self.unless(number) + ("tidemark_busy \\/ " if check.at_rest else "")
             lines.append(
                 f"tidemark_check_{number} == IF tidemark_trace = 0 \\/ {spared}{check.name} THEN TRUE "
