@@ -14,6 +14,7 @@ from typing import Any
 
 from crc32c import crc32c
 from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.tla.types import bounds
 from tidemark_conformance.trace.codec import Exceeds, WrongKind, reader, type_json, writer
 from tidemark_conformance.trace.header import dumps
 from tidemark_conformance.trace.lines import split_traces
@@ -232,6 +233,8 @@ def _value(one: Schema, name: str, value: Any) -> dict[str, Any]:
         return {**row, "error": "kind"}
     except Exceeds:
         return {**row, "error": "capacity"}
+    if not all(least <= cell <= most for cell, (least, most) in zip(cells, bounds(kind), strict=False)):
+        return {**row, "error": "capacity"}  # the reader takes it, for the auditor to judge; an emitter stops
     return {**row, "json": dumps(writer(kind)(cells, 0))}
 
 
