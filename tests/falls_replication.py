@@ -19,6 +19,9 @@ fetch C from=A
 """
 """Everybody has r, it is committed, and its client knows."""
 
+READ = REPLICATED + "consume A\n"
+"""A consumer has it, too."""
+
 TWO_ISR = (
     REPLICATED
     + """
@@ -387,25 +390,68 @@ TABLE = Table(
             before={"reconciled[b1]": "1"},
             run=B_LEADS + "fetch A from=B\n",
         ),
-        Fall("QuiescentIsrIsFull", "a broker is on its way out", {"registered[b3].state": '"stopping"'}, REPLICATED),
         Fall(
-            "QuiescentIsrIsFull", "a broker does not know the last change", {"view[b3].partitionEpoch": "0"}, REPLICATED
+            "ConsumersReadCommitted",
+            "a consumer is past all commits",
+            {"consumer[k1].offset": "1"},
+            "produce A r acks=1\n",
         ),
+        Fall(
+            "ConsumersReadCommitted",
+            "a consumer is given a record that is not committed",
+            {"consumer[k1]": f'[type |-> "records", offset |-> 1, batch |-> <<{R}>>]'},
+            READ,
+        ),
+        Fall(
+            "ConsumersReadCommitted",
+            "a consumer is given another record than the committed one",
+            {"consumer[k1]": f'[type |-> "records", offset |-> 0, batch |-> {OTHER}]'},
+            REPLICATED,
+        ),
+        Fall(
+            "ConsumersSkipNothing",
+            "a consumer goes on by more than the response has brought",
+            before={"consumer[k1].batch": "<<>>"},
+            run=READ,
+        ),
+        Fall(
+            "ConsumersSkipNothing",
+            "a consumer goes on, and no response has brought anything",
+            before={"consumer[k1]": '[type |-> "idle", offset |-> 0]'},
+            run=READ,
+        ),
+        Fall("QuiescentIsrIsFull", "a broker is on its way out", {"registered[b3].state": '"stopping"'}, READ),
+        Fall("QuiescentIsrIsFull", "a broker does not know the last change", {"view[b3].partitionEpoch": "0"}, READ),
         Fall(
             "QuiescentIsrIsFull",
             "a broker is outside the ISR",
             {"metadata[1].isr": "{b1, b2}", **{f"view[b{n}].isr": "{b1, b2}" for n in (1, 2, 3)}},
-            REPLICATED,
+            READ,
         ),
-        Fall("QuiescentIsrIsFull", "a broker is down", {"status[b3]": '"crashed"'}, REPLICATED),
-        Fall("QuiescentLogsEqual", "a follower has not heard of the commit", {"highWatermark[b3]": "0"}, REPLICATED),
+        Fall("QuiescentIsrIsFull", "a broker is down", {"status[b3]": '"crashed"'}, READ),
+        Fall("QuiescentLogsEqual", "a follower has not heard of the commit", {"highWatermark[b3]": "0"}, READ),
         Fall(
             "QuiescentLogsEqual",
             "a follower has a record that its leader lacks",
             {"log[b3]": f"<<{R}, {R}>>", "highWatermark[b3]": "2"},
-            REPLICATED,
+            READ,
         ),
-        Fall("QuiescentAnswered", "a produce still waits", {"waiting[b1][1]": "1"}, REPLICATED),
-        Fall("QuiescentAnswered", "a proposal is pending", {"pendingIsr[b1].active": "TRUE"}, REPLICATED),
+        Fall(
+            "QuiescentLogsEqual",
+            "a leader that waits for nobody has a record that is not committed",
+            {
+                "stalled[b1]": "TRUE",
+                "stalled[b2]": "TRUE",
+                "stalled[b3]": "TRUE",
+                "log[b1]": f"<<{R}, [epoch |-> 0, value |-> 2]>>",
+            },
+            READ,
+        ),
+        Fall("QuiescentStopsGranted", "a broker still wants to stop", {"asked[b3]": "TRUE"}, READ),
+        Fall(
+            "QuiescentConsumersAtEnd", "a consumer has not read what is committed", {"consumer[k1].offset": "0"}, READ
+        ),
+        Fall("QuiescentAnswered", "a produce still waits", {"waiting[b1][1]": "1"}, READ),
+        Fall("QuiescentAnswered", "a proposal is pending", {"pendingIsr[b1].active": "TRUE"}, READ),
     ],
 )

@@ -151,7 +151,7 @@ SIMULATED = [
         "AckAllOnlyBelowHw",
         "chaos",
         [Lost(frozenset({"AckAllOnlyBelowHw"}), "chaos", 120)],
-        writers=("begin", "step", "moved", "ends", "blocked"),
+        writers=("begin", "step", "moved", "read", "ends", "blocked"),
         late=(),
         deltas=12,
         rests=160,

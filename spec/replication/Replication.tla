@@ -30,6 +30,10 @@ CONSTANTS
     MaxBrokerEpoch,  \* capacity: incarnations of a broker
     MaxValue,        \* capacity: produce attempts; each attempt has its own value
     MaxFetch,        \* capacity: records in a fetch response
+    Consumers,       \* the partition's consumers
+    Reading,         \* those of them that read
+    Stoppable,       \* the brokers whose operator is seen to ask them to stop; others ask on their own
+    Stallable,       \* the brokers whose fetcher may die
     Without          \* the safety rules that are not in force
 
 VARIABLES
@@ -41,6 +45,8 @@ VARIABLES
     brokerEpoch,      \* per broker: the epoch of its incarnation
     view,             \* per broker: the partition as it knows it; partitionEpoch 0: nothing applied yet; applied: the metadata
                       \* of that change was applied, too (an AlterPartition reply may tell of it first)
+    asked,            \* per broker: its operator has asked it to stop, and it still runs
+    stalled,          \* per broker: its fetcher has died while the process lives on
     \* its disk
     log,              \* per broker: the records
     flushed,          \* per broker: how many of them are safely on disk
@@ -59,20 +65,23 @@ VARIABLES
     \* the network
     fetch,            \* per follower and source broker: the one outstanding fetch, as request or as response
     alter,            \* per leader: the one outstanding AlterPartition, as request or as reply
+    \* its clients
+    consumer,         \* per consumer: the offset that it reads next, and its one outstanding fetch, as request or as response
     \* history, never part of a trace
     committed,        \* the records below the highest high watermark that any leader ever had
     acked,            \* per value: the offset + 1 that an acks=all client was told, 0 none
     reconciled        \* per follower: the last truncation point in its current leader epoch, MaxLog none
 
 controllerVars == <<metadata, registered>>
-processVars    == <<status, brokerEpoch, view>>
+processVars    == <<status, brokerEpoch, view, asked, stalled>>
 diskVars       == <<log, flushed, epochCache, highWatermark, checkpoint>>
 leaderVars     == <<epochStart, remoteLeo, remoteEpoch, pendingIsr, produced, waiting>>
 followerVars   == <<lastFetchedEpoch>>
 networkVars    == <<fetch, alter>>
+clientVars     == <<consumer>>
 vars == <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint,
           epochStart, remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
-          committed, acked, reconciled>>
+          asked, stalled, consumer, committed, acked, reconciled>>
 
 Ghosts == <<committed, acked, reconciled>>
 
@@ -109,6 +118,13 @@ AlterSlot ==
           isr : SUBSET Brokers, memberEpochs : [Brokers -> -1..MaxBrokerEpoch]]
     \cup [type : {"reply"}, leaderEpoch : Epochs, partitionEpoch : 0..MaxMetadata, error : AlterErrors]
 
+\* A consumer's fetch: its offset is that of the next record that the consumer has not got.
+ConsumerSlot ==
+         [type : {"idle"}, offset : Offsets]
+    \cup [type : {"request"}, offset : Offsets, broker : Brokers, epoch : Epochs]
+    \cup [type : {"records"}, offset : Offsets, batch : BoundedSeq(Record, MaxFetch)]
+    \cup [type : {"error"}, offset : Offsets, error : FetchErrors]
+
 TypeOK ==
     /\ metadata \in BoundedSeq(Change, MaxMetadata)
     /\ registered \in [Brokers -> [epoch : 0..MaxBrokerEpoch, state : {"active", "fenced", "stopping"}, since : 0..MaxMetadata]]
@@ -116,6 +132,8 @@ TypeOK ==
     /\ brokerEpoch \in [Brokers -> 0..MaxBrokerEpoch]
     /\ view \in [Brokers -> [leader : Leaders, leaderEpoch : EpochOrNone, partitionEpoch : 0..MaxMetadata, isr : SUBSET Brokers,
                            applied : BOOLEAN]]
+    /\ asked \in [Brokers -> BOOLEAN]
+    /\ stalled \in [Brokers -> BOOLEAN]
     /\ log \in [Brokers -> Log]
     /\ flushed \in [Brokers -> Offsets]
     /\ epochCache \in [Brokers -> EpochCache]
@@ -130,6 +148,7 @@ TypeOK ==
     /\ lastFetchedEpoch \in [Brokers -> EpochOrNone]
     /\ fetch \in [Brokers -> [Brokers -> FetchSlot]]
     /\ alter \in [Brokers -> AlterSlot]
+    /\ consumer \in [Consumers -> ConsumerSlot]
     /\ committed \in Log
     /\ acked \in [Values -> Offsets]
     /\ reconciled \in [Brokers -> Offsets]
@@ -145,6 +164,7 @@ NoView     == [leader |-> None, leaderEpoch |-> -1, partitionEpoch |-> 0, isr |-
 Unknown    == [r \in Brokers |-> -1]
 NoPending  == [active |-> FALSE, isr |-> {}, memberEpochs |-> Unknown]
 NotWaiting == [v \in Values |-> 0]
+Reads(offset) == [type |-> "idle", offset |-> offset]   \* a consumer that has asked for nothing
 
 EffectiveMinIsr == Min(MinIsr, Cardinality(Brokers))
 Partition       == metadata[Len(metadata)]            \* the controller's current state of the partition
@@ -213,6 +233,9 @@ TruncateBeforeHw(f, l) == fetch[f][l].type # "diverging"
 \* KAFKA-18723. Without it a slow response carries batches of an epoch above the fetch's: logs diverge (row 12).
 NoBatchAboveFetchEpoch(e, fetchEpoch) == e <= fetchEpoch
 
+\* Consumers read what is committed. Without it one is given a record that the ISR does not have, and that may vanish (row 138).
+ReadBelowHw(b, end) == end <= highWatermark[b]
+
 \* acks=all means committed. Without it a produce is acknowledged before the ISR has it (row 17).
 AckAllOnlyBelowHw(b, v) == highWatermark[b] >= waiting[b][v]
 
@@ -267,7 +290,8 @@ Rules == {"TruncateByEpoch", "DivergingReplyCarriesEpoch", "CacheEpochAtElection
           "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr", "ResetRemoteLeoOnNewLeaderEpoch",
           "UncleanLeavesIsr", "HwBlockedUnderMinIsr", "BrokerEpochPerIsrMember", "CountMembersBeingRemoved",
           "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch",
-          "FenceAlterByLeaderEpoch", "FenceAlterByPartitionEpoch", "FenceAlterByBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend"}
+          "FenceAlterByLeaderEpoch", "FenceAlterByPartitionEpoch", "FenceAlterByBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend",
+          "ReadBelowHw"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped == {"ResetRemoteLeoOnNewLeaderEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch"}
@@ -332,6 +356,9 @@ Init ==
     /\ lastFetchedEpoch = [b \in Brokers |-> -1]
     /\ fetch = [f \in Brokers |-> [l \in Brokers |-> Idle]]
     /\ alter = [b \in Brokers |-> Idle]
+    /\ asked = [b \in Brokers |-> FALSE]
+    /\ stalled = [b \in Brokers |-> FALSE]
+    /\ consumer = [c \in Consumers |-> Reads(0)]
     /\ committed = <<>>
     /\ acked = [v \in Values |-> 0]
     /\ reconciled = [b \in Brokers |-> MaxLog]
@@ -380,7 +407,8 @@ ElectLeader(l) ==
     \* effect
     /\ WriteChange(Partition.isr, {}, l)
     /\ UNCHANGED <<registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* FenceBroker   who: controller   code: controller/replication_control.py
@@ -394,21 +422,23 @@ FenceBroker(b, l) ==
     /\ registered' = [registered EXCEPT ![b].state = "fenced"]
     /\ WriteChange(isr, {}, l)
     /\ UNCHANGED <<status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* UnfenceBroker   who: controller   code: controller/replication_control.py
 \* A heartbeat shows that the broker has applied the metadata up to its registration; a leaderless partition gets l.
 UnfenceBroker(b, l) ==
     \* enabled when
-    /\ registered[b].state = "fenced" /\ Running(b) /\ brokerEpoch[b] = registered[b].epoch
+    /\ registered[b].state = "fenced" /\ Running(b) /\ brokerEpoch[b] = registered[b].epoch /\ ~asked[b]
     /\ view[b].partitionEpoch >= registered[b].since
     /\ ChosenLeader(l, Partition.isr, {}, Active \cup {b})
     \* effect
     /\ registered' = [registered EXCEPT ![b].state = "active"]
     /\ WriteChange(Partition.isr, {}, l)
     /\ UNCHANGED <<status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* RegisterBroker   who: controller and a starting broker   code: controller/replication_control.py
@@ -427,7 +457,19 @@ RegisterBroker(b, l) ==
     /\ brokerEpoch' = [brokerEpoch EXCEPT ![b] = registered[b].epoch + 1]
     /\ status' = [status EXCEPT ![b] = "running"]
     /\ UNCHANGED <<view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* AskToStop   who: an operator   code: replication/broker.py
+\* The broker's heartbeats ask for a controlled shutdown from now on.
+AskToStop(b) ==
+    \* enabled when
+    /\ b \in Stoppable /\ Running(b) /\ ~asked[b]
+    \* effect
+    /\ asked' = [asked EXCEPT ![b] = TRUE]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* ControlledShutdown   who: controller   code: controller/replication_control.py
@@ -436,12 +478,14 @@ ControlledShutdown(b, l) ==
     LET isr == Partition.isr \ {b} IN
     \* enabled when
     /\ registered[b].state = "active" /\ Running(b) /\ brokerEpoch[b] = registered[b].epoch
+    /\ b \in Stoppable => asked[b]
     /\ ChosenLeader(l, isr, {}, Active \ {b})
     \* effect
     /\ registered' = [registered EXCEPT ![b].state = "stopping"]
     /\ WriteChange(isr, {}, l)
     /\ UNCHANGED <<status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* What the controller answers to an AlterPartition, in Kafka's order of checks.
@@ -467,7 +511,8 @@ HandleAlterPartition(b) ==
     /\ alter' = [alter EXCEPT ![b] = [type |-> "reply", leaderEpoch |-> request.leaderEpoch,
                                       partitionEpoch |-> Len(metadata'), error |-> verdict]]
     /\ UNCHANGED <<registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 -----------------------------------------------------------------------------
@@ -539,7 +584,8 @@ ApplyMetadata(b, n) ==
     /\ IF Has("KeepProposalAtKnownEpoch") /\ KeepProposalAtKnownEpoch(b, n)
        THEN UNCHANGED <<log, flushed, epochCache, highWatermark, epochStart, remoteLeo, remoteEpoch, pendingIsr, lastFetchedEpoch>>
        ELSE IF metadata[n].leader = b THEN MakeLeader(b, n) ELSE MakeFollower(b, n)
-    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, checkpoint, produced, waiting, fetch, alter>>
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, checkpoint, produced, waiting, fetch, alter,
+                   asked, stalled, consumer>>
     /\ committed' = NextCommitted
     /\ reconciled' = NextReconciled(b)
     /\ UNCHANGED acked
@@ -562,7 +608,7 @@ AppendRecord(b, v, acks) ==
     /\ waiting' = IF acks = "all" THEN [waiting EXCEPT ![b][v] = Leo(b) + 1] ELSE waiting
     /\ highWatermark' = [highWatermark EXCEPT ![b] = HwOf(b, view[b].isr, pendingIsr[b], Leo(b) + 1, remoteLeo[b])]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, flushed, checkpoint, epochStart, remoteLeo, remoteEpoch,
-                   pendingIsr, lastFetchedEpoch, fetch, alter>>
+                   pendingIsr, lastFetchedEpoch, fetch, alter, asked, stalled, consumer>>
     /\ committed' = NextCommitted
     /\ UNCHANGED <<acked, reconciled>>
 
@@ -576,7 +622,8 @@ CompleteProduce(b, v, offset) ==
     \* effect
     /\ waiting' = [waiting EXCEPT ![b][v] = 0]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
     /\ acked' = NextAcked(v, offset)
     /\ UNCHANGED <<committed, reconciled>>
 
@@ -592,7 +639,8 @@ FailProduce(b, v, error) ==
     \* effect
     /\ waiting' = [waiting EXCEPT ![b][v] = 0]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 -----------------------------------------------------------------------------
@@ -601,12 +649,13 @@ FailProduce(b, v, error) ==
 \* SendFetch   who: follower   code: replication/fetcher.py
 SendFetch(f, l) ==
     \* enabled when
-    /\ Follows(f, l) /\ fetch[f][l].type = "idle"
+    /\ Follows(f, l) /\ fetch[f][l].type = "idle" /\ ~stalled[f]
     \* effect
     /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "request", epoch |-> view[f].leaderEpoch, offset |-> Leo(f),
                                          lastEpoch |-> lastFetchedEpoch[f], brokerEpoch |-> brokerEpoch[f]]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* The leader's end offset for the request's last fetched epoch, and whether the follower's log diverges before its offset.
@@ -619,10 +668,13 @@ Diverges(l, request) ==
        \/ LeaderEnd(l, request).endOffset < request.offset
 
 \* The errors in Kafka's order: epochs, leadership, range (Partition.getLocalLog).
-FetchError(l, request) ==
-    IF ~(Has("FenceOlderFetch") => FenceOlderFetch(l, request.epoch)) THEN "FENCED_LEADER_EPOCH"
-    ELSE IF ~(Has("FenceNewerFetch") => FenceNewerFetch(l, request.epoch)) THEN "UNKNOWN_LEADER_EPOCH"
+LeaderError(l, epoch) ==
+    IF ~(Has("FenceOlderFetch") => FenceOlderFetch(l, epoch)) THEN "FENCED_LEADER_EPOCH"
+    ELSE IF ~(Has("FenceNewerFetch") => FenceNewerFetch(l, epoch)) THEN "UNKNOWN_LEADER_EPOCH"
     ELSE IF ~Leads(l) THEN "NOT_LEADER_OR_FOLLOWER"
+    ELSE "NONE"
+FetchError(l, request) ==
+    IF LeaderError(l, request.epoch) # "NONE" THEN LeaderError(l, request.epoch)
     ELSE IF OutOfRange(l, request) THEN "OFFSET_OUT_OF_RANGE"
     ELSE "NONE"
 
@@ -653,7 +705,7 @@ HandleFetch(l, f, n) ==
                                          batch |-> SubSeq(log[l], request.offset + 1, request.offset + n),
                                          hw |-> highWatermark[l]]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
-                   pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+                   pendingIsr, produced, waiting, lastFetchedEpoch, alter, asked, stalled, consumer>>
     /\ committed' = NextCommitted
     /\ UNCHANGED <<acked, reconciled>>
 
@@ -668,7 +720,7 @@ ValidateFetch(l, f, n) ==
     /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "reading", epoch |-> request.epoch, offset |-> request.offset,
                                          count |-> n, hw |-> highWatermark[l]]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
-                   pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+                   pendingIsr, produced, waiting, lastFetchedEpoch, alter, asked, stalled, consumer>>
     /\ committed' = NextCommitted
     /\ UNCHANGED <<acked, reconciled>>
 
@@ -683,7 +735,8 @@ ReadFetch(l, f) ==
                                          batch |-> SubSeq(log[l], read.offset + 1, Min(read.offset + read.count, Leo(l))),
                                          hw |-> read.hw]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* AnswerDiverging   who: leader   code: replication/partition.py
@@ -699,7 +752,7 @@ AnswerDiverging(l, f) ==
                                          divergingEpoch |-> LeaderEnd(l, request).epoch,
                                          endOffset |-> LeaderEnd(l, request).endOffset, hw |-> highWatermark[l]]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
-                   pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+                   pendingIsr, produced, waiting, lastFetchedEpoch, alter, asked, stalled, consumer>>
     /\ committed' = NextCommitted
     /\ UNCHANGED <<acked, reconciled>>
 
@@ -713,7 +766,8 @@ RejectFetch(l, f) ==
     /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "error", epoch |-> request.epoch, offset |-> request.offset,
                                          error |-> FetchError(l, request), endOffset |-> Leo(l)]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 -----------------------------------------------------------------------------
@@ -757,7 +811,7 @@ FollowerAppend(f, l) ==
            /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![f] = IF n = 0 THEN @ ELSE batch[n].epoch]
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, flushed, checkpoint, epochStart, remoteLeo, remoteEpoch,
-                   pendingIsr, produced, waiting, alter>>
+                   pendingIsr, produced, waiting, alter, asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* Where the follower truncates, given the diverging epoch and the leader's end offset of it.
@@ -785,7 +839,7 @@ FollowerTruncate(f, l) ==
     /\ Truncate(f, TruncationPoint(f, response.divergingEpoch, response.endOffset), AdoptedHw(f, l))
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, checkpoint, epochStart, remoteLeo, remoteEpoch,
-                   pendingIsr, produced, waiting, alter>>
+                   pendingIsr, produced, waiting, alter, asked, stalled, consumer>>
     /\ reconciled' = NextReconciled(f)
     /\ UNCHANGED <<committed, acked>>
 
@@ -799,7 +853,7 @@ FollowerAdoptHw(f, l) ==
     \* effect
     /\ highWatermark' = [highWatermark EXCEPT ![f] = Min(response.hw, Leo(f))]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart, remoteLeo,
-                   remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+                   remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* FollowerOutOfRange   who: follower   code: replication/fetcher.py
@@ -815,7 +869,7 @@ FollowerOutOfRange(f, l) ==
                 highWatermark[f])
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, checkpoint, epochStart, remoteLeo, remoteEpoch,
-                   pendingIsr, produced, waiting, alter>>
+                   pendingIsr, produced, waiting, alter, asked, stalled, consumer>>
     /\ reconciled' = NextReconciled(f)
     /\ UNCHANGED <<committed, acked>>
 
@@ -830,7 +884,8 @@ DropFetchResponse(f, l) ==
     \* effect
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* LoseFetch   who: the network
@@ -841,7 +896,91 @@ LoseFetch(f, l) ==
     \* effect
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* StallFetcher   who: the nemesis   code: sim/
+\* The thread that fetches dies, and the process lives on: it heartbeats, applies metadata and may lead, but fetches no more.
+StallFetcher(f) ==
+    \* enabled when
+    /\ f \in Stallable /\ Running(f) /\ ~stalled[f]
+    \* effect
+    /\ stalled' = [stalled EXCEPT ![f] = TRUE]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, asked, consumer>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+-----------------------------------------------------------------------------
+(* A consumer's fetches (Partition.fetchRecords with the high watermark as its isolation) *)
+
+\* SendRead   who: consumer   code: sim/
+\* A consumer asks a broker that it takes for the leader, with the leader epoch that its metadata names.
+SendRead(c, b, e) ==
+    \* enabled when
+    /\ c \in Reading /\ consumer[c].type = "idle" /\ e <= Partition.leaderEpoch
+    \* effect
+    /\ consumer' = [consumer EXCEPT ![c] = [type |-> "request", offset |-> consumer[c].offset, broker |-> b, epoch |-> e]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, asked, stalled>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+ReadError(b, request) ==
+    IF LeaderError(b, request.epoch) # "NONE" THEN LeaderError(b, request.epoch)
+    ELSE IF request.offset > Leo(b) THEN "OFFSET_OUT_OF_RANGE"
+    ELSE "NONE"
+
+\* How many records from an offset on a consumer may be given.
+Readable(b, offset) == Cardinality({i \in (offset + 1)..Leo(b) : Has("ReadBelowHw") => ReadBelowHw(b, i)})
+
+\* AnswerRead   who: leader   code: replication/partition.py
+\* Gives the consumer n records: some, if there are any to give.
+AnswerRead(b, c, n) ==
+    LET request == consumer[c] IN
+    \* enabled when
+    /\ request.type = "request" /\ request.broker = b /\ Running(b)
+    /\ ReadError(b, request) = "NONE"
+    /\ n <= Readable(b, request.offset) /\ (n = 0 => Readable(b, request.offset) = 0)
+    \* effect
+    /\ consumer' = [consumer EXCEPT ![c] = [type |-> "records", offset |-> request.offset,
+                                            batch |-> SubSeq(log[b], request.offset + 1, request.offset + n)]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, asked, stalled>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* RejectRead   who: broker   code: replication/partition.py
+RejectRead(b, c) ==
+    LET request == consumer[c] IN
+    \* enabled when
+    /\ request.type = "request" /\ request.broker = b /\ Running(b)
+    /\ ReadError(b, request) # "NONE"
+    \* effect
+    /\ consumer' = [consumer EXCEPT ![c] = [type |-> "error", offset |-> request.offset, error |-> ReadError(b, request)]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, asked, stalled>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* TakeRead   who: consumer   code: sim/
+\* The response arrives: the consumer goes on behind the last record that it brings; after an error, where it was.
+TakeRead(c) ==
+    LET response == consumer[c] IN
+    \* enabled when
+    /\ response.type \in {"records", "error"}
+    \* effect
+    /\ consumer' = [consumer EXCEPT ![c] = Reads(IF response.type = "records" THEN response.offset + Len(response.batch)
+                                                 ELSE response.offset)]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, asked, stalled>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* LoseRead   who: the network
+LoseRead(c) ==
+    \* enabled when
+    /\ consumer[c].type # "idle"
+    \* effect
+    /\ consumer' = [consumer EXCEPT ![c] = Reads(consumer[c].offset)]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, asked, stalled>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 -----------------------------------------------------------------------------
@@ -869,7 +1008,7 @@ ShrinkIsr(b, f) ==
     \* effect
     /\ Propose(b, view[b].isr \ {f})
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, produced, waiting, lastFetchedEpoch, fetch>>
+                   remoteLeo, remoteEpoch, produced, waiting, lastFetchedEpoch, fetch, asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* ExpandIsr   who: leader   code: replication/partition.py
@@ -881,7 +1020,7 @@ ExpandIsr(b, f) ==
     \* effect
     /\ Propose(b, view[b].isr \cup {f})
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, produced, waiting, lastFetchedEpoch, fetch>>
+                   remoteLeo, remoteEpoch, produced, waiting, lastFetchedEpoch, fetch, asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* ResendAlterPartition   who: leader   code: replication/partition.py
@@ -892,7 +1031,8 @@ ResendAlterPartition(b) ==
     \* effect
     /\ alter' = [alter EXCEPT ![b] = Proposal(b, pendingIsr[b])]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* HandleAlterPartitionReply   who: leader   code: replication/partition.py
@@ -916,7 +1056,7 @@ HandleAlterPartitionReply(b) ==
                         THEN [highWatermark EXCEPT ![b] = HwOf(b, pendingIsr[b].isr, NoPending, Leo(b), remoteLeo[b])]
                         ELSE highWatermark
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, log, flushed, epochCache, checkpoint, epochStart, remoteLeo,
-                   remoteEpoch, produced, waiting, lastFetchedEpoch, fetch>>
+                   remoteEpoch, produced, waiting, lastFetchedEpoch, fetch, asked, stalled, consumer>>
     /\ committed' = NextCommitted
     /\ UNCHANGED <<acked, reconciled>>
 
@@ -927,7 +1067,8 @@ LoseAlterPartition(b) ==
     \* effect
     /\ alter' = [alter EXCEPT ![b] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 -----------------------------------------------------------------------------
@@ -940,7 +1081,8 @@ FlushLog(b) ==
     \* effect
     /\ flushed' = [flushed EXCEPT ![b] = Leo(b)]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, epochCache, highWatermark, checkpoint, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* CheckpointHighWatermark   who: broker   code: log/log.py
@@ -950,7 +1092,8 @@ CheckpointHighWatermark(b) ==
     \* effect
     /\ checkpoint' = [checkpoint EXCEPT ![b] = highWatermark[b]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, epochStart,
-                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter>>
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* The broker's process ends with `keep` records on disk and `hw` in the checkpoint. Its memory and its connections are gone;
@@ -972,12 +1115,17 @@ GoDown(b, keep, hw, how) ==
     /\ fetch' = [f \in Brokers |-> [l \in Brokers |->
                     IF f = b \/ (l = b /\ fetch[f][l].type \in {"request", "reading"}) THEN Idle ELSE fetch[f][l]]]
     /\ alter' = IF alter[b].type = "reply" THEN [alter EXCEPT ![b] = Idle] ELSE alter
+    /\ asked' = [asked EXCEPT ![b] = FALSE]
+    /\ stalled' = [stalled EXCEPT ![b] = FALSE]
+    /\ consumer' = [c \in Consumers |-> IF consumer[c].type = "request" /\ consumer[c].broker = b THEN Reads(consumer[c].offset)
+                                        ELSE consumer[c]]
 
 \* StopBroker   who: broker   code: replication/broker.py
 \* A clean stop: everything is flushed, the high watermark is checkpointed.
 StopBroker(b) ==
     \* enabled when
     /\ Running(b) /\ registered[b].state # "active"
+    /\ b \in Stoppable => asked[b]
     \* effect
     /\ GoDown(b, Leo(b), highWatermark[b], "stopped")
     /\ UNCHANGED <<metadata, registered, brokerEpoch, produced>>
@@ -1007,6 +1155,7 @@ Next ==
     \/ \E b \in Brokers, l \in Leaders : FenceBroker(b, l)
     \/ \E b \in Brokers, l \in Leaders : UnfenceBroker(b, l)
     \/ \E b \in Brokers, l \in Leaders : RegisterBroker(b, l)
+    \/ \E b \in Brokers : AskToStop(b)
     \/ \E b \in Brokers, l \in Leaders : ControlledShutdown(b, l)
     \/ \E b \in Brokers : HandleAlterPartition(b)
     \/ \E b \in Brokers, n \in 1..MaxMetadata : ApplyMetadata(b, n)
@@ -1025,6 +1174,12 @@ Next ==
     \/ \E f \in Brokers, l \in Brokers : FollowerOutOfRange(f, l)
     \/ \E f \in Brokers, l \in Brokers : DropFetchResponse(f, l)
     \/ \E f \in Brokers, l \in Brokers : LoseFetch(f, l)
+    \/ \E f \in Brokers : StallFetcher(f)
+    \/ \E c \in Consumers, b \in Brokers, e \in Epochs : SendRead(c, b, e)
+    \/ \E b \in Brokers, c \in Consumers, n \in 0..MaxFetch : AnswerRead(b, c, n)
+    \/ \E b \in Brokers, c \in Consumers : RejectRead(b, c)
+    \/ \E c \in Consumers : TakeRead(c)
+    \/ \E c \in Consumers : LoseRead(c)
     \/ \E b \in Brokers, f \in Brokers : ShrinkIsr(b, f)
     \/ \E b \in Brokers, f \in Brokers : ExpandIsr(b, f)
     \/ \E b \in Brokers : ResendAlterPartition(b)

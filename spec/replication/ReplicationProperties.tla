@@ -97,6 +97,14 @@ ViewIsDecided ==
             LET change == metadata[view[b].partitionEpoch] IN
             view[b].leader = change.leader /\ view[b].leaderEpoch = change.leaderEpoch /\ view[b].isr = change.isr
 
+\* What a consumer is given is committed, at its offset; and what it has got was.
+ConsumersReadCommitted ==
+    \A c \in Consumers :
+        /\ consumer[c].offset <= Len(committed)
+        /\ consumer[c].type = "records" =>
+            \A i \in 1..Len(consumer[c].batch) :
+                consumer[c].offset + i <= Len(committed) /\ consumer[c].batch[i] = committed[consumer[c].offset + i]
+
 -----------------------------------------------------------------------------
 (* Steps *)
 
@@ -186,18 +194,35 @@ DivergingPointNeverIncreasesStep ==
             Len(log'[b]) <= reconciled[b]
 DivergingPointNeverIncreases == [][DivergingPointNeverIncreasesStep]_vars
 
+\* A consumer neither goes back nor skips a record: it goes on by what a response brings.
+ConsumersSkipNothingStep ==
+    \A c \in Consumers :
+        consumer'[c].offset # consumer[c].offset =>
+            consumer[c].type = "records" /\ consumer'[c].offset = consumer[c].offset + Len(consumer[c].batch)
+ConsumersSkipNothing == [][ConsumersSkipNothingStep]_vars
+
 -----------------------------------------------------------------------------
 (* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
 
-\* There is a leader, all brokers run and know of it, and all are in the ISR.
+\* There is a leader, all brokers run and know of it, and all are in the ISR, except those that do not fetch any more.
 QuiescentIsrIsFull ==
-    /\ Partition.leader # None /\ Partition.isr = Brokers
+    /\ Partition.leader # None /\ \A b \in Brokers : stalled[b] \/ b \in Partition.isr
     /\ \A b \in Brokers : Running(b) /\ registered[b].state = "active" /\ view[b] = ViewOf(Len(metadata))
 
-\* All logs are equal, and all is committed.
+\* All logs are equal, and all is committed, except at followers that do not fetch any more. So the leader has found each of
+\* these: while one is in the ISR, nothing that it lacks is committed.
 QuiescentLogsEqual ==
-    /\ Partition.leader # None
-    /\ \A b \in Brokers : log[b] = log[Partition.leader] /\ highWatermark[b] = Leo(b)
+    LET l == Partition.leader IN
+    /\ l # None
+    /\ \A b \in Brokers : (stalled[b] /\ b # l) \/ (log[b] = log[l] /\ highWatermark[b] = Leo(b))
+
+\* Who was asked to stop has been let go.
+QuiescentStopsGranted == \A b \in Brokers : ~asked[b]
+
+\* Consumers have read all that is committed.
+QuiescentConsumersAtEnd ==
+    LET l == Partition.leader IN
+    l # None => \A c \in Consumers : consumer[c] = Reads(highWatermark[l])
 
 \* Every produce was answered, and no proposal is pending.
 QuiescentAnswered ==

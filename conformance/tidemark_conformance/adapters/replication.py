@@ -17,7 +17,7 @@ simulator = ADAPTER.simulator
 
 
 resimulation = ADAPTER.resimulation(
-    Simulator, frozenset({"pause", "resume", "cut", "lag", "mend", "slow_disk", "skew", "stop", "load"})
+    Simulator, frozenset({"pause", "resume", "cut", "lag", "mend", "slow_disk", "skew", "load"})
 )
 
 transcript = ADAPTER.transcript(run_scenario)

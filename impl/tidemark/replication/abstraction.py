@@ -7,6 +7,8 @@
 | `status` | "running" for a registered process; else how the last one ended |
 | `brokerEpoch` | the process's epoch; of a broker that is down, the one it last registered with |
 | `view` | the partition's leader, epochs and committed ISR; nothing before any metadata |
+| `asked` | the process wants to stop |
+| `stalled` | whether the thread that fetches has died |
 | `log` | the batches on disk, record by record; a payload's value is its rank among the appended |
 | `flushed`, `checkpoint` | the storage's recovery point, the high-watermark checkpoint |
 | `epochCache` | the cache; of a broker that is down, its checkpoint as recovery will trim it |
@@ -20,6 +22,7 @@
 | `fetch` | the exchange between a follower and a source: what was asked, what is being read, or the |
 | | answer, with the epoch and offset that the follower asked for |
 | `alter` | the exchange between a broker and the controller |
+| `consumer` | the exchange of a consumer with whom it takes for the leader, and its position |
 
 A *unit* is what is computed and compared at once: one broker's part of a variable, one exchange. Its cells come as the
 layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0. An exchange has many cells of
@@ -37,7 +40,7 @@ from tidemark.controller.records import MetadataLog, PartitionChangeRecord
 from tidemark.controller.replication_control import ReplicationControl
 from tidemark.errors import NONE
 from tidemark.log.storage import Payload, RecordBatch, Storage
-from tidemark.replication.broker import STARTING, Broker
+from tidemark.replication.broker import STARTING, STOPPING, Broker
 from tidemark.replication.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -45,6 +48,8 @@ from tidemark.replication.messages import (
     FetchRequest,
     FetchResponse,
     PendingRead,
+    ReadRequest,
+    ReadResponse,
 )
 from tidemark.replication.purgatory import DelayedProduce
 
@@ -52,11 +57,13 @@ LOG_END_OFFSET, BROKER_EPOCH = attrgetter("log_end_offset"), attrgetter("broker_
 
 
 class Host(Protocol):
-    """A machine: its disk, its process if one runs, and how the last one ended ("stopped", "crashed", "lossy")."""
+    """A machine: its disk, its process if one runs, whether that fetches no more, and how the last one ended
+    ("stopped", "crashed", "lossy")."""
 
     id: BrokerId
     broker: Broker | None
     down: str
+    stalled: bool
 
     @property
     def storage(self) -> Storage:
@@ -76,6 +83,15 @@ class AlterExchange(Protocol):
 
     request: AlterPartitionRequest | None
     response: AlterPartitionResponse | None
+
+
+class ReadExchange(Protocol):
+    """A consumer's position, and its one outstanding fetch at a broker that it takes for the leader."""
+
+    position: int
+    source: BrokerId
+    request: ReadRequest | None
+    response: ReadResponse | None
 
 
 class Masks(dict[frozenset[BrokerId], int]):
@@ -158,6 +174,8 @@ class Table:
         self.alter_tag, self.alter_slot = self._union(alter, "alter")
         self.alter_error = self._atoms(self._field(alter, "reply", "error"))
         self.alter_cells: int = self.variables["alter"]["cells"] // self.count
+        self._union(self._each("consumer"), "consumer")
+        self.consumer_cells: int = self.variables["consumer"]["cells"] // len(constants["Consumers"])
         self.alter_idle: Cells = (self.alter_tag["idle"],) + (0,) * (self.alter_cells - 1)
 
     def offset(self, variable: str) -> int:
@@ -297,6 +315,14 @@ class Abstraction:
             partition.leader_epoch,
             partition.partition_epoch,
         )
+
+    def asked(self, host: Host) -> int:
+        """Whether the process wants to stop."""
+        return int(host.broker is not None and host.broker.state == STOPPING)
+
+    def stalled(self, host: Host) -> int:
+        """Whether it fetches no more."""
+        return int(host.stalled)
 
     # --- disk -----------------------------------------------------------------------------------------------------
 
@@ -468,3 +494,15 @@ class Abstraction:
             for member in request.members:
                 cells[first + member.broker_id] = member.broker_epoch
         return tuple(cells)
+
+    def consumer(self, exchange: ReadExchange) -> tuple[Any, ...]:
+        """A tag and its fields by name, as sim/shapes.py wants keys."""
+        request, response = exchange.request, exchange.response
+        if response is not None:
+            if response.error is not NONE:
+                return "error", response.error, exchange.position
+            cells = self.batch_cells(response.records)
+            return "records", tuple(zip(cells[::2], cells[1::2], strict=True)), exchange.position
+        if request is None:
+            return "idle", exchange.position
+        return "request", exchange.source, request.current_leader_epoch, request.fetch_offset

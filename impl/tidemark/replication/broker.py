@@ -91,9 +91,10 @@ class Broker:
         """What the broker tells the controller from time to time."""
         return BrokerHeartbeatRequest(self.id, self.epoch, self.metadata_offset, self.state == STOPPING)
 
-    def begin_stop(self) -> None:
+    def ask_to_stop(self) -> None:
         """The operator asks the broker to stop; the next heartbeat asks the controller."""
         self.state = STOPPING
+        self.changes.mask |= PROCESS
 
     def stop_broker(self) -> None:
         """The controller has let go: flush everything, checkpoint the high watermark, note the clean stop."""

@@ -47,6 +47,7 @@ GUARDS = {
     "fence_alter_by_broker_epoch",
     "isr_members_active",
     "min_isr_on_append",
+    "read_below_hw",
 }
 """Rules that refuse something: without one, nothing is refused. The others provide for a case: without one, the case is
 not seen."""

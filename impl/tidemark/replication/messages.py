@@ -47,6 +47,22 @@ class PendingRead:
 
 
 @value
+class ReadRequest:
+    """A consumer asks for records from `fetch_offset`; it knows of that leader epoch."""
+
+    current_leader_epoch: int
+    fetch_offset: int
+
+
+@value
+class ReadResponse:
+    """The answer to a consumer: records or an error."""
+
+    error: str
+    records: tuple[RecordBatch, ...] = ()
+
+
+@value
 class MemberState:
     """A proposed ISR member with the broker epoch of its last fetch, -1 if none was counted."""
 

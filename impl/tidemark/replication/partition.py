@@ -37,6 +37,8 @@ from tidemark.replication.messages import (
     PendingRead,
     ProduceRequest,
     ProduceResponse,
+    ReadRequest,
+    ReadResponse,
     Refused,
 )
 from tidemark.replication.rules import Rules
@@ -325,6 +327,33 @@ class Partition:
     def reject_fetch(self, error: str) -> FetchResponse:
         """An error; the log's end tells a follower out of range where to go on."""
         return FetchResponse(error, -1, (), None, self.log.end_offset)
+
+    # --- fetch, for a consumer ------------------------------------------------------------------------------------
+
+    def receive_read(self, request: ReadRequest, limit: int) -> ReadResponse:
+        """Answer a consumer's fetch, in Kafka's order: epochs, leadership, range."""
+        epoch = request.current_leader_epoch
+        if not self._rules.fence_older_fetch(epoch, self.leader_epoch):
+            return self.reject_read(FENCED_LEADER_EPOCH)
+        if not self._rules.fence_newer_fetch(epoch, self.leader_epoch):
+            return self.reject_read(UNKNOWN_LEADER_EPOCH)
+        if not self.is_leader:
+            return self.reject_read(NOT_LEADER_OR_FOLLOWER)
+        if request.fetch_offset > self.log.end_offset:
+            return self.reject_read(OFFSET_OUT_OF_RANGE)
+        return self.answer_read(request.fetch_offset, limit)
+
+    def answer_read(self, offset: int, limit: int) -> ReadResponse:
+        """Records from `offset`, `limit` at most, as far as consumers may read."""
+        log = self.log
+        end = log.end_offset
+        if not self._rules.read_below_hw(end, log.high_watermark):
+            end = log.high_watermark
+        return ReadResponse(NONE, log.read(offset, min(limit, end - offset)) if offset < end else ())
+
+    def reject_read(self, error: str) -> ReadResponse:
+        """An error."""
+        return ReadResponse(error)
 
     def read_committed(self, offset: int, limit: int) -> tuple[RecordBatch, ...]:
         """What a consumer reads at the leader: batches from `offset`, below the high watermark, `limit` records at

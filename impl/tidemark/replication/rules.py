@@ -166,6 +166,12 @@ def min_isr_on_append(isr_size: int, effective_min_isr: int) -> bool:
     return isr_size >= effective_min_isr
 
 
+def read_below_hw(end_offset: int, high_watermark: int) -> bool:
+    """Consumers read what is committed. Without it one is given a record that the ISR does not have, and that may
+    vanish (row 138)."""
+    return end_offset <= high_watermark
+
+
 # What a rule decides where more than yes or no is to be said. No rule by themselves, but injected with them, because a
 # protocol without the rule computes something else here.
 
@@ -222,6 +228,7 @@ class Rules:
     fence_alter_by_broker_epoch: Callable[[int, int], bool] = fence_alter_by_broker_epoch
     isr_members_active: Callable[[bool], bool] = isr_members_active
     min_isr_on_append: Callable[[int, int], bool] = min_isr_on_append
+    read_below_hw: Callable[[int, int], bool] = read_below_hw
 
     truncation_point: Callable[[EpochEndOffset, EpochEndOffset, int, bool], int] = truncation_point
     out_of_range_point: Callable[[int, int, int], int] = out_of_range_point

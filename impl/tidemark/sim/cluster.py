@@ -104,12 +104,13 @@ class Cluster(Replication):
         self.recorder.step(("FenceBroker", broker_id, self.control.partition.leader))
         return True
 
-    def begin_stop(self, broker_id: BrokerId) -> bool:
-        """An operator asks a broker to stop: no step of the specification yet."""
+    def ask_to_stop(self, broker_id: BrokerId) -> bool:
+        """An operator asks a broker to stop."""
         broker = self.hosts[broker_id].up
         if broker is None or broker.state != RUNNING:
             return False
-        broker.begin_stop()
+        broker.ask_to_stop()
+        self.recorder.step(("AskToStop", broker_id))
         return True
 
     def stop_broker(self, broker_id: BrokerId) -> bool:
@@ -158,6 +159,7 @@ class Cluster(Replication):
         host.broker = None
         host.down = how
         host.pause(False)
+        host.stalled = False
         host.changes.mask = EVERYTHING
         for connection in self.network.fetches[broker_id]:
             if connection.request is not None:
@@ -168,6 +170,9 @@ class Cluster(Replication):
                 connection.clear()
         if self.network.alters[broker_id].response is not None:
             self.network.alters[broker_id].clear()
+        for read in self.network.reads:
+            if read.source == broker_id and read.response is None:
+                read.clear()
 
     def start_broker(self, broker_id: BrokerId) -> bool:
         """A new process starts on the disk and registers, if the controller has fenced the old one."""

@@ -17,6 +17,8 @@ from tidemark.cells import CapacityExceeded, Cells
 from tidemark.controller.replication_control import BrokerRegistration
 from tidemark.log.storage import RecordBatch
 from tidemark.replication.abstraction import Abstraction, Table
+from tidemark.sim.network import CONSUMERS
+from tidemark.sim.shapes import encoder
 from tidemark.sim.stream import BLOCKED, STEP, VARINT, Difference, SequenceDifferences, difference
 from tidemark.sim.units import MOST_KNOWN, At, Leaf, Move
 
@@ -110,7 +112,7 @@ OF_MARK: dict[int, tuple[str, ...]] = {
     marks.PENDING: ("pendingIsr",),
     marks.PURGATORY: ("waiting",),
     marks.FETCH_STATE: ("lastFetchedEpoch",),
-    marks.PROCESS: ("status", "brokerEpoch"),
+    marks.PROCESS: ("status", "brokerEpoch", "asked", "stalled"),
 }
 """Which variables a mark concerns, for the broker that carries it."""
 
@@ -118,6 +120,8 @@ OF_BROKERS: dict[str, Callable[..., Any]] = {
     "status": Abstraction.status,
     "brokerEpoch": Abstraction.broker_epoch,
     "view": Abstraction.view,
+    "asked": Abstraction.asked,
+    "stalled": Abstraction.stalled,
     "log": Abstraction.log,
     "flushed": Abstraction.flushed,
     "epochCache": Abstraction.epoch_cache,
@@ -134,8 +138,8 @@ OF_BROKERS: dict[str, Callable[..., Any]] = {
 
 CONTROLLER = {"ElectLeader", "FenceBroker", "UnfenceBroker", "ControlledShutdown", "HandleAlterPartition"}
 """Actions that happen at the controller."""
-NETWORK = {"LoseFetch", "LoseAlterPartition"}
-"""Actions that happen nowhere; all others happen at the broker that is their first parameter."""
+NETWORK = {"LoseFetch", "LoseAlterPartition", "SendRead", "TakeRead", "LoseRead"}
+"""Actions that happen at no broker; all others happen at the broker that is their first parameter."""
 
 
 class Unit(NamedTuple):
@@ -184,8 +188,10 @@ class Plan:
     """
 
     def __init__(self, header: dict[str, Any], table: Table) -> None:
-        if set(table.variables) != {"metadata", "registered", "produced", *OF_BROKERS, "fetch", "alter"}:
+        if set(table.variables) != {"metadata", "registered", "produced", *OF_BROKERS, "fetch", "alter", "consumer"}:
             raise ValueError("the header has other variables than the replication specification")
+        if len(header["constants"]["Consumers"]) != CONSUMERS:
+            raise ValueError(f"the header has {len(header['constants']['Consumers'])} consumers, not {CONSUMERS}")
         self.table = table
         count = table.count
         self.steps = Made[tuple[Any, ...], bytes](lambda what: self._encode(STEP, *what))
@@ -196,12 +202,14 @@ class Plan:
         self.beginnings: dict[int, Beginning] = {}
         fetches = [table.offset("fetch") + table.fetch_cells * number for number in range(count**2)]
         alters = [table.offset("alter") + table.alter_cells * number for number in range(count)]
-        self.exchanges = [*fetches, *alters]
+        reads = [table.offset("consumer") + table.consumer_cells * number for number in range(CONSUMERS)]
+        self.exchanges = [*fetches, *alters, *reads]
         self.of_exchanges = [Leaf(table.cells_of_fetch)] * len(fetches) + [Leaf(tuple)] * len(alters)
+        self.of_exchanges += [Leaf(encoder(table.variables["consumer"]["type"]["function"]))] * len(reads)
         self.of_registrations = Leaf(tuple)
         self._actions = _actions(header, table)
         places = {name: int(entry["offset"]) for name, entry in table.variables.items()}
-        ordered = ["metadata", "registered", *sorted(OF_BROKERS, key=places.__getitem__), "fetch", "alter"]
+        ordered = ["metadata", "registered", *sorted(OF_BROKERS, key=places.__getitem__), "fetch", "alter", "consumer"]
         if sorted(ordered, key=places.__getitem__) != ordered:
             raise ValueError("the header lays the variables out in another order than the replication specification")
 
@@ -231,6 +239,7 @@ class Plan:
 def _actions(header: dict[str, Any], table: Table) -> dict[str, tuple[int, list[dict[Any, int]]]]:
     """Per action its number, and per parameter the number of each value."""
     names: dict[Any, int | None] = {name: index for index, name in enumerate(table.brokers)}
+    names |= {name: index for index, name in enumerate(sorted(header["constants"]["Consumers"]))}
     names[header["constants"]["None"]] = None
     return {
         action["name"]: (

@@ -1,8 +1,8 @@
 """Healing: faults stop, everything that is down starts, and the cluster is run fairly until it has come to rest.
 
 At rest means: every broker is up, active and in the ISR, knows the last metadata, has the leader's log with everything
-committed, and nothing waits. A client produces on the way until it is acknowledged, so that a healed run has
-acknowledged something.
+committed, nothing waits, and consumers have read it all. A client produces on the way until it is acknowledged, so that
+a healed run has acknowledged something. Perhaps a follower then fetches no more: the leader has to find that out.
 """
 
 from __future__ import annotations
@@ -12,15 +12,40 @@ from collections.abc import Callable
 from tidemark.replication.broker import RUNNING, Broker
 from tidemark.replication.messages import BrokerId
 from tidemark.sim.cluster import SESSION_TIMEOUT_MS, Cluster
+from tidemark.sim.network import ReadConnection
 
 ROUNDS = 60
 ATTEMPTS = 4
 """How often the client produces until it is acknowledged; then it gives up (the trace has no room for more records)."""
 
 
-def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
-    """Heal; returns whether the cluster came to rest. `produce(broker, acks)` sends one more attempt."""
+def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool], stalls: bool = False) -> bool:
+    """Heal; returns whether the cluster came to rest. `produce(broker, acks)` sends one more attempt; `stalls`: the
+    fetcher of a follower dies at the end."""
     stop_faults(cluster)
+    rests = _until_acknowledged(cluster, produce)
+    leader = cluster.control.partition.leader
+    if not rests or not stalls or leader is None:
+        return rests
+    return _without_a_fetcher(cluster, leader, produce)
+
+
+def _without_a_fetcher(cluster: Cluster, leader: BrokerId, produce: Callable[[BrokerId, str], bool]) -> bool:
+    """A follower fetches no more, and a client produces: the leader looks for who lags once the others have caught up.
+    Whether the cluster comes to rest."""
+    stalled = (leader + 1) % cluster.count
+    cluster.stall_fetcher(stalled)
+    produce(leader, "all")
+    for _ in range(ROUNDS):
+        fair_round(cluster)
+        if at_rest(cluster):
+            return True
+        if not any(_behind(cluster, follower) for follower in cluster.replicas if follower != stalled):
+            cluster.shrink_isr(leader)
+    return False
+
+
+def _until_acknowledged(cluster: Cluster, produce: Callable[[BrokerId, str], bool]) -> bool:
     before, attempts = len(cluster.answers.acked), 0
     for _ in range(ROUNDS):
         fair_round(cluster)
@@ -48,6 +73,14 @@ def fair_round(cluster: Cluster) -> None:
     cluster.now += SESSION_TIMEOUT_MS // 2
     _administer(cluster)
     _replicate(cluster)
+    leader = cluster.control.partition.leader
+    if leader is not None:
+        for consumer, connection in enumerate(cluster.network.reads):
+            if connection.request is not None or not _has_read(cluster, connection):
+                cluster.learn_leader(consumer, leader)
+                cluster.send_read(consumer)
+                cluster.receive_read(consumer, 3)
+                cluster.take_read(consumer)
 
 
 def beyond_repair(cluster: Cluster) -> bool:
@@ -102,6 +135,13 @@ def _replicate(cluster: Cluster) -> None:
             _lead(cluster, broker)
 
 
+def _has_read(cluster: Cluster, connection: ReadConnection) -> bool:
+    """Whether a consumer has got all that the leader knows to be committed."""
+    leader = cluster.control.partition.leader
+    broker = None if leader is None else cluster.up(leader)
+    return broker is None or connection.position == broker.log.high_watermark
+
+
 def _lead(cluster: Cluster, broker: Broker) -> None:
     partition = broker.partition
     if partition.is_leader and len(partition.isr) < cluster.count:
@@ -139,7 +179,9 @@ def _behind(cluster: Cluster, follower: BrokerId) -> bool:
 
 
 def _all_in_sync(cluster: Cluster) -> bool:
-    return len(cluster.control.partition.isr) == cluster.count
+    """Whether all that fetch are in the ISR."""
+    isr = cluster.control.partition.isr
+    return all(host.stalled or host.id in isr for host in cluster.hosts)
 
 
 def at_rest(cluster: Cluster) -> bool:
@@ -150,15 +192,20 @@ def at_rest(cluster: Cluster) -> bool:
     leader = cluster.up(partition.leader)
     if leader is None or leader.log.high_watermark != leader.log.end_offset or leader.partition.pending is not None:
         return False
-    for broker_id in cluster.replicas:
-        broker = cluster.hosts[broker_id].up
+    if not all(one.request is None and _has_read(cluster, one) for one in cluster.network.reads):
+        return False
+    for broker_id, host in enumerate(cluster.hosts):
+        broker = host.up
         if (
             broker is None
+            or broker.state != RUNNING
             or broker.partition.partition_epoch != partition.partition_epoch
             or broker.purgatory.waiting
-            or broker.log.storage.batches != leader.log.storage.batches
-            or broker.log.high_watermark != leader.log.high_watermark
             or not cluster.control.registrations[broker_id].active
         ):
+            return False
+        if broker_id in partition.isr and broker.log.storage.batches != leader.log.storage.batches:
+            return False
+        if not host.stalled and broker.log.high_watermark != leader.log.high_watermark:
             return False
     return True

@@ -14,6 +14,8 @@ from tidemark.replication.messages import (
     FetchRequest,
     FetchResponse,
     PendingRead,
+    ReadRequest,
+    ReadResponse,
 )
 
 
@@ -65,23 +67,49 @@ class AlterConnection:
         self.request = self.response = None
 
 
+class ReadConnection:
+    """A consumer: `position`, the offset that it reads next; `source`, whom it takes for the leader, and `epoch`, the
+    leader epoch that it knows; its exchange with a broker: idle, asked, or answered."""
+
+    __slots__ = ("consumer", "epoch", "number", "position", "request", "response", "source")
+
+    def __init__(self, number: int, consumer: int) -> None:
+        self.number = number
+        self.consumer = consumer
+        self.position = 0
+        self.source: BrokerId = 0
+        self.epoch = 0
+        self.request: ReadRequest | None = None
+        self.response: ReadResponse | None = None
+
+    def clear(self) -> None:
+        """The exchange is over, or the connection broke."""
+        self.request = self.response = None
+
+
+CONSUMERS = 1
+"""So many consumers read a simulated partition."""
+
+
 class Network:
     """All connections among `count` brokers and the controller.
 
     `fetches[f][s]` is follower f's connection to source s; `alters[b]` broker b's to the controller; `cut[a][b]` holds
-    messages from a to b back, with the controller as number `count`; `connections` are all of them, fetches row by row,
-    then alters: a connection's number is its place there.
+    messages from a to b back, with the controller as number `count`; `reads` are the consumers'; `connections` are all
+    of them, fetches row by row, then alters, then reads: a connection's number is its place there.
     """
 
-    __slots__ = ("alters", "connections", "count", "cut", "fetches")
+    __slots__ = ("alters", "connections", "count", "cut", "fetches", "reads")
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.fetches = [[FetchConnection(f * count + s, f, s) for s in range(count)] for f in range(count)]
         self.alters = [AlterConnection(count * count + b) for b in range(count)]
-        self.connections: list[FetchConnection | AlterConnection] = [
+        self.reads = [ReadConnection(count * count + count + number, number) for number in range(CONSUMERS)]
+        self.connections: list[FetchConnection | AlterConnection | ReadConnection] = [
             *[connection for row in self.fetches for connection in row],
             *self.alters,
+            *self.reads,
         ]
         self.cut = [[False] * (count + 1) for _ in range(count + 1)]
 

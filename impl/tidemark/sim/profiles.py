@@ -176,6 +176,22 @@ STALE_BYTES = ReplicationProfile(
 )
 """CAND-3 is about to happen: too rare to be met by chance (never in 20,000 traces of late reads)."""
 
+CONSUMERS = ReplicationProfile(
+    "consumers",
+    {**ELECTIONS.weights, "crash": 2, "consume": 60},
+    prelude="""
+        produce B w acks=all
+        fetch A from=B
+        fetch C from=B
+        fetch C from=B
+        fetch A from=B
+        consume B
+        elect A
+        apply A
+    """,
+)
+"""A consumer has read what the old leader knows to be committed, and the new one not yet; leaders change often."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -185,9 +201,10 @@ PROFILES = {
         SLOW_CONTROLLER,
         LATE_READS,
         STALE_BYTES,
+        CONSUMERS,
         ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )
 }
 
-MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "chaos", "late-reads", "stale-bytes")}
+MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "consumers", "late-reads", "stale-bytes")}
 """Profiles that take others in turns, seed by seed."""

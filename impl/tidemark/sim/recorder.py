@@ -16,7 +16,7 @@ from tidemark.controller.replication_control import PARTITION, REGISTRATIONS, Br
 from tidemark.replication.abstraction import Abstraction, Host
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import OF_CHANGES, Beginning, LogAt, MapAt, Plan, cells_of_map
-from tidemark.sim.network import AlterConnection, FetchConnection
+from tidemark.sim.network import AlterConnection, FetchConnection, ReadConnection
 from tidemark.sim.shared import undeclared
 from tidemark.sim.stream import STUTTER, VARINT, difference, finished
 from tidemark.sim.units import At
@@ -77,6 +77,7 @@ class Recorder:
         self._connections = cluster.network.connections
         see, count = self.abstraction, plan.table.count
         self._keys: list[Callable[[Any], Any]] = [see.fetch] * count**2 + [see.alter] * count
+        self._keys += [see.consumer] * (len(self._connections) - len(self._keys))
         self._out = bytearray()
         self._at: list[At] = []
         self._exchanges: list[At] = []
@@ -154,6 +155,20 @@ class Recorder:
         else:
             self._out += self._steps[what] + VARINT[count] + delta
             self._idle += not count
+        self.records += 1
+        if self._watched >= 0:
+            self._look_at_all(what)
+
+    def read(self, connection: ReadConnection, what: tuple[Any, ...]) -> None:
+        """A step of a consumer's exchange, which changes nothing else."""
+        number, exchanges = connection.number, self._exchanges
+        move = exchanges[number][self._keys[number](connection)]
+        if move is not None:
+            changed, first, ending, _, exchanges[number] = move
+            self._out += self._steps[what] + VARINT[changed] + VARINT[self._places[number] + first] + ending
+        else:
+            self._out += self._steps[what] + VARINT[0]
+            self._idle += 1
         self.records += 1
         if self._watched >= 0:
             self._look_at_all(what)

@@ -1,4 +1,4 @@
-"""The events of replication: fetches, produces, ISR proposals.
+"""The events of replication: fetches of followers and of consumers, produces, ISR proposals.
 
 An event method runs one handler, moves the messages that it made, and tells the recorder which action of the
 specification that was; it returns False, and nothing has happened, when the event is not possible now.
@@ -6,6 +6,7 @@ specification that was; it returns False, and nothing has happened, when the eve
 
 from __future__ import annotations
 
+from tidemark.changes import PROCESS
 from tidemark.errors import NONE
 from tidemark.log.storage import Payload
 from tidemark.replication.broker import Broker
@@ -16,6 +17,7 @@ from tidemark.replication.messages import (
     BrokerId,
     PendingRead,
     ProduceRequest,
+    ReadRequest,
     Refused,
 )
 from tidemark.sim.network import FetchConnection
@@ -31,8 +33,9 @@ class Replication(ClusterState):
 
     def send_fetch(self, follower: BrokerId) -> bool:
         """A follower asks the leader that it knows of."""
-        broker = self.hosts[follower].up
-        if broker is None:
+        host = self.hosts[follower]
+        broker = host.up
+        if broker is None or host.stalled:
             return False
         source = broker.partition.leader_id
         if source is None or source == follower:
@@ -123,6 +126,73 @@ class Replication(ClusterState):
             return False
         connection.clear()
         self.recorder.moved(connection, ("LoseFetch", connection.follower, connection.source))
+        return True
+
+    def stall_fetcher(self, follower: BrokerId) -> bool:
+        """The thread that fetches dies; the process lives on."""
+        host = self.hosts[follower]
+        if host.up is None or host.stalled:
+            return False
+        host.stalled = True
+        host.changes.mask |= PROCESS
+        self.recorder.step(("StallFetcher", follower))
+        return True
+
+    # --- consumers ------------------------------------------------------------------------------------------------
+
+    def learn_leader(self, consumer: int, broker_id: BrokerId) -> None:
+        """A consumer asks a broker for metadata; it does not go back to an older leader epoch."""
+        broker, connection = self.hosts[broker_id].up, self.network.reads[consumer]
+        if broker is None or connection.request is not None:
+            return
+        if broker.partition.leader_id is None or broker.partition.leader_epoch < connection.epoch:
+            return
+        connection.source, connection.epoch = broker.partition.leader_id, broker.partition.leader_epoch
+
+    def send_read(self, consumer: int, source: BrokerId | None = None) -> bool:
+        """A consumer asks a broker (None: whom it takes for the leader) for what it has not read."""
+        connection = self.network.reads[consumer]
+        if connection.request is not None:
+            return False
+        if source is not None:
+            connection.source = source
+        connection.request = ReadRequest(connection.epoch, connection.position)
+        self.recorder.read(connection, ("SendRead", consumer, connection.source, connection.epoch))
+        return True
+
+    def receive_read(self, consumer: int, limit: int) -> bool:
+        """The request arrives."""
+        connection = self.network.reads[consumer]
+        broker, request = self.hosts[connection.source].up, connection.request
+        if broker is None or request is None or connection.response is not None:
+            return False
+        response = connection.response = broker.partition.receive_read(request, limit)
+        if response.error is not NONE:
+            self.recorder.read(connection, ("RejectRead", connection.source, consumer))
+        else:
+            count = sum([len(batch.records) for batch in response.records])
+            self.recorder.read(connection, ("AnswerRead", connection.source, consumer, count))
+        return True
+
+    def take_read(self, consumer: int) -> bool:
+        """The response arrives: the consumer goes on behind the last record."""
+        connection = self.network.reads[consumer]
+        response = connection.response
+        if response is None:
+            return False
+        connection.clear()
+        if response.records:
+            connection.position = response.records[-1].next_offset
+        self.recorder.read(connection, ("TakeRead", consumer))
+        return True
+
+    def lose_read(self, consumer: int) -> bool:
+        """A consumer's connection breaks."""
+        connection = self.network.reads[consumer]
+        if connection.request is None:
+            return False
+        connection.clear()
+        self.recorder.read(connection, ("LoseRead", consumer))
         return True
 
     # --- produce --------------------------------------------------------------------------------------------------

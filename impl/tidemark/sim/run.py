@@ -17,6 +17,7 @@ from tidemark.replication.rules import Rules
 from tidemark.sim.cluster import Cluster
 from tidemark.sim.encoding import Plan
 from tidemark.sim.healing import beyond_repair, heal
+from tidemark.sim.network import CONSUMERS
 from tidemark.sim.profiles import MIXES, PROFILES, ReplicationProfile
 from tidemark.sim.readback import lost_payloads
 from tidemark.sim.recorder import Recorder
@@ -86,9 +87,10 @@ class Run(RunBase[Cluster, ReplicationProfile]):
             Scenario(simulator.plan, simulator.rules, False, (self.cluster, self._recorder)).drive(self.profile.prelude)
 
     def heal(self) -> bool:
-        """Brokers come back, partitions end; whether every replica is in the ISR and has the same log."""
+        """Brokers come back, partitions end; whether every replica is in the ISR and has the same log. In every second
+        run the fetcher of one follower then dies."""
         self._log_limit, self._value_limit = self.simulator.table.max_log, self.simulator.table.max_value
-        return heal(self.cluster, self._produce)
+        return heal(self.cluster, self._produce, bool(self.first_word >> 41 & 1))
 
     def can_be_healed(self) -> bool:
         """Not where no replica that may lead has come back whole."""
@@ -170,6 +172,21 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         cluster = self.cluster
         any(cluster.load_metadata(broker_id) for broker_id in self._circle[word % self._count])
         return False
+
+    def consume(self, word: int) -> bool:
+        """A consumer's fetch goes on; who begins one asks some broker who leads, one in four then asks any broker, and
+        half of the answers are quick."""
+        cluster, consumer, limit = self.cluster, word % CONSUMERS, 1 + (word >> 8) % self._max_fetch
+        if cluster.take_read(consumer) or cluster.receive_read(consumer, limit):
+            return True
+        if not word >> 12 & 7 and cluster.lose_read(consumer):
+            return True
+        cluster.learn_leader(consumer, (word >> 16) % self._count)
+        if not cluster.send_read(consumer, None if word >> 24 & 3 else (word >> 26) % self._count):
+            return False
+        if word >> 32 & 1 and cluster.receive_read(consumer, limit):
+            cluster.take_read(consumer)
+        return True
 
     def alter(self, word: int) -> bool:
         """An AlterPartition exchange moves on."""
@@ -312,7 +329,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
                 return True
         broker_id = word % self._count
         if cluster.control.registrations[broker_id].broker_epoch < self._incarnation_limit:
-            cluster.begin_stop(broker_id)
+            return cluster.ask_to_stop(broker_id)
         return False
 
     def break_connection(self, word: int) -> bool:

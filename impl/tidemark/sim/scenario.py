@@ -13,6 +13,8 @@ called as the text calls them.
     take C from=A                       C takes the answer
     adopt C from=A                    C would like to take a diverging answer's high watermark first
     lose C from=A                     the connection breaks
+    stall C                           the thread dies with which C fetches
+    consume A [max=1]                 a consumer asks A who leads, and reads on from there
     apply A [upto=3]                  A applies the metadata (up to the third partition change) as one delta
     shrink A C | expand A C           A proposes the ISR without, or with C
     decide A | reply A | resend A     the controller decides A's proposal, A hears of it, A sends it again
@@ -24,7 +26,8 @@ called as the text calls them.
     start A                           a new process registers
     flush A | checkpoint A            the log, the high watermark goes to disk
     expect ... | expect right: ...    what must hold then (with the rules removed | with all rules in force):
-                                      isr A={A,C}  hw A=1  log A=r,s  leader=A  acked r  lost r (and each with `not`)
+                                      isr A={A,C}  hw A=1  log A=r,s  leader=A  acked r  lost r  position 1 (the
+                                      consumer's; and each with `not`)
 
 An event that is not possible is shown as such and changes nothing: with a rule in force a scenario may end differently.
 """
@@ -111,6 +114,12 @@ class Scenario(Script):
             and cluster.receive_response(connection)
         )
 
+    def _consume(self, names: list[str], options: dict[str, str]) -> bool:
+        cluster = self.cluster
+        cluster.learn_leader(0, self._broker(names[0]))
+        limit = int(options.get("max", self._max_fetch))
+        return cluster.send_read(0) and cluster.receive_read(0, limit) and cluster.take_read(0)
+
     def _apply(self, names: list[str], options: dict[str, str]) -> bool:
         end = None
         if "upto" in options:
@@ -139,7 +148,7 @@ class Scenario(Script):
 
     def _shutdown(self, names: list[str], _: dict[str, str]) -> bool:
         broker = self._broker(names[0])
-        return self.cluster.begin_stop(broker) and self.cluster.heartbeat(broker)
+        return self.cluster.ask_to_stop(broker) and self.cluster.heartbeat(broker)
 
     def _crash(self, names: list[str], options: dict[str, str]) -> bool:
         broker = self._broker(names[0])
@@ -173,6 +182,8 @@ class Scenario(Script):
         if word in ("acked", "lost"):
             payload = self._payload(rest.strip())
             return payload in (self.cluster.answers.acked if word == "acked" else lost_payloads(self.cluster))
+        if word == "position":
+            return self.cluster.network.reads[0].position == int(rest)
         if said.startswith("leader="):
             return self.cluster.control.partition.leader == self._broker(said.removeprefix("leader="))
         name, _, value = rest.partition("=")
@@ -227,6 +238,8 @@ VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
     "take": lambda s, a, o: s.cluster.receive_response(s._connection(a, o)),
     "adopt": lambda s, a, o: s.cluster.receive_response(s._connection(a, o), adopt_first=True),
     "lose": lambda s, a, o: s.cluster.lose_fetch(s._connection(a, o)),
+    "stall": lambda s, a, o: s.cluster.stall_fetcher(s._broker(a[0])),
+    "consume": Scenario._consume,
     "apply": Scenario._apply,
     "shrink": lambda s, a, o: s.cluster.shrink_isr(s._broker(a[0]), s._broker(a[1])),
     "expand": lambda s, a, o: s.cluster.expand_isr(s._broker(a[0]), s._broker(a[1])),

@@ -20,18 +20,18 @@ from tidemark.replication.broker import STARTING, Broker
 from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
-from tidemark.sim.network import AlterConnection, FetchConnection, Network
+from tidemark.sim.network import AlterConnection, FetchConnection, Network, ReadConnection
 
 
 class Host:
     """A machine: its disk, its process if one runs, and what the nemesis does to it.
 
     `up` is the process if it is registered and not paused; `down` is how the last process ended; `paused`: nothing
-    runs (a stop signal, a long collection of garbage); `slow_disk`: validated fetches are read later; `skew_ms`: its
-    clock minus the true time.
+    runs (a stop signal, a long collection of garbage); `stalled`: the thread that fetches has died; `slow_disk`:
+    validated fetches are read later; `skew_ms`: its clock minus the true time.
     """
 
-    __slots__ = ("broker", "changes", "down", "id", "paused", "skew_ms", "slow_disk", "storage", "up")
+    __slots__ = ("broker", "changes", "down", "id", "paused", "skew_ms", "slow_disk", "stalled", "storage", "up")
 
     def __init__(self, broker_id: BrokerId) -> None:
         self.id = broker_id
@@ -40,6 +40,7 @@ class Host:
         self.broker: Broker | None = None
         self.down = "stopped"
         self.paused = False
+        self.stalled = False
         self.slow_disk = False
         self.skew_ms = 0
         self.up: Broker | None = None
@@ -74,6 +75,9 @@ class Recorder(Protocol):
 
     def moved(self, connection: FetchConnection | AlterConnection, what: tuple[Any, ...]) -> None:
         """The same, and this exchange has moved on."""
+
+    def read(self, connection: ReadConnection, what: tuple[Any, ...]) -> None:
+        """A consumer's exchange has moved on, and nothing else."""
 
     def ends(self, what: tuple[Any, ...]) -> None:
         """The same, and it was the end of the broker's process."""

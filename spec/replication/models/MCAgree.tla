@@ -25,6 +25,7 @@ Downs == FoldSet(LAMBDA b, n : n + registered[b].epoch - 1 + (IF Running(b) THEN
 
 InSlots ==
     Cardinality({p \in Brokers \X Brokers : fetch[p[1]][p[2]].type # "idle"}) + Cardinality({b \in Brokers : alter[b].type # "idle"})
+    + Cardinality({c \in Consumers : consumer[c].type # "idle"})
 
 Bounds ==
     /\ metadata[1].leader \in FirstLeaders

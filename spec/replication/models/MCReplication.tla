@@ -50,7 +50,8 @@ MCInit == Init /\ \E l \in FirstLeaders : Partition.leader = l
 \* Whether a view's metadata was applied matters only to KeepProposalAtKnownEpoch: with the rule in force nothing else reads it.
 Views == [b \in Brokers |-> IF Has("KeepProposalAtKnownEpoch") THEN [view[b] EXCEPT !.applied = TRUE] ELSE view[b]]
 NoHistory == <<metadata, registered, status, brokerEpoch, Views, log, flushed, epochCache, highWatermark, checkpoint,
-               epochStart, remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, committed>>
+               epochStart, remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter,
+               asked, stalled, consumer, committed>>
 
 -----------------------------------------------------------------------------
 (* Next, by families *)
@@ -100,9 +101,19 @@ Deliver ==
     \/ \E f \in Brokers, l \in Brokers : DropFetchResponse(f, l)
     \/ \E f \in On("lose fetch", Brokers), l \in Brokers : LoseFetch(f, l)
 
+\* What a model has if it names consumers, or brokers that are asked to stop or whose fetcher may die.
+Around ==
+    \/ \E c \in Reading, b \in Brokers, e \in 0..LeaderEpochs : SendRead(c, b, e)
+    \/ \E b \in Brokers, c \in Reading, n \in 0..MaxFetch : AnswerRead(b, c, n)
+    \/ \E b \in Brokers, c \in Reading : RejectRead(b, c)
+    \/ \E c \in Reading : TakeRead(c)
+    \/ \E c \in Reading : LoseRead(c)
+    \/ \E b \in Stoppable : AskToStop(b)
+    \/ \E f \in Stallable : StallFetcher(f)
+
 Send == \E f \in Brokers, l \in Brokers : SendFetch(f, l)
 
-MCNext == Control \/ Produce \/ Isr \/ Process \/ Send \/ Deliver
+MCNext == Control \/ Produce \/ Isr \/ Process \/ Send \/ Deliver \/ Around
 
 -----------------------------------------------------------------------------
 (* A network that hurries *)
