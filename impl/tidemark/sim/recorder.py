@@ -272,10 +272,10 @@ class Recorder:
                 return unit.variable if unit.broker < 0 else f"{unit.variable}[{names[unit.broker]}]"
         for number, connection in enumerate(self._connections):
             if self._exchanges[number][self._keys[number](connection)] is not None:
-                follower, source = divmod(number, len(hosts))  # alters stand behind all fetches
-                return (
-                    f"fetch[{names[follower]}][{names[source]}]" if follower < len(hosts) else f"alter[{names[source]}]"
-                )
+                row, source = divmod(number, len(hosts))  # alters stand behind all fetches, consumers behind these
+                if row < len(hosts):
+                    return f"fetch[{names[row]}][{names[source]}]"
+                return f"alter[{names[source]}]" if row == len(hosts) else "consumer"
         return ""
 
     def full_state(self) -> list[int]:
