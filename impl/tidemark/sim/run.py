@@ -33,7 +33,7 @@ class Simulator(SimulatorBase):
     """
 
     def __init__(
-        self, header: dict[str, Any], *, steps: int = 50, profile: str = "chaos", rules: Rules | None = None
+        self, header: dict[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
         super().__init__(Run, Mix(profile, PROFILES, MIXES), steps)
         self.table = Table(header)
