@@ -30,7 +30,8 @@ check-fresh: setup ## make check, without what earlier runs have found
 check-deep: setup ## the larger models and the rarity of row 19, too
 	@$(BIN)/tidemark verify --deep
 
-test: setup ## the test suite
+test: setup ## the test suite, some of it on the compiled implementation, too
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --compiled
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: setup ## ruff and mypy

@@ -26,10 +26,35 @@ PANDAS = "PySpark does not yet fully support pandas >= 3.0.0. Some features may 
 EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--compiled`: the implementation as users have it."""
+    parser.addoption(
+        "--compiled",
+        action="store_true",
+        help="run the tests that are marked `as_users_have_it` on the implementation as make check compiles it, "
+        "where there is a C compiler",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--compiled` the other tests are left out: they reach into the modules."""
+    if config.getoption("--compiled"):
+        others = [item for item in items if item.get_closest_marker("as_users_have_it") is None]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item.get_closest_marker("as_users_have_it") is not None]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Nothing that a reader of the tests' output could mend is warned of; and no example of Hypothesis fails for the
-    time that a busy machine takes over it. The implementation runs as the Python that it is: tests reach into it."""
-    compiled.avoid()
+    time that a busy machine takes over it. The implementation runs as the Python that it is, since tests reach into it,
+    or with `--compiled` as it is compiled."""
+    if config.getoption("--compiled") and not compiled.hindrance():
+        if not hasattr(config, "workerinput"):
+            compiled.build()
+        if not compiled.use():
+            raise pytest.UsageError("the implementation was loaded before its compiled modules could be")
+    else:
+        compiled.avoid()
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     config.addinivalue_line("filterwarnings", f"ignore:{re.escape(PANDAS)}:FutureWarning")

@@ -14,6 +14,8 @@ from tidemark_conformance import cli
 from tidemark_conformance.check import protocols
 from tidemark_conformance.check.generate import generate
 
+pytestmark = pytest.mark.as_users_have_it
+
 
 @dataclass(frozen=True)
 class Explained:

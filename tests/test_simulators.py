@@ -29,6 +29,7 @@ from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.python import compile_python
 
 each = pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
+users = pytest.mark.as_users_have_it
 
 
 def test_every_protocol_has_an_entry() -> None:
@@ -56,6 +57,7 @@ def test_one_seed_is_one_trace_under_any_hash_seed(one: Simulated) -> None:
     assert_one_seed_is_one_trace(one.package, one.header)
 
 
+@users
 @each
 def test_what_is_healed_comes_to_rest_and_loses_nothing(one: Simulated) -> None:
     healed = 0
@@ -99,6 +101,7 @@ def test_a_trace_that_is_cut_at_a_capacity_is_not_at_rest(one: Simulated, monkey
         assert (end.capacity, end.quiescent) == (True, False)
 
 
+@users
 @pytest.mark.parametrize(
     ("one", "lost"),
     [pytest.param(one, lost, id=f"{one.protocol}-{min(lost.without)}") for one in SIMULATED for lost in one.lost],
@@ -127,6 +130,7 @@ def test_a_client_compares_what_it_was_told_with_what_it_finds(one: Simulated) -
     assert told > 20
 
 
+@users
 @each
 def test_every_action_is_taken(one: Simulated) -> None:
     names = [action["name"] for action in one.header["actions"]]
@@ -139,6 +143,7 @@ def test_every_action_is_taken(one: Simulated) -> None:
     assert sorted(set(names) - set(taken)) == sorted(flaw_actions(one.specification))
 
 
+@users
 @each
 def test_every_step_happens_at_a_node_that_takes_part(one: Simulated) -> None:
     """At one that the action's parameters name; at one that none names (the controller); or nowhere. All are seen."""
@@ -234,6 +239,7 @@ def test_a_step_that_no_trace_can_hold_is_refused(one: Simulated) -> None:
     assert beyond
 
 
+@users
 @each
 def test_an_unknown_profile_is_refused(one: Simulated) -> None:
     with pytest.raises(ValueError, match="no profile storm"):
@@ -258,6 +264,7 @@ def judged(one: Simulated, without: frozenset[str], streams: list[bytes]) -> Any
     return kernels.check(np.frombuffer(b"".join(streams), np.uint8), offsets)
 
 
+@users
 @each
 def test_unflawed_traces_have_no_flag_and_flawed_ones_conform_without_their_rule(one: Simulated) -> None:
     clean = [one.package.simulate(seed, table=one.header).stream for seed in range(400)]
@@ -273,6 +280,7 @@ def test_unflawed_traces_have_no_flag_and_flawed_ones_conform_without_their_rule
     assert judged(one, without, flawed).verdict.max() == 1
 
 
+@users
 @each
 def test_every_step_is_a_step_of_the_specification(one: Simulated) -> None:
     """By the reference evaluator, which shares nothing with the kernels."""
