@@ -20,10 +20,11 @@ from tidemark_conformance.tla.values import Value
 
 ERROR, OVERFLOW, BLOCKED, CHANGED, REACHED = range(5)
 """Flags: an evaluation error; a value without cells; evaluate guards only; dirty variables (a mask); guards passed."""
-HIDDEN, OVERFLOWING, OBSERVER, LAST, SEEN = range(7, 12)
+HIDDEN, OVERFLOWING, OBSERVER, LAST, SEEN, COUNTED = range(7, 13)
 """What became of the hidden variables (0: nothing yet, 1: computed, 2: one has no value) and which of the variables
-overflowed; whose observation is compared, its number in its record, how many the trace has. (5 and 6: driver.)"""
-_FLAGS = 12
+overflowed; whose observation is compared, its number in its record, how many the trace has; which places of rules the
+step has counted (a mask). (5 and 6: driver.)"""
+_FLAGS = 13
 _ATOMIC = re.compile(r"^-?\w+$")
 _CHEAP = re.compile(r"^(-?\w+|p\[[\w +*()]+\])$")
 
@@ -104,10 +105,23 @@ class Context:
         self.helpers: Helpers = {}
         self.loc: Loc | None = None
         self.counting = False
+        self.counted: list[Expr] | None = None
         self.checked = 0
         self.scratch = 0
         self.scopes = scopes or [Scope()]
         self._names = 0
+
+    def count(self, guard: Expr, cell: str) -> None:
+        """Write lines that count one in a cell; where an action's text is split (`counted` is a list), a rule's place
+        is counted the first time that it is met in a step."""
+        if self.counted is None:
+            self.line(f"{cell} += 1")
+            return
+        if guard not in self.counted:
+            self.counted.append(guard)
+        bit = 1 << min(self.counted.index(guard), 61)
+        self.line(f"if p[{COUNTED}] & {bit} == 0:")
+        self.nest([f"p[{COUNTED}] |= {bit}", f"{cell} += 1"])
 
     def unsupported(self, what: str) -> Unsupported:
         """The refusal of a construct at the current place."""

@@ -276,7 +276,7 @@ def _rule_guard(c: Context, expr: RuleGuard, env: Env) -> Symbol:
         code = predicate(c, expr.predicate, env)
         if c.counting:
             code = c.named(code)
-            c.line(f"p[{c.memory.rules[expr.rule]} + (0 if {code} else 1)] += 1")
+            c.count(expr, f"p[{c.memory.rules[expr.rule]} + (0 if {code} else 1)]")
         return code
 
     if implies:

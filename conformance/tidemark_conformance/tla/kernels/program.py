@@ -35,6 +35,7 @@ from tidemark_conformance.tla.kernels import (
 from tidemark_conformance.tla.kernels.context import (
     BLOCKED,
     CHANGED,
+    COUNTED,
     HIDDEN,
     LAST,
     OBSERVER,
@@ -125,8 +126,9 @@ class Generator:
         source, module = self.source, self.source.module
         actions = [a.name for a in module.actions]
         for i, action in enumerate(module.actions):
-            self._action(i, action)
-            self._hidden(i, action)
+            counted: list[Expr] | None = [] if module.hidden else None
+            self._action(i, action, counted)
+            self._hidden(i, action, counted)
             self._ghosts(i, action)
             self._refuses(i, action)
         self._dispatch("act", "check_action", len(actions))
@@ -224,10 +226,12 @@ class Generator:
                 found[param.uid] = Place(Address(0, (f"p[{cell}]",)), kind)
         return found
 
-    def _action(self, index: int, action: Action) -> None:
+    def _action(self, index: int, action: Action, counted: list[Expr] | None) -> None:
         c = self._context()
-        c.counting = True
+        c.counting, c.counted = True, counted
         c.loc = action.loc
+        if counted is not None:
+            c.line(f"p[{COUNTED}] = 0")
         env = self._environment(action)
         some = bool(self.source.module.hidden)
         guards = _guards(action, env)
@@ -314,10 +318,11 @@ class Generator:
                 self._assign(c, variable, expressions.evaluate(c, action.ghosts[variable.name], env))
         self._finish(f"check_ghosts_{index}", c, "p[0] == 0")
 
-    def _hidden(self, index: int, action: Action) -> None:
-        """`check_hidden(p)`: the hidden variables' next values; whether they have some, which fit."""
+    def _hidden(self, index: int, action: Action, counted: list[Expr] | None) -> None:
+        """`check_hidden(p)`: the hidden variables' next values; whether they have some, which fit. A LET around several
+        updates is evaluated for each; rules in it are `counted` once."""
         c = self._context()
-        c.counting = True
+        c.counting, c.counted = True, counted
         env = self._environment(action)
         c.loc = action.loc
         c.line(f"p[{HIDDEN}] = 1")
