@@ -43,7 +43,10 @@ def count(c: Context, value: Symbol) -> Int:
     if isinstance(value, Range):
         low, high = value.lo, value.hi
         most = None if low.lo is None or high.hi is None else max(0, high.hi - low.lo + 1)
-        return Int(f"({high.code} - {low.code} + 1 if {high.code} >= {low.code} else 0)", 0, most)
+        if most is not None and most <= values.GREATEST:
+            return Int(f"({high.code} - {low.code} + 1 if {high.code} >= {low.code} else 0)", 0, most)
+        size = f"plus(p, minus(p, {high.code}, {low.code}), 1)"
+        return Int(c.check(f"({size} if {high.code} >= {low.code} else 0)"), 0, values.GREATEST)
     if isinstance(value, Filter) and isinstance(value.source, Mask | Range | Subsets | Product):
         total = c.name("n")
         c.line(f"{total} = 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 from tidemark_conformance.tla.kernels import compound, equality, membership, values
@@ -25,16 +26,26 @@ from tidemark_conformance.tla.types import (
     TSet,
 )
 
+_CHECKED = {"+": "plus", "-": "minus", "*": "times"}
+"""The helpers that raise an evaluation error where a result needs more than 64 bits."""
+
+
+def arithmetic(c: Context, symbol: str, x: Int, y: Int) -> Int:
+    """A sum, difference or product. A result beyond 64 bits is an evaluation error; where the operands' intervals show
+    that there is none, nobody looks."""
+    if x.code.lstrip("-").isdigit() and y.code.lstrip("-").isdigit():
+        return values.number(
+            c, {"+": operator.add, "-": operator.sub, "*": operator.mul}[symbol](int(x.code), int(y.code))
+        )
+    lo, hi = _interval(symbol, x, y)
+    if lo is not None and hi is not None and lo >= values.LEAST and hi <= values.GREATEST:
+        return Int(f"({x.code} {symbol} {y.code})", lo, hi)
+    code = c.check(f"{_CHECKED[symbol]}(p, {x.code}, {y.code})")
+    return Int(code, None if lo is None else max(lo, values.LEAST), None if hi is None else min(hi, values.GREATEST))
+
 
 def _arithmetic(symbol: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
-    def combine(c: Context, a: Symbol, b: Symbol) -> Symbol:
-        x, y = values.integer(c, a), values.integer(c, b)
-        if x.code.lstrip("-").isdigit() and y.code.lstrip("-").isdigit():
-            result = {"+": int(x.code) + int(y.code), "-": int(x.code) - int(y.code), "*": int(x.code) * int(y.code)}
-            return Int(str(result[symbol]), result[symbol], result[symbol])
-        return Int(f"({x.code} {symbol} {y.code})", *_interval(symbol, x, y))
-
-    return combine
+    return lambda c, a, b: arithmetic(c, symbol, values.integer(c, a), values.integer(c, b))
 
 
 def _interval(symbol: str, x: Int, y: Int) -> tuple[int | None, int | None]:
@@ -68,9 +79,7 @@ def _comparison(symbol: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
 
 
 def _negative(c: Context, a: Symbol) -> Symbol:
-    x = values.integer(c, a)
-    lo, hi = None if x.hi is None else -x.hi, None if x.lo is None else -x.lo
-    return Int(str(-int(x.code)) if x.code.isdigit() else f"(-{x.code})", lo, hi)
+    return arithmetic(c, "-", Int("0", 0, 0), values.integer(c, a))
 
 
 def _append(c: Context, sequence: Symbol, item: Symbol) -> Symbol:

@@ -97,10 +97,37 @@ def rangemask(lo, hi, n):
         r = r | ((1 << (hi + 1)) - (1 << lo))
     return r
 
+def plus(p: "I64", a, b):
+    r = a + b
+    if (a ^ r) & (b ^ r) < 0:
+        p[0] = 1
+        return 0
+    return r
+
+def minus(p: "I64", a, b):
+    r = a - b
+    if (a ^ b) & (a ^ r) < 0:
+        p[0] = 1
+        return 0
+    return r
+
+def times(p: "I64", a, b):
+    if b == 0 or a == 0:
+        return 0
+    if b == -1:
+        return minus(p, 0, a)
+    r = a * b
+    if r // b != a:
+        p[0] = 1
+        return 0
+    return r
+
 def floordiv(p: "I64", a, b):
     if b == 0:
         p[0] = 1
         return 0
+    if b == -1:
+        return minus(p, 0, a)
     return a // b
 
 def modulo(p: "I64", a, b):

@@ -83,6 +83,12 @@ class Kernels:
         self._run, self._names = run, program.names
         names = program.names
         self._blank = np.zeros(names["SIZE"], np.int64)
+        for kept in (constants, program.tables):
+            if odd := next((one for one in kept if not -(1 << 63) <= one < 1 << 63), None):
+                raise Unusable(
+                    f"the constants lead to the number {str(odd)[:40]}, which needs more than 64 bits, and cells have "
+                    "no more: choose smaller constants"
+                )
         self._blank[names["CONSTANTS"] : names["CONSTANTS"] + len(constants)] = constants
         self._blank[names["TABLES"] : names["TABLES"] + len(program.tables)] = program.tables
 

@@ -65,13 +65,24 @@ def load(base: Address, kind: Type, origin: Origin | None = None) -> Symbol:
     return Place(base, kind, origin)
 
 
+LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
+"""The integers that a cell holds."""
+
+
+def number(c: Context, value: int) -> Int:
+    """An integer known while generating. Raises Unsupported for one that needs more than 64 bits."""
+    if not LEAST <= value <= GREATEST:
+        raise c.unsupported(f"the number {str(value)[:40]}, which needs more than 64 bits")
+    return Int(str(value), value, value)
+
+
 def literal(c: Context, value: Value) -> Symbol:
     """A value known while generating."""
     match value:
         case bool():
             return Bool(str(value))
         case int():
-            return Int(str(value), value, value)
+            return number(c, value)
         case str() | ModelValue():
             return Atom("0", (value,))
         case frozenset():
@@ -82,7 +93,7 @@ def literal(c: Context, value: Value) -> Symbol:
                 return Mask(str((1 << len(members)) - 1), TSet(kind, members))
             if isinstance(kind, TInt) and members == tuple(range(members[0], members[-1] + 1)):
                 low, high = members[0], members[-1]
-                return Range(Int(str(low), low, low), Int(str(high), high, high))
+                return Range(number(c, low), number(c, high))
             return Enum(tuple(literal(c, member) for member in members))
         case ():
             return Tup(())
