@@ -51,7 +51,8 @@ class Extract:
     """What `extract` finds: the module, and the names in it by their roles.
 
     `temporal`: the cfg's properties that are no action properties (TLC's alone). `places`: every operator of the
-    specification's own modules -> (place, last line of its text).
+    specification's own modules -> (place, last line of its text). `assumptions`: the ASSUMEs, which the constants of a
+    cfg must fulfil; the constants that they alone mention are none of the module's.
     """
 
     module: Module
@@ -61,6 +62,7 @@ class Extract:
     quiescence: tuple[str, ...]
     environment: tuple[str, ...]
     places: dict[str, tuple[Loc, int]]
+    assumptions: tuple[Named, ...]
 
 
 def extract(tables: sany.Tables, config: Config, also: Iterable[str] = ()) -> Extract:
@@ -187,7 +189,19 @@ class _Extractor:
             init_rest=init_rest,
             observed=observed,
         )
-        return Extract(module, self.config.invariants, properties, temporal, quiescence, environment, self.places())
+        return Extract(
+            module=module,
+            invariants=self.config.invariants,
+            properties=properties,
+            temporal=temporal,
+            quiescence=quiescence,
+            environment=environment,
+            places=self.places(),
+            assumptions=tuple(
+                Named("ASSUME", self.elaborator.expression(node, Context()), loc)
+                for loc, node in self.tables.assumptions
+            ),
+        )
 
     def check_constants(self) -> None:
         """Every constant has a value in the cfg."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.ir import Loc
+from tidemark_conformance.tlc import modules as texts
 from tidemark_conformance.tlc import toolchain
 
 OTHER = "$Other"
@@ -161,7 +162,8 @@ class Tables:
     """A parsed root module.
 
     `entries`: uid -> what it is. `members`: the uids that the root module can name, in the order of the text (EXTENDS
-    first). `library`: the modules (by name) whose text is that of `spec/lib`.
+    first). `library`: the modules (by name) whose text is that of `spec/lib`. `assumptions`: the ASSUMEs that TLC
+    evaluates, each with its place: those of the root module and of the modules that it extends, standard ones left out.
     """
 
     root: str
@@ -169,6 +171,7 @@ class Tables:
     members: tuple[int, ...]
     library: frozenset[str] = frozenset()
     _names: dict[str, int] = field(default_factory=dict)
+    assumptions: tuple[tuple[Loc, Node], ...] = ()
 
     def operator(self, name: str) -> int | None:
         """The uid of the operator, constant or variable of this name in the root module, None if there is none."""
@@ -184,7 +187,19 @@ def read(root: str, modules: Mapping[str, str], library: frozenset[str] = frozen
         for name, text in modules.items():
             (room / f"{name}.tla").write_text(text, encoding="utf-8")
         xml = _export(root, room)
-    return _tables(root, xml, library)
+    return _tables(root, xml, library, _extended(root, modules))
+
+
+def _extended(root: str, modules: Mapping[str, str]) -> frozenset[str]:
+    """The root module and those of `modules` that it extends, themselves or through others."""
+    found: set[str] = set()
+    waiting = [root]
+    while waiting:
+        name = waiting.pop()
+        if name in modules and name not in found:
+            found.add(name)
+            waiting += texts.extended(modules[name])
+    return frozenset(found)
 
 
 def _export(root: str, room: Path) -> str:
@@ -304,23 +319,28 @@ class _Reader:
         return None
 
 
-def _tables(root: str, xml: str, library: frozenset[str]) -> Tables:
+def _tables(root: str, xml: str, library: frozenset[str], extended: frozenset[str]) -> Tables:
     tree = ET.fromstring(xml)
     reader = _Reader()
     entries: dict[int, Entry] = {}
     members: tuple[int, ...] = ()
+    assumptions: list[tuple[Loc, Node]] = []
     for item in sorted(_child(tree, "context"), key=lambda item: int(_text(item, "UID"))):
         element = next(child for child in item if child.tag != "UID")
         if element.tag == "ModuleNode":
             if element.findtext("uniquename") == root:
                 members = tuple(int(_text(c, "UID")) for c in element if c.tag in _REFERENCES)
             continue
+        if element.tag == "AssumeNode":
+            if (loc := _loc(element)).module in extended:
+                assumptions.append((loc, reader.body(element)))
+            continue
         entry = reader.entry(element)
         if entry is not None:
             entries[int(_text(item, "UID"))] = entry
     members = tuple(sorted(uid for uid in members if uid in entries))
     names = {entries[uid].name: uid for uid in members}
-    return Tables(root, entries, members, library, names)
+    return Tables(root, entries, members, library, names, tuple(assumptions))
 
 
 def _loc(element: ET.Element) -> Loc:

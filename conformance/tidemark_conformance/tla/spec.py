@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,8 @@ from tidemark_conformance.tla import ir, sany, walk
 from tidemark_conformance.tla.cfg import Config
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.extract import CAPACITIES, Extract, extract
-from tidemark_conformance.tla.python import evaluate_constant
-from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.python import EvaluationError, evaluate_constant
+from tidemark_conformance.tla.values import Value, show
 from tidemark_conformance.tlc import modules, toolchain
 
 LIBRARY = ("Folds", "Bounded")
@@ -79,7 +80,7 @@ def load(spec: Path, cfg: Path, also: Iterable[str] = (), texts: Mapping[str, st
 
     `also` names further parameterless operators whose bodies `module.definitions` shall hold; `texts` gives texts of
     generated modules by name, which win over files. Raises Unusable (Unsupported: with module and line) if the
-    module, the cfg or the conventions do not allow it.
+    module, the cfg or the conventions do not allow it, and if the cfg's constants break an ASSUME.
     """
     spec, cfg = Path(spec), Path(cfg)
     config = cfg_files.read(cfg)
@@ -87,7 +88,9 @@ def load(spec: Path, cfg: Path, also: Iterable[str] = (), texts: Mapping[str, st
     sources = {name: file for name, (file, _) in found.items()}
     result = _extracted({name: text for name, (_, text) in found.items()}, spec.stem, config, tuple(also))
     module = result.module
-    constants = _constants(module, config)
+    values = _values(module, config)
+    _require_assumed(result.assumptions, values, config)
+    constants = _constants(module, config, values)
     named = module.definitions
     return Specification(
         module=module,
@@ -107,8 +110,8 @@ def load(spec: Path, cfg: Path, also: Iterable[str] = (), texts: Mapping[str, st
     )
 
 
-def _constants(module: ir.Module, config: Config) -> dict[str, Value]:
-    """The values of the constants that `module` mentions, with `Without` (empty if the cfg does not give it)."""
+def _values(module: ir.Module, config: Config) -> dict[str, Value]:
+    """The values of all constants, with those of the operators that the cfg puts for some."""
     values: dict[str, Value] = dict(config.constants)
     substituted = {name: operator for name, operator in config.substitutions.items() if operator in module.definitions}
     waiting = {name: module.definitions[operator].body for name, operator in substituted.items()}
@@ -120,6 +123,31 @@ def _constants(module: ir.Module, config: Config) -> dict[str, Value]:
             )
         for name in ready:
             values[name] = evaluate_constant(waiting.pop(name), values)
+    return values
+
+
+def _require_assumed(assumptions: Iterable[ir.Named], values: Mapping[str, Value], config: Config) -> None:
+    """Refuse constants that break an ASSUME, as TLC does, and an ASSUME that is neither TRUE nor FALSE."""
+    for assumed in assumptions:
+        try:
+            holds = evaluate_constant(assumed.body, values)
+        except EvaluationError as problem:
+            raise Unusable(
+                f"{assumed.loc}: the ASSUME cannot be evaluated ({problem.message}); correct it, or the cfg's constants"
+            ) from None
+        if type(holds) is not bool:
+            raise Unusable(f"{assumed.loc}: the ASSUME is neither TRUE nor FALSE; write a predicate of constants")
+        if not holds:
+            read = sorted(walk.constants_used(assumed.body))
+            given = ", ".join(f"{name} = {textwrap.shorten(show(values[name]), 80)}" for name in read)
+            raise Unusable(
+                f"{assumed.loc}: the ASSUME is false{f' with {given}' if given else ''}; "
+                f"give the constants in {config.path} values that it allows"
+            )
+
+
+def _constants(module: ir.Module, config: Config, values: Mapping[str, Value]) -> dict[str, Value]:
+    """The values of the constants that `module` mentions, with `Without` (empty if the cfg does not give it)."""
     without = values.get(WITHOUT, frozenset())
     if not isinstance(without, frozenset) or not all(isinstance(rule, str) for rule in without):
         raise Unusable(f"{config.path}: {WITHOUT} is no set of strings: write {WITHOUT} = {{}} or name rules in quotes")
