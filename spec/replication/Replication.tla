@@ -1000,11 +1000,11 @@ Propose(b, isr) ==
         /\ alter' = [alter EXCEPT ![b] = Proposal(b, pending)]
 
 \* ShrinkIsr   who: leader   code: replication/partition.py
-\* A member lags (replica.lag.time.max.ms; time is abstract).
+\* A member lags (replica.lag.time.max.ms; time is abstract). One that was last heard of at the log's end never does.
 ShrinkIsr(b, f) ==
     \* enabled when
     /\ Leads(b) /\ ~pendingIsr[b].active /\ alter[b].type = "idle"
-    /\ f # b /\ f \in view[b].isr
+    /\ f # b /\ f \in view[b].isr /\ remoteLeo[b][f] # Len(log[b])
     \* effect
     /\ Propose(b, view[b].isr \ {f})
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
