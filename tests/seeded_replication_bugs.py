@@ -49,6 +49,16 @@ def _lagging_without_time(self: Partition, now: int) -> Any:
     return None if at_epoch_start else worst
 
 
+def _idle_lags(self: Partition, now: int) -> Any:
+    """Who has not fetched for long lags, were it at the log's end."""
+    worst = None
+    for replica in self.remote.values():
+        late = now - replica.last_caught_up_ms > self._config.replica_lag_time_max_ms
+        if replica.broker_id in self.isr and late and (worst is None or replica.last_caught_up_ms < worst[0]):
+            worst = replica.last_caught_up_ms, replica.broker_id
+    return None if worst is None else worst[1]
+
+
 _original_lagging = Partition.lagging_member
 
 
@@ -140,6 +150,7 @@ REPLICATION: dict[str, Bug] = {
         _granted_to_followers,
     ),
     "laggard_never_shrunk": Bug("no member of the ISR is found to lag", Partition, "lagging_member", _nobody_lags),
+    "caught_up_member_lags": Bug("a member at the log's end lags", Partition, "lagging_member", _idle_lags),
     "laggard_at_epoch_start_never_shrunk": Bug(
         "a member that has nothing of the leader's epoch is not found to lag",
         Partition,
