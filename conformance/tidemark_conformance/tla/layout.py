@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import extent
 from tidemark_conformance.tla.ir import Binder, Expr, Loc, Module, Op, Quant, Var
 from tidemark_conformance.tla.typeok import canonical, conjuncts, strip, type_of_set
 from tidemark_conformance.tla.types import (
@@ -170,7 +171,8 @@ class Layout:
 def variable_types(module: Module, constant: Evaluate) -> dict[str, Type]:
     """The type that TypeOK gives each variable; `constant` evaluates constant-level expressions.
 
-    A ghost without a conjunct, as every other variable, is refused: its cells need bounds as well.
+    A ghost without a conjunct, as every other variable, is refused: its cells need bounds as well. So is a variable
+    that would take more members or cells than `extent` allows, before it is built.
     """
     types: dict[str, Type] = {}
     loc: Loc | None = None
@@ -182,11 +184,26 @@ def variable_types(module: Module, constant: Evaluate) -> dict[str, Type]:
                 if isinstance(variable, Var) and not variable.primed:
                     if variable.name in types:
                         raise unsupported(f"TypeOK has two conjuncts for {variable.name}", place)
-                    types[variable.name] = type_of_set(right, constant, place)
+                    _require_few(f"TypeOK's set for {variable.name}", extent.listed(right, constant), loc)
+                    kind = types[variable.name] = type_of_set(right, constant, place)
+                    if (cells := size(kind)) > extent.MAX_CELLS:
+                        raise unsupported(
+                            f"{variable.name} takes {cells:,} cells, more than {extent.MAX_CELLS:,}; "
+                            "give it a smaller domain or shorter sequences",
+                            loc,
+                        )
     missing = [name for name in module.variables if name not in types]
     if missing:
         raise _without_a_set(module, missing[0], loc)
+    cells = sum(map(size, types.values()))
+    if cells > extent.MAX_CELLS:
+        raise unsupported(f"TypeOK's state takes {cells:,} cells, more than {extent.MAX_CELLS:,}", loc)
     return types
+
+
+def _require_few(what: str, count: int, loc: Loc | None) -> None:
+    if count > extent.MAX_MEMBERS:
+        raise unsupported(f"{what} lists more than {extent.MAX_MEMBERS:,} members; write a smaller set", loc)
 
 
 def _without_a_set(module: Module, name: str, loc: Loc | None) -> Exception:
@@ -210,6 +227,7 @@ def parameters_of(params: Sequence[tuple[str, Expr]], constant: Evaluate, loc: L
     """The canonical domains of an action's parameters, given as (name, domain expression)."""
     domains, types = [], []
     for name, domain in params:
+        _require_few(f"the domain of parameter {name}", extent.members(domain, constant), loc)
         values = constant(domain)
         if not isinstance(values, frozenset) or not values:
             raise unsupported(f"the domain of parameter {name} is no finite set with an element", loc)
