@@ -59,6 +59,7 @@ def test_text_of_a_value_reads_back(value: object) -> None:
         ("{{}, {r1}}", frozenset({frozenset(), frozenset({R1})})),
         ("(<<r1, r2>> :> 3)", Fn({(R1, R2): 3})),
         ('"a\\"b\\\\"', 'a"b\\'),
+        ("[2pc |-> 2, a |-> {2a, 2}]", Fn({"2pc": 2, "a": frozenset({ModelValue("2a"), 2})})),
         ("<<\n   1,\n   2 >>", (1, 2)),
     ],
 )
@@ -77,6 +78,7 @@ def test_states() -> None:
     state = parse_state(text)
     assert state == {"log": (Fn({"epoch": 1}), Fn({"epoch": 2})), "x": "/\\ y = 1", "z": frozenset()}
     assert parse_state("x = 1\n") == {"x": 1}
+    assert parse_state("/\\ 2pc = 1\n/\\ _3_x = 2\n") == {"2pc": 1, "_3_x": 2}  # TLA+ allows digits in front
     with pytest.raises(UnreadableValue):
         parse_state("Stuttering")
 

@@ -15,11 +15,14 @@ from functools import partial
 from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order
 
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>-?\d+)|(?P<name>[A-Za-z0-9_]*[A-Za-z_][A-Za-z0-9_!]*)"""
+    r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>-?\d+(?!\w))|(?P<name>[A-Za-z0-9_]*[A-Za-z_][A-Za-z0-9_!]*)"""
     r"""|(?P<mark><<|>>|\|->|:>|@@|\.\.|[\[\](){},]))""",
 )
-_CONJUNCT = re.compile(r"^(?:/\\ )?([A-Za-z_][A-Za-z0-9_]*) = ", re.MULTILINE)
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_NAME = "[A-Za-z0-9_]*[A-Za-z][A-Za-z0-9_]*"
+"""A name of TLA+, which may begin with digits."""
+
+_CONJUNCT = re.compile(rf"^(?:/\\ )?({_NAME}) = ", re.MULTILINE)
+_IDENTIFIER = re.compile(rf"(?!WF_|SF_){_NAME}\Z")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _RESERVED = frozenset(
     re.findall(
