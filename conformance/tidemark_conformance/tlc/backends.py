@@ -12,7 +12,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import types
 from tidemark_conformance.tla.ir import NOT_A_STEP
 from tidemark_conformance.tla.kernels import compile_kernels
-from tidemark_conformance.tla.kernels.driver import REASONS
+from tidemark_conformance.tla.kernels.driver import reason
 from tidemark_conformance.tla.python import EvaluationError, compile_python
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.agree import Attempt, Backend, State
@@ -246,10 +246,11 @@ class NumbaBackend:
         offsets = np.cumsum([0, *map(len, streams)], dtype=np.int64)
         result = self.kernels.check(np.frombuffer(b"".join(streams), np.uint8), offsets)
         found = []
+        variables = [variable.name for variable in self.layout.variables]
         for at, row in enumerate(result.first.tolist()):
             first = {check: record for check, record in zip(self.kernels.checks, row, strict=True) if record >= 0}
-            reason = REASONS[int(result.reason[at])]
-            found.append({**first, f"undecided: {reason}": 0} if reason else first)
+            why = reason(int(result.reason[at]), variables)
+            found.append({**first, f"undecided: {why}": 0} if why else first)
         return found
 
     def _stream(self, walk: Walk) -> bytes:
