@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tidemark_conformance.check.audit import Options, result_of
 from tidemark_conformance.check.judge import batch_of, judge_for
 from tidemark_conformance.check.result import AuditResult
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.trace.convert import convert
 from tidemark_conformance.trace.files import file_traces
-from tidemark_conformance.trace.schema import schema_of
+from tidemark_conformance.trace.lint import BOUNDS, CAPACITY, LIMIT, lint
+from tidemark_conformance.trace.schema import Schema, schema_of
 from trace_lines import signed, write
 
 TEXT = r"""---- MODULE Sender ----
@@ -215,6 +219,73 @@ def test_a_capacity_that_is_no_constant_is_refused(
     (tmp_path / "Sender.cfg").write_text(CFG)
     with pytest.raises(Unusable, match=said):
         load(tmp_path / "Sender.tla", tmp_path / "Sender.cfg")
+
+
+def linted(path: Path, schema: Schema | None) -> tuple[str, str]:
+    """Lint's reason for a trace, and its detail; "unusable" where it refuses the file, "" for a clean one."""
+    found = lint([path], str(path), schema)
+    if found.unusable:
+        return "unusable", str(found.unusable)
+    ((reason, (count, first)),) = found.undecided.items() or (("", (1, None)),)
+    assert count == 1
+    return reason, first.detail if first is not None else ""
+
+
+@pytest.mark.parametrize("form", ["ndjson", "parquet"])
+@pytest.mark.parametrize(
+    ("steps", "reason", "detail"),
+    [(steps, CAPACITY, detail) for name, steps, detail in UNDECIDED if name != "a history"]
+    + [(steps, LIMIT, detail) for _, steps, _, detail in WRONG],
+    ids=[one[0] for one in (*UNDECIDED, *WRONG) if one[0] != "a history"],
+)
+def test_lint_names_the_value_and_the_limit(
+    specification: Specification, steps: list[Step], reason: str, detail: str, form: str
+) -> None:
+    """Of a header alone nobody knows which limit it is, nor whether a value of a parameter is of the right kind."""
+    schema = schema_of(specification)
+    path = file_of(specification, steps)
+    if form == "parquet":
+        made = path.with_suffix(".parquet")
+        made.unlink(missing_ok=True)
+        convert([path], made, schema)
+        path = made
+    said, which = linted(path, schema)
+    assert said == reason
+    _matches(detail, which)
+    alone, which = linted(path, None)
+    if form == "ndjson" and "the parameter" in f"the {detail}":
+        assert alone == "unusable"
+    else:
+        assert alone == BOUNDS
+        assert "TypeOK" not in which
+        assert "capacity" not in which
+
+
+LENGTHS = st.lists(st.integers(-1, 11), max_size=4)
+STEPS = st.one_of(
+    st.integers(-3, 4).map(lower),
+    st.builds(send, LENGTHS, LENGTHS, st.sampled_from(["a", "b"])),
+    st.builds(
+        reply,
+        st.integers(-1, 6),
+        st.sampled_from(["REFUSED", "NONE"]),
+        st.builds(said, st.integers(-1, 6), st.integers(0, 3), st.sampled_from(["OK", "GONE"])),
+        st.lists(st.integers(-1, 6), max_size=3, unique=True),
+    ),
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(STEPS, min_size=1, max_size=3))
+def test_lint_calls_nothing_clean_that_is_beyond_a_limit(specification: Specification, steps: list[Step]) -> None:
+    result = audited(specification, steps)
+    beyond = [failure.detail for failure in result.failures if failure.detail]
+    beyond += [group.detail for group in result.undecided if "the history variable" not in group.detail]
+    path = file_of(specification, steps)
+    reason, _ = linted(path, schema_of(specification))
+    alone, _ = linted(path, None)
+    assert not beyond or (reason and alone), beyond
+    assert not reason or result.exit_code in (1, 3)
 
 
 def _matches(pattern: str, text: str) -> None:

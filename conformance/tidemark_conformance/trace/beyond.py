@@ -44,7 +44,7 @@ def of_record(record: Record, step: int, cells: Sequence[int], schema: Schema) -
         variable = layout.variables[place]
         tree = schema.limits.get(variable.name)
         for what, limit in _values(variable.type, tree, cells, variable.offset, variable.name):
-            found.append(Beyond(step, not limit.capacities, False, f"{what}; {_allows(limit)}"))
+            found.append(Beyond(step, not limit.capacities, False, f"{what}; {_allows(limit, _by(schema))}"))
     return next((one for one in found if one.wrong), found[0] if found else None)
 
 
@@ -60,16 +60,21 @@ def _parameters(record: Record, step: int, schema: Schema) -> Iterator[Beyond]:
         limit = one.high if index > len(domain) else one.low
         above = f", above {show(domain[-1])}" if index > len(domain) else ""
         what = f"the parameter {formal} of {name} is outside its domain{above}"
-        yield Beyond(step, not limit.capacities, True, f"{what}; {_allows(limit, False)}")
+        yield Beyond(step, not limit.capacities, True, f"{what}; {_allows(limit, _by(schema), False)}")
 
 
-def _allows(limit: Limit, value: bool = True) -> str:
+def _by(schema: Schema) -> str:
+    """Who sets the limits that are no capacity: a schema of a header alone has none of TypeOK's."""
+    return "TypeOK" if schema.limits else "the header"
+
+
+def _allows(limit: Limit, by: str, value: bool = True) -> str:
     if limit.value == NO_NUMBER:
-        return "TypeOK allows no other"
+        return f"{by} allows no other"
     most = f" {limit.value}" if value else " no more"
     if limit.capacities:
         return f"the capacity {' and '.join(limit.capacities)} allows{most}{_at(limit)}"
-    return f"TypeOK allows{most}{_at(limit)}" if value else f"the action has no such parameter{_at(limit)}"
+    return f"{by} allows{most}{_at(limit)}" if value else f"the action has no such parameter{_at(limit)}"
 
 
 def _at(limit: Limit) -> str:

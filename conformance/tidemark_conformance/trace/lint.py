@@ -2,6 +2,7 @@
 
 What an audit refuses is refused here, and what makes a trace UNDECIDED is told, but for two things that only the
 specification's checks can know: whether a trace starts in Init, and whether a computed value exceeds its capacity.
+A value beyond a limit that means something is told, too, though an audit fails its trace.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.kernels.stream import BLOCKED, STUTTER, End, Malformed, Record
+from tidemark_conformance.tla.types import TFun, TInt, TRec, TSeq, TTuple, TUnion, Type, slots
+from tidemark_conformance.trace.beyond import of_record
 from tidemark_conformance.trace.codec import WrongKind
 from tidemark_conformance.trace.declared import declared
 from tidemark_conformance.trace.files import PARQUET, file_header, one_form
@@ -20,14 +23,21 @@ from tidemark_conformance.trace.lines import BAD_SUM, MISSING_STEPS, NO_END
 from tidemark_conformance.trace.ndjson import LineReader, damage_of, sum_is_right
 from tidemark_conformance.trace.observing import Observing
 from tidemark_conformance.trace.ranges import Range
+from tidemark_conformance.trace.replay import beyond_limit
 from tidemark_conformance.trace.schema import Schema
 
 CAPACITY = "capacity exceeded"
+LIMIT = "a value beyond a limit of TypeOK that is no capacity"
+BOUNDS = "a value beyond the header's bounds"
+"""Of a header alone nobody knows whether the bound is a capacity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A trace that no audit can decide. `line`: its first, 0 where there are no lines; `detail`: may be empty."""
+    """A trace that no audit can decide, or with a value beyond a limit (LIMIT, BOUNDS).
+
+    `line`: its first, 0 where there are no lines; `detail`: may be empty.
+    """
 
     trace: str
     reason: str
@@ -96,13 +106,15 @@ def _schema(header: Header, where: str, expected: Schema | None, first: tuple[He
 
 def _lines(path: Path, schema: Schema, header: Header, found: Linted, seen: dict[str, str]) -> None:
     reader = LineReader(schema, header.nodes, str(path))
+    check = _checker(schema, len(header.nodes))
     for raw in Range(str(path)).traces()[1]:
         found.traces += 1
         found.steps += sum("action" in event and event.get("blocked") is not True for event in raw.events)
         stream = reader.stream(raw)[1]
-        reason = raw.damage or damage_of(stream, schema) or (CAPACITY if reader.capacity else "")
+        reason = raw.damage or _judged(stream, schema, check, f"trace {raw.id} in {path}")[0]
         if reason:
-            found.damaged(Damaged(raw.id, reason, str(path), raw.first_line, reader.detail))
+            reason, detail = _named(reason, stream, schema)
+            found.damaged(Damaged(raw.id, reason, str(path), raw.first_line, reader.detail or detail))
         _once(raw.id, f"{path}:{raw.first_line}", seen)
 
 
@@ -127,14 +139,24 @@ def _rows(path: Path, schema: Schema, found: Linted, seen: dict[str, str], nodes
         reason, taken, records = _judged(stream, schema, check, f"trace {trace} in {path}")
         found.steps += taken
         if reason:
-            found.damaged(Damaged(trace, reason, str(path), 0, f"row {row}"))
+            reason, detail = _named(reason, stream, schema)
+            found.damaged(Damaged(trace, reason, str(path), 0, f"row {row}, {detail}" if detail else f"row {row}"))
         elif steps != records - 1:
             raise Unusable(f"the column `steps` of trace {trace} is not what its stream says; write it again")
         _once(trace, where, seen)
 
 
+def _named(reason: str, stream: bytes, schema: Schema) -> tuple[str, str]:
+    """The reason and a few words on it: of a value beyond a limit, which value and which kind of limit."""
+    beyond = beyond_limit(stream, schema) if reason == BOUNDS else None
+    if beyond is None:
+        return CAPACITY if reason == BOUNDS else reason, ""
+    return (BOUNDS if not schema.limits else LIMIT if beyond.wrong else CAPACITY), str(beyond)
+
+
 def _judged(stream: bytes, schema: Schema, check: Callable[[Record, int], str], where: str) -> tuple[str, int, int]:
-    """Why a stream cannot be decided ("": it can), the steps that it claims to take, and its records."""
+    """Why a stream cannot be decided ("": it can; BOUNDS: a value is beyond one), the steps that it claims to take,
+    and its records."""
     taken = records = 0
     if not sum_is_right(stream):
         return damage_of(stream, schema) or BAD_SUM, 0, 0
@@ -165,6 +187,9 @@ def _checker(schema: Schema, nodes: int) -> Callable[[Record, int], str]:
     domains = [[len(domain) for domain in one.domains] for one in schema.parameters.values()]
     names = schema.actions
     observing = Observing(schema.observables) if schema.observables is not None else None
+    places = schema.layout.variable_of
+    hiding = {place for place, variable in enumerate(schema.layout.variables) if _hides(variable.type)}
+    cells = [0] * schema.layout.base_cells
 
     def check(record: Record, number: int) -> str:
         if number == 0 and record.kind != STUTTER:
@@ -172,16 +197,44 @@ def _checker(schema: Schema, nodes: int) -> Callable[[Record, int], str]:
         if record.node > nodes:
             raise Malformed(f"record {number} is of node {record.node}, and the header lists {nodes}")
         if record.action >= 0:
-            sizes = domains[record.action]
-            if any(index >= size for index, size in zip(record.params, sizes, strict=True)):
+            over = [index - size for index, size in zip(record.params, domains[record.action], strict=True)]
+            if max(over, default=-1) > 1:  # two places behind the last stand for values that the domain has not
                 raise Malformed(f"record {number} has a parameter of {names[record.action]} out of its domain")
+            if max(over, default=-1) >= 0:
+                return BOUNDS
         if any(not lows[cell] <= value <= highs[cell] for cell, value in record.delta):
-            return CAPACITY
+            return BOUNDS
+        if hiding:
+            if number == 0:
+                cells[:] = [0] * len(cells)
+            for cell, value in record.delta:
+                cells[cell] = value
+            touched = any(places[cell] in hiding for cell, _ in record.delta)
+            if touched and of_record(record, number, cells, schema) is not None:
+                return BOUNDS
         if observing is not None:
             observing.told(record.told)
         return ""
 
     return check
+
+
+def _hides(kind: Type, padded: bool = False) -> bool:
+    """Whether a value holds integers that cannot be 0 where the cells' bounds allow it, because 0 also means unused."""
+    match kind:
+        case TInt(lo, hi):
+            return padded and ((lo or 0) > 0 or (hi or 0) < 0)
+        case TSeq(elem, _):
+            return _hides(elem, True)
+        case TFun(_, _, target):
+            return _hides(target, padded)
+        case TRec(fields):
+            return any(_hides(part, padded) for _, part in fields)
+        case TTuple(parts):
+            return any(_hides(part, padded) for part in parts)
+        case TUnion():
+            return any(_hides(slot.type, True) for slot in slots(kind))
+    return False
 
 
 def problems(found: Linted) -> Iterator[str]:
@@ -191,4 +244,5 @@ def problems(found: Linted) -> Iterator[str]:
         where = f"{one.file}:{one.line}" if one.line else one.file
         more = f"; {count - 1:,} more traces likewise" if count > 1 else ""
         detail = f" ({one.detail})" if one.detail else ""
-        yield f"{where}: trace {one.trace} is undecided in every audit: {reason}{detail}{more}"
+        said = f"has {reason}" if reason in (LIMIT, BOUNDS) else f"is undecided in every audit: {reason}"
+        yield f"{where}: trace {one.trace} {said}{detail}{more}"
