@@ -193,6 +193,9 @@ Next == Step
     return layout_of(spec.module, compile_python(spec).constant)
 
 
+MIXED = r"Tiny\.tla:7: values of unlike kinds meet in %s \(the string \"\w+\" and the model value \w\)"
+
+
 @pytest.mark.parametrize(
     ("type_ok", "message"),
     [
@@ -201,6 +204,12 @@ Next == Step
         ("  /\\ y \\in Seq(0..1)", r"Tiny\.tla:7: .*infinite set"),
         ("  /\\ y \\in SUBSET (1..70)", r"Tiny\.tla:7: SUBSET of a set of more than 62 elements"),
         ("  /\\ y \\in {1, <<1>>}", r"Tiny\.tla:7: .*unlike kinds"),
+        ('  /\\ y \\in Node \\cup {"a"}', MIXED % "y"),
+        ('  /\\ y \\in Node \\cup {"none"}', MIXED % "y"),
+        ('  /\\ y \\in SUBSET (Node \\cup {"none"})', MIXED % "y"),
+        ('  /\\ y \\in [f : 0..1, g : [Node \\cup {"none"} -> 0..1]]', MIXED % "y"),
+        ('  /\\ y \\in {<<"none">>} \\cup {<<n>> : n \\in Node}', MIXED % "y"),
+        ('  /\\ y \\in [type : {"b"}, f : 0..1] \\cup [type : Node, g : 0..1]', MIXED % "the field `type`"),
         ("  /\\ y \\in UNION {{1..m} : m \\in 0..2}", r"Tiny\.tla:7: a UNION in TypeOK"),
         ("  /\\ y \\in 0..1\n  /\\ y \\in 0..2", r"Tiny\.tla:8: TypeOK has two conjuncts for y"),
         ("  /\\ y \\in [a : 0..1] \\cup [b : 0..1]", r"Tiny\.tla:7: records of unlike kinds"),

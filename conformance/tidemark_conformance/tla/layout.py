@@ -13,7 +13,7 @@ from typing import Any
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import extent
 from tidemark_conformance.tla.ir import Binder, Expr, Loc, Module, Op, Quant, Var
-from tidemark_conformance.tla.typeok import canonical, conjuncts, strip, type_of_set
+from tidemark_conformance.tla.typeok import canonical, conjuncts, require_one_kind, strip, type_of_set
 from tidemark_conformance.tla.types import (
     Evaluate,
     Misfit,
@@ -186,6 +186,7 @@ def variable_types(module: Module, constant: Evaluate) -> dict[str, Type]:
                         raise unsupported(f"TypeOK has two conjuncts for {variable.name}", place)
                     _require_few(f"TypeOK's set for {variable.name}", extent.listed(right, constant), loc)
                     kind = types[variable.name] = type_of_set(right, constant, place)
+                    require_one_kind(kind, variable.name, loc)
                     if (cells := size(kind)) > extent.MAX_CELLS:
                         raise unsupported(
                             f"{variable.name} takes {cells:,} cells, more than {extent.MAX_CELLS:,}; "
@@ -232,6 +233,7 @@ def parameters_of(params: Sequence[tuple[str, Expr]], constant: Evaluate, loc: L
         if not isinstance(values, frozenset) or not values:
             raise unsupported(f"the domain of parameter {name} is no finite set with an element", loc)
         members, kind = canonical(values, loc)
+        require_one_kind(kind, f"parameter {name}", loc)
         domains.append(members)
         inner = strip(domain)
         # Its text says that these are functions: on strings their values alone could as well be records.

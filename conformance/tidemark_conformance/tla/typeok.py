@@ -104,9 +104,11 @@ def _variants(kind: TRec | TUnion) -> tuple[tuple[tuple[str, ...], tuple[tuple[s
 def _join_records(a: TRec | TUnion, b: TRec | TUnion, loc: Loc | None) -> Type:
     if isinstance(a, TRec) and isinstance(b, TRec) and [n for n, _ in a.fields] == [n for n, _ in b.fields]:
         return TRec(tuple((n, join(x, y, loc)) for (n, x), (_, y) in zip(a.fields, b.fields, strict=True)))
+    known = {tag for tags, _ in (*_variants(a), *_variants(b)) for tag in tags}
+    require_one_kind(TAtom(tuple(sorted(known, key=atom_name))), "the field `type`", loc)
     merged: list[tuple[tuple[str, ...], tuple[tuple[str, Type], ...]]] = []
     for tags, fields in (*_variants(a), *_variants(b)):
-        same = next((i for i, (known, _) in enumerate(merged) if set(known) & set(tags)), None)
+        same = next((i for i, (others, _) in enumerate(merged) if set(others) & set(tags)), None)
         if same is None:
             merged.append((tags, fields))
             continue
@@ -242,6 +244,34 @@ def type_of_set(expr: Expr, constant: Evaluate, loc: Loc | None = None) -> Type:
         case SetEnum() | Const() | Op() | SetFilter() | SetMap() | Lit() | Local() | Case():
             return type_of_values(constant(expr), loc)
     raise unsupported("TypeOK uses a set of an unknown form", loc)
+
+
+def require_one_kind(kind: Type, what: str, loc: Loc | None) -> None:
+    """Refuse a type in which a string stands beside a model value: a trace's JSON writes the names of both alike."""
+    match kind:
+        case TAtom(members):
+            string = next((member for member in members if isinstance(member, str)), None)
+            other = next((member for member in members if isinstance(member, ModelValue)), None)
+            if string is not None and other is not None:
+                raise unsupported(
+                    f'values of unlike kinds meet in {what} (the string "{string}" and the model value {other.name})',
+                    loc,
+                )
+        case TSet(elem, _) | TSeq(elem, _):
+            require_one_kind(elem, what, loc)
+        case TFun(_, key, target):
+            require_one_kind(key, what, loc)
+            require_one_kind(target, what, loc)
+        case TRec(fields):
+            for _, part in fields:
+                require_one_kind(part, what, loc)
+        case TTuple(parts):
+            for part in parts:
+                require_one_kind(part, what, loc)
+        case TUnion(variants):
+            require_one_kind(kind.tags, what, loc)
+            for _, fields in variants:
+                require_one_kind(TRec(fields), what, loc)
 
 
 def _members(expr: Expr, elem: Type, constant: Evaluate, loc: Loc | None) -> tuple[tuple[Value, ...], Type]:
