@@ -290,6 +290,13 @@ TABLE = Table(
         Fall(
             "QuiescentCoordinatorServes", "a deposed one's record waits", {"appended[b2]": sequence(LATER)}, good=QUIET
         ),
+        Fall(
+            "QuiescentNothingDue",
+            "an offset has outlived its retention",
+            {"now": "4"},
+            good={**QUIET, "now": "2", "offsets[b1][p2]": record(offset="4", position="1", time="2")},
+        ),
+        Fall("QuiescentNothingDue", "a group without offsets is kept", {"offsets[b1][p1]": NONE}, good=QUIET),
         Fall("QuiescentNothingInFlight", "a commit is on its way", {"txnRpc[t1]": VERIFIED}, good=QUIET),
         Fall("QuiescentNothingInFlight", "a late commit may still arrive", {"late[t1]": VERIFIED}, good=QUIET),
         Fall("QuiescentNothingInFlight", "a marker is on its way", {"marker[t1]": MARKER}, good=QUIET),

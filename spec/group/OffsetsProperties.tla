@@ -175,4 +175,8 @@ QuiescentAllDecided ==
         /\ transaction[t].phase = "idle"
         /\ producers[B][t].first = -1
         /\ \A p \in Partitions : staged[B][t][p].offset < 0
+
+\* The sweep has come, and nothing is due: no offset has outlived its retention, and no group that nobody needs is kept.
+QuiescentNothingDue ==
+    LET memory == Written(B) IN (\A p \in Partitions : ~Expired(memory, p)) /\ ~GroupExpires(B, memory)
 =============================================================================

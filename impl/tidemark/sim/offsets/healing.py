@@ -28,8 +28,16 @@ def heal(cluster: OffsetsCluster) -> bool:
             cluster.send_marker(producer, cluster.log.leader)
             cluster.deliver_marker(producer, is_late=False)
         if at_rest(cluster):
-            return _commit_once_more(cluster)
+            return _swept(cluster) and _commit_once_more(cluster)
     return False
+
+
+def _swept(cluster: OffsetsCluster) -> bool:
+    """The sweep comes a last time; whether what it removes is committed, and nothing waits."""
+    cluster.expire_offsets(cluster.log.leader)
+    while cluster.commit_entry():
+        pass
+    return at_rest(cluster)
 
 
 def make_room(cluster: OffsetsCluster) -> bool:
@@ -42,6 +50,9 @@ def make_room(cluster: OffsetsCluster) -> bool:
 
 
 def _commit_once_more(cluster: OffsetsCluster) -> bool:
+    """A last commit shows that the group still takes one; a group that has no offset left is left alone."""
+    if not cluster.coordinators[cluster.log.leader].written.offsets:
+        return True
     cluster.commit_offset(cluster.log.leader, 0, 1)
     return cluster.commit_entry()
 
