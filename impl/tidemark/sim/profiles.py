@@ -93,6 +93,7 @@ RESTARTS = ReplicationProfile(
         "maintain_isr": 16,
         "purgatory": 6,
         "flush": 2,
+        "checkpoint": 6,
         "elect": 4,
         "lag": 2,
         "mend": 4,
