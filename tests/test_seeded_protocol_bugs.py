@@ -12,7 +12,7 @@ from seeded_bugs import Bug
 from seeded_group_bugs import CLASSIC, MODERN, TIMEOUTS
 from seeded_offset_bugs import OFFSETS
 from seeded_replication_bugs import REPLICATION
-from seeded_transaction_bugs import TRANSACTIONS
+from seeded_transaction_bugs import EXACTLY_ONCE, TRANSACTIONS
 from simulated import SIMULATED
 from tidemark.group.group import ClassicGroup
 from tidemark_conformance.tla.kernels import compile_kernels
@@ -29,6 +29,7 @@ SEEDED = [
     *[("offsets", name, bug) for name, bug in OFFSETS.items()],
     *[("replication", name, bug) for name, bug in REPLICATION.items()],
     *[("transactions", name, bug) for name, bug in TRANSACTIONS.items()],
+    *[("exactly-once", name, bug) for name, bug in EXACTLY_ONCE.items()],
 ]
 
 
