@@ -25,6 +25,7 @@ READ = REPLICATED + "consume A\n"
 TWO_ISR = (
     REPLICATED
     + """
+produce A s acks=1
 shrink A C
 decide A
 reply A
@@ -33,7 +34,7 @@ apply B
 apply C
 """
 )
-"""C is out of the ISR, and all know."""
+"""C lags behind s and is out of the ISR, and all know."""
 
 B_LEADS = (
     REPLICATED
@@ -57,7 +58,7 @@ UNCOUNTED = {"remoteLeo[b1][b2]": "-1", "remoteLeo[b1][b3]": "-1"}
 LATER_EPOCH = {"log[b2][2].epoch": "1"}
 """B's second record is of epoch 1."""
 
-DECIDED = REPLICATED + "shrink A C\ndecide A\n"
+DECIDED = REPLICATED + "produce A s acks=1\nshrink A C\ndecide A\n"
 ALTER = (
     '[type |-> "request", brokerEpoch |-> 1, leaderEpoch |-> 0, partitionEpoch |-> 1, isr |-> {b1, b2}, '
     "memberEpochs |-> (b1 :> 1 @@ b2 :> 1 @@ b3 :> -1)]"

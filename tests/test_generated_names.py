@@ -122,9 +122,9 @@ FIRST = [[[1, 1], [0, 1]], [[2, 2], [0, 1]]]
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize(("claimed", "code"), [(IDENTITY, 2), (FIRST, 1)])
+@pytest.mark.parametrize("claimed", [IDENTITY, FIRST])
 def test_a_trace_that_is_no_behaviour_of_clash_does_not_pass(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], claimed: object, code: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], claimed: object
 ) -> None:
     """The identity was a member of D, in place of a constant function; it is none, whatever parameter is claimed."""
     spec = module(tmp_path, CLASH, "INIT Init\nNEXT Next\nINVARIANTS TypeOK FirstIsZero\n")
@@ -134,6 +134,5 @@ def test_a_trace_that_is_no_behaviour_of_clash_does_not_pass(
         {"trace": "t", "end": {"steps": 1}, "crc32c": ""},
     ]
     path = write(tmp_path / "wrong.ndjson", json.loads(schema_of(spec).with_nodes([]).text()), [signed(lines)])
-    assert main(["audit", str(path), "--spec", str(spec.path), "--config", str(spec.cfg)]) == code
-    said = capsys.readouterr()
-    assert ("Set" in said.err) if code == 2 else ("Set" in said.out + said.err)
+    assert main(["audit", str(path), "--spec", str(spec.path), "--config", str(spec.cfg)]) == 1
+    assert "Set" in capsys.readouterr().out

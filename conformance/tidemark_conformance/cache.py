@@ -34,7 +34,7 @@ from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
 
 OURS = ("tidemark", "tidemark_conformance")
-SEAL = "sums.json"
+SEAL = "_sums.json"
 """The file of a sealed folder that is written last: the checksums of the others."""
 
 T = TypeVar("T")

@@ -47,7 +47,10 @@ def needs(*packages: str, what: str = "this") -> None:
 
 def installed(package: str) -> bool:
     """Whether a package is installed."""
-    return importlib.util.find_spec(package) is not None
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def missing(package: str) -> str:
