@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidemark.group.offset_records import OffsetsGroupState
 from tidemark.sim.offsets.cluster import OffsetsCluster
 
 ROUNDS = 20
@@ -50,8 +51,10 @@ def make_room(cluster: OffsetsCluster) -> bool:
 
 
 def _commit_once_more(cluster: OffsetsCluster) -> bool:
-    """A last commit shows that the group still takes one; a group that has no offset left is left alone."""
-    if not cluster.coordinators[cluster.log.leader].written.offsets:
+    """A last commit shows that the group still takes one. A group that stands without offsets and members, which the
+    sweep removes, is left as it is."""
+    written = cluster.coordinators[cluster.log.leader].written
+    if not written.offsets and written.group.state in (OffsetsGroupState.SIMPLE, OffsetsGroupState.EMPTY):
         return True
     cluster.commit_offset(cluster.log.leader, 0, 1)
     return cluster.commit_entry()
