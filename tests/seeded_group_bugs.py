@@ -1,7 +1,8 @@
 """Bugs in groups for the auditor to find: handlers changed at run time, no named rule among them.
 
-The auditor passed 300 traces of each before specifications knew instance ids in a roster and to whose time-out a timer
-is set; but for `sync_not_timed` (2 of 300 failed at rest) and `never_expires` (171).
+The auditor passed 300 traces of each before specifications knew instance ids in a roster, to whose time-out a timer is
+set, and under which assignment a consumer asks for offsets; but for `sync_not_timed` (2 of 300 failed at rest) and
+`never_expires` (171).
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from seeded_bugs import Bug
+from tidemark.client.reader import Reader
 from tidemark.group.coordinator import GroupCoordinator
 from tidemark.group.group import ClassicGroup, ClassicGroupMember
-from tidemark.group.messages import JoinGroupRequest, JoinGroupResponseMember, Outcome
+from tidemark.group.messages import JoinGroupRequest, JoinGroupResponseMember, OffsetFetchResponse, Outcome
 from tidemark.group.modern.coordinator import ModernCoordinator
 from tidemark.group.modern.group import ConsumerGroupMember
 from tidemark.group.modern.heartbeat import Heartbeats
@@ -98,6 +100,15 @@ def _never_expires(self: GroupCoordinator, member_id: MemberId, now_ms: int) -> 
     return self._purgatory.outcome()  # the member is removed, and the others are told
 
 
+# --- classic groups: where a consumer goes on -------------------------------------------------------------------------
+
+_original_receive_offsets = Reader.receive_offsets
+
+
+def _offsets_of_earlier(self: Reader, response: OffsetFetchResponse, assignment_id: int) -> bool:
+    return _original_receive_offsets(self, response, self.subscriptions.assignment_id)  # assignment_id
+
+
 # --- groups of KIP-848 ------------------------------------------------------------------------------------------------
 
 _original_heard = Heartbeats._heard
@@ -164,6 +175,12 @@ CLASSIC = {
     "sync_not_timed": Bug("members have for ever to send their SyncGroup", Rebalance, "complete_join", _sync_not_timed),
     "never_expires": Bug(
         "a session runs out, and nobody is removed or told", GroupCoordinator, "expire_session", _never_expires
+    ),
+    "offsets_of_earlier": Bug(
+        "offsets that were asked for under an earlier assignment are taken",
+        Reader,
+        "receive_offsets",
+        _offsets_of_earlier,
     ),
 }
 TIMEOUTS: dict[str, Callable[[Any], int]] = {"shortest": _shortest, "leaders": _leaders}

@@ -160,13 +160,14 @@ HeartbeatSlot ==
     \cup [type : {"heartbeat"}, broker : Brokers, member : MemberOrNew, generation : Generations]
     \cup [type : {"answered"}, member : MemberOrNew, generation : Generations, error : Errors]
 
-\* "committing": appended; so many records have to commit until the answer.
+\* "committing": appended; so many records have to commit until the answer. current: the consumer has the assignment under which
+\* it asked.
 OffsetSlot ==
          [type : {"idle"}] \cup CommitRequest
     \cup [type : {"committing"}, broker : Brokers, member : MemberOrNew, generation : Generations, remaining : 1..MaxAppended]
     \cup [type : {"committed"}, member : MemberOrNew, generation : Generations, error : Errors]
-    \cup [type : {"fetch"}, broker : Brokers]
-    \cup [type : {"fetched"}, error : Errors, offsets : OffsetMap]
+    \cup [type : {"fetch"}, broker : Brokers, current : BOOLEAN]
+    \cup [type : {"fetched"}, error : Errors, offsets : OffsetMap, current : BOOLEAN]
 
 Stray == [type : {"idle"}] \cup JoinRequest \cup SyncRequest \cup CommitRequest
     \cup [type : {"leave"}, broker : Brokers, member : MemberOrNew]
@@ -619,6 +620,9 @@ NoticePartitions(c) ==
 \* Positions of what is owned no more are forgotten.
 Keep(c, owned) == [p \in Partitions |-> IF p \in owned THEN position[c][p] ELSE -1]
 
+\* c's slot when its assignment is another one: offsets that it asked for before are not the present assignment's.
+Outdated(c) == IF offsetRpc[c].type \notin {"fetch", "fetched"} THEN offsetRpc[c] ELSE [offsetRpc[c] EXCEPT !.current = FALSE]
+
 \* SendJoin   who: consumer   code: client/consumer.py
 \* Before it joins, a consumer without member id or generation has lost all partitions, an eager one revokes all, a
 \* cooperative one those that it is not subscribed to any more.
@@ -637,8 +641,9 @@ SendJoin(c, b) ==
     /\ memberRpc' = [memberRpc EXCEPT ![c] =
                         [type |-> "join", broker |-> b, member |-> me.member, mode |-> me.mode, subscription |-> me.subscription,
                          owned |-> owned, ownedGeneration |-> me.ownedGeneration]]
+    /\ offsetRpc' = IF owned = me.owned THEN offsetRpc ELSE [offsetRpc EXCEPT ![c] = Outdated(c)]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
-                   heartbeatRpc, offsetRpc, stray>>
+                   heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* The consumer takes over what a JoinGroup reply says.
@@ -749,9 +754,11 @@ ReceiveAssignment(c) ==
         outside == ~(given \subseteq me.subscription)
         taken   == me.owned \ given
         missed  == Has("LoseWhatWasMissed") /\ LoseWhatWasMissed(c)
+        revokes == IsCooperative(c) /\ taken # {} /\ ~missed
         owned   == IF outside THEN IF missed THEN me.owned \cap given ELSE me.owned
-                   ELSE IF IsCooperative(c) /\ taken # {} /\ ~missed THEN me.owned
-                   ELSE given IN
+                   ELSE IF revokes THEN me.owned
+                   ELSE given
+        same    == IF outside THEN owned = me.owned ELSE revokes IN
     \* enabled when
     /\ memberRpc[c].type = "synced" /\ me.state = "COMPLETING_REBALANCE"
     \* effect
@@ -761,8 +768,9 @@ ReceiveAssignment(c) ==
                                     ![c].rejoin = outside \/ (IsCooperative(c) /\ taken # {})]
     /\ position' = [position EXCEPT ![c] = Keep(c, owned)]
     /\ memberRpc' = [memberRpc EXCEPT ![c] = Idle]
+    /\ offsetRpc' = IF same THEN offsetRpc ELSE [offsetRpc EXCEPT ![c] = Outdated(c)]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
-                   heartbeatRpc, offsetRpc, stray>>
+                   heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known>>
     /\ settled' = NextSettled
 
@@ -775,8 +783,9 @@ FinishRevocation(c) ==
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].owned = me.assigned]
     /\ position' = [position EXCEPT ![c] = Keep(c, me.assigned)]
+    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Outdated(c)]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
-                   memberRpc, heartbeatRpc, offsetRpc, stray>>
+                   memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* SendHeartbeat   who: consumer   code: client/consumer.py
@@ -865,17 +874,19 @@ SendOffsetFetch(c, b) ==
     /\ consumer[c].running /\ offsetRpc[c].type = "idle"
     /\ \E p \in consumer[c].owned : position[c][p] = -1
     \* effect
-    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetch", broker |-> b]]
+    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetch", broker |-> b, current |-> TRUE]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
                    memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* ReceiveOffsets   who: consumer   code: client/consumer.py
-\* Where it has no position it goes on from the committed offset, or (auto.offset.reset = earliest) from the start.
+\* Where it has no position it goes on from the committed offset, or (auto.offset.reset = earliest) from the start. It takes
+\* no offsets that it asked for under an earlier assignment (they are lost): a partition that went and came back has been
+\* committed by others.
 ReceiveOffsets(c) ==
     LET reply == offsetRpc[c] IN
     \* enabled when
-    /\ reply.type = "fetched"
+    /\ reply.type = "fetched" /\ reply.current
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Idle]
     /\ position' = IF reply.error # "NONE" THEN position
@@ -1254,7 +1265,7 @@ HandleOffsetFetch(b, c) ==
     /\ request.type = "fetch" /\ request.broker = b
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetched", error |-> IF Serving(b) THEN "NONE" ELSE "NOT_COORDINATOR",
-                                              offsets |-> offsets[b]]]
+                                              offsets |-> offsets[b], current |-> request.current]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
                    memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>

@@ -81,6 +81,10 @@ class Exchange(Protocol):
     def response(self) -> Response | None:
         """The reply."""
 
+    @property
+    def assignment_id(self) -> int:
+        """Of a fetch of offsets: the consumer's assignment when it asked."""
+
 
 class Abstraction:
     """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
@@ -317,15 +321,18 @@ class Abstraction:
         told = None if response is None else response.error
         return exchange.broker, told, request.generation_id, self.number(request.member_id)
 
-    def offset_rpc(self, exchange: Exchange | None, coordinators: list[GroupCoordinator]) -> Key:
-        """A commit or a fetch of offsets."""
+    def offset_rpc(
+        self, exchange: Exchange | None, coordinators: list[GroupCoordinator], consumer: Consumer | None
+    ) -> Key:
+        """A commit or a fetch of offsets by `consumer`; a fetch is current while its assignment is the one it names."""
         if exchange is None:
             return None
         request, response = exchange.request, exchange.response
         if isinstance(request, OffsetFetchRequest):
+            current = consumer is not None and exchange.assignment_id == consumer.subscriptions.assignment_id
             if isinstance(response, OffsetFetchResponse):
-                return "fetched", response.error, self.table.offsets(response.offsets)
-            return "fetch", exchange.broker
+                return "fetched", response.error, self.table.offsets(response.offsets), current
+            return "fetch", exchange.broker, current
         if isinstance(request, OffsetCommitRequest):
             if response is not None:
                 return "committed", self.number(request.member_id), request.generation_id, response.error

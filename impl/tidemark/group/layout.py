@@ -376,9 +376,9 @@ class Layout:
             return make(width, "idle")
         tag = key[0]
         if tag == "fetch":
-            return make(width, tag, broker=key[1])
+            return make(width, tag, broker=key[1], current=key[2])
         if tag == "fetched":
-            return make(width, tag, error=table.errors[key[1]], offsets=key[2])
+            return make(width, tag, error=table.errors[key[1]], offsets=key[2], current=key[3])
         if tag == "committed":
             return make(width, tag, member=key[1], generation=key[2], error=table.errors[key[3]])
         if tag == "committing":

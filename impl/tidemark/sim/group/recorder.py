@@ -25,12 +25,12 @@ TOUCHES = {
     "ChangeSubscription": "consumer.c",
     "AddPartition": "partitions",
     "NoticePartitions": "consumer.c",
-    "SendJoin": "consumer.c position.c memberRpc.c",
+    "SendJoin": "consumer.c position.c memberRpc.c offsetRpc.c",
     "JoinAsFollower": "consumer.c memberRpc.c",
     "JoinAsLeader": "consumer.c memberRpc.c",
     "ReceiveMemberError": _PROCESS,
-    "ReceiveAssignment": "consumer.c position.c memberRpc.c",
-    "FinishRevocation": "consumer.c position.c",
+    "ReceiveAssignment": "consumer.c position.c memberRpc.c offsetRpc.c",
+    "FinishRevocation": "consumer.c position.c offsetRpc.c",
     "SendHeartbeat": "heartbeatRpc.c",
     "ReceiveHeartbeat": _PROCESS,
     "Poll": "position.c",
@@ -173,7 +173,10 @@ class GroupRecorder(UnitRecorder):
             "partitions": [lambda: see.partitions(cluster.counts)],
             "memberRpc": [lambda c=c: see.member_rpc(network.member[c], coordinators) for c in clients],  # type: ignore[misc]
             "heartbeatRpc": [lambda c=c: see.heartbeat_rpc(network.heartbeat[c]) for c in clients],  # type: ignore[misc]
-            "offsetRpc": [lambda c=c: see.offset_rpc(network.offset[c], coordinators) for c in clients],  # type: ignore[misc]
+            "offsetRpc": [
+                lambda c=c: see.offset_rpc(network.offset[c], coordinators, cluster.consumers[c])  # type: ignore[misc]
+                for c in clients
+            ],
             "stray": [lambda c=c: see.request(network.stray[c]) for c in clients],  # type: ignore[misc]
         }
         super().__init__(plan, keys, network.answered)
