@@ -7,14 +7,17 @@ its line red. The example is two-phase commit.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 
 import pytest
 from shown import RULE, SHOWN, audited, cleaned, cut, hasty, nothing, sound
+from tidemark_conformance import cache
 from tidemark_conformance.check import clean, judge, protocols
 from tidemark_conformance.check.locate import at_rest
 from tidemark_conformance.check.result import Oracle
 from tidemark_conformance.commands.verify import audit_document
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.schema import schema_of
 
@@ -118,7 +121,7 @@ def test_a_run_is_simulated_again_when_anything_that_decides_it_has_changed(
     specification: Specification, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result, code = audited(specification, sound()), ["of today"]
-    monkeypatch.setattr(clean, "cache_root", lambda: tmp_path)
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
     monkeypatch.setattr(clean, "digest", lambda _: code[-1])
     monkeypatch.setattr(clean, "counted", lambda *_: lambda: result)
 
@@ -143,6 +146,45 @@ def test_a_run_is_simulated_again_when_anything_that_decides_it_has_changed(
         other = dataclasses.replace(specification, **change)
         monkeypatch.setattr(clean, "judging", lambda _, other=other: other)
         assert [found(), found()] == [False, True]
+
+
+def test_an_interrupted_run_is_resumed_from_parts_that_are_whole(
+    specification: Specification, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its seal a part is believed by the checksum that was written with it, and by no other."""
+    result = audited(specification, sound())
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
+    monkeypatch.setattr(clean, "counted", lambda *_: lambda: result)
+    monkeypatch.setattr(clean, "generate", functools.partial(clean.generate, seeds_per_part=10))
+
+    def kept() -> int:
+        with clean.replaying() as beside:
+            return clean.clean_run(None, SHOWN, 30, 20, 0, beside).result().run.kept
+
+    assert [kept(), kept()] == [0, 3]
+    (folder,) = (tmp_path / "runs").iterdir()
+    first, second, third = sorted(folder.glob("part-*"))
+    whole = first.read_bytes()
+
+    def interrupted() -> int:
+        (folder / cache.SEAL).unlink()
+        return kept()
+
+    assert interrupted() == 3
+    first.write_bytes(second.read_bytes())
+    assert interrupted() == 2, "the part of other seeds"
+    assert first.read_bytes() == whole
+    for file in (first, second, third):
+        (sums,) = folder.glob(f".{file.name}*")
+        sums.unlink()
+    assert interrupted() == 0, "no checksum"
+    (folder / cache.SEAL).unlink()
+    for place in (folder, folder.parent, tmp_path):
+        place.chmod(0o777)
+        with pytest.raises(Unusable, match="others can write to"):
+            kept()
+        place.chmod(0o700)
+    assert kept() == 3
 
 
 def test_what_must_happen_in_some_run_is_missed(specification: Specification) -> None:

@@ -37,7 +37,6 @@ from tidemark_conformance.check.options import Options
 from tidemark_conformance.check.packages import digest
 from tidemark_conformance.check.protocols import Composition, Protocol
 from tidemark_conformance.check.result import AuditResult
-from tidemark_conformance.paths import cache_root
 from tidemark_conformance.report.progress import Progress, Silent
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification, load, parsed
@@ -125,6 +124,7 @@ def clean_run(
             session=session,
             progress=progress,
             packages=protocol.packages(),
+            sums=True,
         )
     _keep(folder)
     simulated_s = time.monotonic() - started
@@ -181,6 +181,7 @@ def composed_run(
             progress=progress,
             seeds_per_part=max(1, min(SEEDS_PER_PART, traces // 2)),
             packages=composition.packages(),
+            sums=True,
         )
     for folder in folders.values():
         _keep(folder)
@@ -271,10 +272,10 @@ def flaw_actions(specification: Specification) -> frozenset[str]:
 
 def _folder(protocol: str, settings: dict[str, Json], specification: Specification) -> Path:
     """The run's folder. Other runs of the protocol with so many traces take room: those that nobody has used for
-    IN_USE_S are deleted."""
+    IN_USE_S are deleted. Raises Unusable where others can write to the folder of all runs."""
     constants = sorted((name, show(value)) for name, value in specification.constants.items())
     digest = hashlib.sha256(repr((sorted(settings.items()), specification.hash, constants)).encode()).hexdigest()[:16]
-    root = cache_root() / "runs"
+    root = cache.folder("runs")
     name = f"{protocol}-{settings['traces']}"
     folder = root / f"{name}-{digest}"
     if folder.is_dir():
@@ -289,12 +290,19 @@ def _folder(protocol: str, settings: dict[str, Json], specification: Specificati
 
 
 def _forget(folder: Path, fresh: bool) -> None:
-    """Delete a kept run that is not to be believed: one that is damaged, or (`fresh`) any.
+    """Delete of a kept run what is not to be believed: all of one that is damaged, or (`fresh`) of any.
 
-    A run without a seal was interrupted. Its parts are whole, for each is written under another name first.
+    A run without a seal was interrupted: of it each part goes that is not as it was sealed.
+    Raises Unusable for a folder that others can write to.
     """
+    cache.trusted(folder)
     if fresh or ((folder / cache.SEAL).exists() and not cache.sealed(folder)):
         shutil.rmtree(folder, ignore_errors=True)
+    elif not (folder / cache.SEAL).exists():
+        for part in folder.glob("part-*"):
+            if not cache.sealed(part):
+                part.unlink()
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _keep(folder: Path) -> None:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidemark_conformance import cache
 from tidemark_conformance.check.bootstrap import Partition
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.extras import needs
@@ -94,13 +95,15 @@ def generate(
     progress: Progress | None = None,
     seeds_per_part: int = SEEDS_PER_PART,
     packages: Sequence[str] = (),
+    sums: bool = False,
 ) -> Generated:
     """Simulate `seeds` (step 1) into Parquet parts under `out`, or finish a run that was killed.
 
     `settings` is all that decides the traces beside the seeds (protocol, steps, flaw, profile, version): JSON-able.
     With `session` the parts are simulated by Spark's workers, without it here, one after another; `packages`: what the
-    simulator is made of (`Protocol.packages`), which travels to the workers of a cluster. Raises Unusable when
-    `out` holds a run with other settings, or traces that are no run.
+    simulator is made of (`Protocol.packages`), which travels to the workers of a cluster; `sums`: seal each
+    part (`cache.sealed`), for a run that is kept. Raises Unusable when `out` holds a run with other settings, or
+    traces that are no run.
     """
     made = generate_together(
         partial(_alone, simulator),
@@ -111,6 +114,7 @@ def generate(
         progress=progress,
         seeds_per_part=seeds_per_part,
         packages=packages,
+        sums=sums,
     )
     return made[""]
 
@@ -130,6 +134,7 @@ def generate_together(
     progress: Progress | None = None,
     seeds_per_part: int = SEEDS_PER_PART,
     packages: Sequence[str] = (),
+    sums: bool = False,
 ) -> dict[str, Generated]:
     """Simulate `seeds` once, and write every part's traces to its own folder, as `generate` does.
 
@@ -151,7 +156,7 @@ def generate_together(
     ]
     missing = [one for one in ranges if not all(_part(output.folder, *one).is_file() for output in outputs.values())]
     texts = {name: (str(output.folder.resolve()), output.header.text()) for name, output in outputs.items()}
-    _simulate_all(Job(simulator, missing, texts), session, progress, packages)
+    _simulate_all(Job(simulator, missing, texts, sums), session, progress, packages)
     kept = len(ranges) - len(missing)
     return {name: _summary(output.folder, ranges, kept) for name, output in outputs.items()}
 
@@ -202,12 +207,13 @@ def _part(out: Path, first: int, stop: int) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that a worker must know: the simulator, the ranges of seeds (one per part of a folder), and per name of a
-    trace of a run its folder and its header."""
+    """All that a worker must know: the simulator, the ranges of seeds (one per part of a folder), per name of a
+    trace of a run its folder and its header, and whether each part gets a checksum."""
 
     simulator: Composed
     ranges: Sequence[tuple[int, int]]
     outputs: Mapping[str, tuple[str, str]]
+    sums: bool = False
 
     def opened(self) -> dict[str, Output]:
         """The outputs, with their headers read."""
@@ -223,7 +229,7 @@ def _simulate_all(job: Job, session: SparkSession | None, progress: Progress | N
         for done, (first, stop) in enumerate(job.ranges):
             if progress is not None:
                 progress.update(done, total)
-            simulate_part(job.simulator, first, stop, outputs)
+            simulate_part(job.simulator, first, stop, outputs, job.sums)
         return
     from tidemark_conformance.check.session import readable_errors, run_with_progress
     from tidemark_conformance.check.shipping import partition_work
@@ -243,7 +249,7 @@ def simulate_partition(job: Job) -> Partition:
         for batch in batches:
             for index in batch.column(0).to_pylist():
                 first, stop = job.ranges[index]
-                simulate_part(job.simulator, first, stop, outputs)
+                simulate_part(job.simulator, first, stop, outputs, job.sums)
             yield batch
 
     return work
@@ -261,8 +267,11 @@ def seldom_collecting() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def simulate_part(simulator: Composed, first: int, stop: int, outputs: Mapping[str, Output]) -> None:
-    """Simulate the seeds from `first` up to `stop` (excluded) into one Parquet file for each output."""
+def simulate_part(
+    simulator: Composed, first: int, stop: int, outputs: Mapping[str, Output], sums: bool = False
+) -> None:
+    """Simulate the seeds from `first` up to `stop` (excluded) into one Parquet file for each output; `sums`: and its
+    checksum, once it is whole."""
     from tidemark_conformance.trace.parquet import PartWriter
 
     facts: dict[str, dict[str, int]] = {name: {} for name in outputs}
@@ -279,6 +288,9 @@ def simulate_part(simulator: Composed, first: int, stop: int, outputs: Mapping[s
                     known[fact] = known.get(fact, 0) + number
         for name, writer in writers.items():
             writer.annotate(FACTS, json.dumps({"steps": writer.steps, "facts": facts[name]}))
+    if sums:
+        for output in outputs.values():
+            cache.seal(_part(output.folder, first, stop))
 
 
 def _summary(out: Path, ranges: list[tuple[int, int]], kept: int) -> Generated:
