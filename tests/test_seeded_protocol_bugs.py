@@ -1,5 +1,5 @@
-"""The auditor against bugs of each protocol (the tables of seeded_group_bugs.py, seeded_offset_bugs.py,
-seeded_replication_bugs.py and seeded_transaction_bugs.py): each is flagged within `TRACES`."""
+"""The auditor against bugs of each protocol (the tables of seeded_group_bugs.py, seeded_idempotence_bugs.py,
+seeded_offset_bugs.py, seeded_replication_bugs.py and seeded_transaction_bugs.py): each is flagged within `TRACES`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from seeded_bugs import Bug
 from seeded_group_bugs import CLASSIC, MODERN, TIMEOUTS
+from seeded_idempotence_bugs import IDEMPOTENCE
 from seeded_offset_bugs import OFFSETS
 from seeded_replication_bugs import REPLICATION
 from seeded_transaction_bugs import EXACTLY_ONCE, TRANSACTIONS
@@ -26,6 +27,7 @@ SEEDED = [
         for name, of in TIMEOUTS.items()
     ],
     *[("consumer-group", name, bug) for name, bug in MODERN.items()],
+    *[("idempotence", name, bug) for name, bug in IDEMPOTENCE.items()],
     *[("offsets", name, bug) for name, bug in OFFSETS.items()],
     *[("replication", name, bug) for name, bug in REPLICATION.items()],
     *[("transactions", name, bug) for name, bug in TRANSACTIONS.items()],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import pytest
-from tidemark.cells import CapacityExceeded
 from tidemark.sim.shapes import encoder, kind_of, width_of
 from tidemark.sim.units import Leaf, Parts
 
@@ -40,9 +42,27 @@ def test_cells_of_a_key(what: object, key: object, cells: tuple[int, ...]) -> No
 
 
 @pytest.mark.parametrize("number", [-2, 6])
-def test_a_number_outside_its_bounds_is_no_value_of_a_trace(number: int) -> None:
-    with pytest.raises(CapacityExceeded, match=rf"{number} is not in -1\.\.5"):
-        encoder(SMALL)(number)
+def test_a_number_outside_its_bounds_is_written_as_it_is(number: int) -> None:
+    assert encoder(SMALL)(number) == (number,)
+
+
+@pytest.mark.parametrize("item", [SMALL, {"function": SMALL, "domain": list(range(30))}], ids=["narrow", "wide"])
+def test_a_sequence_that_is_too_long_has_its_length_and_the_items_that_have_cells(item: Any) -> None:
+    """As from the beginning, so step by step, there and back."""
+    what = {"sequence": item, "capacity": 2}
+    one: Any = 3 if item == SMALL else (3,) * 30
+    lengths = (0, 3, 2, 4, 1, 3, 0)
+    for length in lengths:
+        cells = encoder(what)((one,) * length)
+        assert kind_of(what).all_cells((one,) * length) == cells
+        assert (len(cells), cells[0]) == (width_of(what), length)
+        assert sum(cells[1:]) == 3 * width_of(item) * min(length, 2)
+    standing: Any = kind_of(what).at(())
+    for was, length in itertools.pairwise(lengths):
+        move = standing[(one,) * length]
+        changed = (min(was, 2) - min(length, 2)) * width_of(item)
+        assert move[0] == 1 + abs(changed), (was, length)
+        standing = move[4]
 
 
 def test_wide_values_are_looked_at_part_by_part() -> None:

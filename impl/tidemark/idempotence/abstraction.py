@@ -70,9 +70,9 @@ class Abstraction:
     def sender(self, producer: IdempotentProducer, topic: int) -> Key:
         """The sequences of a partition: how many batches are in flight, each of them or None, and the rest."""
         one = producer.partitions[topic]
-        in_flight = one.in_flight
+        in_flight = one.in_flight[: len(self._nothing)]
         return (
-            len(in_flight),
+            len(one.in_flight),
             *[(batch.in_doubt, batch.epoch, batch.number, batch.sent, batch.sequence) for batch in in_flight],
             *self._nothing[len(in_flight) :],
             (one.created, one.epoch, one.last_acked, one.next_sequence, one.rewrite, one.unresolved),

@@ -95,7 +95,7 @@ class Layout:
         if key is None:
             return (0,) * (1 + 2 * window) + (-1,)
         epoch, batches = key
-        flat = [cell for sequence, offset in batches for cell in (offset, sequence)]
+        flat = [cell for sequence, offset in batches[:window] for cell in (offset, sequence)]
         return (len(batches), *flat, *[0] * (2 * window - len(flat)), self._epoch(epoch))
 
     def issued(self, key: Key) -> Cells:
@@ -110,9 +110,7 @@ class Layout:
         return self._epoch(epoch), pid
 
     def in_flight(self, key: Key) -> Cells:
-        """How many batches are in flight."""
-        if key > self.table.max_in_flight:
-            raise CapacityExceeded("batches in flight")
+        """How many batches are in flight, also if they are more than have cells: the auditor fails such a trace."""
         return (key,)
 
     def sender_batch(self, key: Key) -> Cells:

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from tidemark import changes as marks
-from tidemark.cells import CapacityExceeded, Cells
+from tidemark.cells import Cells
 from tidemark.controller.replication_control import BrokerRegistration
 from tidemark.log.storage import RecordBatch
 from tidemark.replication.abstraction import Abstraction, Table
 from tidemark.sim.network import CONSUMERS
 from tidemark.sim.shapes import encoder
-from tidemark.sim.stream import BLOCKED, STEP, VARINT, Difference, SequenceDifferences, difference
+from tidemark.sim.stream import BLOCKED, STEP, VARINT, Difference, SequenceDifferences, difference, outside
 from tidemark.sim.units import MOST_KNOWN, At, Leaf, Move
 
 K = TypeVar("K")
@@ -183,8 +183,7 @@ class Plan:
     `of_exchanges`: the first cell of every connection, and what leads it from one key to another; `of_registrations`:
     the same for registrations; `beginnings`: the initial state with each first leader.
     Raises ValueError for a header that has other variables, or lays them out in another order than recorders write;
-    `steps` and `refusals` raise CapacityExceeded for a parameter outside its domain, ValueError for an action that the
-    header has not.
+    `steps` and `refusals` raise it for an action that the header has not.
     """
 
     def __init__(self, header: dict[str, Any], table: Table) -> None:
@@ -220,9 +219,7 @@ class Plan:
         node = 0 if action in NETWORK else self.table.count + 1 if action in CONTROLLER else params[0] + 1
         out = bytearray(VARINT[kind + 4 * (number + 1)] + VARINT[node])
         for domain, param in zip(domains, params, strict=True):
-            if param not in domain:
-                raise CapacityExceeded(f"parameter {param} of {action}")
-            out += VARINT[domain[param]]
+            out += VARINT[domain[param] if param in domain else outside([*domain], param)]
         return bytes(out)
 
     def _units_of(self, broker: int, mask: int) -> tuple[Written, ...]:

@@ -3,6 +3,9 @@
 A key mirrors its type: a number or a bool; an atom's name (or an Enum of that value, or its number); a set's mask over
 the sorted names; a record's fields in the order of their names; a function's values in the order of its domain; of a
 union the tag, then that tag's fields by name; of a sequence the tuple of its items. None stands for cells that are 0.
+
+A number beyond its bounds is written as it is, and a sequence with too many items with its length and those that have
+cells. The auditor says whether the bound was a capacity, or whether it means something and the trace fails.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tidemark.cells import CapacityExceeded, Cells
+from tidemark.cells import Cells
 from tidemark.sim.units import Items, Kind, Leaf, Parts
 
 WIDEST = 24
@@ -69,7 +72,7 @@ def width_of(what: Any) -> int:
 
 
 def encoder(what: Any) -> Encoder:
-    """From keys to cells; it raises CapacityExceeded for a number outside its bounds."""
+    """From keys to cells."""
     width = width_of(what)
     made = _encoder(what)
 
@@ -85,7 +88,7 @@ def _encoder(what: Any) -> Encoder:
     if "set" in what:
         return lambda key: (key,)
     if "int" in what:
-        return _number(*what["int"])
+        return lambda key: (key,)
     if "atom" in what:
         names: dict[Any, int] = {name: number for number, name in enumerate(what["atom"])}
         return lambda key: (key if isinstance(key, int) else names[getattr(key, "value", key)],)
@@ -93,35 +96,12 @@ def _encoder(what: Any) -> Encoder:
         return _row_encoder([encoder(what["record"][name]) for name in sorted(what["record"])])
     if "function" in what:
         one = what["function"]
-        if one == "boolean" or "set" in one:
+        if one == "boolean" or "set" in one or "int" in one:
             return tuple
-        if "int" in one:
-            return _numbers(*one["int"])
         return _row_encoder([encoder(one)] * len(what["domain"]))
     if "sequence" in what:
         return _sequence_encoder(encoder(what["sequence"]), width_of(what["sequence"]), int(what["capacity"]))
     return _union_encoder(what)
-
-
-def _number(low: int, high: int) -> Encoder:
-    def encode(key: Any) -> Cells:
-        if not low <= key <= high:
-            raise CapacityExceeded(f"{key} is not in {low}..{high}")
-        return (key,)
-
-    return encode
-
-
-def _numbers(low: int, high: int) -> Encoder:
-    one = _number(low, high)
-
-    def encode(key: Any) -> Cells:
-        if min(key) < low or max(key) > high:
-            for number in key:
-                one(number)
-        return tuple(key)
-
-    return encode
 
 
 def _row_encoder(parts: list[Encoder]) -> Encoder:
@@ -138,9 +118,7 @@ def _row_encoder(parts: list[Encoder]) -> Encoder:
 
 def _sequence_encoder(item: Encoder, width: int, capacity: int) -> Encoder:
     def encode(key: Any) -> Cells:
-        if len(key) > capacity:
-            raise CapacityExceeded(f"more than {capacity} in a sequence")
-        cells = [cell for one in key for cell in item(one)]
+        cells = [cell for one in key[:capacity] for cell in item(one)]
         return (len(key), *cells, *[0] * (width * (capacity - len(key))))
 
     return encode

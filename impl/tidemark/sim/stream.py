@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import crc32c
 
 from tidemark.cells import Cells
@@ -51,6 +53,12 @@ def finished(out: bytearray, records: int, quiescent: bool, capacity: bool) -> b
     out += VARINT[records]
     out += crc32c.crc32c(bytes(out)).to_bytes(4, "little")
     return bytes(out)
+
+
+def outside(domain: Sequence[object], value: object) -> int:
+    """The number that stands for a parameter's value which its sorted `domain` has not: the auditor judges it."""
+    most = domain[-1]
+    return len(domain) + (isinstance(value, int) and isinstance(most, int) and value > most)
 
 
 def difference(old: Cells, new: Cells, place: int) -> Difference:

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tidemark.cells import CapacityExceeded, Cells
 from tidemark.sim.shared import Recorder, undeclared
-from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, difference, finished
+from tidemark.sim.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, difference, finished, outside
 
 MOST_KNOWN = 60_000
 """So many differences of a leaf are kept before they are forgotten; more are slower to find than to make."""
@@ -169,7 +169,8 @@ class Row(Generic[K]):
 
 class Items(Parts):
     """A bounded sequence: its length, then items of one kind, `width` cells each. A key is a tuple of theirs; None is
-    no item, and it is the key of cells that are 0. Raises CapacityExceeded for more items than `capacity`."""
+    no item, and it is the key of cells that are 0. The length counts items beyond the `capacity`, which have no
+    cells."""
 
     __slots__ = ("capacity",)
 
@@ -183,10 +184,8 @@ class Items(Parts):
         return Line(self, items, self._standing(self.filled(items)))
 
     def filled(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The items, and the places without one."""
-        if len(items) > self.capacity:
-            raise CapacityExceeded(f"more than {self.capacity} in a sequence")
-        return items + self.nothing[len(items) :]
+        """The items that have cells, and the places without one."""
+        return items[: self.capacity] + self.nothing[len(items) :]
 
     def all_cells(self, key: Any) -> Cells:
         """The cells of a key; those of no item are 0."""
@@ -206,11 +205,9 @@ class Line(Row[Items]):
         delta = b""
         count = behind = begin = 0
         if length != was:
-            if length > kind.capacity:
-                raise CapacityExceeded(f"more than {kind.capacity} in a sequence")
             count, delta, behind = 1, ZIGZAG[length], 1
         parts = kind.parts
-        for number in range(max(length, was)):
+        for number in range(min(max(length, was), kind.capacity)):
             old = before[number] if number < was else None
             new = items[number] if number < length else None
             if new is old or new == old:
@@ -367,8 +364,8 @@ class UnitPlan:
         return record, at
 
     def step(self, what: tuple[Any, ...]) -> bytes:
-        """The bytes of a step, without its delta. Raises CapacityExceeded for a parameter outside its domain, and
-        ValueError for an action that the header has not."""
+        """The bytes of a step, without its delta; a parameter outside its domain is written as docs/trace-format.md
+        says. Raises ValueError for an action that the header has not."""
         return self._encode(STEP, what)
 
     def refusal(self, what: tuple[Any, ...]) -> bytes:
@@ -388,9 +385,7 @@ class UnitPlan:
             places = self._domains.get((name, formal))
             if places is None:
                 places = self._domains[name, formal] = _places(domain)
-            if value not in places:
-                raise CapacityExceeded(f"parameter {formal} of {name}: {value}")
-            out += VARINT[places[value]]
+            out += VARINT[places[value] if value in places else outside(domain, value)]
         return bytes(out)
 
 
