@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tidemark_conformance import cache, paths
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.spec import load
 
 PACKAGE = "tidemark_conformance"
@@ -34,6 +35,7 @@ CONFIG = 'INIT Init\nNEXT Next\nCONSTANT Names = {"a", "b"}\nINVARIANT TypeOK\n'
 CONSUMER = """
 import sys
 from pathlib import Path
+from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.tla.kernels import compile_kernels
 import numpy as np
@@ -97,6 +99,20 @@ def run(folder: Path, program: str, root: str = "cache") -> list[str]:
 
 
 # Keys
+
+
+def test_what_a_cfg_puts_in_place_of_a_constant_is_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "Up.tla").write_text(
+        "---- MODULE Up ----\nEXTENDS Integers\nVARIABLE x\nMost == 5\nOne == 1\nTwo == 2\nTypeOK == x \\in 0..9\n"
+        "Init == x = 0\nRise == x < Most /\\ x' = x + 1\nNext == Rise\n====\n"
+    )
+    found = []
+    for name in ("One", "Two", "One"):
+        (tmp_path / "Up.cfg").write_text(f"INIT Init\nNEXT Next\nINVARIANT TypeOK\nCONSTANT Most <- {name}\n")
+        kernels = compile_kernels(load(tmp_path / "Up.tla", tmp_path / "Up.cfg"))
+        found.append([kernels.action("Rise", [], [state], [state + 1]) for state in (0, 1, 2)])
+    assert found == [[True, False, False], [True, True, False], [True, False, False]]
 
 
 @pytest.mark.parametrize("kind", KINDS)

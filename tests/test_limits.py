@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -290,3 +291,22 @@ def test_lint_calls_nothing_clean_that_is_beyond_a_limit(specification: Specific
 
 def _matches(pattern: str, text: str) -> None:
     assert re.search(pattern, text), text
+
+
+def test_other_capacities_are_judged_by_other_checks(specification: Specification) -> None:
+    """Of the same text and constants: neither a kept program nor a kept judge is taken for another's."""
+    too_long, epochs = UNDECIDED[0][1], frozenset({"MaxEpoch"})
+    for capacities, code in ((specification.capacities, 3), (epochs, 1), (specification.capacities, 3)):
+        assert audited(dataclasses.replace(specification, capacities=capacities), too_long).exit_code == code
+
+
+def test_a_quiescence_of_the_same_name_is_judged_by_its_text(tmp_path: Path) -> None:
+    """Of a text that changes while a process lives, as in an editor or a notebook."""
+    (tmp_path / "Sender.cfg").write_text(CFG)
+    bounded = Path(__file__).parent.parent / "spec" / "lib" / "Bounded.tla"
+    (tmp_path / "Bounded.tla").write_text(bounded.read_text())
+    for least, code in ((0, 1), (-1, 0), (0, 1)):
+        (tmp_path / "Sender.tla").write_text(TEXT.replace("====", f"QuiescentLow == low = {least}\n===="))
+        changed = load(tmp_path / "Sender.tla", tmp_path / "Sender.cfg")
+        assert [one.name for one in changed.quiescence] == ["QuiescentLow"]
+        assert audited(changed, [lower(-1)], {"quiescent": True, "capacity": False}).exit_code == code

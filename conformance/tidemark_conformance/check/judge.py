@@ -16,7 +16,6 @@ from tidemark_conformance.check.tally import EXAMPLES, Example, Group, Signature
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.report.progress import say
 from tidemark_conformance.tla.elaborate import WITHOUT
-from tidemark_conformance.tla.ir import Named
 from tidemark_conformance.tla.kernels.driver import CAPACITY
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
@@ -164,8 +163,8 @@ def _by_number(named: tuple[str, int]) -> tuple[tuple[str, int], ...]:
     return by_number(named[0])
 
 
-_loaded: dict[object, tuple[tuple[tuple[Named, ...], ...], Judge]] = {}
-"""With what each asks: of that, the key has but the names."""
+_loaded: dict[object, tuple[object, Judge]] = {}
+"""With what each asks, of which the key has but the names, and which limits it takes for capacities."""
 
 
 def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = False, located: bool = False) -> Judge:
@@ -185,7 +184,8 @@ def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = Fa
         snapshot,
         located,
     )
+    asked = checked, specification.capacities
     known = _loaded.get(key)
-    if known is None or known[0] != checked:
-        known = _loaded[key] = checked, Judge(specification, schema_of(specification), wanted, snapshot, located)
+    if known is None or known[0] != asked:
+        known = _loaded[key] = asked, Judge(specification, schema_of(specification), wanted, snapshot, located)
     return known[1]
