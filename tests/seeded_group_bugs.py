@@ -100,6 +100,10 @@ def _never_expires(self: GroupCoordinator, member_id: MemberId, now_ms: int) -> 
     return self._purgatory.outcome()  # the member is removed, and the others are told
 
 
+def _departure_not_told(self: Rebalance, now_ms: int) -> None:
+    pass  # a rebalance begins, or the one under way may end
+
+
 # --- classic groups: where a consumer goes on -------------------------------------------------------------------------
 
 _original_receive_offsets = Reader.receive_offsets
@@ -175,6 +179,9 @@ CLASSIC = {
     "sync_not_timed": Bug("members have for ever to send their SyncGroup", Rebalance, "complete_join", _sync_not_timed),
     "never_expires": Bug(
         "a session runs out, and nobody is removed or told", GroupCoordinator, "expire_session", _never_expires
+    ),
+    "departure_not_told": Bug(
+        "a member leaves or expires, and nobody hears of it", Rebalance, "after_removal", _departure_not_told
     ),
     "offsets_of_earlier": Bug(
         "offsets that were asked for under an earlier assignment are taken",
