@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemark_conformance import cache
 from tidemark_conformance.check import compiled, packages, prepare
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
@@ -52,7 +53,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]
     monkeypatch.setattr(compiled, "sources", lambda _: [tmp_path / "tidemark"])
 
     def ask(program: str = ASKED, **more: str) -> str:
-        environment = {name: value for name, value in os.environ.items() if name != compiled.INTERPRETED}
+        unset = (compiled.INTERPRETED, "PYTHONDONTWRITEBYTECODE")
+        environment = {name: value for name, value in os.environ.items() if name not in unset}
         path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
         environment |= {"PYTHONPATH": path, **more}
         return subprocess.run(
@@ -113,6 +115,15 @@ def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str
     assert small() == "False 3 py"
     assert compiled.build() != home
     assert small() == "True 3 so"
+
+
+@needs_a_compiler
+def test_what_is_compiled_is_used_by_one_process_after_the_other(small: Callable[..., str]) -> None:
+    """What a process imports from the folder leaves it as it was sealed, however Python was started."""
+    home = compiled.build()
+    for level in ("0", "1", "2", "0"):
+        assert small(PYTHONOPTIMIZE=level) == "True 2 so", level
+        assert cache.sealed(home)
 
 
 @needs_a_compiler

@@ -10,11 +10,13 @@ they are.
 from __future__ import annotations
 
 import ast
+import compileall
 import contextlib
 import hashlib
 import importlib
 import importlib.metadata
 import os
+import py_compile
 import re
 import shutil
 import signal
@@ -165,6 +167,14 @@ def _compile(draft: Path) -> None:
         module.unlink()
     for left in (draft / "build", draft / ".mypy_cache"):
         shutil.rmtree(left, ignore_errors=True)
+    # Else Python would write them when it first imports from there, and the folder would not be as it was sealed.
+    compileall.compile_dir(
+        package,
+        quiet=2,
+        optimize=[0, 1, 2],
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+        stripdir=str(draft),
+    )
 
 
 def _run(command: list[str], where: Path) -> tuple[int, str]:
