@@ -3,19 +3,24 @@
     python tests/emitter_vectors.py        writes the files again
 
 The steps are told as whole states. Their lines are worked out by the auditor's reader (naive lines to a delta stream)
-and writer (the stream to canonical lines), in which no emitter has a part.
+and writer (the stream to canonical lines), in which no emitter has a part. An emitter writes a value beyond a limit as
+it would with wider limits: so the lines are worked out by `Kinds.tla` with greater constants.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from crc32c import crc32c
 from tidemark_conformance.check.specifications import load_for
-from tidemark_conformance.tla.types import bounds
-from tidemark_conformance.trace.codec import Exceeds, WrongKind, reader, type_json, writer
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.types import Type, bounds
+from tidemark_conformance.trace.codec import GREATEST, Exceeds, WrongKind, reader, type_json, writer
 from tidemark_conformance.trace.header import dumps
 from tidemark_conformance.trace.lines import split_traces
 from tidemark_conformance.trace.ndjson import LineReader, LineWriter
@@ -23,6 +28,8 @@ from tidemark_conformance.trace.schema import Schema, schema_of
 
 FOLDER = Path(__file__).parent.parent / "traces" / "emitters" / "vectors"
 NODES = ["a", "b"]
+WIDER = {"Least": 99, "Most": 99, "MaxDigit": 19, "MaxList": 9, "MaxSeen": 9}
+"""The constants by which a value beyond a limit of Kinds.cfg has its text."""
 
 FIRST: dict[str, Any] = {
     "count": 0,
@@ -41,13 +48,33 @@ FIRST: dict[str, Any] = {
 }
 PONG = {"type": "pong", "from": "b", "seen": 2}
 COUNT: dict[str, Any] = {"do": "step", "node": "a", "action": "Count", "params": {"to": 2}, "state": {"count": 2}}
+RAISED: dict[str, Any] = {**COUNT, "state": {"count": 2, "flag": True}}
 APPENDED: dict[str, Any] = {
     "list": [{"by": "b", "at": 0}],
     "named": {"b": 1, "a": 0},
     "numbered": [[3, False], [2, True], [1, False]],
     "paired": [[["b", 1], ["b"]], [["a", 0], []], [["a", 1], []], [["b", 0], []]],
 }
+LATE = {"type": "pong", "from": "b", "seen": 7}
+PING = {"from": "a", "type": "ping"}
+SAID: dict[str, Any] = {
+    "do": "step",
+    "action": "Say",
+    "params": {"m": LATE},
+    "state": {
+        "messages": [LATE],
+        "record": {"zone": "plain", "age": 7, "inner": {"b": 1, "a": 0}},
+        "pair": [3, True],
+    },
+}
 END: dict[str, Any] = {"do": "end", "quiescent": True}
+
+
+def extended(times: int) -> dict[str, Any]:
+    """The step that appends to the list for the so-many-th time, all by node b."""
+    state = {"list": [{"by": "b", "at": at} for at in range(times)], "named": {"a": 0, "b": times}}
+    return {"do": "step", "action": "Extend", "params": {"n": "b"}, "state": {**APPENDED, **state}}
+
 
 CASES: list[tuple[str, list[dict[str, Any]]]] = [
     ("the first state and the end", [{**END, "quiescent": False}]),
@@ -112,21 +139,49 @@ CASES: list[tuple[str, list[dict[str, Any]]]] = [
     ("an observation of another kind", [{**COUNT, "after": {"a": {"total": "7"}}, "error": "kind"}]),
     ("an observer that is none", [{**COUNT, "after": {"c": {"total": 7}}, "error": "kind"}]),
     ("an observed field that is none", [{**COUNT, "before": {"a": {"totals": 7}}, "error": "kind"}]),
-    ("an integer beyond its bounds ends the trace", [COUNT, {**COUNT, "state": {"count": 10}, "error": "capacity"}]),
+    ("an integer above its bounds is written", [RAISED, {**COUNT, "state": {"count": 10}}, {"do": "stutter"}, END]),
+    ("an integer below its bounds is written", [{**COUNT, "state": {"count": -4}}, END]),
+    ("a sequence beyond its capacity is written", [*map(extended, (1, 2, 3, 4)), END]),
     (
-        "a sequence beyond its capacity ends the trace",
-        [COUNT, {**COUNT, "state": {"list": [{"at": 0, "by": "a"}] * 3}, "error": "capacity"}],
+        "elements that a set cannot hold follow its members",
+        [
+            {
+                "do": "step",
+                "action": "Own",
+                "params": {"n": "a", "w": "plain"},
+                "state": {"owner": "a", "some": ["a"], "digits": [11, 7, 1, 5]},
+            },
+            END,
+        ],
     ),
+    (
+        "a parameter above its domain is written, and one below",
+        [
+            {"do": "step", "action": "Count", "params": {"to": 10}, "state": {"count": 10, "flag": True}},
+            {"do": "step", "action": "Count", "params": {"to": -12}, "blocked": True},
+            END,
+        ],
+    ),
+    ("an integer in a record that is a parameter is written", [SAID, END]),
+    (
+        "what has no place in the trace ends it by its own word",
+        [COUNT, {"do": "exceeded"}],
+    ),
+    ("beyond its bounds in the first state", [{**END, "quiescent": False}]),
     ("another kind: the trace has no end", [COUNT, {**COUNT, "state": {"count": "2"}, "error": "kind"}]),
     ("a variable that is none", [COUNT, {**COUNT, "state": {"kount": 2}, "error": "kind"}]),
     ("an action that is none", [{**COUNT, "action": "Recount", "error": "kind"}]),
-    ("a parameter outside its domain", [{**COUNT, "params": {"to": 10}, "error": "kind"}]),
+    ("a parameter of another kind", [{**COUNT, "params": {"to": "2"}, "error": "kind"}]),
+    ("a parameter that is none of the names", [{**extended(1), "params": {"n": "c"}, "error": "kind"}]),
     ("a parameter too few", [{**COUNT, "params": {}, "error": "kind"}]),
     ("a node that is none", [{**COUNT, "node": "c", "error": "kind"}]),
     ("a blocked attempt that changes something", [{**COUNT, "blocked": True, "error": "kind"}]),
     ("a trace that is never ended", [COUNT, {"do": "abandon"}]),
 ]
 """Per case its calls after `begin`. A call with `error` fails in that way and is the last; no line tells of it."""
+
+FIRSTS = {"beyond its bounds in the first state": {**FIRST, "count": 12}}
+"""The first states of cases that begin in another than FIRST."""
 
 VALUES: list[tuple[str, Any]] = [
     ("count", -3),
@@ -149,8 +204,12 @@ VALUES: list[tuple[str, Any]] = [
     ("digits", [5, 3, 1]),
     ("digits", [2]),
     ("digits", [7]),
+    ("digits", [11, 1, 9, 5]),
+    ("digits", [4, 7]),
     ("list", [{"by": "a", "at": 3}]),
-    ("list", [{"by": "a", "at": 4}]),
+    ("list", [{"by": "a", "at": 14}]),
+    ("list", [{"by": "a", "at": 0}, {"by": "b", "at": 14}, {"by": "a", "at": 2}]),
+    ("list", [{"by": "c", "at": 14}]),
     ("list", [{"by": "a"}]),
     ("list", [{"by": "a", "at": 0, "more": 1}]),
     ("list", {}),
@@ -160,24 +219,38 @@ VALUES: list[tuple[str, Any]] = [
     ("named", [["a", 1], ["b", 2]]),
     ("numbered", [[3, True], [1, False], [2, True]]),
     ("numbered", [[1, False], [1, False], [2, True]]),
-    ("numbered", [[4, False], [1, False], [2, True]]),
+    ("numbered", [[4, False], [3, False], [1, False], [2, True]]),
     ("numbered", {"1": True, "2": True, "3": True}),
     ("paired", APPENDED["paired"]),
-    ("record", {"zone": "plain", "inner": {"b": 0, "a": 1}, "age": 120}),
-    ("record", {"zone": "plain", "inner": {"b": 0, "a": 1}, "age": 121}),
+    ("record", {"zone": "plain", "inner": {"b": 0, "a": 1}, "age": 9}),
+    ("record", {"zone": "plain", "inner": {"b": 0, "a": 1}, "age": 10}),
     ("pair", [9, True]),
+    ("pair", [10, False]),
     ("pair", [9]),
-    ("messages", [PONG, {"from": "a", "type": "ping"}]),
+    ("messages", [PONG, PING]),
+    ("messages", [LATE, PING]),
     ("messages", [{"from": "a", "type": "pang"}]),
     ("messages", [{"from": "a", "type": "ping", "seen": 1}]),
 ]
 SUMS = ["", "a", "123456789", "\n", '{"trace":"tx-0"}\n', "ümläut → ∀", "x" * 1000]
 
 
-def schema() -> Schema:
+@cache
+def specification(**constants: int) -> Specification:
+    """Kinds.tla with Kinds.cfg, some of its constants given anew."""
+    text = (FOLDER / "Kinds.cfg").read_text(encoding="utf-8")
+    for name, value in constants.items():
+        text, found = re.subn(rf"\b{name} = \d+", f"{name} = {value}", text)
+        assert found == 1, name
+    with tempfile.TemporaryDirectory() as folder:
+        cfg = Path(folder) / "Kinds.cfg"
+        cfg.write_text(text, encoding="utf-8")
+        return load_for(None, FOLDER / "Kinds.tla", cfg)[0]
+
+
+def schema(**constants: int) -> Schema:
     """The schema of Kinds.tla."""
-    specification, _ = load_for(None, FOLDER / "Kinds.tla", FOLDER / "Kinds.cfg")
-    return schema_of(specification)
+    return schema_of(specification(**constants))
 
 
 def vectors() -> dict[str, str]:
@@ -201,11 +274,13 @@ def _pretty(rows: list[dict[str, Any]]) -> str:
 
 
 def _case(one: Schema, trace: str, name: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
-    naive: list[dict[str, Any]] = [{"trace": trace, "step": 0, "state": FIRST}]
+    first = FIRSTS.get(name, FIRST)
+    naive: list[dict[str, Any]] = [{"trace": trace, "step": 0, "state": first}]
     ended: dict[str, Any] | None = None
     for call in calls:
-        if call["do"] == "end" or call.get("error") == "capacity":
-            ended = {"steps": len(naive) - 1, "quiescent": call.get("quiescent", False), "capacity": "error" in call}
+        if call["do"] in ("end", "exceeded"):
+            exceeded = call["do"] == "exceeded"
+            ended = {"steps": len(naive) - 1, "quiescent": call.get("quiescent", False), "capacity": exceeded}
         elif call["do"] != "abandon" and "error" not in call:
             keys = ("node", "action", "params", "blocked", "before", "after")
             event = {"trace": trace, "step": len(naive), **{key: call[key] for key in keys if key in call}}
@@ -216,26 +291,46 @@ def _case(one: Schema, trace: str, name: str, calls: list[dict[str, Any]]) -> di
         for line in lines:
             crc = crc32c(line + b"\n", crc)
         lines.append(dumps({"trace": trace, "end": ended, "crc32c": format(crc, "08x")}).encode())
+    wide = schema(**WIDER)
+    written = LineWriter(wide, NODES).lines(trace, _stream(wide, lines))
+    assert _stream(one, written) == _stream(one, lines), name
+    begin = {"do": "begin", "trace": trace, "state": first}
+    return {"name": name, "calls": [begin, *calls], "lines": [line.decode() for line in written]}
+
+
+def _stream(one: Schema, lines: list[bytes]) -> bytes:
     (raw,) = split_traces(lines)
-    _, stream = LineReader(one, NODES, "vectors").stream(raw)
-    written = [line.decode() for line in LineWriter(one, NODES).lines(trace, stream)]
-    begin = {"do": "begin", "trace": trace, "state": FIRST}
-    return {"name": name, "calls": [begin, *calls], "lines": written}
+    return LineReader(one, NODES, "vectors").stream(raw)[1]
+
+
+def type_of(one: Schema, name: str) -> Type:
+    """The type of a variable."""
+    return next(variable.type for variable in one.layout.variables if variable.name == name)
 
 
 def _value(one: Schema, name: str, value: Any) -> dict[str, Any]:
-    kind = next(variable.type for variable in one.layout.variables if variable.name == name)
+    kind = type_of(one, name)
     row = {"type": type_json(kind), "value": value}
     cells: list[int] = []
     try:
         reader(kind)(json.loads(json.dumps(value)), cells)
+        if all(least <= cell <= most for cell, (least, most) in zip(cells, bounds(kind), strict=True)):
+            return {**row, "json": dumps(writer(kind)(cells, 0))}
     except WrongKind:
         return {**row, "error": "kind"}
     except Exceeds:
-        return {**row, "error": "capacity"}
-    if not all(least <= cell <= most for cell, (least, most) in zip(cells, bounds(kind), strict=False)):
-        return {**row, "error": "capacity"}  # the reader takes it, for the auditor to judge; an emitter stops
-    return {**row, "json": dumps(writer(kind)(cells, 0))}
+        pass  # an argument for which the layout has no place, which ends the judging and is named
+    return {**row, "json": _beyond(name, value)}
+
+
+def _beyond(name: str, value: Any) -> str:
+    """The text of a value beyond a limit, by wider limits; of an integer that no cell holds it is its own."""
+    if type(value) is int and abs(value) > GREATEST:
+        return dumps(value)
+    kind = type_of(schema(**WIDER, MaxNumber=4), name)
+    cells: list[int] = []
+    reader(kind)(value, cells)
+    return dumps(writer(kind)(cells, 0))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,13 @@
 // header's types and written in one canonical form, the form that `tidemark convert` writes. A step's State holds the
 // variables that may have changed; the emitter writes those that did, of a function only the changed cells.
 //
-// A value of another kind than the header's is an error that wraps ErrKind, and no line tells of it. The trace gets no
-// end record, so that it is UNDECIDED and never a PASS. A value beyond a capacity (ErrCapacity) ends the trace by its
-// own word; what came before it is judged. All methods can be called by several goroutines.
+// A value beyond a limit of the header (an integer outside its bounds, a longer sequence, a parameter above its domain)
+// is written as it is, and the trace goes on: the auditor knows whether the limit means something (FAIL) or is a capacity
+// (UNDECIDED), and names value and limit. Where the header has no way to tell what happened, the program calls Exceeded.
+//
+// A value of another kind than the header's is an error that wraps ErrKind, and no line tells of it; a name that the
+// header does not list is one. The trace gets no end record, so that it is UNDECIDED and never a PASS.
+// All methods can be called by several goroutines.
 package emitter
 
 import (
@@ -65,9 +69,9 @@ type Trace struct {
 	collect bool
 	crc     uint32
 	steps   int
-	seen    map[string]string         // the variables' canonical texts
-	cells   map[string]map[int]string // of variables that are functions
-	err     error                     // why nothing more is taken
+	seen    map[string]string            // the variables' canonical texts
+	cells   map[string]map[string]string // of variables that are functions
+	err     error                        // why nothing more is taken
 }
 
 // Begin starts a trace whose lines are written at once: what a crash leaves is there, and UNDECIDED.
@@ -83,7 +87,7 @@ func (w *Writer) Collect(id string, state Values) (*Trace, error) {
 }
 
 func (w *Writer) begin(id string, state Values, collect bool) (*Trace, error) {
-	t := &Trace{w: w, id: id, collect: collect, seen: map[string]string{}, cells: map[string]map[int]string{}}
+	t := &Trace{w: w, id: id, collect: collect, seen: map[string]string{}, cells: map[string]map[string]string{}}
 	if err := validText(id); err != nil {
 		return nil, err
 	}
@@ -144,7 +148,8 @@ func (t *Trace) Step(step Step) error {
 func (t *Trace) Stutter(node string) error { return t.Step(Step{Node: node}) }
 
 // Atomically runs a handler under the trace's lock and writes the step that it returns, so that the handlers of
-// concurrent goroutines and the lines of the trace have the same order. When the handler fails, the trace does.
+// concurrent goroutines and the lines of the trace have the same order. When the handler fails, the trace does: it is
+// closed without an end record, or as Exceeded closes it where the handler's error wraps ErrExceeded.
 func (t *Trace) Atomically(handler func() (Step, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,7 +164,7 @@ func (t *Trace) Atomically(handler func() (Step, error)) error {
 		return nil
 	}
 	err = fmt.Errorf("trace %s, step %d: %w", t.id, t.steps+1, err)
-	if errors.Is(err, ErrCapacity) {
+	if errors.Is(err, ErrExceeded) {
 		if problem := t.end(false, true); problem != nil {
 			return problem
 		}
@@ -223,7 +228,7 @@ func (t *Trace) step(step Step) error {
 type change struct {
 	variable     *variable
 	whole, delta string
-	cells        map[int]string
+	cells        map[string]string
 }
 
 // changed are the variables whose given values differ from those last seen, in the header's order.
@@ -241,7 +246,7 @@ func (t *Trace) changed(state Values) ([]change, error) {
 		if err != nil {
 			return nil, fmt.Errorf("variable %s: %w", v.name, err)
 		}
-		text, err := v.kind.canonical(value)
+		text, _, err := v.kind.canonical(value)
 		if err != nil {
 			return nil, fmt.Errorf("variable %s: %w", v.name, err)
 		}
@@ -250,7 +255,7 @@ func (t *Trace) changed(state Values) ([]change, error) {
 		}
 		c := change{variable: v, whole: text, delta: text}
 		if function, ok := v.kind.(*funKind); ok {
-			if c.cells, err = function.cells(value); err != nil {
+			if c.cells, _, err = function.cells(value); err != nil {
 				return nil, err
 			}
 			c.delta = function.text(differing(c.cells, t.cells[v.name]))
@@ -267,11 +272,11 @@ func (t *Trace) changed(state Values) ([]change, error) {
 	return found, nil
 }
 
-func differing(now, before map[int]string) map[int]string {
-	cells := map[int]string{}
-	for i, text := range now {
-		if before[i] != text {
-			cells[i] = text
+func differing(now, before map[string]string) map[string]string {
+	cells := map[string]string{}
+	for argument, text := range now {
+		if before[argument] != text {
+			cells[argument] = text
 		}
 	}
 	return cells
@@ -289,6 +294,19 @@ func (t *Trace) End(quiescent bool) error {
 		return t.err
 	}
 	return t.end(quiescent, false)
+}
+
+// Exceeded ends a trace by its own word, `capacity` in the end record, because the program met something that no value
+// of the header can tell: a member that the constants do not name. What came before is judged; the rest is UNDECIDED.
+// It is not for an integer or a sequence beyond its limits: write that, and the auditor names it.
+// Inside a handler of Atomically return ErrExceeded instead.
+func (t *Trace) Exceeded() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil {
+		return t.err
+	}
+	return t.end(false, true)
 }
 
 // Abandon ends a trace without an end record: it is UNDECIDED.

@@ -167,11 +167,55 @@ func (h *Header) params(name string, given Values) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text, ok := action.domains[i][plain(seen)]
+		text, ok := action.text(i, seen)
 		if !ok {
-			return "", wrong("%s: parameter %s = %s is outside its domain", name, formal, short(seen))
+			return "", wrong("%s: parameter %s = %s is outside its domain, by more than an integer", name, formal, short(seen))
 		}
 		parts[i] = quote(formal) + ":" + text
 	}
 	return "{" + strings.Join(parts, ",") + "}", nil
+}
+
+// text is the i-th parameter as the header has it. A value that differs from one of the domain in integers only is
+// written, too: the auditor says that there is no such step.
+func (a action) text(i int, value any) (string, bool) {
+	text, ok := a.domains[i][plain(value)]
+	for _, member := range a.domains[i] {
+		if ok {
+			break
+		}
+		text, ok = alike(json.RawMessage(member), value)
+	}
+	return text, ok
+}
+
+// alike writes a value in the form of another from which it differs in nothing but integers, alone or in records.
+// An array is taken as it is: only the auditor knows whether it is a set, and which elements that can have.
+func alike(other json.RawMessage, value any) (string, bool) {
+	var known any
+	if err := decode(other, &known); err != nil {
+		return "", false
+	}
+	if text, _, _, ok := integer(value); ok {
+		_, _, _, ok = integer(known)
+		return text, ok
+	}
+	record, ok := value.(map[string]any)
+	if !ok {
+		return string(other), plain(known) == plain(value)
+	}
+	fields, err := members(other)
+	if err != nil || len(fields) != len(record) {
+		return "", false
+	}
+	parts := make([]string, len(fields))
+	for i, field := range fields {
+		inner, given := record[field.name]
+		text, ok := alike(field.text, inner)
+		if !given || !ok {
+			return "", false
+		}
+		parts[i] = quote(field.name) + ":" + text
+	}
+	return "{" + strings.Join(parts, ",") + "}", true
 }

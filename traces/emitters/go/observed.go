@@ -2,7 +2,6 @@ package emitter
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -72,14 +71,16 @@ func (o *observed) text(given Values) (string, error) {
 
 func (o *observed) record(record map[string]any) (string, error) {
 	return object(record, o.fields, "field of Observed", func(field string, value any) (string, error) {
-		text, err := o.kinds[field].canonical(value)
-		if err != nil && like(o.kinds[field], value) {
+		text, far, err := o.kinds[field].canonical(value)
+		switch {
+		case err == nil && far != astray:
+			return text, nil
+		case like(o.kinds[field], value):
 			return plain(value), nil // no state can have it, which is for the auditor to say
+		case err == nil:
+			return "", wrong("%s, for which the header has no place", short(value))
 		}
-		if errors.Is(err, ErrCapacity) {
-			return "", wrong("%v", err)
-		}
-		return text, err
+		return "", err
 	})
 }
 

@@ -13,21 +13,27 @@ import (
 // a mistake of the program that emits.
 var ErrKind = errors.New("not as the header has it")
 
-// ErrCapacity is wrapped by errors about a value that is of the right kind and beyond a capacity of the header.
-// The trace has ended, by its own word for that reason, and is UNDECIDED from there on.
-var ErrCapacity = errors.New("beyond a capacity")
+// ErrExceeded is for a handler of Atomically to return, as it is or wrapped, where Exceeded is to be called: the program
+// has met something for which the header has no place. Nothing is written of the handler's step.
+var ErrExceeded = errors.New("the header has no place for it")
 
 func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrKind, fmt.Sprintf(format, args...))
 }
 
-func exceeds(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrCapacity, fmt.Sprintf(format, args...))
-}
+// A reach says how far a value of the right kind goes.
+type reach int
 
-// A kind is a type of the header: it turns a decoded JSON value into its canonical text.
+const (
+	within reach = iota // the type's limits hold it
+	beyond              // it is beyond a limit, and the auditor says of which kind that is
+	astray              // so far that the auditor reads nothing behind it; nothing observed can be so
+)
+
+// A kind is a type of the header: it turns a decoded JSON value into its canonical text. A value beyond the type's
+// limits has the text that it would have with wider limits.
 type kind interface {
-	canonical(value any) (string, error)
+	canonical(value any) (string, reach, error)
 }
 
 type (
@@ -52,130 +58,150 @@ type (
 		order    []string
 	}
 	funKind struct {
-		result  kind
-		domain  []string       // the arguments' canonical texts, in the header's order
-		index   map[string]int // of an argument's canonical text
-		named   bool           // JSON is an object
-		integer bool           // all arguments are integers
-		lo, hi  int64          // their bounds
+		result    kind
+		domain    []string        // the arguments' canonical texts, in the header's order
+		arguments map[string]bool // the same
+		named     bool            // JSON is an object
+		integer   bool            // all arguments are integers
+		lo, hi    int64           // their bounds
 	}
 )
 
-func (k intKind) canonical(value any) (string, error) {
+func (k intKind) canonical(value any) (string, reach, error) {
+	text, n, fits, ok := integer(value)
+	switch {
+	case !ok:
+		return "", within, wrong("%s where an integer is expected", short(value))
+	case !fits && (k.lo == nil || k.hi == nil):
+		return text, astray, nil
+	case !fits || (k.lo != nil && n < *k.lo) || (k.hi != nil && n > *k.hi):
+		return text, beyond, nil
+	}
+	return text, within, nil
+}
+
+// integer is an integer's text, and the integer; of one that does not fit 64 bits the nearest that does.
+func integer(value any) (text string, n int64, fits, ok bool) {
 	number, ok := value.(json.Number)
 	if !ok || strings.ContainsAny(number.String(), ".eE") {
-		return "", wrong("%s where an integer is expected", short(value))
+		return "", 0, false, false
 	}
 	n, err := strconv.ParseInt(number.String(), 10, 64)
-	if err != nil || (k.lo != nil && n < *k.lo) || (k.hi != nil && n > *k.hi) {
-		return "", exceeds("%s is outside %s..%s", number, bound(k.lo), bound(k.hi))
+	if err != nil {
+		return number.String(), n, false, true
 	}
-	return strconv.FormatInt(n, 10), nil
+	return strconv.FormatInt(n, 10), n, true, true
 }
 
-func bound(n *int64) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.FormatInt(*n, 10)
-}
-
-func (boolKind) canonical(value any) (string, error) {
+func (boolKind) canonical(value any) (string, reach, error) {
 	truth, ok := value.(bool)
 	if !ok {
-		return "", wrong("%s where true or false is expected", short(value))
+		return "", within, wrong("%s where true or false is expected", short(value))
 	}
-	return strconv.FormatBool(truth), nil
+	return strconv.FormatBool(truth), within, nil
 }
 
-func (k atomKind) canonical(value any) (string, error) {
+func (k atomKind) canonical(value any) (string, reach, error) {
 	name, ok := value.(string)
 	if !ok || !k[name] {
-		return "", wrong("%s where one of %s is expected", short(value), some(k))
+		return "", within, wrong("%s where one of %s is expected", short(value), some(k))
 	}
-	return quote(name), nil
+	return quote(name), within, nil
 }
 
-func (k setKind) canonical(value any) (string, error) {
+func (k setKind) canonical(value any) (string, reach, error) {
 	items, ok := value.([]any)
 	if !ok {
-		return "", wrong("%s where a set (an array) is expected", short(value))
+		return "", within, wrong("%s where a set (an array) is expected", short(value))
 	}
-	given := make(map[string]bool, len(items))
+	furthest := within
+	given := make(map[string]reach, len(items))
 	for _, item := range items {
-		text, err := k.element.canonical(item)
+		text, far, err := k.element.canonical(item)
 		if err != nil {
-			return "", err
+			return "", within, err
 		}
-		if given[text] {
-			return "", wrong("%s stands twice in a set", text)
+		if _, twice := given[text]; twice {
+			return "", within, wrong("%s stands twice in a set", text)
 		}
-		given[text] = true
+		given[text], furthest = far, max(furthest, far)
 	}
 	sorted := make([]string, 0, len(items))
 	for _, member := range k.members {
-		if given[member] {
+		if _, ok := given[member]; ok {
 			sorted = append(sorted, member)
 			delete(given, member)
 		}
 	}
-	for text := range given {
-		return "", wrong("%s is not among the %d possible elements of the set", text, len(k.members))
+	for text, far := range given {
+		if far == within {
+			return "", within, wrong("%s is not among the %d possible elements of the set", text, len(k.members))
+		}
 	}
-	return "[" + strings.Join(sorted, ",") + "]", nil
+	return "[" + strings.Join(append(sorted, shortestFirst(given)...), ",") + "]", furthest, nil
 }
 
-func (k seqKind) canonical(value any) (string, error) {
+// shortestFirst are the table's names in the order in which texts beyond a limit stand.
+func shortestFirst[V any](table map[string]V) []string {
+	names := sorted(table)
+	sort.SliceStable(names, func(i, j int) bool { return len(names[i]) < len(names[j]) })
+	return names
+}
+
+func (k seqKind) canonical(value any) (string, reach, error) {
 	items, ok := value.([]any)
 	if !ok {
-		return "", wrong("%s where a sequence (an array) is expected", short(value))
+		return "", within, wrong("%s where a sequence (an array) is expected", short(value))
 	}
+	text, far, err := array(items, func(int) kind { return k.element })
 	if len(items) > k.capacity {
-		return "", exceeds("a sequence of %d elements, more than %d", len(items), k.capacity)
+		far = max(far, beyond)
 	}
-	return array(items, func(int) kind { return k.element })
+	return text, far, err
 }
 
-func (k tupleKind) canonical(value any) (string, error) {
+func (k tupleKind) canonical(value any) (string, reach, error) {
 	items, ok := value.([]any)
 	if !ok || len(items) != len(k) {
-		return "", wrong("%s where a tuple (an array of %d) is expected", short(value), len(k))
+		return "", within, wrong("%s where a tuple (an array of %d) is expected", short(value), len(k))
 	}
 	return array(items, func(i int) kind { return k[i] })
 }
 
-func array(items []any, kindOf func(int) kind) (string, error) {
+func array(items []any, kindOf func(int) kind) (string, reach, error) {
+	furthest := within
 	texts := make([]string, len(items))
 	for i, item := range items {
-		text, err := kindOf(i).canonical(item)
+		text, far, err := kindOf(i).canonical(item)
 		if err != nil {
-			return "", err
+			return "", within, err
 		}
-		texts[i] = text
+		texts[i], furthest = text, max(furthest, far)
 	}
-	return "[" + strings.Join(texts, ",") + "]", nil
+	return "[" + strings.Join(texts, ",") + "]", furthest, nil
 }
 
-func (k recKind) canonical(value any) (string, error) {
+func (k recKind) canonical(value any) (string, reach, error) {
 	record, ok := value.(map[string]any)
 	if !ok {
-		return "", wrong("%s where a record is expected", short(value))
+		return "", within, wrong("%s where a record is expected", short(value))
 	}
 	return fields(record, k.fields, k.order)
 }
 
-func (k unionKind) canonical(value any) (string, error) {
+func (k unionKind) canonical(value any) (string, reach, error) {
 	record, _ := value.(map[string]any)
 	tag, ok := record["type"].(string)
 	variant, known := k.variants[tag]
 	if !ok || !known {
-		return "", wrong("%s where a record with `type` %s is expected", short(value), some(k.variants))
+		return "", within, wrong("%s where a record with `type` %s is expected", short(value), some(k.variants))
 	}
 	return fields(record, variant, k.order)
 }
 
 // fields writes a record's fields in the given order, which may name more than it has.
-func fields(record map[string]any, kinds map[string]kind, order []string) (string, error) {
+func fields(record map[string]any, kinds map[string]kind, order []string) (string, reach, error) {
+	furthest := within
 	parts := make([]string, 0, len(kinds))
 	for _, name := range order {
 		kind, known := kinds[name]
@@ -184,35 +210,37 @@ func fields(record map[string]any, kinds map[string]kind, order []string) (strin
 			continue
 		}
 		if !given {
-			return "", wrong("a record without its field %s", name)
+			return "", within, wrong("a record without its field %s", name)
 		}
-		text, err := kind.canonical(value)
+		text, far, err := kind.canonical(value)
 		if err != nil {
-			return "", err
+			return "", within, err
 		}
-		parts = append(parts, quote(name)+":"+text)
+		parts, furthest = append(parts, quote(name)+":"+text), max(furthest, far)
 	}
 	for name := range record {
 		if kinds[name] == nil {
-			return "", wrong("a record with a field %s, which its type has not", name)
+			return "", within, wrong("a record with a field %s, which its type has not", name)
 		}
 	}
-	return "{" + strings.Join(parts, ",") + "}", nil
+	return "{" + strings.Join(parts, ",") + "}", furthest, nil
 }
 
-func (k *funKind) canonical(value any) (string, error) {
-	cells, err := k.cells(value)
+func (k *funKind) canonical(value any) (string, reach, error) {
+	cells, far, err := k.cells(value)
 	if err != nil {
-		return "", err
+		return "", within, err
 	}
-	if len(cells) != len(k.domain) {
-		return "", wrong("a function with %d of its %d arguments", len(cells), len(k.domain))
+	for _, argument := range k.domain {
+		if _, given := cells[argument]; !given {
+			return "", within, wrong("a function without its argument %s", argument)
+		}
 	}
-	return k.text(cells), nil
+	return k.text(cells), far, nil
 }
 
-// cells are the canonical texts of a function's results, by the index of their argument.
-func (k *funKind) cells(value any) (map[int]string, error) {
+// cells are the canonical texts of a function's results, by those of their arguments.
+func (k *funKind) cells(value any) (map[string]string, reach, error) {
 	var pairs [][2]any
 	if object, ok := value.(map[string]any); ok && k.named {
 		for argument, result := range object {
@@ -222,30 +250,34 @@ func (k *funKind) cells(value any) (map[int]string, error) {
 		for _, item := range list {
 			pair, ok := item.([]any)
 			if !ok || len(pair) != 2 {
-				return nil, wrong("%s where a pair [argument, value] is expected", short(item))
+				return nil, within, wrong("%s where a pair [argument, value] is expected", short(item))
 			}
 			pairs = append(pairs, [2]any{pair[0], pair[1]})
 		}
 	} else {
-		return nil, wrong("%s where a function (%s) is expected", short(value), k.form())
+		return nil, within, wrong("%s where a function (%s) is expected", short(value), k.form())
 	}
-	found := make(map[int]string, len(pairs))
+	furthest := within
+	found := make(map[string]string, len(pairs))
 	for _, pair := range pairs {
-		argument := plain(pair[0])
-		index, ok := k.index[argument]
-		if n, err := strconv.ParseInt(argument, 10, 64); !ok && k.integer && err == nil && (n < k.lo || n > k.hi) {
-			return nil, exceeds("the argument %d is outside %d..%d", n, k.lo, k.hi)
+		argument, far := plain(pair[0]), within
+		if !k.arguments[argument] {
+			text, n, fits, ok := integer(pair[0])
+			if !ok || !k.integer || (fits && k.lo <= n && n <= k.hi) {
+				return nil, within, wrong("%s is not among a function's arguments", argument)
+			}
+			argument, far = text, astray
 		}
-		if _, twice := found[index]; !ok || twice {
-			return nil, wrong("%s is not, or twice, among a function's arguments", argument)
+		if _, twice := found[argument]; twice {
+			return nil, within, wrong("%s is twice among a function's arguments", argument)
 		}
-		text, err := k.result.canonical(pair[1])
+		text, inner, err := k.result.canonical(pair[1])
 		if err != nil {
-			return nil, err
+			return nil, within, err
 		}
-		found[index] = text
+		found[argument], furthest = text, max(furthest, far, inner)
 	}
-	return found, nil
+	return found, furthest, nil
 }
 
 func (k *funKind) form() string {
@@ -255,11 +287,17 @@ func (k *funKind) form() string {
 	return "an array of pairs"
 }
 
-// text writes some cells of a function, in the order of its domain.
-func (k *funKind) text(cells map[int]string) string {
+// text writes some cells of a function, in the order of its domain; arguments beyond it follow.
+func (k *funKind) text(cells map[string]string) string {
 	parts := make([]string, 0, len(cells))
-	for i, argument := range k.domain {
-		result, ok := cells[i]
+	further := map[string]bool{}
+	for argument := range cells {
+		if !k.arguments[argument] {
+			further[argument] = true
+		}
+	}
+	for _, argument := range append(k.domain[:len(k.domain):len(k.domain)], shortestFirst(further)...) {
+		result, ok := cells[argument]
 		switch {
 		case ok && k.named:
 			parts = append(parts, argument+":"+result)
@@ -316,7 +354,7 @@ func parseKind(raw json.RawMessage) (kind, error) {
 		}
 		members := make([]string, len(t.Members))
 		for i, member := range t.Members {
-			if members[i], err = element.canonical(member); err != nil {
+			if members[i], _, err = element.canonical(member); err != nil {
 				return nil, err
 			}
 		}
@@ -346,11 +384,11 @@ func parseKind(raw json.RawMessage) (kind, error) {
 }
 
 func function(result kind, domain []any) *funKind {
-	k := &funKind{result: result, index: map[string]int{}, named: true, integer: true}
+	k := &funKind{result: result, arguments: map[string]bool{}, named: true, integer: true}
 	for i, argument := range domain {
 		text := plain(argument)
 		k.domain = append(k.domain, text)
-		k.index[text] = i
+		k.arguments[text] = true
 		_, isName := argument.(string)
 		n, err := strconv.ParseInt(text, 10, 64)
 		k.named, k.integer = k.named && isName, k.integer && err == nil

@@ -69,6 +69,8 @@ func do(trace *Trace, c call) error {
 		return trace.Step(Step{Node: c.Node, Before: c.Before, After: c.After})
 	case "end":
 		return trace.End(c.Quiescent)
+	case "exceeded":
+		return trace.Exceeded()
 	case "abandon":
 		trace.Abandon()
 		return nil
@@ -80,8 +82,6 @@ func kindOf(err error) string {
 	switch {
 	case errors.Is(err, ErrKind):
 		return "kind"
-	case errors.Is(err, ErrCapacity):
-		return "capacity"
 	case err != nil:
 		return err.Error()
 	}
@@ -126,7 +126,7 @@ func TestValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := kind.canonical(row.Value)
+		text, _, err := kind.canonical(row.Value)
 		if text != row.JSON || kindOf(err) != row.Error {
 			t.Errorf("%v of %s: %q, %v; not %q, %q", row.Value, row.Type, text, err, row.JSON, row.Error)
 		}
@@ -184,6 +184,67 @@ func TestHandlersAndLinesHaveOneOrder(t *testing.T) {
 		if want := fmt.Sprintf(`"step":%d,"action":"Count","params":{"to":%d}`, i, i%10); !strings.Contains(lines[i+1], want) {
 			t.Fatalf("line %d is %s", i, lines[i+1])
 		}
+	}
+}
+
+func TestAHandlerEndsATraceByItsOwnWord(t *testing.T) {
+	trace, out := begin(t, "left", first(t))
+	err := trace.Atomically(func() (Step, error) { return Step{}, fmt.Errorf("a third member: %w", ErrExceeded) })
+	if !errors.Is(err, ErrExceeded) || !errors.Is(trace.Stutter(""), ErrEnded) || !errors.Is(trace.Exceeded(), ErrEnded) {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), `"end":{"steps":0,"quiescent":false,"capacity":true}`) {
+		t.Error(out)
+	}
+}
+
+// The vectors' limits are wider in one order only; here a value lies beyond both ends, and no vector has an argument.
+func TestWhatLiesBeyondStandsBehind(t *testing.T) {
+	trace, out := begin(t, "far", first(t))
+	numbered := [][]any{{12, true}, {1, false}, {3, false}, {-4, true}, {2, true}}
+	for _, state := range []Values{{"digits": []int{10, 1, -1, 7}}, {"numbered": numbered}, {"numbered": numbered}} {
+		step := Step{Action: "Extend", Params: Values{"n": "a"}, State: state}
+		if err := trace.Step(step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{`"delta":{"digits":[1,7,-1,10]}`, `"delta":{"numbered":[[2,true],[-4,true],[12,true]]}`,
+		`"step":3,"action":"Extend","params":{"n":"a"}}`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s lacks %s", out, want)
+		}
+	}
+}
+
+func TestAParameterDiffersInIntegersAndNoMore(t *testing.T) {
+	for _, row := range []struct{ known, given, want string }{
+		{"1", "12", "12"},
+		{"1", `"1"`, ""},
+		{`"a"`, `"c"`, ""},
+		{"[1,3]", "[1,2]", ""}, // of a set that is no value at all, and the file would be refused
+		{`{"type":"x","n":1}`, `{"n":123456789012345678901234567890,"type":"x"}`, `{"type":"x","n":123456789012345678901234567890}`},
+		{`{"type":"x","n":1}`, `{"n":2,"type":"y"}`, ""},
+		{`{"type":"x","n":1}`, `{"n":2}`, ""},
+		{`{"of":{"a":1}}`, `{"of":{"a":-1}}`, `{"of":{"a":-1}}`},
+	} {
+		var value any
+		if err := decode([]byte(row.given), &value); err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := alike(json.RawMessage(row.known), value); (ok && text != row.want) || ok != (row.want != "") {
+			t.Errorf("%s beside %s: %q, %t", row.given, row.known, text, ok)
+		}
+	}
+}
+
+func TestAnObservedArgumentThatIsNoneIsAMistake(t *testing.T) {
+	function, err := parseKind(json.RawMessage(`{"function":"boolean","domain":[1,2]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := &observed{fields: []string{"f"}, kinds: map[string]kind{"f": function}}
+	if _, err := seen.text(Values{"f": [][]any{{1, true}, {2, true}, {3, true}}}); !errors.Is(err, ErrKind) {
+		t.Error(err)
 	}
 }
 
@@ -249,7 +310,7 @@ func TestADiskThatIsFullIsAnErrorForEver(t *testing.T) {
 }
 
 func TestAFirstStateThatIsNoneWritesNothing(t *testing.T) {
-	for name, value := range map[string]any{"count": 99, "flag": "yes"} {
+	for name, value := range map[string]any{"count": "99", "flag": "yes"} {
 		out := &bytes.Buffer{}
 		w, _ := NewWriter(out, kinds(t))
 		state := first(t)

@@ -8,7 +8,9 @@ EXTENDS Integers, Sequences, Bounded
 CONSTANTS
     Node,     \* model values
     None,     \* a model value beside them
-    Without   \* the rules that are not in force
+    Without,  \* the rules that are not in force
+    Least, Most,                             \* limits that mean something: of a count it is -Least that is the least
+    MaxDigit, MaxList, MaxNumber, MaxSeen    \* capacities
 
 VARIABLES count, flag, owner, word, some, digits, list, named, numbered, paired, record, pair, messages,
     total  \* hidden: no trace carries it
@@ -17,27 +19,31 @@ vars == <<count, flag, owner, word, some, digits, list, named, numbered, paired,
 
 Hidden == <<total>>
 
+Capacities == {"MaxDigit", "MaxList", "MaxNumber", "MaxSeen"}
+
 \* What a trace may tell of a state beside its variables.
 Observed(n) == [total |-> total, word |-> word, mine |-> named[n], list |-> list]
 
 Observers == Node
 
 Words == {"plain", "two words", "quote \" and \\"}
-Message == [type : {"ping"}, from : Node] \cup [type : {"pong", "pung"}, from : Node, seen : 0..2]
+Digits == {d \in 1..MaxDigit : d % 2 = 1}
+Counts == (-Least)..Most
+Message == [type : {"ping"}, from : Node] \cup [type : {"pong", "pung"}, from : Node, seen : 0..MaxSeen]
 
 TypeOK ==
-    /\ count \in -3..9
+    /\ count \in Counts
     /\ flag \in BOOLEAN
     /\ owner \in Node \cup {None}
     /\ word \in Words
     /\ some \in SUBSET Node
-    /\ digits \in SUBSET {1, 3, 5}
-    /\ list \in BoundedSeq([at : 0..3, by : Node], 2)
-    /\ named \in [Node -> 0..9]
-    /\ numbered \in [1..3 -> BOOLEAN]
+    /\ digits \in SUBSET Digits
+    /\ list \in BoundedSeq([at : 0..Most, by : Node], MaxList)
+    /\ named \in [Node -> 0..Most]
+    /\ numbered \in [1..MaxNumber -> BOOLEAN]
     /\ paired \in [Node \X {0, 1} -> SUBSET Node]
-    /\ record \in [zone : Words, age : 0..120, inner : [Node -> 0..1]]
-    /\ pair \in (0..9) \X BOOLEAN
+    /\ record \in [zone : Words, age : 0..Most, inner : [Node -> 0..1]]
+    /\ pair \in (0..Most) \X BOOLEAN
     /\ messages \in SUBSET Message
     /\ total \in 0..99
 
@@ -54,7 +60,7 @@ Init ==
     /\ digits = {}
     /\ list = <<>>
     /\ named = [n \in Node |-> 0]
-    /\ numbered = [i \in 1..3 |-> FALSE]
+    /\ numbered = [i \in 1..MaxNumber |-> FALSE]
     /\ paired = [p \in Node \X {0, 1} |-> {}]
     /\ record = [zone |-> "plain", age |-> 0, inner |-> [n \in Node |-> 0]]
     /\ pair = <<0, FALSE>>
@@ -92,7 +98,7 @@ Say(m) ==
     /\ total' = total + 1
 
 Next ==
-    \/ \E to \in 0..9 : Count(to)
+    \/ \E to \in Counts : Count(to)
     \/ \E n \in Node, w \in Words : Own(n, w)
     \/ \E n \in Node : Extend(n)
     \/ \E m \in Message : Say(m)
