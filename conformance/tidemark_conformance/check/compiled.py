@@ -168,13 +168,14 @@ def _compile(draft: Path) -> None:
     for left in (draft / "build", draft / ".mypy_cache"):
         shutil.rmtree(left, ignore_errors=True)
     # Else Python would write them when it first imports from there, and the folder would not be as it was sealed.
-    compileall.compile_dir(
-        package,
-        quiet=2,
-        optimize=[0, 1, 2],
-        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
-        stripdir=str(draft),
-    )
+    for level in (0, 1, 2):
+        compileall.compile_dir(
+            package,
+            quiet=2,
+            optimize=level,
+            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+            stripdir=str(draft),
+        )
 
 
 def _run(command: list[str], where: Path) -> tuple[int, str]:
