@@ -23,6 +23,7 @@ from tidemark_conformance.trace.schema import Schema, schema_of
 
 PANDAS = "PySpark does not yet fully support pandas >= 3.0.0. Some features may not work correctly."
 """How PySpark's warning of a new pandas begins; we use none of what may not work."""
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that tests start write byte code, as users' do
 EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
 
 
