@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -223,19 +223,20 @@ def test_compiling_that_is_ended_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     assert list(root.iterdir()) == []
 
 
-def test_a_compiled_folder_that_somebody_else_made_first_is_taken(
-    small: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_who_compile_at_a_time_compile_once(small: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     del small
-    home = compiled.folder()
+    home, calls = compiled.folder(), []
 
     def compile_(draft: Path) -> None:
+        calls.append(draft)
         (draft / "ours").touch()
-        shutil.copytree(draft, home)
+        time.sleep(0.2)  # long enough for the others to look
 
     monkeypatch.setattr(compiled, "hindrance", lambda: "")
     monkeypatch.setattr(compiled, "_compile", compile_)
-    assert compiled.build() == home
+    with ThreadPoolExecutor(4) as pool:
+        assert {one.result() for one in [pool.submit(compiled.build) for _ in range(4)]} == {home}
+    assert len(calls) == 1
     assert [one.name for one in home.parent.iterdir()] == [home.name]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import compileall
 import contextlib
+import fcntl
 import hashlib
 import importlib
 import importlib.metadata
@@ -24,7 +25,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -122,17 +123,27 @@ def build() -> Path:
     problem = hindrance()
     if problem:
         raise Unusable(f"the simulators are not compiled: {problem}")
-    _sweep(cache.folder("compiled"))
-    shutil.rmtree(home, ignore_errors=True)
-    with temporary_folder("draft-", home.parent) as draft:
-        _compile(draft)
-        cache.seal(draft)
-        try:
-            draft.rename(home)
-        except OSError:
-            if not home.is_dir():  # else somebody else was faster
-                raise
+    root = cache.folder("compiled")
+    with _alone(root):
+        if not cache.sealed(home):  # else somebody else was faster
+            _sweep(root)
+            shutil.rmtree(home, ignore_errors=True)
+            with temporary_folder("draft-", root) as draft:
+                _compile(draft)
+                cache.seal(draft)
+                draft.rename(home)
     return home
+
+
+@contextlib.contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """One process of this machine at a time; the others wait, for two would take both cores for twice as long."""
+    lock = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _sweep(root: Path) -> None:
