@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from seeded_bugs import Bug
+from tidemark.client.modern_consumer import ModernConsumer
 from tidemark.client.reader import Reader
+from tidemark.client.subscription_state import Asked
 from tidemark.group.coordinator import GroupCoordinator
 from tidemark.group.group import ClassicGroup, ClassicGroupMember
 from tidemark.group.messages import JoinGroupRequest, JoinGroupResponseMember, OffsetFetchResponse, Outcome
@@ -118,6 +120,7 @@ def _offsets_of_earlier(self: Reader, response: OffsetFetchResponse, assignment_
 _original_heard = Heartbeats._heard
 _original_arm = ModernCoordinator._arm
 _original_found = Heartbeats.found
+_original_receive_asked = ModernConsumer.receive_asked
 
 
 def _never_revoked(self: ModernCoordinator, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
@@ -147,6 +150,10 @@ def _predecessors_timeout(
         return heard
     metadata = MemberMetadata(heard.metadata.instance_id, heard.metadata.topics, old.metadata.rebalance_timeout_ms)
     return ConsumerGroupMember(heard.member_id, metadata, heard.current)  # that of the request
+
+
+def _offsets_of_all(self: ModernConsumer, response: OffsetFetchResponse, asked: Asked) -> None:
+    _original_receive_asked(self, response, self.subscriptions.asking())  # asked
 
 
 def _timers_kept(self: ModernCoordinator, member_id: MemberId) -> None:
@@ -204,6 +211,12 @@ MODERN = {
         Heartbeats,
         "_heard",
         _predecessors_timeout,
+    ),
+    "offsets_of_all": Bug(
+        "offsets are taken for partitions that the consumer owns since it asked",
+        ModernConsumer,
+        "receive_asked",
+        _offsets_of_all,
     ),
     "timers_kept": Bug(
         "the session of a member that is gone goes on", ModernCoordinator, "_forget_timers", _timers_kept

@@ -134,12 +134,13 @@ HeartbeatSlot ==
           assignment : SUBSET Partitions]
     \cup [type : {"answered"}, error : Errors, memberEpoch : GroupEpochs, gives : BOOLEAN, assignment : SUBSET Partitions]
 
+\* asked: the partitions whose offset the consumer wants, and has owned since.
 OffsetSlot ==
          [type : {"idle"}] \cup CommitRequest
     \cup [type : {"committing"}, broker : Brokers, remaining : 1..MaxAppended, error : Errors]
     \cup [type : {"committed"}, error : Errors]
-    \cup [type : {"fetch"}, broker : Brokers, member : MemberIds, memberEpoch : GroupEpochs]
-    \cup [type : {"fetched"}, error : Errors, offsets : OffsetMap]
+    \cup [type : {"fetch"}, broker : Brokers, member : MemberIds, memberEpoch : GroupEpochs, asked : SUBSET Partitions]
+    \cup [type : {"fetched"}, error : Errors, offsets : OffsetMap, asked : SUBSET Partitions]
 
 Stray == [type : {"idle"}] \cup HeartbeatRequest \cup CommitRequest
     \cup [type : {"leave"}, broker : Brokers, member : MemberIds]
@@ -533,6 +534,12 @@ AddPartition(p) ==
 \* Positions of what is owned no more are forgotten.
 Keep(c, owned) == [p \in Partitions |-> IF p \in owned THEN position[c][p] ELSE -1]
 
+\* c's slot when it owns `owned`: it does not want the offset any more that it asked for of a partition that it loses. (A partition
+\* comes back by a heartbeat; on the one connection to the coordinator that reply follows the offsets. So Kafka need not look.)
+StillAsked(c, owned) ==
+    IF offsetRpc[c].type \notin {"fetch", "fetched"} THEN offsetRpc[c]
+    ELSE [offsetRpc[c] EXCEPT !.asked = {p \in @ : p \in owned}]
+
 \* SendHeartbeat   who: consumer   code: client/modern_consumer.py
 \* What has not changed since the last one it leaves out. Once it has acknowledged what it owns it is stable, unless there is
 \* something new to reconcile.
@@ -588,7 +595,7 @@ ReceiveHeartbeat(c) ==
                                               ELSE IF me.state \in {"RECONCILING", "JOINING"} THEN "STABLE" ELSE me.state]]
             /\ position' = [position EXCEPT ![c] = Keep(c, consumer'[c].owned)]
             /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = Idle]
-            /\ UNCHANGED offsetRpc
+            /\ offsetRpc' = [offsetRpc EXCEPT ![c] = StillAsked(c, consumer'[c].owned)]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions, stray>>
 
 \* Reconcile   who: consumer   code: client/modern_consumer.py
@@ -616,8 +623,9 @@ FinishReconciliation(c) ==
                                                       \/ Has("ReportWhatIsTaken") /\ ReportWhatIsTaken(c),
                                     ![c].state = IF stale THEN me.state ELSE "ACKNOWLEDGING"]
     /\ position' = [position EXCEPT ![c] = Keep(c, owned)]
+    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = StillAsked(c, owned)]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions,
-                   heartbeatRpc, offsetRpc, stray>>
+                   heartbeatRpc, stray>>
 
 \* Poll   who: the application   code: client/modern_consumer.py
 \* It reads one record of p; `offset` is its next position.
@@ -655,17 +663,20 @@ ReceiveCommit(c) ==
 
 \* SendOffsetFetch   who: consumer   code: client/modern_consumer.py
 SendOffsetFetch(c, b) ==
-    LET me == consumer[c] IN
+    LET me    == consumer[c]
+        asked == {p \in me.owned : position[c][p] = -1} IN
     \* enabled when
     /\ me.running /\ me.memberEpoch > 0 /\ offsetRpc[c].type = "idle"
-    /\ \E p \in me.owned : position[c][p] = -1
+    /\ asked # {}
     \* effect
-    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetch", broker |-> b, member |-> me.member, memberEpoch |-> me.memberEpoch]]
+    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetch", broker |-> b, member |-> me.member, memberEpoch |-> me.memberEpoch,
+                                              asked |-> asked]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
 \* ReceiveOffsets   who: consumer   code: client/modern_consumer.py
-\* Where it has no position it goes on from the committed offset, or (auto.offset.reset = earliest) from the start.
+\* Where it asked, and has no position, it goes on from the committed offset, or (auto.offset.reset = earliest) from the start.
+\* (A partition that went and came back has been committed by others.) Another assignment or epoch meanwhile does not matter.
 ReceiveOffsets(c) ==
     LET reply == offsetRpc[c] IN
     \* enabled when
@@ -674,7 +685,7 @@ ReceiveOffsets(c) ==
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Idle]
     /\ position' = IF reply.error # "NONE" THEN position
                    ELSE [position EXCEPT ![c] = [p \in Partitions |->
-                            IF p \in consumer[c].owned /\ position[c][p] = -1 THEN Max(reply.offsets[p], 0) ELSE position[c][p]]]
+                            IF p \in reply.asked /\ position[c][p] = -1 THEN Max(reply.offsets[p], 0) ELSE position[c][p]]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    partitions, heartbeatRpc, stray>>
 
@@ -949,7 +960,7 @@ HandleOffsetFetch(b, c) ==
     /\ request.type = "fetch" /\ request.broker = b
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetched", error |-> error,
-                                              offsets |-> IF error = "NONE" THEN offsets[b] ELSE NoOffsets]]
+                                              offsets |-> IF error = "NONE" THEN offsets[b] ELSE NoOffsets, asked |-> request.asked]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 

@@ -186,6 +186,29 @@ class TestOffsets:
         assert commit is not None
         assert (commit.generation_id, commit.offsets) == (1, {P0: 5, P1: 0})
 
+    def test_offsets_are_taken_where_they_were_asked_for_whatever_was_assigned_since(self) -> None:
+        one, _ = owner((P0,))
+        asked = one.subscriptions.asking()
+        told(one, 2, BOTH)
+        assert one.reconcile()
+        assert one.finish_reconciliation()
+        one.receive_asked(OffsetFetchResponse(Errors.NONE, {P0: 4, P1: 5}), asked)
+        assert one.subscriptions.position(P0) == 4
+        assert one.subscriptions.initializing() == (P1,)
+
+    def test_offsets_asked_for_before_a_partition_was_lost_are_not_taken(self) -> None:
+        one, _ = owner()
+        asked = one.subscriptions.asking()
+        for epoch, assignment in ((2, (P1,)), (3, BOTH)):
+            told(one, epoch, assignment)
+            assert one.reconcile()
+            assert one.finish_reconciliation()
+            one.send_heartbeat()
+        assert one.subscriptions.still(asked) == (P1,)
+        one.receive_asked(OffsetFetchResponse(Errors.NONE, {P0: 4, P1: 5}), asked)
+        assert one.subscriptions.position(P1) == 5
+        assert one.subscriptions.initializing() == (P0,)
+
     def test_who_is_in_no_epoch_neither_asks_nor_commits(self) -> None:
         one, _ = consumer()
         assert (one.send_commit(), one.send_offset_fetch()) == (None, None)

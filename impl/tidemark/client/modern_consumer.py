@@ -11,8 +11,14 @@ from collections.abc import Iterable
 from tidemark.client.membership import RebalanceListener
 from tidemark.client.modern_membership import MemberState, ModernMembership
 from tidemark.client.reader import Reader
+from tidemark.client.subscription_state import Asked
 from tidemark.errors import Errors
-from tidemark.group.messages import OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest
+from tidemark.group.messages import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
 from tidemark.group.modern.messages import (
     LEAVE_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
@@ -132,3 +138,8 @@ class ModernConsumer(Reader):
         if not membership.member_epoch or not self.subscriptions.initializing():
             return None
         return OffsetFetchRequest(membership.member_id, membership.member_epoch)
+
+    def receive_asked(self, response: OffsetFetchResponse, asked: Asked) -> None:
+        """Go on from the committed offsets where it asked for them: `asked`. Another assignment meanwhile does not
+        matter, but to partitions that it has lost since."""
+        self._take_offsets(response, self.subscriptions.still(asked))

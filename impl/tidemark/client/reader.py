@@ -42,12 +42,20 @@ class Reader:
         """
         if assignment_id != self.subscriptions.assignment_id:
             return False
+        self._take_offsets(response, self.subscriptions.initializing(), log_start)
+        return True
+
+    def _take_offsets(
+        self,
+        response: OffsetFetchResponse,
+        asked: Iterable[TopicPartition],
+        log_start: Callable[[TopicPartition], int] = lambda partition: 0,
+    ) -> None:
+        """Likewise, of the partitions `asked`."""
         if response.error is not Errors.NONE:
             if response.error is Errors.NOT_COORDINATOR:
                 self.coordinator = None
-            return True
-        asked = self.subscriptions.initializing()
+            return
         self.subscriptions.refresh_committed({one: response.offsets.get(one) for one in asked})
         for partition in self.subscriptions.awaiting_reset():
             self.subscriptions.on_reset_offset(partition, log_start(partition))
-        return True

@@ -56,6 +56,10 @@ class TopicPartitionState:
         return self.fetch_state is FetchState.FETCHING and not self.paused and not self.pending_revocation
 
 
+Asked = Mapping[TopicPartition, TopicPartitionState]
+"""The partitions whose committed offset was asked for, as they were then."""
+
+
 class SubscriptionState:
     """The topics that a consumer subscribes to and the partitions that it owns, sorted."""
 
@@ -90,6 +94,14 @@ class SubscriptionState:
     def initializing(self) -> tuple[TopicPartition, ...]:
         """The partitions whose committed offset is to be asked for."""
         return self._in(FetchState.INITIALIZING)
+
+    def asking(self) -> Asked:
+        """Likewise, to be kept with the question."""
+        return {one: self._assigned[one] for one in self.initializing()}
+
+    def still(self, asked: Asked) -> tuple[TopicPartition, ...]:
+        """Of the partitions of a question those that are owned since; who went and came back is not among them."""
+        return tuple([one for one, state in asked.items() if self._assigned.get(one) is state])
 
     def awaiting_reset(self) -> tuple[TopicPartition, ...]:
         """The partitions whose log is to be asked for its first or last offset."""

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 from tidemark.cells import CapacityExceeded
 from tidemark.client.modern_consumer import ModernConsumer
 from tidemark.client.modern_membership import MemberState as ConsumerState
+from tidemark.client.subscription_state import Asked
 from tidemark.errors import Errors
 from tidemark.group.messages import (
     OffsetCommitRecord,
@@ -84,6 +85,10 @@ class Exchange(Protocol):
     @property
     def response(self) -> Response | None:
         """The reply."""
+
+    @property
+    def asked(self) -> Asked:
+        """Of a fetch of offsets: the partitions that it is for, as they were."""
 
 
 class LogState:
@@ -325,17 +330,22 @@ class Abstraction:
             return "waiting", self._mask(given), exchange.broker, given is not None, held.member_epoch, remaining
         return self.request(exchange)
 
-    def offset_rpc(self, exchange: Exchange | None, coordinators: Sequence[ModernCoordinator]) -> Key:
-        """A commit or a fetch of offsets."""
+    def offset_rpc(
+        self, exchange: Exchange | None, coordinators: Sequence[ModernCoordinator], consumer: ModernConsumer | None
+    ) -> Key:
+        """A commit or a fetch of offsets by `consumer`; of the partitions that a fetch is for those it owns since."""
         if exchange is None:
             return IDLE
         request, response = exchange.request, exchange.response
+        asked = 0
+        if isinstance(request, OffsetFetchRequest) and consumer is not None:
+            asked = self.table.mask(consumer.subscriptions.still(exchange.asked))
         if isinstance(response, OffsetFetchResponse):
-            return "fetched", response.error, self._offsets(response.offsets)
+            return "fetched", asked, response.error, self._offsets(response.offsets)
         if isinstance(response, OffsetCommitResponse):
             return "committed", response.error
         if isinstance(request, OffsetFetchRequest):
-            return "fetch", exchange.broker, self.number(request.member_id), request.member_epoch
+            return "fetch", asked, exchange.broker, self.number(request.member_id), request.member_epoch
         remaining, held = self._deferred(exchange, coordinators)
         if isinstance(held, OffsetCommitResponse):
             return "committing", exchange.broker, held.error, remaining

@@ -101,26 +101,30 @@ class GroupEvents(GroupState[Coordinator, Process, Log]):
         request = consumer.send_offset_fetch()
         if request is None:
             return False
-        network.offset[client] = network.exchange(broker, request, consumer.subscriptions.assignment_id)
+        state = consumer.subscriptions
+        network.offset[client] = network.exchange(broker, request, state.assignment_id, state.asking())
         self.recorder.did("SendOffsetFetch", client, broker)
         return True
 
     def receive_offset(self, client: Client) -> bool:
-        """The reply to an OffsetCommit or OffsetFetch arrives. One that comes after another assignment is thrown away,
-        as if it were lost."""
+        """The reply to an OffsetCommit or OffsetFetch arrives. Offsets that it throws away are as if they were lost."""
         exchange, network = self.network.offset[client], self.network
         if exchange is None or exchange.response is None:
             return False
         consumer, request, response = self.consumer(client), exchange.request, exchange.response
         network.offset[client] = None
         if isinstance(response, OffsetFetchResponse):
-            used = consumer.receive_offsets(response, exchange.assignment_id)
+            used = self._take_offsets(consumer, exchange, response)
             self.recorder.did("ReceiveOffsets" if used else "LoseOffsetRpc", client)
         elif isinstance(response, OffsetCommitResponse) and isinstance(request, OffsetCommitRequest):
             consumer.receive_commit(request, response)
             self._end_if_fatal(client)
             self.recorder.did("ReceiveCommit", client)
         return True
+
+    def _take_offsets(self, consumer: Process, exchange: Exchange, response: OffsetFetchResponse) -> bool:
+        """Whether the consumer takes the offsets: not after another assignment."""
+        return consumer.receive_offsets(response, exchange.assignment_id)
 
     def deliver_offset(self, client: Client) -> bool:
         """An OffsetCommit or OffsetFetch arrives."""

@@ -11,27 +11,33 @@ from collections import deque
 from collections.abc import Iterable
 from itertools import chain
 
+from tidemark.client.subscription_state import Asked
 from tidemark.group.messages import Batch, GroupMetadataRecord, OffsetCommitRecord, Record, Request, Response
 from tidemark.group.partitions import TopicPartition
 
 Broker = int
 Client = int
 
+NOT_ASKED: Asked = {}
+
 
 class Exchange:
     """A request and, some time, its response.
 
     `arrived`: the broker has it, and parks it if there is no response. `assignment_id`: for an OffsetFetch, what the
-    consumer had been assigned when it asked.
+    consumer had been assigned when it asked; `asked`: the partitions that it is for.
     """
 
-    __slots__ = ("arrived", "assignment_id", "broker", "request", "response", "token")
+    __slots__ = ("arrived", "asked", "assignment_id", "broker", "request", "response", "token")
 
-    def __init__(self, broker: Broker, request: Request, token: int, assignment_id: int = 0) -> None:
+    def __init__(
+        self, broker: Broker, request: Request, token: int, assignment_id: int = 0, asked: Asked = NOT_ASKED
+    ) -> None:
         self.broker = broker
         self.request = request
         self.token = token
         self.assignment_id = assignment_id
+        self.asked = asked
         self.arrived = False
         self.response: Response | None = None
 
@@ -52,10 +58,10 @@ class Network:
         """Whose replies have come since somebody cleared this."""
         self.tokens = 0
 
-    def exchange(self, broker: Broker, request: Request, assignment_id: int = 0) -> Exchange:
+    def exchange(self, broker: Broker, request: Request, assignment_id: int = 0, asked: Asked = NOT_ASKED) -> Exchange:
         """A new one."""
         self.tokens += 1
-        return Exchange(broker, request, self.tokens, assignment_id)
+        return Exchange(broker, request, self.tokens, assignment_id, asked)
 
     def arrive(self, exchange: Exchange) -> None:
         """The broker has the request; its reply is for this exchange."""

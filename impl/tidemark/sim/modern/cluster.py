@@ -14,7 +14,7 @@ from typing import Any
 from tidemark.client.modern_consumer import ModernConsumer, ModernConsumerConfig
 from tidemark.errors import BrokenInvariant
 from tidemark.group.layout import Timeouts
-from tidemark.group.messages import Batch, OffsetCommitRecord, OffsetCommitRequest, Record
+from tidemark.group.messages import Batch, OffsetCommitRecord, OffsetCommitRequest, OffsetFetchResponse, Record
 from tidemark.group.modern.coordinator import HeartbeatVerdict, ModernCoordinator, ModernGroupConfig
 from tidemark.group.modern.messages import (
     ConsumerGroupHeartbeatRequest,
@@ -28,7 +28,7 @@ from tidemark.group.modern.rules import Rules
 from tidemark.group.partitions import MemberId
 from tidemark.group.purgatory import Timer, TimerKind
 from tidemark.sim.group.events import GroupEvents
-from tidemark.sim.group.network import Broker, Client, OffsetsPartition
+from tidemark.sim.group.network import Broker, Client, Exchange, OffsetsPartition
 from tidemark.sim.group.state import INSTANCE, new_member_id
 
 HANDLES = {
@@ -118,6 +118,10 @@ class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartiti
         config = ModernConsumerConfig(INSTANCE if self.static[client] else None, self.timeouts[client].rebalance_ms)
         self.consumers[client] = ModernConsumer(config, new_member_id(self.numbers), self.counts, self.rules)
         self.recorder.did("StartConsumer", client)
+        return True
+
+    def _take_offsets(self, consumer: ModernConsumer, exchange: Exchange, response: OffsetFetchResponse) -> bool:
+        consumer.receive_asked(response, exchange.asked)
         return True
 
     def send_heartbeat(self, client: Client, broker: Broker) -> bool:

@@ -27,7 +27,7 @@ TOUCHES = {
     "SendHeartbeat": "consumer.c heartbeatRpc.c",
     "ReceiveHeartbeat": _PROCESS,
     "Reconcile": "consumer.c",
-    "FinishReconciliation": "consumer.c position.c",
+    "FinishReconciliation": "consumer.c position.c offsetRpc.c",
     "Poll": "position.c",
     "SendCommit": "offsetRpc.c",
     "ReceiveCommit": "offsetRpc.c",
@@ -93,7 +93,10 @@ class ModernRecorder(UnitRecorder):
             "position": [lambda c=c: see.position(cluster.consumers[c]) for c in clients],  # type: ignore[misc]
             "partitions": [lambda: see.partitions(cluster.counts)],
             "heartbeatRpc": [lambda c=c: see.heartbeat_rpc(network.heartbeat[c], coordinators) for c in clients],  # type: ignore[misc]
-            "offsetRpc": [lambda c=c: see.offset_rpc(network.offset[c], coordinators) for c in clients],  # type: ignore[misc]
+            "offsetRpc": [
+                lambda c=c: see.offset_rpc(network.offset[c], coordinators, cluster.consumers[c])  # type: ignore[misc]
+                for c in clients
+            ],
             "stray": [lambda c=c: see.request(network.stray[c]) for c in clients],  # type: ignore[misc]
         }
         super().__init__(plan, keys)
