@@ -270,6 +270,7 @@ TABLE = Table(
         wrong_state("ReplacedStaysFenced", "a later process had an assignment", {"settled": "{2, 3}"}),
         wrong_state("SessionTimersRun", "c1's session ends by another's time-out", {"group[b1].timers[1]": "2"}),
         wrong_state("SessionTimersRun", "c1 has still a new member's time", {"group[b1].timers[1]": "5"}),
+        wrong_state("SessionTimersRun", "s1 has still a new member's time", {"group[b1].timers[2]": "5"}),
         wrong_state(
             "SessionTimersRun",
             "c1 is new, and its session ends by another's time-out",

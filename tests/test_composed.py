@@ -179,7 +179,7 @@ class HearsOfAnyHighWatermark(ComposedCluster):
             return super().commit_entry()
         pending.popleft()
         self.log.appended[B1].popleft()
-        outcome = self.coordinators[B1].commit_entry()
+        outcome = self.coordinators[B1].commit_entry(self.now)
         self.settle(B1, outcome)
         self.recorder.did("CommitEntry", B1)
         return bool(outcome.replies)

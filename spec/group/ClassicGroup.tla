@@ -355,6 +355,13 @@ NextGeneration(b) ==
     THEN (epoch[b] - 1) * EpochGenerations + 1
     ELSE group[b].generation + 1
 
+\* m was heard of: its session begins again, by its own time-out.
+HeardFrom(g, m) ==
+    [g EXCEPT !.timers = [x \in MemberIds |-> IF x = m /\ g.members[x].present THEN g.members[x].session ELSE g.timers[x]]]
+
+\* The timers when SyncGroups are answered: the sessions of their members begin again.
+TimersOfSynced(g) == [m \in MemberIds |-> IF g.members[m].awaiting = "sync" THEN g.members[m].session ELSE g.timers[m]]
+
 \* Without these members and pending ids; a leader that goes is followed by the member with the lowest id.
 Remove(g, gone) ==
     LET others == Present(g) \ gone
@@ -374,7 +381,7 @@ CompleteJoin(b, g) ==
         staying == [m \in MemberIds |-> IF m \in kept THEN g.members[m] ELSE NoMember]
         isNew(member) == IF Has("CompletedJoinEndsNewness") /\ CompletedJoinEndsNewness(member) THEN FALSE ELSE member.isNew
         ended(member) == With(member, "nothing", isNew(member), member.assignment)
-        timers  == [m \in MemberIds |-> IF m \in joined THEN g.members[m].session
+        timers  == [m \in MemberIds |-> IF m \in kept /\ joined # {} THEN g.members[m].session
                                         ELSE IF m \in Present(g) \ kept THEN 0 ELSE g.timers[m]]
         longest == LongestRebalance([g EXCEPT !.members = staying])
     IN  IF kept = {}
@@ -391,6 +398,7 @@ PrepareRebalance(b, g) ==
     LET preparing ==
             [g EXCEPT !.state = "PreparingRebalance", !.initial = (g.state = "Empty"), !.pendingSync = {}, !.syncTimer = 0,
                       !.joinTimer = IF g.state = "Empty" THEN OwnTimeout ELSE LongestRebalance(g),
+                      !.timers = TimersOfSynced(g),
                       !.members = [m \in MemberIds |->
                           With(g.members[m], IF g.members[m].awaiting = "sync" THEN "nothing" ELSE g.members[m].awaiting,
                                g.members[m].isNew, {})]]
@@ -975,11 +983,12 @@ AddMember(b, c, late, m) ==
     /\ reissued' = NextReissued
     /\ UNCHANGED <<known, settled>>
 
-\* The static member `old` goes on as m, the process c: who waits under the old id is fenced.
+\* The static member `old` goes on as m, the process c: who waits under the old id is fenced. The session is the old process's
+\* until m is heard of, or told its generation.
 Replaced(g, c, old, m, awaiting, request) ==
     LET member == UpdatedMember(c, g.members[old], FALSE, awaiting, request)
     IN  [g EXCEPT !.members = [x \in MemberIds |-> IF x = m THEN member ELSE IF x = old THEN NoMember ELSE g.members[x]],
-                  !.timers = [x \in MemberIds |-> IF x = m THEN member.session ELSE IF x = old THEN 0 ELSE g.timers[x]],
+                  !.timers = [x \in MemberIds |-> IF x = m THEN g.members[old].session ELSE IF x = old THEN 0 ELSE g.timers[x]],
                   !.leader = IF @ = old THEN m ELSE @]
 
 \* JoinStaticMember   who: coordinator   code: group/coordinator.py
@@ -1023,7 +1032,7 @@ JoinStaticMember(b, c, late, m) ==
 
 \* RejoinMember   who: coordinator   code: group/coordinator.py
 \* A member joins again. A follower whose metadata is unchanged is told the current generation at once, and so is the leader while
-\* it assigns; else the group rebalances.
+\* it assigns; else the group rebalances. Its session goes on as it was, but if its SyncGroup waited: that is answered now.
 RejoinMember(b, c, late) ==
     LET request == Request(c, late)
         g       == group[b]
@@ -1031,14 +1040,13 @@ RejoinMember(b, c, late) ==
         same    == SameMetadata(g.members[m], request)
         current == same /\ (g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ g.leader # m))
         before  == [g EXCEPT !.members[m] = UpdatedMember(c, g.members[m], g.members[m].isNew, "join", request),
-                             !.timers[m] = SessionTimeout(c)] IN
+                             !.timers[m] = IF g.members[m].awaiting = "sync" THEN SessionTimeout(c) ELSE @] IN
     \* enabled when
     /\ Accepts(b, c, request) /\ m \in Present(g)
     \* effect
     /\ IF current
        THEN /\ memberRpc' = Replied(c, late, Joined(b, g, m))
-            /\ group' = [group EXCEPT ![b].timers[m] = g.members[m].session]
-            /\ UNCHANGED appended
+            /\ UNCHANGED <<group, appended>>
        ELSE Settle(b, Rebalance(b, before), Replied(c, late, Parked("joining", b, m)), 0, <<>>)
     /\ stray' = Taken(c, late)
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
@@ -1073,7 +1081,7 @@ RejectSync(b, c, late) ==
 
 \* All members get what the record says; who waits for it is answered.
 Distribute(g, stored) ==
-    [g EXCEPT !.state = "Stable",
+    [g EXCEPT !.state = "Stable", !.timers = TimersOfSynced(g),
               !.members = [m \in MemberIds |->
                   IF ~g.members[m].present THEN NoMember
                   ELSE With(g.members[m], IF g.members[m].awaiting = "sync" THEN "nothing" ELSE g.members[m].awaiting,
@@ -1088,7 +1096,6 @@ HandleSync(b, c, late) ==
         m       == request.member
         before  == [g EXCEPT !.pendingSync = @ \ {m},
                              !.syncTimer = IF g.pendingSync \subseteq {m} THEN 0 ELSE @,
-                             !.timers[m] = g.members[m].session,
                              !.members[m].awaiting = IF g.state = "CompletingRebalance" THEN "sync" ELSE @]
         record  == Record(before, request.assignments)
         leads   == g.state \in {"CompletingRebalance", "Stable"} /\ m = g.leader
@@ -1120,16 +1127,17 @@ HeartbeatError(b, c, request) ==
     ELSE "NONE"
 
 \* HandleHeartbeat   who: coordinator   code: group/coordinator.py
-\* Its session timer starts again: set to what it was set to when the member was told its generation.
+\* A member's session begins again, also if it has to join again.
 HandleHeartbeat(b, c) ==
-    LET request == heartbeatRpc[c] IN
+    LET request == heartbeatRpc[c]
+        error   == HeartbeatError(b, c, request) IN
     \* enabled when
     /\ request.type = "heartbeat" /\ request.broker = b
     \* effect
     /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = [type |-> "answered", member |-> request.member,
-                                                    generation |-> request.generation,
-                                                    error |-> HeartbeatError(b, c, request)]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
+                                                    generation |-> request.generation, error |-> error]]
+    /\ group' = IF error \in {"NONE", "REBALANCE_IN_PROGRESS"} THEN [group EXCEPT ![b] = HeardFrom(@, request.member)] ELSE group
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, offsets, issued, consumer, position, partitions,
                    memberRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -1226,7 +1234,7 @@ CommitError(b, c, request) ==
     ELSE "NONE"
 
 \* HandleCommit   who: coordinator   code: group/coordinator.py
-\* Accepted: appended, and answered when it has committed.
+\* Accepted: appended, and answered when it has committed. The member is alive.
 HandleCommit(b, c, late) ==
     LET request == CommitRequestOf(c, late) IN
     \* enabled when
@@ -1238,7 +1246,8 @@ HandleCommit(b, c, late) ==
                     ELSE [offsetRpc EXCEPT ![c] = [type |-> "committing", broker |-> b, member |-> request.member,
                                                    generation |-> request.generation, remaining |-> Len(appended[b]) + 1]]
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, group, offsets, issued, consumer, position, partitions,
+    /\ group' = [group EXCEPT ![b] = HeardFrom(@, request.member)]
+    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
                    memberRpc, heartbeatRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 

@@ -86,12 +86,13 @@ GroupWellFormed ==
                                  /\ m <= issued
 
 \* Who is in the group has a session that ends by its own time-out; a new member may have the coordinator's for its first join
-\* phase. An id that was issued waits for the session time-out of who asked, and nobody else's timer runs.
+\* phase, a static one that of a process of its instance. An id that was issued waits for the session time-out of who asked, and nobody else's timer runs.
 SessionTimersRun ==
     \A b \in Brokers : \A m \in MemberIds :
         LET g == group[b] IN
         IF m \in Present(g) THEN \/ g.timers[m] = g.members[m].session
                                  \/ g.members[m].isNew /\ g.timers[m] = OwnTimeout
+                                 \/ g.members[m].static /\ \E c \in Static : g.timers[m] = SessionTimeout(c)
         ELSE IF m \in g.pending THEN \E c \in Dynamic : g.timers[m] = SessionTimeout(c)
         ELSE g.timers[m] = 0
 

@@ -53,7 +53,7 @@ class Brokers:
         coordinator = self.brokers[self.acting]
         for _ in range(min(at_most, len(coordinator.waiting))):
             self.log.extend(coordinator.waiting[0].batch)
-            self.take(coordinator.commit_entry())
+            self.take(coordinator.commit_entry(self.now))
 
     def fail_over(self, keep: int = 0) -> None:
         """The other broker leads; of what has not committed it has the first `keep` batches."""
@@ -72,12 +72,15 @@ class Brokers:
     def join(
         self, token: object, member_id: str = "", instance: str | None = None, names: str = "range",
         owned: Partitions = (), at: int | None = None, topics: str = "t", timeout_ms: int = 300_000,
+        session_ms: int = 45_000,
     ) -> JoinVerdict:  # fmt: skip
         """A JoinGroup with these assignors; what became of it."""
         coordinator = self.at(at)
         metadata = Subscription(frozenset(topics.split()), owned)
         protocols = tuple(JoinGroupRequestProtocol(name, metadata) for name in names.split())
-        request = JoinGroupRequest(member_id, protocols, instance, rebalance_timeout_ms=timeout_ms)
+        request = JoinGroupRequest(
+            member_id, protocols, instance, session_timeout_ms=session_ms, rebalance_timeout_ms=timeout_ms
+        )
         verdict = coordinator.join_verdict(request)
         self.take(coordinator.handle_join(verdict, request, token, self.now))
         return verdict
@@ -116,7 +119,7 @@ class Brokers:
         request = OffsetCommitRequest(member_id, generation, offsets, instance)
         error = coordinator.commit_error(request)
         if error is Errors.NONE:
-            self.take(coordinator.handle_commit(request, token))
+            self.take(coordinator.handle_commit(request, token, self.now))
         else:
             self.take(coordinator.reject_commit(request, token, error))
         return error

@@ -53,7 +53,7 @@ class ModernBrokers:
         coordinator = self.at(None)
         while coordinator.waiting:
             self.log.extend(coordinator.waiting[0].batch)
-            self.take(coordinator.commit_entry())
+            self.take(coordinator.commit_entry(self.now))
 
     def fail_over(self, keep: int = 0) -> None:
         """The other broker leads; of what has not committed it has the first `keep` batches."""
@@ -109,7 +109,7 @@ class ModernBrokers:
         coordinator, request = self.at(None), OffsetCommitRequest(member_id, epoch, offsets)
         error = coordinator.commit_error(request)
         if error is Errors.NONE:
-            self.take(coordinator.handle_commit(request, "commit"))
+            self.take(coordinator.handle_commit(request, "commit", self.now))
         else:
             self.take(coordinator.reject_commit(request, "commit", error))
         self.commit()

@@ -331,6 +331,33 @@ class TestLeaving:
         assert brokers.at(None).parked_syncs == {"b": second}
         assert first == brokers.group.leader
 
+    def test_a_successor_has_its_predecessors_session_until_it_is_heard_of(self) -> None:
+        brokers = Brokers()
+        brokers.stable(static=True)
+        brokers.join("c", instance="i", session_ms=10_000)
+        session = Timer(TimerKind.SESSION, brokers.group.static_members["i"])
+        assert brokers.at(None).delays[session] == 45_000
+        brokers.commit()
+        assert brokers.heartbeat(session.member_id, 1, "i") is Errors.NONE
+        assert brokers.at(None).delays[session] == 10_000
+
+    def test_an_offset_commit_keeps_a_session_alive(self) -> None:
+        brokers = Brokers()
+        first, _ = brokers.stable()
+        brokers.now += 44_999
+        assert brokers.commit_offsets("o", first, 1, {P0: 4}) is Errors.NONE
+        assert brokers.at(None).timers[Timer(TimerKind.SESSION, first)] == brokers.now + 45_000
+
+    def test_who_joins_again_has_its_session_as_it_was(self) -> None:
+        brokers = Brokers()
+        first, _ = brokers.stable()
+        session = Timer(TimerKind.SESSION, first)
+        brokers.now += 1_000
+        before = brokers.at(None).timers[session]
+        brokers.join("a", first, topics="t u")
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE
+        assert brokers.at(None).timers[session] == before
+
     def test_a_session_that_is_not_renewed_ends_the_membership(self) -> None:
         brokers = Brokers()
         first, second = brokers.stable()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 
 from tidemark.errors import BrokenInvariant, Errors
-from tidemark.group.group import Awaiting, ClassicGroup, ClassicGroupMember
+from tidemark.group.group import Awaiting, ClassicGroup
 from tidemark.group.messages import (
     GroupMetadataRecord,
     HeartbeatRequest,
@@ -225,7 +225,6 @@ class GroupCoordinator:
             group.state is GroupState.COMPLETING_REBALANCE
             or (group.state is GroupState.STABLE and group.leader != member.member_id)
         ):
-            rebalance.heard_of(member, now_ms)
             return _answered(token, rebalance.joined(member.member_id))
         rebalance.rejoin(member, request, now_ms)
         self._purgatory.joins[token] = member.member_id
@@ -250,7 +249,6 @@ class GroupCoordinator:
         group.pending_sync.discard(member.member_id)
         if not group.pending_sync:
             self._purgatory.disarm(SYNC_TIMER)
-        rebalance.heard_of(member, now_ms)
         leads, assignments = member.member_id == group.leader, request.assignments or {}
         again = leads and not rebalance.may_assign(assignments)
         if group.state is GroupState.STABLE and not again:
@@ -260,7 +258,7 @@ class GroupCoordinator:
         if again:
             rebalance.prepare_rebalance(now_ms)
         elif leads:
-            rebalance.assign(assignments)
+            rebalance.assign(assignments, now_ms)
         return self._purgatory.outcome()
 
     def heartbeat_error(self, request: HeartbeatRequest) -> Errors:
@@ -312,18 +310,15 @@ class GroupCoordinator:
         self._purgatory.disarm(timer)
         if kind is TimerKind.SESSION:
             member = self.group.members.get(member_id)
-            if member is None or self._alive(member, now_ms):
+            if member is None:
+                return None
+            if member.has_satisfied_heartbeat:  # who waits for a reply has not gone; its session goes on
+                self._purgatory.arm(timer, now_ms, delay_ms)
                 return None
             return self.expire_session(member_id, now_ms)
         if kind is TimerKind.PENDING_MEMBER:
             return self.expire_pending_member(member_id, now_ms) if member_id in self.group.pending else None
         return self.expire_join(now_ms, delay_ms) if kind is TimerKind.JOIN else self.expire_sync(now_ms)
-
-    def _alive(self, member: ClassicGroupMember, now_ms: int) -> bool:
-        """A member that waits for a reply has not gone; its session goes on."""
-        if member.has_satisfied_heartbeat:
-            self._rebalance.heard_of(member, now_ms)
-        return member.has_satisfied_heartbeat
 
     def expire_session(self, member_id: MemberId, now_ms: int) -> Outcome:
         """A member was not heard of for its session time-out."""
@@ -369,8 +364,11 @@ class GroupCoordinator:
         """An OffsetCommit is refused with what `commit_error` says."""
         return _answered(token, OffsetCommitResponse(error))
 
-    def handle_commit(self, request: OffsetCommitRequest, token: Token) -> Outcome:
-        """An OffsetCommit is accepted: it is written down, and answered when that has committed."""
+    def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
+        """An OffsetCommit is accepted: written down, and answered when that has committed. The member is alive."""
+        member = self.group.members.get(request.member_id)
+        if member is not None:
+            self._rebalance.heard_of(member, now_ms)
         self._purgatory.append(Waiting(self._offsets.records(request), Cause.COMMIT, token=token))
         return self._purgatory.outcome()
 
@@ -381,7 +379,7 @@ class GroupCoordinator:
 
     # --- the log ------------------------------------------------------------------------------------------------
 
-    def commit_entry(self) -> Outcome:
+    def commit_entry(self, now_ms: int) -> Outcome:
         """The oldest batch is replicated: it counts, and who waited for it is answered."""
         waiting = self._purgatory.waiting.popleft()
         if waiting.cause is Cause.COMMIT:
@@ -393,7 +391,7 @@ class GroupCoordinator:
         elif waiting.cause is Cause.SYNC:
             for record in waiting.batch:
                 if isinstance(record, GroupMetadataRecord):
-                    self._rebalance.assignment_committed(record)
+                    self._rebalance.assignment_committed(record, now_ms)
         return self._purgatory.outcome()
 
     def replay(self, record: Record) -> None:

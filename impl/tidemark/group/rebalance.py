@@ -63,21 +63,26 @@ class Rebalance:
         self.purgatory.arm(session, now_ms, self._config.new_member_join_timeout_ms)
 
     def rejoin(self, member: ClassicGroupMember, request: JoinGroupRequest, now_ms: int) -> None:
-        """A member joins again. It waits for no assignment any more, so what did is told."""
+        """A member joins again. It waits for no assignment any more, so what did is told, and its session begins again;
+        else that goes on as it was."""
+        synced = member.awaiting is Awaiting.SYNC
         member.update(request)
         self.purgatory.answer_syncs(member.member_id, Synced(Errors.REBALANCE_IN_PROGRESS))
-        self.heard_of(member, now_ms)
+        if synced:
+            self.heard_of(member, now_ms)
 
     def replace_static(self, old_id: MemberId, new_id: MemberId, request: JoinGroupRequest, now_ms: int) -> None:
-        """Another process of the instance goes on as `new_id`: who waits under the old id is fenced."""
+        """Another process of the instance goes on as `new_id`: who waits under the old id is fenced. The session is the
+        old process's until the new one is heard of."""
+        session_ms = self.group.members[old_id].session_timeout_ms
         if old_id != new_id:
             fenced = Errors.FENCED_INSTANCE_ID
             self.purgatory.answer_joins(old_id, JoinGroupResponse(fenced, old_id))
             self.purgatory.answer_syncs(old_id, Synced(fenced))
             self.purgatory.forget(old_id)
-        member = self.group.replace_static(old_id, new_id, request)
+        self.group.replace_static(old_id, new_id, request)
         self.purgatory.answer_syncs(new_id, Synced(Errors.REBALANCE_IN_PROGRESS))
-        self.heard_of(member, now_ms)
+        self.purgatory.arm(Timer(TimerKind.SESSION, new_id), now_ms, session_ms)
 
     def remove(self, member_id: MemberId) -> None:
         """A member or a pending id goes. Its JoinGroup is answered, its SyncGroup is not: nothing would come of it."""
@@ -119,6 +124,7 @@ class Rebalance:
             if member.awaiting is Awaiting.SYNC:
                 member.awaiting = Awaiting.NOTHING
                 purgatory.answer_syncs(member.member_id, Synced(Errors.REBALANCE_IN_PROGRESS))
+                self.heard_of(member, now_ms)
         if not group.initial:
             purgatory.arm(JOIN_TIMER, now_ms, group.rebalance_timeout_ms)
             if group.all_joined:
@@ -178,7 +184,7 @@ class Rebalance:
             member.is_new = False
         if member.awaiting is Awaiting.JOIN:
             self.tell(member)
-            self.heard_of(member, now_ms)
+        self.heard_of(member, now_ms)
 
     def tell(self, member: ClassicGroupMember, skip_assignment: bool = False) -> None:
         """The member's JoinGroup is answered with the generation that is."""
@@ -201,12 +207,12 @@ class Rebalance:
 
     # --- the assignment -----------------------------------------------------------------------------------------
 
-    def assign(self, assignments: Mapping[MemberId, Partitions]) -> None:
+    def assign(self, assignments: Mapping[MemberId, Partitions], now_ms: int) -> None:
         """The leader has assigned: that is written down first, and handed out when it has committed."""
         record = self.group.record(assignments)
         self.purgatory.append(Waiting((record,), Cause.SYNC))
         if not self._rules.persist_assignment_first(self.group.state):
-            self.distribute(record)
+            self.distribute(record, now_ms)
 
     def may_assign(self, assignments: Mapping[MemberId, Partitions]) -> bool:
         """Whether this generation takes an assignment: none of it waits to commit, nor counts and is another one."""
@@ -223,16 +229,17 @@ class Rebalance:
             assigned = {member_id: member.assignment for member_id, member in group.members.items()}
         return self._rules.one_assignment_per_generation(group.generation, generations, assigned, assignments)
 
-    def assignment_committed(self, record: GroupMetadataRecord) -> None:
+    def assignment_committed(self, record: GroupMetadataRecord, now_ms: int) -> None:
         """An assignment is on the log: it is handed out, if its generation is still waiting for it."""
         group = self.group
         if group.state is GroupState.COMPLETING_REBALANCE and self._rules.propagate_only_to_its_generation(
             group.generation, record.generation
         ):
-            self.distribute(record)
+            self.distribute(record, now_ms)
 
-    def distribute(self, record: GroupMetadataRecord) -> None:
-        """The members get what the record says, nothing if they are not in it; who waits for it is answered."""
+    def distribute(self, record: GroupMetadataRecord, now_ms: int) -> None:
+        """The members get what the record says, nothing if they are not in it; who waits for it is answered, and its
+        session begins again."""
         self.group.transition(GroupEvent.ASSIGNED)
         assigned = {stored.member_id: stored.assignment for stored in record.members}
         for member in self.group.members.values():
@@ -240,6 +247,7 @@ class Rebalance:
             if member.awaiting is Awaiting.SYNC:
                 member.awaiting = Awaiting.NOTHING
                 self.purgatory.answer_syncs(member.member_id, Synced(Errors.NONE, member.assignment))
+                self.heard_of(member, now_ms)
 
     def replacement_committed(self, member_id: MemberId) -> None:
         """A static member's new id is on the log: it goes on in the generation that is, and assigns nothing."""

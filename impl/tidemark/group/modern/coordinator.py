@@ -352,7 +352,7 @@ class ModernCoordinator:
         """An OffsetCommit is refused with what `commit_error` says."""
         return Outcome(replies=(Reply(token, OffsetCommitResponse(error)),))
 
-    def handle_commit(self, request: OffsetCommitRequest, token: Token) -> Outcome:
+    def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
         """An OffsetCommit is accepted, maybe for some of its partitions only: it is written down, and answered when
         that has committed."""
         taken = self._committable(request)
@@ -377,7 +377,7 @@ class ModernCoordinator:
 
     # --- the log ------------------------------------------------------------------------------------------------
 
-    def commit_entry(self) -> Outcome:
+    def commit_entry(self, now_ms: int) -> Outcome:
         """The oldest batch is replicated: its offsets count, and who waited for it is answered."""
         written = self.waiting.popleft()
         for record in written.batch:

@@ -145,7 +145,7 @@ class GroupEvents(GroupState[Coordinator, Process, Log]):
         error = coordinator.commit_error(request)
         if error is Errors.NONE:
             self.commits.sent(dict(request.offsets))
-            self.settle(broker, coordinator.handle_commit(request, token))
+            self.settle(broker, coordinator.handle_commit(request, token, self.now))
             self.recorder.did("HandleCommit", broker, client, late)
         else:
             self.settle(broker, coordinator.reject_commit(request, token, error))
@@ -164,7 +164,7 @@ class GroupEvents(GroupState[Coordinator, Process, Log]):
         if not log.appended[broker] or not self.acting(broker):
             return False
         log.commit()
-        outcome = self.coordinators[broker].commit_entry()
+        outcome = self.coordinators[broker].commit_entry(self.now)
         for reply in outcome.replies:
             if isinstance(reply.response, OffsetCommitResponse) and reply.response.error is Errors.NONE:
                 exchange = self.network.waiting.get(reply.token)  # type: ignore[call-overload]

@@ -91,13 +91,13 @@ class AnyCoordinator(Protocol):
     def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
         """It is refused."""
 
-    def handle_commit(self, request: OffsetCommitRequest, token: Token) -> Outcome:
+    def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
         """It is accepted."""
 
     def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
         """Somebody asks for the committed offsets."""
 
-    def commit_entry(self) -> Outcome:
+    def commit_entry(self, now_ms: int) -> Outcome:
         """The oldest batch is replicated."""
 
     def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
