@@ -1,8 +1,8 @@
 """Bugs in groups for the auditor to find: handlers changed at run time, no named rule among them.
 
 The auditor passed 300 traces of each before specifications knew instance ids in a roster, to whose time-out a timer is
-set, and under which assignment a consumer asks for offsets; but for `sync_not_timed` (2 of 300 failed at rest) and
-`never_expires` (171).
+set, under which assignment a classic consumer asks for offsets, and for which partitions one of KIP-848; but for
+`sync_not_timed` (2 of 300 failed at rest) and `never_expires` (171).
 """
 
 from __future__ import annotations

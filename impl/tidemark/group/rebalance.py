@@ -116,6 +116,7 @@ class Rebalance:
         """The join phase begins. In a group that was empty it lasts until its time-out, so that others may join."""
         group, purgatory = self.group, self.purgatory
         group.initial = group.state is GroupState.EMPTY
+        restarts = group.state is GroupState.COMPLETING_REBALANCE
         group.transition(GroupEvent.REBALANCE)
         group.pending_sync.clear()
         purgatory.disarm(SYNC_TIMER)
@@ -124,7 +125,8 @@ class Rebalance:
             if member.awaiting is Awaiting.SYNC:
                 member.awaiting = Awaiting.NOTHING
                 purgatory.answer_syncs(member.member_id, Synced(Errors.REBALANCE_IN_PROGRESS))
-                self.heard_of(member, now_ms)
+                if restarts:
+                    self.heard_of(member, now_ms)
         if not group.initial:
             purgatory.arm(JOIN_TIMER, now_ms, group.rebalance_timeout_ms)
             if group.all_joined:
