@@ -75,8 +75,9 @@ def _reads_one_more(self: Partition, offset: int, limit: int) -> ReadResponse:
 
 
 def _reads_from_followers(self: Partition, request: ReadRequest, limit: int) -> ReadResponse:
-    if request.current_leader_epoch == self.leader_epoch and request.fetch_offset <= self.log.end_offset:
-        return self.answer_read(request.fetch_offset, limit)  # only if self.is_leader
+    offset, end = request.fetch_offset, self.log.end_offset
+    if request.current_leader_epoch == self.leader_epoch and not self.is_leader and offset < end:
+        return ReadResponse(NONE, self.log.read(offset, min(limit, end - offset)))  # to the high watermark
     return _original_read(self, request, limit)
 
 
@@ -164,7 +165,7 @@ REPLICATION: dict[str, Bug] = {
         "a consumer is given one record above the high watermark", Partition, "answer_read", _reads_one_more
     ),
     "read_from_a_follower": Bug(
-        "a broker answers a consumer whether it leads or not", Partition, "receive_read", _reads_from_followers
+        "a follower gives a consumer all that it has", Partition, "receive_read", _reads_from_followers
     ),
     "read_from_a_deposed_leader": Bug(
         "a leader that has not heard of the consumer's epoch answers",

@@ -430,7 +430,7 @@ FenceBroker(b, l) ==
 \* A heartbeat shows that the broker has applied the metadata up to its registration; a leaderless partition gets l.
 UnfenceBroker(b, l) ==
     \* enabled when
-    /\ registered[b].state = "fenced" /\ Running(b) /\ brokerEpoch[b] = registered[b].epoch /\ ~asked[b]
+    /\ registered[b].state = "fenced" /\ Running(b) /\ brokerEpoch[b] = registered[b].epoch
     /\ view[b].partitionEpoch >= registered[b].since
     /\ ChosenLeader(l, Partition.isr, {}, Active \cup {b})
     \* effect
@@ -930,17 +930,22 @@ ReadError(b, request) ==
     ELSE IF request.offset > Leo(b) THEN "OFFSET_OUT_OF_RANGE"
     ELSE "NONE"
 
+\* A follower may answer a consumer from its own log (KIP-392): it knows the partition, and the consumer's leader epoch is right.
+FollowerAnswers(b, request) ==
+    /\ ReadError(b, request) = "NOT_LEADER_OR_FOLLOWER"
+    /\ view[b].leaderEpoch # -1 /\ request.offset <= Leo(b)
+
 \* How many records from an offset on a consumer may be given.
 Readable(b, offset) == Cardinality({i \in (offset + 1)..Leo(b) : Has("ReadBelowHw") => ReadBelowHw(b, i)})
 
-\* AnswerRead   who: leader   code: replication/partition.py
-\* Gives the consumer n records: some, if there are any to give.
+\* AnswerRead   who: broker   code: replication/partition.py
+\* Gives the consumer n records. None, though there are some, is an answer too: a quota, or too few bytes in the time it waits.
 AnswerRead(b, c, n) ==
     LET request == consumer[c] IN
     \* enabled when
     /\ request.type = "request" /\ request.broker = b /\ Running(b)
-    /\ ReadError(b, request) = "NONE"
-    /\ n <= Readable(b, request.offset) /\ (n = 0 => Readable(b, request.offset) = 0)
+    /\ ReadError(b, request) = "NONE" \/ FollowerAnswers(b, request)
+    /\ n <= Readable(b, request.offset)
     \* effect
     /\ consumer' = [consumer EXCEPT ![c] = [type |-> "records", offset |-> request.offset,
                                             batch |-> SubSeq(log[b], request.offset + 1, request.offset + n)]]
@@ -1121,10 +1126,11 @@ GoDown(b, keep, hw, how) ==
                                         ELSE consumer[c]]
 
 \* StopBroker   who: broker   code: replication/broker.py
-\* A clean stop: everything is flushed, the high watermark is checkpointed.
+\* A clean stop: everything is flushed, the high watermark is checkpointed. A broker that was asked to stop and is not
+\* granted its shutdown in time goes all the same.
 StopBroker(b) ==
     \* enabled when
-    /\ Running(b) /\ registered[b].state # "active"
+    /\ Running(b) /\ (registered[b].state # "active" \/ asked[b])
     /\ b \in Stoppable => asked[b]
     \* effect
     /\ GoDown(b, Leo(b), highWatermark[b], "stopped")

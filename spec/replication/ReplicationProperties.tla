@@ -210,19 +210,21 @@ QuiescentIsrIsFull ==
     /\ \A b \in Brokers : Running(b) /\ registered[b].state = "active" /\ view[b] = ViewOf(Len(metadata))
 
 \* All logs are equal, and all is committed, except at followers that do not fetch any more. So the leader has found each of
-\* these: while one is in the ISR, nothing that it lacks is committed.
+\* these: while one is in the ISR, nothing that it lacks is committed. An ISR that is too small commits nothing.
 QuiescentLogsEqual ==
     LET l == Partition.leader IN
     /\ l # None
-    /\ \A b \in Brokers : (stalled[b] /\ b # l) \/ (log[b] = log[l] /\ highWatermark[b] = Leo(b))
+    /\ \A b \in Brokers :
+        \/ stalled[b] /\ b # l
+        \/ log[b] = log[l] /\ (Cardinality(Partition.isr) >= EffectiveMinIsr => highWatermark[b] = Leo(b))
 
 \* Who was asked to stop has been let go.
 QuiescentStopsGranted == \A b \in Brokers : ~asked[b]
 
-\* Consumers have read all that is committed.
+\* Consumers have read all that is committed; they may have asked for more.
 QuiescentConsumersAtEnd ==
     LET l == Partition.leader IN
-    l # None => \A c \in Consumers : consumer[c] = Reads(highWatermark[l])
+    l # None => \A c \in Consumers : consumer[c].offset = highWatermark[l]
 
 \* Every produce was answered, and no proposal is pending.
 QuiescentAnswered ==
