@@ -46,7 +46,7 @@ docs: setup ## rewrite the generated parts of README.md, ARCHITECTURE.md, DIVERG
 bench: setup ## rates and ratios, in one run
 	@$(BIN)/tidemark bench
 
-examples: setup ## a raft group of etcd's library and three bugs in it, audited (where Go is)
+examples: setup ## a raft group of etcd's library and four bugs in it, audited (where Go is)
 	@$(BIN)/python traces/examples/etcd-raft/run.py
 
 clean: ## remove everything that is derived, the virtual environment included

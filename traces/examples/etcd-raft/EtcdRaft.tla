@@ -1,12 +1,14 @@
 ------------------------------ MODULE EtcdRaft ------------------------------
 (***************************************************************************)
 (* Raft as the library go.etcd.io/raft runs it, for traces that show of a  *)
-(* node its term, vote, role, commit index and the length of its log.      *)
+(* node its term, vote, role, commit index, the length of its log, and     *)
+(* the terms of the entries on its disk.                                   *)
 (*                                                                         *)
 (* Modelled: elections, replication, commits, heartbeats, what is on disk, *)
 (* crashes, and a network that loses, repeats and reorders.                *)
 (* Left out: snapshots, changes of the group, pre-vote, the check of the   *)
-(* quorum, reads. An entry is its term: what a client wrote does not count.*)
+(* quorum, reads, writing to disk beside the node (AsyncStorageWrites). An *)
+(* entry is its term: what a client wrote does not count.                  *)
 (*                                                                         *)
 (* Every choice is a parameter: the slot of a message, whether a vote is   *)
 (* granted, which entries a leader sends. So the rest can be computed.     *)
@@ -39,8 +41,9 @@ vars == <<term, vote, role, commit, log, granted, match, disk, wire, held, elect
 Hidden == <<term, vote, role, commit, log, granted, match, disk, wire, held>>
 Ghosts == <<elected, chosen>>
 
-\* What the library's trace logger tells of a node.
-Observed(n) == [term |-> term[n], vote |-> vote[n], role |-> role[n], commit |-> commit[n], len |-> Len(log[n])]
+\* What the library's trace logger tells of a node, and what the harness reads from its disk.
+Observed(n) == [term |-> term[n], vote |-> vote[n], role |-> role[n], commit |-> commit[n], len |-> Len(log[n]),
+                disk |-> disk[n].log]
 
 Observers == Node
 
@@ -168,15 +171,15 @@ Campaign(n) ==
     /\ UNCHANGED <<commit, log, match, disk, wire, held, elected, chosen>>
 
 \* RequestVote   who: node n, a candidate
-\* It asks `to` for its vote.
-RequestVote(n, to, t) ==
+\* It asks `to` for its vote, and says how its log ends.
+RequestVote(n, to, index, logTerm, t) ==
     \* enabled when
     /\ role[n] = "candidate"
     /\ to # n
+    /\ index = Len(log[n]) /\ logTerm = TermAt(n, index)
     /\ Free(t, 0)
     \* effect
-    /\ wire' = Put(t, [type |-> "vote", from |-> n, to |-> to, term |-> term[n], index |-> Len(log[n]),
-                       logTerm |-> TermAt(n, Len(log[n]))])
+    /\ wire' = Put(t, [type |-> "vote", from |-> n, to |-> to, term |-> term[n], index |-> index, logTerm |-> logTerm])
     /\ held' = Holding(t)
     /\ UNCHANGED <<term, vote, role, commit, log, granted, match, disk, elected, chosen>>
 
@@ -248,16 +251,16 @@ Propose(n) ==
     /\ UNCHANGED <<term, vote, role, commit, granted, match, disk, wire, held, elected, chosen>>
 
 \* SendAppend   who: node n, the leader
-\* It sends the `count` entries after the first `index` ones.
-SendAppend(n, to, index, count, t) ==
+\* It sends the `count` entries after the first `index` ones, the last of which is of `logTerm`.
+SendAppend(n, to, index, logTerm, count, t) ==
     \* enabled when
     /\ role[n] = "leader"
     /\ to # n
-    /\ index + count <= Len(log[n])
+    /\ index + count <= Len(log[n]) /\ logTerm = TermAt(n, index)
     /\ Free(t, 0)
     \* effect
     /\ wire' = Put(t, [type |-> "app", from |-> n, to |-> to, term |-> term[n], index |-> index,
-                       logTerm |-> TermAt(n, index), commit |-> commit[n],
+                       logTerm |-> logTerm, commit |-> commit[n],
                        entries |-> SubSeq(log[n], index + 1, index + count)])
     /\ held' = Holding(t)
     /\ UNCHANGED <<term, vote, role, commit, log, granted, match, disk, elected, chosen>>
@@ -436,14 +439,14 @@ Duplicate(s, t) ==
 
 Next ==
     \/ \E n \in Node : Campaign(n)
-    \/ \E n \in Node, to \in Node, t \in Place : RequestVote(n, to, t)
+    \/ \E n \in Node, to \in Node, index \in Index, logTerm \in Terms, t \in Place : RequestVote(n, to, index, logTerm, t)
     \/ \E n \in Node, s \in Slot, grant \in BOOLEAN, t \in Place : AnswerVote(n, s, grant, t)
     \/ \E n \in Node, s \in Slot : ReadVote(n, s)
     \/ \E n \in Node : Lead(n)
     \/ \E n \in Node : GiveUp(n)
     \/ \E n \in Node : Propose(n)
-    \/ \E n \in Node, to \in Node, index \in Index, count \in 0..MaxBatch, t \in Place :
-           SendAppend(n, to, index, count, t)
+    \/ \E n \in Node, to \in Node, index \in Index, logTerm \in Terms, count \in 0..MaxBatch, t \in Place :
+           SendAppend(n, to, index, logTerm, count, t)
     \/ \E n \in Node, s \in Slot, t \in Place : AnswerAppend(n, s, t)
     \/ \E n \in Node, s \in Slot : ReadAppend(n, s)
     \/ \E n \in Node, i \in Index : Commit(n, i)

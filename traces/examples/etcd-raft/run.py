@@ -1,4 +1,4 @@
-"""A raft group of go.etcd.io/raft, and three copies of the library with a bug each: their traces are audited.
+"""A raft group of go.etcd.io/raft, and four copies of the library with a bug each: their traces are audited.
 
     python traces/examples/etcd-raft/run.py [--runs 1000] [--bug-runs 300] [--folder FOLDER]
 
@@ -29,6 +29,7 @@ BUGS = {
         "at.index > l.committed",
     ),
     "a vote forgotten over a restart": ("raft.go", "r.Vote = state.Vote", "r.Vote = None"),
+    "entries compared by index alone": ("log.go", "!l.matchTerm(id) {", "id.index > l.lastIndex() {"),
 }
 """Per bug the file of the library, a text that stands in it once, and what is put in its place."""
 

@@ -30,6 +30,21 @@ func (d disk) InitialState() (pb.HardState, pb.ConfState, error) {
 	return hard, pb.ConfState{Voters: []uint64{1, 2, 3}}, err
 }
 
+// seen is the disk's log, as the terms of its entries.
+func (d disk) seen(n int) emitter.Values {
+	last, err := d.LastIndex()
+	if err != nil {
+		panic(err)
+	}
+	terms := make([]uint64, last)
+	for i := range terms {
+		if terms[i], err = d.Term(uint64(i + 1)); err != nil {
+			panic(err)
+		}
+	}
+	return emitter.Values{name(uint64(n)): emitter.Values{"disk": terms}}
+}
+
 // A message under way is in a slot: the first free one when it was sent. Held ones wait for their sender's disk.
 type message struct {
 	pb.Message
@@ -166,10 +181,11 @@ func (g *group) told(n int, events []raft.TracingEvent) {
 		case e.Name == "Commit" && e.State.Commit > g.commit[n]:
 			g.emit(n, "Commit", values{"n": me, "i": e.State.Commit}, nil, before)
 		case e.Name == "SendRequestVoteRequest":
-			g.emit(n, "RequestVote", values{"n": me, "to": "n" + e.Message.To, "t": g.place(n, false)}, before, nil)
+			g.emit(n, "RequestVote", values{"n": me, "to": "n" + e.Message.To, "index": e.Message.Index,
+				"logTerm": e.Message.LogTerm, "t": g.place(n, false)}, before, nil)
 		case e.Name == "SendAppendEntriesRequest" && e.Message.Type == "MsgApp":
 			g.emit(n, "SendAppend", values{"n": me, "to": "n" + e.Message.To, "index": e.Message.Index,
-				"count": e.Message.EntryLength, "t": g.place(n, false)}, before, nil)
+				"logTerm": e.Message.LogTerm, "count": e.Message.EntryLength, "t": g.place(n, false)}, before, nil)
 		case e.Name == "SendAppendEntriesRequest":
 			g.emit(n, "SendHeartbeat", values{"n": me, "to": "n" + e.Message.To, "t": g.place(n, false)}, before, nil)
 		}
@@ -261,7 +277,7 @@ func (g *group) persist(n int) {
 	if err := g.disks[n].Append(ready.Entries); err != nil {
 		panic(err)
 	}
-	g.emit(n, "Persist", values{"n": name(uint64(n))}, seen(events[len(events)-1]), nil)
+	g.emit(n, "Persist", values{"n": name(uint64(n))}, seen(events[len(events)-1]), g.disks[n].seen(n))
 	for i, s := range append(g.sooner[n], g.later[n]...) {
 		if s > 0 {
 			g.wire[s] = message{Message: ready.Messages[i], used: true}
