@@ -8,17 +8,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance.check.audit import audit
-from tidemark_conformance.check.generate import generate
-from tidemark_conformance.check.inputs import open_input
-from tidemark_conformance.check.matrix import kill
-from tidemark_conformance.check.protocols import Protocol
-from tidemark_conformance.check.session import spark_session
-from tidemark_conformance.check.specifications import load_for
-from tidemark_conformance.check.zoo import Row, Simulation
+from tidemark_conformance.audit.audit import audit
+from tidemark_conformance.audit.inputs import open_input
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry.protocols import Protocol
+from tidemark_conformance.registry.specifications import load_for
+from tidemark_conformance.registry.zoo import Row, Simulation
+from tidemark_conformance.simulate.generate import generate
+from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
+from tidemark_conformance.verify.matrix import kill
 
 TOY = Protocol(
     "TwoPhase",

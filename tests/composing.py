@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from tidemark.compositions import ComposedResult
+from tidemark.compositions.replicated_log import ReplicatedLog
 from tidemark.log.storage import Payload
-from tidemark.sim.composed import ComposedResult
-from tidemark.sim.composed.replicated_log import ReplicatedLog
-from tidemark_conformance.check.locate import at_rest
-from tidemark_conformance.check.protocols import compositions
+from tidemark_conformance.audit.locate import at_rest
+from tidemark_conformance.registry.protocols import compositions
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.runtime import Kernels
 from tidemark_conformance.tla.spec import Specification, load

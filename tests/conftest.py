@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 import shown
 from hypothesis import settings
-from tidemark_conformance.check import clean, compiled
-from tidemark_conformance.check.session import spark_session
-from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.implementation import compiled
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry.specifications import load_for
+from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.schema import Schema, schema_of
+from tidemark_conformance.verify import clean
 
 PANDAS = "PySpark does not yet fully support pandas >= 3.0.0. Some features may not work correctly."
 """How PySpark's warning of a new pandas begins; we use none of what may not work."""

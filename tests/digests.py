@@ -9,10 +9,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tidemark_conformance.check import compiled, protocols, zoo
-from tidemark_conformance.check.clean import judging
+from tidemark_conformance.implementation import compiled
+from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
+from tidemark_conformance.verify.clean import judging
 
 SEEDS, PROFILE_SEEDS, FLAW_SEEDS, RUNS = range(300), range(20), 6, range(12)
 REPEATED = range(5)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from crc32c import crc32c
-from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.registry.specifications import load_for
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.types import Type, bounds
 from tidemark_conformance.trace.codec import GREATEST, Exceeds, WrongKind, reader, type_json, writer

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from kernel_reference import Subject
-from tidemark_conformance.check.protocols import Protocol, protocols
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry.protocols import Protocol, protocols
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.runtime import Kernels
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark.changes import EPOCH_START, REMOTE, REMOTE_EPOCH
-from tidemark.controller.records import PartitionChangeRecord, Record
-from tidemark.controller.replication_control import ReplicationControl
-from tidemark.errors import NONE
+from tidemark.common.changes import EPOCH_START, REMOTE, REMOTE_EPOCH
+from tidemark.common.errors import NONE
 from tidemark.log.epoch_cache import LeaderEpochCache
 from tidemark.replication.broker import Broker
+from tidemark.replication.controller.records import PartitionChangeRecord, Record
+from tidemark.replication.controller.replication_control import ReplicationControl
 from tidemark.replication.fetcher import ReplicaFetcher
 from tidemark.replication.messages import (
     BrokerId,

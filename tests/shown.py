@@ -7,18 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import twophase_simulator
-from tidemark_conformance.check import audit, clean, judge, matrix
-from tidemark_conformance.check.generate import Generated, Simulated
-from tidemark_conformance.check.matrix import Killed
-from tidemark_conformance.check.protocols import Protocol
-from tidemark_conformance.check.result import AuditResult
-from tidemark_conformance.check.zoo import Row, Simulation
+from tidemark_conformance.audit import audit, judge
+from tidemark_conformance.audit.result import AuditResult
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry.protocols import Protocol
+from tidemark_conformance.registry.zoo import Row, Simulation
+from tidemark_conformance.simulate.generate import Generated, Simulated
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tlc.manifest import Model
 from tidemark_conformance.tlc.runner import TlcResult
 from tidemark_conformance.tlc.verify import Outcome
+from tidemark_conformance.verify import clean, matrix
+from tidemark_conformance.verify.matrix import Killed
 
 SPEC = spec_root() / "twophase" / "TwoPhase.tla"
 CONFIG = SPEC.with_suffix(".cfg")

@@ -17,34 +17,34 @@ from functools import cached_property
 from typing import Any
 
 import pytest
-import tidemark.sim.exactly_once
-import tidemark.sim.exactly_once.recorder
-import tidemark.sim.exactly_once.run
-import tidemark.sim.group
-import tidemark.sim.group.recorder
-import tidemark.sim.group.run
-import tidemark.sim.idempotence
-import tidemark.sim.idempotence.recorder
-import tidemark.sim.idempotence.run
-import tidemark.sim.modern
-import tidemark.sim.modern.recorder
-import tidemark.sim.modern.run
-import tidemark.sim.offsets
-import tidemark.sim.offsets.recorder
-import tidemark.sim.offsets.run
-import tidemark.sim.recorder
-import tidemark.sim.run
-import tidemark.sim.transaction
-import tidemark.sim.transaction.recorder
-import tidemark.sim.transaction.run
-from tidemark_conformance.check import protocols
-from tidemark_conformance.check.clean import judging
+import tidemark.classic_group.sim
+import tidemark.classic_group.sim.recorder
+import tidemark.classic_group.sim.run
+import tidemark.consumer_group.sim
+import tidemark.consumer_group.sim.recorder
+import tidemark.consumer_group.sim.run
+import tidemark.exactly_once.sim
+import tidemark.exactly_once.sim.recorder
+import tidemark.exactly_once.sim.run
+import tidemark.idempotence.sim
+import tidemark.idempotence.sim.recorder
+import tidemark.idempotence.sim.run
+import tidemark.offsets.sim
+import tidemark.offsets.sim.recorder
+import tidemark.offsets.sim.run
+import tidemark.replication.sim.recorder
+import tidemark.replication.sim.run
+import tidemark.transactions.sim
+import tidemark.transactions.sim.recorder
+import tidemark.transactions.sim.run
+from tidemark_conformance.registry import protocols
 from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import Schema, schema_of
+from tidemark_conformance.verify.clean import judging
 
-sim = tidemark.sim
+sim = tidemark.replication.sim
 SEEDS = range(16)
 
 DIGEST = """

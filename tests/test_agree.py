@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from ledger import FLAWED, LEDGER, flawed_graph
 from part_traces import two_phase_text
-from tidemark_conformance.check import kept
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import agree as command
 from tidemark_conformance.errors import Unusable
@@ -20,6 +19,7 @@ from tidemark_conformance.paths import spec_root
 from tidemark_conformance.report import agreed, generated
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants, nonedges, walks
+from tidemark_conformance.verify import kept
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 

@@ -6,13 +6,13 @@ import io
 
 import pytest
 from rich.console import Console
-from tidemark_conformance.check import anomalies as table
-from tidemark_conformance.check import zoo
-from tidemark_conformance.check.anomalies import anomalies, glossary
-from tidemark_conformance.check.protocols import Protocol, protocols
-from tidemark_conformance.check.result import AuditResult, Failure
+from tidemark_conformance.audit.result import AuditResult, Failure
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.golden import Stage, golden_run
+from tidemark_conformance.registry import anomalies as table
+from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry.anomalies import anomalies, glossary
+from tidemark_conformance.registry.protocols import Protocol, protocols
 from tidemark_conformance.report import audit, explanation
 from tidemark_conformance.tla.spec import load
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from conftest import TwoPhase
 from rich.console import Console
-from tidemark_conformance.check.audit import audit
-from tidemark_conformance.check.options import Options
-from tidemark_conformance.check.result import AuditResult, Failure, by_number
-from tidemark_conformance.check.specifications import load_for
-from tidemark_conformance.check.tally import Example, Group
+from tidemark_conformance.audit.audit import audit
+from tidemark_conformance.audit.options import Options
+from tidemark_conformance.audit.result import AuditResult, Failure, by_number
+from tidemark_conformance.audit.tally import Example, Group
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands.audit import worth_explaining
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry.specifications import load_for
 from tidemark_conformance.report.audit import render
 from tidemark_conformance.trace.convert import convert
 from trace_lines import header_of, signed, traces_of, write
@@ -193,7 +193,7 @@ def test_tlc_agrees_with_every_signature_and_a_sample(judge: Judge, two_phase: T
 
 
 def test_the_sample_for_tlc_does_not_depend_on_the_order(judge: Judge, two_phase: TwoPhase, tmp_path: Path) -> None:
-    from tidemark_conformance.check.tally import Tally
+    from tidemark_conformance.audit.tally import Tally
 
     pairs = [(key * 7919 % 101, f"t{key}", b"") for key in range(50)]
     tallies = []

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import TwoPhase
 from crc32c import crc32c
-from tidemark_conformance.check.specifications import find
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry.specifications import find
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.trace.convert import convert
 from tidemark_conformance.trace.files import one_form
@@ -319,7 +319,7 @@ def test_interleaved_traces_are_refused(lines: Lines, tmp_path: Path, capsys: Ca
 def test_ids_that_share_a_hash_are_no_duplicates(
     packed: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr("tidemark_conformance.check.audit.REMEMBERED_IDS", 3)
+    monkeypatch.setattr("tidemark_conformance.audit.audit.REMEMBERED_IDS", 3)
     code, document, _ = _audit(packed, capsys)
     assert (code, document["traces"]) == (0, 30)
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tidemark_conformance.check.protocols import Protocol, compositions, protocols
+from tidemark_conformance.registry.protocols import Protocol, compositions, protocols
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.spec import load
 

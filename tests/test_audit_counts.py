@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from shown import RULE, audited, cut, hasty, nothing, sound, writer
-from tidemark_conformance.check import audit, judge, locate
-from tidemark_conformance.check.measure import invariants_alone
-from tidemark_conformance.check.result import Oracle
-from tidemark_conformance.check.tally import Tally
+from tidemark_conformance.audit import audit, judge, locate
+from tidemark_conformance.audit.result import Oracle
+from tidemark_conformance.audit.tally import Tally
 from tidemark_conformance.report import audit as audit_report
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.stream import End, Record, StreamWriter
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.schema import schema_of
+from tidemark_conformance.verify.measure import invariants_alone
 
 
 def test_a_long_trace_is_at_rest_too(specification: Specification) -> None:

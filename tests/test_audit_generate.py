@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 import twophase_simulator
 from conftest import TwoPhase
-from tidemark_conformance.check import measure
-from tidemark_conformance.check import protocols as registry
-from tidemark_conformance.check.audit import audit
-from tidemark_conformance.check.generate import MANIFEST, Generated, generate
-from tidemark_conformance.check.protocols import protocol
+from tidemark_conformance.audit.audit import audit
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry import protocols as registry
+from tidemark_conformance.registry.protocols import protocol
 from tidemark_conformance.report import speed
+from tidemark_conformance.simulate.generate import MANIFEST, Generated, generate
 from tidemark_conformance.tlc import oracle as tlc_oracle
+from tidemark_conformance.verify import measure
 
 
 @pytest.fixture(name="registered")

@@ -17,17 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import TwoPhase
 from pyspark.sql import SparkSession
-from tidemark_conformance.check import audit as audits
-from tidemark_conformance.check import local, parts
-from tidemark_conformance.check.audit import audit
-from tidemark_conformance.check.inputs import open_here
-from tidemark_conformance.check.judge import judge_for
-from tidemark_conformance.check.options import Options
-from tidemark_conformance.check.parts import Job
-from tidemark_conformance.check.tally import Tally
+from tidemark_conformance.audit import audit as audits
+from tidemark_conformance.audit import local, parts
+from tidemark_conformance.audit.audit import audit
+from tidemark_conformance.audit.inputs import open_here
+from tidemark_conformance.audit.judge import judge_for
+from tidemark_conformance.audit.options import Options
+from tidemark_conformance.audit.parts import Job
+from tidemark_conformance.audit.tally import Tally
 from tidemark_conformance.cli import main
+from tidemark_conformance.console.progress import Silent
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.report.progress import Silent
 from tidemark_conformance.trace import ranges as ranges_module
 from tidemark_conformance.trace.convert import convert
 from tidemark_conformance.trace.ranges import Range, ranges

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 import pytest
-from tidemark_conformance.check.oracle import Judged, compare, differences
+from tidemark_conformance.audit.oracle import Judged, compare, differences
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.spec import Specification, load

@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from conftest import TwoPhase
 from pyspark.sql import SparkSession
-from tidemark_conformance.check.audit import audit
-from tidemark_conformance.check.located import Place, located
-from tidemark_conformance.check.options import Options
-from tidemark_conformance.check.tally import EXAMPLES
+from tidemark_conformance.audit.audit import audit
+from tidemark_conformance.audit.options import Options
+from tidemark_conformance.audit.tally import EXAMPLES
 from tidemark_conformance.cli import main
+from tidemark_conformance.explain.located import Place, located
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.report import ci
 from tidemark_conformance.trace.files import file_header

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.tla.values import Fn, ModelValue
-from tidemark_conformance.tlc import config, graph, messages, runner, toolchain, values, verify
+from tidemark_conformance.tlc import config, graph, messages, runner, values, verify
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 

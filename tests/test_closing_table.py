@@ -14,12 +14,15 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 from shown import SHOWN, cleaned, hasty, killed, nothing, outcome, row, sound
-from tidemark_conformance.check import clean, kept, matrix, protocols, session, zoo
-from tidemark_conformance.check.matrix import Killed
 from tidemark_conformance.commands import verify as command
-from tidemark_conformance.report import closing, progress
+from tidemark_conformance.console import progress
+from tidemark_conformance.registry import protocols, zoo
+from tidemark_conformance.report import closing
+from tidemark_conformance.spark import session
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tlc.verify import Outcome
+from tidemark_conformance.verify import clean, kept, matrix
+from tidemark_conformance.verify.matrix import Killed
 
 
 @pytest.mark.parametrize(("kept", "said"), [(0, "simulated in 7.5 s"), (1, "simulated before")])

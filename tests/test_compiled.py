@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 from tidemark_conformance import cache
-from tidemark_conformance.check import compiled, packages, prepare
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.implementation import compiled, packages
+from tidemark_conformance.verify import prepare
 
 HERE = Path(__file__).parent
 THERE = compiled.hindrance() == ""
@@ -29,7 +30,7 @@ MODULES = {
     "structs.py": "from dataclasses import dataclass\n\n\ndef value(cls):\n    return dataclass(slots=True)(cls)\n",
     "sums.py": "def total(n: int, more: int) -> int:\n    return n + more\n",
     "counter.py": (
-        "from tidemark.errors import Wrong\nfrom tidemark.structs import value\nfrom tidemark.sums import total\n\n\n"
+        "from tidemark.common.errors import Wrong\nfrom tidemark.common.structs import value\nfrom tidemark.sums import total\n\n\n"
         "@value\nclass Counter:\n    n: int = 0\n\n    def add(self, more: int) -> int:\n"
         "        if more < 0:\n            raise Wrong\n        return total(self.n, more)\n"
     ),
@@ -83,7 +84,7 @@ UNDECLARED = """
 import sys
 from tidemark_conformance.check import compiled
 used = compiled.use()
-from tidemark.sim.group import recorder
+from tidemark.classic_group.sim import recorder
 recorder.TOUCHES["SendHeartbeat"] = "position.c"
 from tidemark_conformance.cli import main
 sys.exit(10 * main(["simulate", "classic-group", "--traces", "1", "-o", sys.argv[1]]) + used)
@@ -109,7 +110,7 @@ def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str
     assert small() == "True 2 so"
     assert small(**{compiled.INTERPRETED: "1"}) == "False 2 py"
     assert small("import tidemark.counter; " + ASKED) == "False 2 py"
-    assert small("import tidemark.errors; " + ASKED) == "True 2 so"
+    assert small("import tidemark.common.errors; " + ASKED) == "True 2 so"
     file = tmp_path / "tidemark" / "counter.py"
     file.write_text(file.read_text().replace("self.n, more", "self.n, 2 * more"))
     assert small() == "False 3 py"

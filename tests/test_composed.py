@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
-from tidemark.errors import BrokenInvariant
-from tidemark.group.messages import GroupMetadataRecord, OffsetCommitRecord
-from tidemark.group.partitions import TopicPartition
-from tidemark.group.purgatory import JOIN_TIMER
-from tidemark.sim.composed import PROFILES, ComposedSimulator, group_cluster, group_run, running, simulate
-from tidemark.sim.composed.group_cluster import ComposedCluster, ReplicatedOffsets
-from tidemark.sim.composed.replicated_log import FIRST_PAYLOAD, LostRecordsReturnedError, ReplicatedLog
-from tidemark.sim.group.network import Broker
-from tidemark.sim.group.recorder import GroupRecorder
-from tidemark_conformance.adapters import composed as adapter
-from tidemark_conformance.check.protocols import protocols
+from tidemark.classic_group.sim.recorder import GroupRecorder
+from tidemark.common.errors import BrokenInvariant
+from tidemark.compositions import PROFILES, ComposedSimulator, group_cluster, group_run, running, simulate
+from tidemark.compositions.group_cluster import ComposedCluster, ReplicatedOffsets
+from tidemark.compositions.replicated_log import FIRST_PAYLOAD, LostRecordsReturnedError, ReplicatedLog
+from tidemark.groups.messages import GroupMetadataRecord, OffsetCommitRecord
+from tidemark.groups.partitions import TopicPartition
+from tidemark.groups.purgatory import JOIN_TIMER
+from tidemark.groups.sim.network import Broker
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry.protocols import protocols
+from tidemark_conformance.simulate import composed as adapter
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 

@@ -9,22 +9,22 @@ from collections.abc import Callable
 import pytest
 from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
+from tidemark.compositions import ReplicatedTransactionsSimulator, running, simulate_transactions, transaction_cluster
+from tidemark.compositions import transaction_run as composed_run
+from tidemark.compositions.replicated_log import LostRecordsReturnedError
+from tidemark.compositions.transaction_run import PROFILES, STATE
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.sim.composed import ReplicatedTransactionsSimulator, running, simulate_transactions, transaction_cluster
-from tidemark.sim.composed import transaction_run as composed_run
-from tidemark.sim.composed.replicated_log import LostRecordsReturnedError
-from tidemark.sim.composed.transaction_run import PROFILES, STATE
-from tidemark.sim.transaction.cluster import TransactionCluster
-from tidemark.sim.transaction.network import Broker
-from tidemark.sim.transaction.reader import by_markers
-from tidemark.sim.transaction.recorder import TransactionRecorder
-from tidemark.sim.transaction.run import TransactionRun
-from tidemark.transaction.flaws import rules_without
-from tidemark.transaction.messages import EndTransactionMarker, InitProducerIdRequest
-from tidemark.transaction.states import TransactionState
-from tidemark_conformance.adapters import composed as adapter
+from tidemark.transactions.flaws import rules_without
+from tidemark.transactions.messages import EndTransactionMarker, InitProducerIdRequest
+from tidemark.transactions.sim.cluster import TransactionCluster
+from tidemark.transactions.sim.network import Broker
+from tidemark.transactions.sim.reader import by_markers
+from tidemark.transactions.sim.recorder import TransactionRecorder
+from tidemark.transactions.sim.run import TransactionRun
+from tidemark.transactions.states import TransactionState
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.simulate import composed as adapter
 
 TRANSACTIONS = "transactions"
 B1, B2, B3 = range(3)

@@ -9,16 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 import twophase_simulator
 from conftest import TwoPhase
-from tidemark_conformance.check import clean
-from tidemark_conformance.check import protocols as registry
-from tidemark_conformance.check.audit import counted
-from tidemark_conformance.check.generate import Generated, Output, generate_together
-from tidemark_conformance.check.options import Options
-from tidemark_conformance.check.protocols import compositions, protocols
-from tidemark_conformance.check.specifications import load_for
+from tidemark_conformance.audit.audit import counted
+from tidemark_conformance.audit.options import Options
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry import protocols as registry
+from tidemark_conformance.registry.protocols import compositions, protocols
+from tidemark_conformance.registry.specifications import load_for
+from tidemark_conformance.simulate.generate import Generated, Output, generate_together
+from tidemark_conformance.verify import clean
 
 TABLE = """
 [left]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import doctor
-from tidemark_conformance.tlc import toolchain
+from tidemark_conformance.java import toolchain
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 

@@ -12,10 +12,10 @@ from typing import Any
 import emitter_vectors
 import pytest
 from crc32c import crc32c
-from tidemark_conformance.check.audit import result_of
-from tidemark_conformance.check.judge import batch_of, judge_for
-from tidemark_conformance.check.options import Options
-from tidemark_conformance.check.result import AuditResult
+from tidemark_conformance.audit.audit import result_of
+from tidemark_conformance.audit.judge import batch_of, judge_for
+from tidemark_conformance.audit.options import Options
+from tidemark_conformance.audit.result import AuditResult
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.types import bounds
 from tidemark_conformance.trace.codec import Exceeds, WrongKind, reader

@@ -367,7 +367,7 @@ def test_a_shrunk_run_ends_with_its_failure_and_says_what_it_cost(two_phase: Any
 
 def test_a_run_that_fails_in_another_property_is_no_smaller_run(two_phase: Any, tmp_path: Path) -> None:
     """Where nothing is refused: r2 gives up after the commit, or the manager forgets that it committed, and aborts."""
-    from tidemark_conformance.check.specifications import with_rules_off
+    from tidemark_conformance.registry.specifications import with_rules_off
 
     specification = with_rules_off(two_phase.specification, frozenset(two_phase.specification.module.rules))
     explainer = Explainer(specification)
@@ -413,7 +413,7 @@ def test_a_run_that_does_not_repeat_is_not_shrunk(two_phase: Any, tmp_path: Path
 def test_the_evaluator_judges_as_the_kernels_do(two_phase: Any) -> None:
     """Verdict and first failing record of every check, with all rules and without the one that the flaw breaks."""
     import numpy
-    from tidemark_conformance.check.specifications import with_rules_off
+    from tidemark_conformance.registry.specifications import with_rules_off
     from tidemark_conformance.tla.kernels import compile_kernels
 
     schema = two_phase.schema

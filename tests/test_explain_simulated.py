@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from simulated import SIMULATED, Simulated
 from tidemark_conformance import cli
-from tidemark_conformance.check import protocols
-from tidemark_conformance.check.generate import generate
+from tidemark_conformance.registry import protocols
+from tidemark_conformance.simulate.generate import generate
 
 pytestmark = pytest.mark.as_users_have_it
 

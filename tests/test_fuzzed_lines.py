@@ -13,9 +13,9 @@ from conftest import TwoPhase
 from crc32c import crc32c
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tidemark_conformance.check.audit import audit
-from tidemark_conformance.check.options import Options
-from tidemark_conformance.check.result import AuditResult
+from tidemark_conformance.audit.audit import audit
+from tidemark_conformance.audit.options import Options
+from tidemark_conformance.audit.result import AuditResult
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.trace.declared import declared
 from tidemark_conformance.trace.files import file_header

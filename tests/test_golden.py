@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemark_conformance.check import zoo
 from tidemark_conformance.commands import golden
 from tidemark_conformance.explain import golden as runs
 from tidemark_conformance.explain.golden import golden_file, golden_root
+from tidemark_conformance.registry import zoo
 
 ROWS = golden.with_scenarios()
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from conftest import EXAMPLES
 from part_traces import lines
-from tidemark_conformance.check.protocols import protocol
-from tidemark_conformance.check.specifications import load_for
 from tidemark_conformance.cli import main
+from tidemark_conformance.registry.protocols import protocol
+from tidemark_conformance.registry.specifications import load_for
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.lines import split_traces

@@ -12,9 +12,9 @@ from conftest import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from part_traces import Event, compiled, election, judge, lines, specification, stream
-from tidemark_conformance.check import oracle
-from tidemark_conformance.check.oracle import Judged
-from tidemark_conformance.check.result import Oracle
+from tidemark_conformance.audit import oracle
+from tidemark_conformance.audit.oracle import Judged
+from tidemark_conformance.audit.result import Oracle
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.spec import Specification

@@ -93,7 +93,7 @@ def test_the_name_in_a_header_is_no_path(
     def read(*_: object, **__: object) -> None:
         raise AssertionError("a specification is loaded")
 
-    monkeypatch.setattr("tidemark_conformance.check.specifications.load", read)
+    monkeypatch.setattr("tidemark_conformance.registry.specifications.load", read)
     path = write(tmp_path / "a.ndjson", {**lines[0], "spec": name}, lines[1])
     assert main([command, str(path)]) == 2
     said = capsys.readouterr().err

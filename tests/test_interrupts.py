@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from conftest import EXAMPLES
-from tidemark_conformance.check import clean
 from tidemark_conformance.paths import temporary_folder
+from tidemark_conformance.verify import clean
 
 PATIENCE_S = 120
 MODELS = ("TwoPhase", "TwoPhaseFlawed", "TwoPhaseForgets")
@@ -79,7 +79,7 @@ def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path:
 
 ENDING = """
 import os, signal
-from tidemark_conformance.signals import raise_on_sigterm
+from tidemark_conformance.console.signals import raise_on_sigterm
 raise_on_sigterm(SystemExit)
 try:
     os.kill(os.getpid(), signal.SIGTERM)

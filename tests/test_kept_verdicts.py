@@ -20,15 +20,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tidemark_conformance import cache, paths
-from tidemark_conformance.check import clean, compiled, kept, matrix, packages, prepare, protocols, session, zoo
-from tidemark_conformance.check.generate import Generated
-from tidemark_conformance.check.matrix import Killed
-from tidemark_conformance.check.protocols import Composition, Protocol
-from tidemark_conformance.check.result import AuditResult, Oracle
-from tidemark_conformance.check.zoo import Row
+from tidemark_conformance.audit.result import AuditResult, Oracle
 from tidemark_conformance.commands import verify as command
-from tidemark_conformance.tlc import manifest, toolchain
+from tidemark_conformance.implementation import compiled, packages
+from tidemark_conformance.java import toolchain
+from tidemark_conformance.registry import protocols, zoo
+from tidemark_conformance.registry.protocols import Composition, Protocol
+from tidemark_conformance.registry.zoo import Row
+from tidemark_conformance.simulate.generate import Generated
+from tidemark_conformance.spark import session
+from tidemark_conformance.tlc import manifest
 from tidemark_conformance.tlc import verify as models
+from tidemark_conformance.verify import clean, kept, matrix, prepare
+from tidemark_conformance.verify.matrix import Killed
 
 REGISTRY = """
 [pair]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tidemark_conformance.check.matrix import Killed
-from tidemark_conformance.check.zoo import Row, Simulation, rows
 from tidemark_conformance.commands.verify import rarity
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.report.matrix import Matrix, render
+from tidemark_conformance.registry.zoo import Row, Simulation, rows
+from tidemark_conformance.verify.matrix import Killed
+from tidemark_conformance.verify.matrix_table import Matrix, render
 
 
 def _row(model: str, excused: str, unseen: str) -> Row:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tidemark_conformance.check.audit import Options, result_of
-from tidemark_conformance.check.judge import batch_of, judge_for
-from tidemark_conformance.check.result import AuditResult
+from tidemark_conformance.audit.audit import Options, result_of
+from tidemark_conformance.audit.judge import batch_of, judge_for
+from tidemark_conformance.audit.result import AuditResult
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.spec import Specification, load

@@ -12,9 +12,9 @@ import pytest
 from conftest import TwoPhase
 from hypothesis import given
 from hypothesis import strategies as st
-from tidemark_conformance.check import protocols
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry import protocols
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.convert import convert
 from tidemark_conformance.trace.declared import declared

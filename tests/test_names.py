@@ -1,7 +1,7 @@
 """One name in the specification, in the implementation and in the zoo: rules and actions of every protocol.
 
 What a protocol is made of is in `simulated.SIMULATED`; where an action's handler stands is said above the action in the
-specification: `\\* SendJoin   who: consumer   code: client/consumer.py`, perhaps with the handler's name behind it in
+specification: `\\* SendJoin   who: consumer   code: classic_group/consumer.py`, perhaps with the handler's name behind it in
 brackets. What nobody's code does (`who: the network`) is a method of the simulated cluster.
 """
 
@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 from simulated import SIMULATED, Simulated
-from tidemark.naming import snake_case
-from tidemark_conformance.check import zoo
+from tidemark.common.naming import snake_case
+from tidemark_conformance.registry import zoo
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from falls import Fall, Table, edited, tables
-from tidemark_conformance.check.protocols import protocols
+from tidemark_conformance.registry.protocols import protocols
 from tidemark_conformance.tla.values import Fn, ModelValue
 
 TABLES = tables()

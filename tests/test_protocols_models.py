@@ -7,13 +7,14 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
-from tidemark_conformance.check.protocols import protocols
+from tidemark_conformance.java import modules
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry.protocols import protocols
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.tla.values import Value
-from tidemark_conformance.tlc import manifest, modules
+from tidemark_conformance.tlc import manifest
 
 
 @dataclass(frozen=True)

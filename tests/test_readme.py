@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tidemark_conformance.check import compiled
 from tidemark_conformance.cli import COMMANDS
+from tidemark_conformance.implementation import compiled
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 from simulated import SIMULATED
-from tidemark.naming import snake_case
+from tidemark.common.naming import snake_case
 from tidemark_conformance import cli
-from tidemark_conformance.check import protocols
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain import card as cards
+from tidemark_conformance.java import modules
+from tidemark_conformance.registry import protocols
 from tidemark_conformance.report import rule_card
-from tidemark_conformance.tlc import modules
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 

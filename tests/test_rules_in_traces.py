@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from simulated import SIMULATED, Simulated
-from tidemark_conformance.check import zoo
+from tidemark_conformance.registry import zoo
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
 
 AT_ONCE, MOST = 50, 400

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tidemark.replication.flaws import rules_without
-from tidemark.sim.scenario import run_scenario
-from tidemark.sim.script import ScenarioError
+from tidemark.replication.sim.scenario import run_scenario
+from tidemark.simulator.script import ScenarioError
 from tidemark_conformance.cli import main
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of

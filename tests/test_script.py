@@ -1,4 +1,4 @@
-"""Scenarios whose verbs are the actions of a specification (`tidemark.sim.script`): what a line can say, what is
+"""Scenarios whose verbs are the actions of a specification (`tidemark.simulator.script`): what a line can say, what is
 refused, and what a transcript tells of an event that did not happen as its line says. The golden ones are in
 test_golden.py.
 """
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from simulated import SIMULATED
-from tidemark.group.flaws import rules_without
-from tidemark.sim.group.scenario import STAGE
-from tidemark.sim.script import ScenarioError, Stage, run_script
-from tidemark_conformance.check.protocols import protocols
+from tidemark.classic_group.flaws import rules_without
+from tidemark.classic_group.sim.scenario import STAGE
+from tidemark.simulator.script import ScenarioError, Stage, run_script
+from tidemark_conformance.registry.protocols import protocols
 
 
 def stages() -> dict[str, Stage]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from seeded_bugs import BUGS
-from tidemark_conformance.check.protocols import protocol
+from tidemark_conformance.registry.protocols import protocol
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of

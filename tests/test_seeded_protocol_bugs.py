@@ -15,7 +15,7 @@ from seeded_offset_bugs import OFFSETS
 from seeded_replication_bugs import REPLICATION
 from seeded_transaction_bugs import EXACTLY_ONCE, TRANSACTIONS
 from simulated import SIMULATED
-from tidemark.group.group import ClassicGroup
+from tidemark.classic_group.group import ClassicGroup
 from tidemark_conformance.tla.kernels import compile_kernels
 
 TRACES, CHUNK = 600, 60

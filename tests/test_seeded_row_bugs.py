@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from seeded_bugs import Bug
 from simulated import SIMULATED
-from tidemark.group.coordinator import GroupCoordinator
-from tidemark.group.messages import MemberId
-from tidemark.group.purgatory import Outcome
-from tidemark.group.states import GroupState
-from tidemark.transaction.coordinator import TransactionCoordinator
-from tidemark.transaction.messages import WriteTxnMarkersResponse
+from tidemark.classic_group.coordinator import GroupCoordinator
+from tidemark.classic_group.states import GroupState
+from tidemark.groups.messages import MemberId
+from tidemark.groups.purgatory import Outcome
+from tidemark.transactions.coordinator import TransactionCoordinator
+from tidemark.transactions.messages import WriteTxnMarkersResponse
 from tidemark_conformance.tla.kernels import compile_kernels
 
 SEEDS = range(60)

@@ -8,8 +8,8 @@ import pyspark.sql
 import pytest
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
-from tidemark_conformance.check import session
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.spark import session
 
 
 class _Java:

@@ -6,8 +6,8 @@ import itertools
 from typing import Any
 
 import pytest
-from tidemark.sim.shapes import encoder, kind_of, width_of
-from tidemark.sim.units import Leaf, Parts
+from tidemark.trace.shapes import encoder, kind_of, width_of
+from tidemark.trace.units import Leaf, Parts
 
 SMALL = {"int": [-1, 5]}
 PAIR = {"record": {"b": "boolean", "a": SMALL}}

@@ -18,15 +18,15 @@ from simulated import (
     assert_one_seed_is_one_trace,
     noting,
 )
-from tidemark.cells import CapacityExceeded
-from tidemark.sim.transaction.recorder import PARTITION
-from tidemark_conformance.check import protocols
-from tidemark_conformance.check.clean import flaw_actions
+from tidemark.trace.cells import CapacityExceeded
+from tidemark.transactions.sim.recorder import PARTITION
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored, decoded
+from tidemark_conformance.registry import protocols
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
 from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.python import compile_python
+from tidemark_conformance.verify.clean import flaw_actions
 
 each = pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
 users = pytest.mark.as_users_have_it

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tidemark_conformance.check import zoo
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry import zoo
 from tidemark_conformance.report import generated, stories
 
 ROOT = Path(__file__).parent.parent

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from ledger import FLAWED, GHOSTS, LEDGER, SOUND
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.tla.values import Fn, ModelValue, function
-from tidemark_conformance.tlc import oracle, runner, toolchain
+from tidemark_conformance.tlc import oracle, runner
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 

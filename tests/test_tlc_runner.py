@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import classes, modules, toolchain
 from tidemark_conformance.tla.values import Fn, ModelValue
-from tidemark_conformance.tlc import classes, messages, modules, runner, toolchain
+from tidemark_conformance.tlc import messages, runner
 
 LIGHTS = r"""---- MODULE Lights ----
 EXTENDS Naturals

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tidemark_conformance import cache
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.tlc import toolchain
+from tidemark_conformance.java import toolchain
 
 Patch = pytest.MonkeyPatch
 

@@ -9,27 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tidemark.sim.composed.running
-import tidemark.sim.encoding
-import tidemark.sim.group.recorder
-import tidemark.sim.running
+import tidemark.classic_group.sim.recorder
+import tidemark.compositions.running
+import tidemark.replication.sim.encoding
+import tidemark.simulator.running
 from simulated import SIMULATED, Simulated
-from tidemark.errors import UndeclaredChange
-from tidemark.group.messages import OffsetCommitRecord
-from tidemark.group.modern.coordinator import ModernCoordinator, Written
-from tidemark.group.modern.messages import GroupEpochRecord
-from tidemark.sim.group.cluster import GroupCluster
-from tidemark.sim.recorder import Recorder
-from tidemark.sim.shared import watched
-from tidemark_conformance.check import protocols
-from tidemark_conformance.check.clean import judging
-from tidemark_conformance.check.session import readable_errors
+from tidemark.classic_group.sim.cluster import GroupCluster
+from tidemark.common.errors import UndeclaredChange
+from tidemark.consumer_group.coordinator import ModernCoordinator, Written
+from tidemark.consumer_group.messages import GroupEpochRecord
+from tidemark.groups.messages import OffsetCommitRecord
+from tidemark.replication.sim.recorder import Recorder
+from tidemark.simulator.shared import watched
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import DefectError
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored, decoded
+from tidemark_conformance.registry import protocols
+from tidemark_conformance.spark.session import readable_errors
 from tidemark_conformance.tla.kernels.stream import Record, records
 from tidemark_conformance.trace.schema import schema_of
+from tidemark_conformance.verify.clean import judging
 
 SEEDS = 200
 with_a_table = pytest.mark.parametrize(
@@ -38,7 +38,7 @@ with_a_table = pytest.mark.parametrize(
 REPLICATION = next(one for one in SIMULATED if one.touches is None)
 MARKED = [
     (mark, variable)
-    for mark, variables in tidemark.sim.encoding.OF_MARK.items()
+    for mark, variables in tidemark.replication.sim.encoding.OF_MARK.items()
     for variable in variables
     if variable != "log"
 ]
@@ -47,8 +47,8 @@ MARKED = [
 
 def watch(which: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """All runs from now on, or none."""
-    monkeypatch.setattr(tidemark.sim.running, "watched", lambda _: which)
-    monkeypatch.setattr(tidemark.sim.composed.running, "watched", lambda _: which)
+    monkeypatch.setattr(tidemark.simulator.running, "watched", lambda _: which)
+    monkeypatch.setattr(tidemark.compositions.running, "watched", lambda _: which)
 
 
 @pytest.fixture
@@ -128,8 +128,8 @@ def test_a_change_that_an_action_does_not_declare_ends_the_run(one: Simulated, m
 def test_a_change_that_no_mark_of_a_replica_concerns_ends_the_run(
     mark: int, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = tuple(name for name in tidemark.sim.encoding.OF_MARK[mark] if name != variable)
-    monkeypatch.setitem(tidemark.sim.encoding.OF_MARK, mark, left)
+    left = tuple(name for name in tidemark.replication.sim.encoding.OF_MARK[mark] if name != variable)
+    monkeypatch.setitem(tidemark.replication.sim.encoding.OF_MARK, mark, left)
     simulator = REPLICATION.make(REPLICATION.header)
     with pytest.raises(UndeclaredChange, match=rf"^seed \d+, step \d+: {variable}(\[b\d\])? has changed with \w+, "):
         run_all(simulator)
@@ -187,9 +187,9 @@ def test_what_changes_in_place_is_read_again(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture
 def undeclared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A recorder of the classic group that does not look at what a heartbeat's sending changes."""
-    touches = tidemark.sim.group.recorder.TOUCHES
+    touches = tidemark.classic_group.sim.recorder.TOUCHES
     monkeypatch.setitem(touches, "SendHeartbeat", "position.c")
-    for prepared in (tidemark.sim.group._simulators, tidemark.sim.composed._groups):
+    for prepared in (tidemark.classic_group.sim._simulators, tidemark.compositions._groups):
         monkeypatch.setattr(prepared, "_kept", [])
 
 

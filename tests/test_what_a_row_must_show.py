@@ -16,13 +16,13 @@ import pytest
 import twophase_simulator
 from rich.console import Console
 from shown import RULE, SHOWN, cleaned, cut, hasty, killed, nothing, outcome, row, sound
-from tidemark_conformance.check import matrix
-from tidemark_conformance.check.matrix import Killed
-from tidemark_conformance.check.zoo import Row, Simulation
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.report.matrix import Matrix, Unflawed, render
+from tidemark_conformance.registry.zoo import Row, Simulation
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tlc.verify import Outcome
+from tidemark_conformance.verify import matrix
+from tidemark_conformance.verify.matrix import Killed
+from tidemark_conformance.verify.matrix_table import Matrix, Unflawed, render
 
 
 def why(given: Row, found: Killed) -> str:

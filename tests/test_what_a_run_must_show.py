@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 from shown import RULE, SHOWN, audited, cleaned, cut, hasty, nothing, sound
 from tidemark_conformance import cache
-from tidemark_conformance.check import clean, judge, protocols
-from tidemark_conformance.check.locate import at_rest
-from tidemark_conformance.check.result import Oracle
+from tidemark_conformance.audit import judge
+from tidemark_conformance.audit.locate import at_rest
+from tidemark_conformance.audit.result import Oracle
 from tidemark_conformance.commands.verify import audit_document
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry import protocols
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.schema import schema_of
+from tidemark_conformance.verify import clean
 
 
 def test_a_run_that_shows_everything(specification: Specification) -> None:

@@ -14,15 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import TwoPhase
-from tidemark_conformance.check import judge as judge_module
-from tidemark_conformance.check import packages, parts
-from tidemark_conformance.check.judge import FAIL, PASS, judge_for
-from tidemark_conformance.check.packages import digest
-from tidemark_conformance.check.parts import Job
-from tidemark_conformance.check.shipping import partition_work, unpacked
-from tidemark_conformance.check.specifications import with_rules_off
-from tidemark_conformance.check.tally import Tally
-from tidemark_conformance.check.worker import ndjson_ids, ndjson_partition, parquet_partition
+from tidemark_conformance.audit import judge as judge_module
+from tidemark_conformance.audit import parts
+from tidemark_conformance.audit.judge import FAIL, PASS, judge_for
+from tidemark_conformance.audit.parts import Job
+from tidemark_conformance.audit.tally import Tally
+from tidemark_conformance.audit.worker import ndjson_ids, ndjson_partition, parquet_partition
+from tidemark_conformance.implementation import packages
+from tidemark_conformance.implementation.packages import digest
+from tidemark_conformance.registry.specifications import with_rules_off
+from tidemark_conformance.spark.shipping import partition_work, unpacked
 from tidemark_conformance.tla.ir import Lit, Named
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.convert import convert

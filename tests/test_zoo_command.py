@@ -10,11 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tidemark_conformance.check import clean, matrix, zoo
-from tidemark_conformance.check.generate import Generated
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import zoo as command
-from tidemark_conformance.report import matrix as report
+from tidemark_conformance.registry import zoo
+from tidemark_conformance.simulate.generate import Generated
+from tidemark_conformance.verify import clean, matrix
+from tidemark_conformance.verify import matrix_table as report
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tidemark_conformance.check import zoo
+from tidemark_conformance.registry import zoo
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tlc import manifest, pins, verify
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from tidemark_conformance import cache, extras
+from tidemark_conformance.console.signals import raise_on_sigterm
 from tidemark_conformance.errors import DefectError, Unusable
-from tidemark_conformance.signals import raise_on_sigterm
 
 COMMANDS = {
     "check": "run TLC on the models of spec/manifest.json, or on any specification (--spec)",
@@ -91,7 +91,7 @@ def _jar(given: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
     """Where a command is given a tla2tools.jar, all that it does takes that one."""
     if getattr(given, "jar", None) is None:
         return contextlib.nullcontext()
-    from tidemark_conformance.tlc import toolchain
+    from tidemark_conformance.java import toolchain
 
     return toolchain.chosen(given.jar)
 

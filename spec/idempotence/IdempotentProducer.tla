@@ -370,7 +370,7 @@ Init ==
 -----------------------------------------------------------------------------
 (* The producer's actions *)
 
-\* GetProducerId   who: producer   code: client/producer.py
+\* GetProducerId   who: producer   code: idempotence/producer.py
 \* InitProducerId without a transactional id: each gets an id of its own. (A lost reply leaves an id that nobody uses.)
 GetProducerId(c, pid) ==
     \* enabled when
@@ -381,7 +381,7 @@ GetProducerId(c, pid) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, sender, wire, late>>
     /\ UNCHANGED acked
 
-\* SendBatch   who: producer   code: client/producer.py
+\* SendBatch   who: producer   code: idempotence/producer.py
 \* A batch is drained: it gets its sequence, and goes to whom the producer takes for the leader. None is drained while a batch
 \* waits to be retried, while sequences are unresolved, or (in a new epoch) while batches of the old one are in flight. Behind the
 \* wrap-around it counts anew what was acknowledged.
@@ -408,7 +408,7 @@ SendBatch(c, p, b) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, late>>
     /\ UNCHANGED acked
 
-\* ResendBatch   who: producer   code: client/producer.py
+\* ResendBatch   who: producer   code: idempotence/producer.py
 \* A retry keeps its sequence. Only the first batch in flight is retried.
 ResendBatch(c, p, b) ==
     LET s == sender[c][p] IN
@@ -421,7 +421,7 @@ ResendBatch(c, p, b) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, late>>
     /\ UNCHANGED acked
 
-\* ReceiveAck   who: producer   code: client/producer.py
+\* ReceiveAck   who: producer   code: idempotence/producer.py
 \* The application is told, unless the batch has expired meanwhile.
 ReceiveAck(b, c, p) ==
     LET s     == sender[c][p]
@@ -438,7 +438,7 @@ ReceiveAck(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, late>>
     /\ acked' = NextAcked(b, c, p)
 
-\* ReceiveError   who: producer   code: client/producer.py
+\* ReceiveError   who: producer   code: idempotence/producer.py
 \* The batch is retried; a gap asks for a new epoch.
 ReceiveError(b, c, p) ==
     LET s     == sender[c][p]
@@ -453,7 +453,7 @@ ReceiveError(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, late>>
     /\ UNCHANGED acked
 
-\* ExpireBatch   who: the producer's clock   code: client/producer.py
+\* ExpireBatch   who: the producer's clock   code: idempotence/producer.py
 \* delivery.timeout.ms is over for the oldest batch: the application is told that it failed, and nobody knows whether it did.
 ExpireBatch(c, p) ==
     LET s     == sender[c][p]
@@ -468,7 +468,7 @@ ExpireBatch(c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, wire, late>>
     /\ UNCHANGED acked
 
-\* ResolveSequences   who: producer   code: client/producer.py
+\* ResolveSequences   who: producer   code: idempotence/producer.py
 \* Nothing is in flight any more: if what came behind the expired batch was acknowledged, so was its sequence taken; otherwise
 \* the epoch is bumped.
 ResolveSequences(c, p) ==
@@ -480,7 +480,7 @@ ResolveSequences(c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, wire, late>>
     /\ UNCHANGED acked
 
-\* BumpEpoch   who: producer   code: client/producer.py
+\* BumpEpoch   who: producer   code: idempotence/producer.py
 \* The producer takes the next epoch by itself (KIP-360). The partitions that asked for it number their batches from 0; the
 \* others follow when nothing of the old epoch is in flight.
 BumpEpoch(c) ==
@@ -569,7 +569,7 @@ AppendLate(c, p) ==
     /\ UNCHANGED <<leader, highWatermark, issued, producer, sender, wire>>
     /\ UNCHANGED acked
 
-\* DropLate   who: network, or a broker that refuses it   code: sim/idempotence/cluster.py
+\* DropLate   who: network, or a broker that refuses it   code: idempotence/sim/cluster.py
 DropLate(c, p) ==
     \* enabled when
     /\ late[c][p] # <<>>
@@ -578,7 +578,7 @@ DropLate(c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, wire>>
     /\ UNCHANGED acked
 
-\* CompleteProduce   who: leader   code: sim/idempotence/cluster.py (handle)
+\* CompleteProduce   who: leader   code: idempotence/sim/cluster.py (handle)
 \* acks=all: the answer waits until the batch is committed.
 CompleteProduce(b, c, p) ==
     LET i == NextAt(b, c, p) IN
@@ -632,7 +632,7 @@ ElectLeader(p, b, keep, snapshot) ==
 -----------------------------------------------------------------------------
 (* Faults *)
 
-\* Disconnect   who: network   code: sim/idempotence/cluster.py
+\* Disconnect   who: network   code: idempotence/sim/cluster.py
 \* A connection breaks, or the producer gives up on it (request.timeout.ms). Its replies are lost; of its requests that were
 \* not handled the broker may yet read the first `keep`. The batches are retried.
 Disconnect(c, p, b, keep) ==
@@ -652,7 +652,7 @@ Disconnect(c, p, b, keep) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer>>
     /\ UNCHANGED acked
 
-\* CrashProducer   who: the nemesis   code: sim/idempotence/cluster.py
+\* CrashProducer   who: the nemesis   code: idempotence/sim/cluster.py
 \* The process ends, with all that it knew; another will have an id of its own.
 CrashProducer(c) ==
     \* enabled when

@@ -398,7 +398,7 @@ ChosenLeader(l, isr, unclean, active) ==
 
 Active == {b \in Brokers : registered[b].state = "active"}
 
-\* ElectLeader   who: controller   code: controller/replication_control.py
+\* ElectLeader   who: controller   code: replication/controller/replication_control.py
 \* A preferred (or operator's) election: the leadership moves to another valid broker. Simplified: any, not replicas[0].
 ElectLeader(l) ==
     \* enabled when
@@ -411,7 +411,7 @@ ElectLeader(l) ==
                    asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
-\* FenceBroker   who: controller   code: controller/replication_control.py
+\* FenceBroker   who: controller   code: replication/controller/replication_control.py
 \* The broker's session expires, whether it is down, paused or cut off. It leaves the ISR; l leads next.
 FenceBroker(b, l) ==
     LET isr == Partition.isr \ {b} IN
@@ -426,7 +426,7 @@ FenceBroker(b, l) ==
                    asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
-\* UnfenceBroker   who: controller   code: controller/replication_control.py
+\* UnfenceBroker   who: controller   code: replication/controller/replication_control.py
 \* A heartbeat shows that the broker has applied the metadata up to its registration; a leaderless partition gets l.
 UnfenceBroker(b, l) ==
     \* enabled when
@@ -441,7 +441,7 @@ UnfenceBroker(b, l) ==
                    asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
-\* RegisterBroker   who: controller and a starting broker   code: controller/replication_control.py
+\* RegisterBroker   who: controller and a starting broker   code: replication/controller/replication_control.py
 \* A new incarnation registers once the old session is fenced (a live one is rejected: DUPLICATE_BROKER_REGISTRATION).
 \* After an unclean shutdown it leaves ISR and ELR before it fetches. It starts fenced and knows nothing of the partition.
 RegisterBroker(b, l) ==
@@ -472,7 +472,7 @@ AskToStop(b) ==
                    remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, fetch, alter, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
-\* ControlledShutdown   who: controller   code: controller/replication_control.py
+\* ControlledShutdown   who: controller   code: replication/controller/replication_control.py
 \* A broker asks to stop: it leaves the ISR and the leadership moves away. It may lead until it hears of it.
 ControlledShutdown(b, l) ==
     LET isr == Partition.isr \ {b} IN
@@ -499,7 +499,7 @@ AlterVerdict(b, request) ==
     ELSE IF ~(Has("IsrMembersActive") => IsrMembersActive(request)) THEN "INELIGIBLE_REPLICA"
     ELSE "NONE"
 
-\* HandleAlterPartition   who: controller   code: controller/replication_control.py
+\* HandleAlterPartition   who: controller   code: replication/controller/replication_control.py
 \* Decides a leader's proposal. The reply names the partition epoch that holds now.
 HandleAlterPartition(b) ==
     LET request == alter[b]

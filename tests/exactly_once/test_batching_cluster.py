@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tidemark.client.message_processor import OUTPUT
-from tidemark.client.transactional_producer import ProducerState
+from tidemark.exactly_once.message_processor import OUTPUT
 from tidemark.exactly_once.rules import Rules
+from tidemark.exactly_once.sim.batching import BatchingCluster
+from tidemark.exactly_once.sim.healing import heal
+from tidemark.exactly_once.sim.profiles import BATCHES
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.sim.exactly_once.batching import BatchingCluster
-from tidemark.sim.exactly_once.healing import heal
-from tidemark.sim.exactly_once.profiles import BATCHES
-from tidemark.transaction.states import TransactionState
+from tidemark.transactions.states import TransactionState
+from tidemark.transactions.transactional_producer import ProducerState
 
 A = 0
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from tidemark.exactly_once.flaws import rules_without
-from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
-from tidemark.sim.exactly_once.delivery import DeliveryPlan, DeliveryRecorder
-from tidemark.sim.exactly_once.network import Exchange
-from tidemark.sim.exactly_once.run import ExactlyOnceRun, ExactlyOnceSimulator
-from tidemark_conformance.check import protocols
+from tidemark.exactly_once.sim.cluster import ExactlyOnceCluster
+from tidemark.exactly_once.sim.delivery import DeliveryPlan, DeliveryRecorder
+from tidemark.exactly_once.sim.network import Exchange
+from tidemark.exactly_once.sim.run import ExactlyOnceRun, ExactlyOnceSimulator
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry import protocols
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.python.checks import Check, Compiler
 from tidemark_conformance.tla.spec import Specification, load

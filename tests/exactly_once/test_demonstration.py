@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemark.client import batching_producer
-from tidemark.client.partitioner import partition_for_key
-from tidemark.client.record_sizes import RECORD_BATCH_OVERHEAD, record_size
 from tidemark.exactly_once.flaws import rules_without
+from tidemark.exactly_once.sim.batching import VALUE
+from tidemark.exactly_once.sim.demonstration import Counted, Demonstration
+from tidemark.exactly_once.sim.profiles import BATCHES
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.sim.exactly_once.batching import VALUE
-from tidemark.sim.exactly_once.demonstration import Counted, Demonstration
-from tidemark.sim.exactly_once.profiles import BATCHES
-from tidemark_conformance.adapters.exactly_once_demo import CONFIG, SPEC, shown
+from tidemark.producer_batching import batching_producer
+from tidemark.producer_batching.partitioner import partition_for_key
+from tidemark.producer_batching.record_sizes import RECORD_BATCH_OVERHEAD, record_size
 from tidemark_conformance.cli import main
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.simulate.exactly_once_demo import CONFIG, SPEC, shown
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.tla.values import Fn
 from tidemark_conformance.trace.replay import events

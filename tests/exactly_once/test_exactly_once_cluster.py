@@ -7,18 +7,18 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from tidemark.client.message_processor import OUTPUT
-from tidemark.client.transactional_producer import ProducerState
 from tidemark.exactly_once.flaws import rules_without
+from tidemark.exactly_once.message_processor import OUTPUT
 from tidemark.exactly_once.rules import Rules
+from tidemark.exactly_once.sim import healing
+from tidemark.exactly_once.sim.cluster import ExactlyOnceCluster
+from tidemark.exactly_once.sim.healing import at_rest, heal
+from tidemark.exactly_once.sim.network import Exchange, LateMarker
+from tidemark.exactly_once.sim.run import ExactlyOnceRun
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.sim.exactly_once import healing
-from tidemark.sim.exactly_once.cluster import ExactlyOnceCluster
-from tidemark.sim.exactly_once.healing import at_rest, heal
-from tidemark.sim.exactly_once.network import Exchange, LateMarker
-from tidemark.sim.exactly_once.run import ExactlyOnceRun
-from tidemark.transaction.messages import EndTxnRequest, TransactionLogValue, WriteTxnMarkersRequest
-from tidemark.transaction.states import TransactionState
+from tidemark.transactions.messages import EndTxnRequest, TransactionLogValue, WriteTxnMarkersRequest
+from tidemark.transactions.states import TransactionState
+from tidemark.transactions.transactional_producer import ProducerState
 
 A, STATIC = range(2)
 

@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 from simulated import SIMULATED
-from tidemark.client.message_processor import OUTPUT
 from tidemark.exactly_once.flaws import rules_without
-from tidemark.sim.exactly_once import demonstration
-from tidemark.sim.exactly_once.demonstration import Demonstration
-from tidemark.sim.exactly_once.profiles import DEMONSTRATION, MISHAPS, PROFILES
-from tidemark.sim.exactly_once.run import ExactlyOnceRun
-from tidemark.sim.shared import WORD
-from tidemark_conformance.adapters.exactly_once_demo import CONFIG, SPEC
+from tidemark.exactly_once.message_processor import OUTPUT
+from tidemark.exactly_once.sim import demonstration
+from tidemark.exactly_once.sim.demonstration import Demonstration
+from tidemark.exactly_once.sim.profiles import DEMONSTRATION, MISHAPS, PROFILES
+from tidemark.exactly_once.sim.run import ExactlyOnceRun
+from tidemark.simulator.shared import WORD
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.simulate.exactly_once_demo import CONFIG, SPEC
 from tidemark_conformance.tla.kernels.stream import End, records
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tidemark.client.message_processor import NO_POSITION, MessageProcessor
-from tidemark.client.transactional_producer import ProducerState, TransactionalProducer
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.exactly_once.flaws import rules_without
+from tidemark.exactly_once.message_processor import NO_POSITION, MessageProcessor
 from tidemark.exactly_once.rules import Rules
-from tidemark.group.partitions import TopicPartition
+from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.transaction.messages import CoordinatorResponse, EndTxnRequest
+from tidemark.transactions.messages import CoordinatorResponse, EndTxnRequest
+from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
 
 TOPICS = (TopicPartition("input", 0), TopicPartition("input", 1))
 ENDED = CoordinatorResponse(Errors.NONE, 1, 4)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tidemark.exactly_once.flaws import rules_without
 from tidemark.exactly_once.rules import Rules
+from tidemark.exactly_once.sim.reader import ResultsReader
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.sim.exactly_once.reader import ResultsReader
-from tidemark.transaction.messages import WriteTxnMarkersRequest
-from tidemark.transaction.partition import TransactionalPartition
+from tidemark.transactions.messages import WriteTxnMarkersRequest
+from tidemark.transactions.partition import TransactionalPartition
 
 
 def output(rules: Rules) -> TransactionalPartition:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.exactly_once.flaws import rules_without
 from tidemark.exactly_once.group import TransactionalGroup
 from tidemark.exactly_once.rules import Rules
-from tidemark.group.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
-from tidemark.group.partitions import UNKNOWN_MEMBER_ID
+from tidemark.groups.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
+from tidemark.groups.partitions import UNKNOWN_MEMBER_ID
 
 Members = dict[str, str]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tidemark.client.producer import IdempotentProducer, ProducerConfig
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.idempotence.flaws import rules_without
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
+from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
 from tidemark.idempotence.rules import Rules
 
 GAP = ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.idempotence.flaws import rules_without
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.partition import Parked, Partition

@@ -20,12 +20,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance import machine
-from tidemark_conformance.check import kept
+from tidemark_conformance.console.signals import raise_on_sigterm
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import classes, toolchain
 from tidemark_conformance.report import agreed, document
-from tidemark_conformance.signals import raise_on_sigterm
 from tidemark_conformance.tla import spec as specifications
-from tidemark_conformance.tlc import agree, backends, classes, graph, manifest, mutants, sizes, toolchain, verify
+from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants, sizes, verify
+from tidemark_conformance.verify import kept
 
 BUDGET_S = 600.0
 """Seconds that TLC may take for one graph."""

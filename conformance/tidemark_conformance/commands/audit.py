@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemark_conformance import extras
-from tidemark_conformance.check.inputs import Input, open_here, open_input, require_first_trace, require_headers
-from tidemark_conformance.check.options import Options
-from tidemark_conformance.check.provenance import beyond, refuse_composition
-from tidemark_conformance.check.session import spark_session
-from tidemark_conformance.check.specifications import add_baseline_arguments, add_specification_arguments, load_asked
+from tidemark_conformance.audit.inputs import Input, open_here, open_input, require_first_trace, require_headers
+from tidemark_conformance.audit.options import Options
+from tidemark_conformance.console.progress import progress
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry.provenance import beyond, refuse_composition
+from tidemark_conformance.registry.specifications import add_baseline_arguments, add_specification_arguments, load_asked
 from tidemark_conformance.report import document
-from tidemark_conformance.report.progress import progress
+from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.console import Console
 
-    from tidemark_conformance.check.result import AuditResult
+    from tidemark_conformance.audit.result import AuditResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace, result: AuditResult, specification: Specification, header: Header) -> None:
     """What a CI shows, each file the whole of it or nothing."""
-    from tidemark_conformance.check.located import definitions, located
+    from tidemark_conformance.explain.located import definitions, located
     from tidemark_conformance.report import ci
 
     found = located(result, specification, header, args.from_snapshot)
@@ -142,7 +142,7 @@ def _locally(args: argparse.Namespace, here: Input) -> bool:
         return True
     if args.spark or args.master is not None or _submitted():
         return False
-    from tidemark_conformance.check import local
+    from tidemark_conformance.audit import local
 
     return local.size_of(here) <= local.SPARK_BYTES[here.form] or not extras.installed("pyspark")
 
@@ -150,7 +150,7 @@ def _locally(args: argparse.Namespace, here: Input) -> bool:
 def _audited(
     session: SparkSession | None, source: Input, known: tuple[Specification, str], options: Options
 ) -> AuditResult:
-    from tidemark_conformance.check.audit import audit
+    from tidemark_conformance.audit.audit import audit
 
     specification, baseline = known
     with progress(f"audit of {specification.module.name}") as bar:

@@ -8,14 +8,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tidemark_conformance.check import compiled
-from tidemark_conformance.check.measure import bench
-from tidemark_conformance.check.protocols import protocol, protocols
-from tidemark_conformance.check.session import spark_session
+from tidemark_conformance.console.progress import progress, say
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.implementation import compiled
 from tidemark_conformance.paths import CHECKOUT
+from tidemark_conformance.registry.protocols import protocol, protocols
 from tidemark_conformance.report import document, speed
-from tidemark_conformance.report.progress import progress, say
+from tidemark_conformance.spark.session import spark_session
+from tidemark_conformance.verify.measure import bench
 
 STEPS = 20_000_000
 

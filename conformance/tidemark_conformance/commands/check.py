@@ -15,8 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.report import counterexample, document
-from tidemark_conformance.tlc import toolchain, verify
+from tidemark_conformance.tlc import verify
 from tidemark_conformance.tlc.manifest import Model, load, pin
 from tidemark_conformance.tlc.runner import TlcResult
 

@@ -6,9 +6,9 @@ import argparse
 import time
 
 from tidemark_conformance import cache
-from tidemark_conformance.check import compiled
+from tidemark_conformance.console.progress import say
+from tidemark_conformance.implementation import compiled
 from tidemark_conformance.report import document
-from tidemark_conformance.report.progress import say
 
 
 def add_arguments(_: argparse.ArgumentParser) -> None:

@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from tidemark_conformance.check.result import HOLDS, UNDECIDED
-from tidemark_conformance.check.specifications import add_specification_arguments, load_for
+from tidemark_conformance.audit.result import HOLDS, UNDECIDED
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry.specifications import add_specification_arguments, load_for
 from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.trace.convert import convert
 from tidemark_conformance.trace.declared import declared

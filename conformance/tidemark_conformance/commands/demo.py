@@ -1,7 +1,7 @@
 """`tidemark demo PROTOCOL`: one long run of an implementation that a person can follow, counted at its end and audited.
 
 A protocol that has one names it in `spec/protocols.toml` (`demonstration = "package.module:name"`, see
-check/demonstration.py).
+simulate/demonstration.py).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance.check.audit import audit
-from tidemark_conformance.check.demonstration import Demonstrated, Demonstration, demonstrations
-from tidemark_conformance.check.result import HOLDS, VIOLATION, AuditResult
-from tidemark_conformance.check.session import spark_session
+from tidemark_conformance.audit.audit import audit
+from tidemark_conformance.audit.result import HOLDS, VIOLATION, AuditResult
+from tidemark_conformance.console.progress import progress
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.paths import temporary_folder
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import headline
-from tidemark_conformance.report.progress import progress
+from tidemark_conformance.simulate.demonstration import Demonstrated, Demonstration, demonstrations
+from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.parquet import PartWriter
 from tidemark_conformance.trace.schema import schema_of

@@ -19,11 +19,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance import cache, paths
-from tidemark_conformance.check import compiled
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.implementation import compiled
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.machine import cores
 from tidemark_conformance.report import document
-from tidemark_conformance.tlc import runner, toolchain
+from tidemark_conformance.tlc import runner
 
 LEAST_MEMORY_GIB = 4.0
 """Two runs of TLC, or Spark's driver with two Python workers."""
@@ -224,7 +225,7 @@ def _spark() -> Finding:
     """Starts a local Spark, lets it count in Python, stops it."""
     advice = "run with SPARK_PRINT_LAUNCH_COMMAND=1 to see what Spark starts"
     try:
-        from tidemark_conformance.check.session import spark_session
+        from tidemark_conformance.spark.session import spark_session
 
         with spark_session("local[1]") as session:
             counted = session.sparkContext.parallelize(range(10), 2).map(lambda number: number + 1).sum()

@@ -17,15 +17,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidemark_conformance.check import zoo
-from tidemark_conformance.check.protocols import protocol
+from tidemark_conformance.console.progress import progress
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.golden import Stage, golden_file, golden_root
 from tidemark_conformance.explain.judge import NOT_A_STEP
 from tidemark_conformance.explain.load import Stored
+from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry.protocols import protocol
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
-from tidemark_conformance.report.progress import progress
 
 MARKER = "# ---- what happened (make golden) ----"
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance.check.specifications import add_specification_arguments, load_for
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry.specifications import add_specification_arguments, load_for
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.trace.files import local_files

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from tidemark_conformance.check import compiled
+from tidemark_conformance.console.progress import progress, say
 from tidemark_conformance.explain import card as cards
+from tidemark_conformance.implementation import compiled
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.report import document, rule_card
-from tidemark_conformance.report.progress import progress, say
-from tidemark_conformance.tlc import toolchain
 
 WIDTH = 100
 """Characters of a line where the output is no terminal."""

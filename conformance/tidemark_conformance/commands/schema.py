@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from tidemark_conformance.check.specifications import add_specification_arguments, load_for
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry.specifications import add_specification_arguments, load_for
 from tidemark_conformance.trace.schema import schema_of
 
 

@@ -14,15 +14,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance.check import zoo
-from tidemark_conformance.check.generate import BAD, GOOD, SOME, Generated, Output, generate, generate_together
-from tidemark_conformance.check.protocols import Composition, Protocol, compositions, protocol, protocols
-from tidemark_conformance.check.specifications import with_rules_off
+from tidemark_conformance.console.progress import Progress, progress
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.paths import temporary_folder
+from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry.protocols import Composition, Protocol, compositions, protocol, protocols
+from tidemark_conformance.registry.specifications import with_rules_off
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
-from tidemark_conformance.report.progress import Progress, progress
+from tidemark_conformance.simulate.generate import BAD, GOOD, SOME, Generated, Output, generate, generate_together
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import Schema, schema_of
 
@@ -120,7 +120,7 @@ def _workers(args: argparse.Namespace) -> Any:
     """Spark where it is asked for, or worth its start; else None."""
     if args.master is None and args.traces < ON_SPARK:
         return nullcontext(None)
-    from tidemark_conformance.check.session import spark_session
+    from tidemark_conformance.spark.session import spark_session
 
     return spark_session(args.master)
 

@@ -19,20 +19,22 @@ from rich.console import Console
 from rich.text import Text
 
 from tidemark_conformance import cache
-from tidemark_conformance.check import compiled, zoo
 from tidemark_conformance.commands import check
+from tidemark_conformance.console.progress import progress, say
 from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.implementation import compiled
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.paths import CHECKOUT
+from tidemark_conformance.registry import zoo
 from tidemark_conformance.report import closing, document
-from tidemark_conformance.report.progress import progress, say
 from tidemark_conformance.tlc import manifest as manifests
-from tidemark_conformance.tlc import toolchain, verify
+from tidemark_conformance.tlc import verify
 
 if TYPE_CHECKING:
-    from tidemark_conformance.check.clean import CleanRun
-    from tidemark_conformance.check.matrix import Killed
-    from tidemark_conformance.check.protocols import Composition, Protocol
-    from tidemark_conformance.report.matrix import Unflawed
+    from tidemark_conformance.registry.protocols import Composition, Protocol
+    from tidemark_conformance.verify.clean import CleanRun
+    from tidemark_conformance.verify.matrix import Killed
+    from tidemark_conformance.verify.matrix_table import Unflawed
 
 TRACES, STEPS, ORACLE = 200_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
@@ -71,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 only if all is as expected; 1 otherwise."""
-    from tidemark_conformance.check import prepare
+    from tidemark_conformance.verify import prepare
 
     if args.traces < 1:
         raise Unusable(f"--traces {args.traces} is no number of traces; give 1 or more")
@@ -98,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _simulates(args: argparse.Namespace) -> bool:
     """Whether something is to be simulated and judged: not every verdict on traces is known."""
-    from tidemark_conformance.check import kept, protocols
+    from tidemark_conformance.registry import protocols
+    from tidemark_conformance.verify import kept
 
     known = protocols.protocols()
     keys = [kept.of_run(one, _traces(args, one), STEPS, ORACLE, args.master) for one in known.values()]
@@ -153,8 +156,9 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
 
     A line is finished when Spark's part of the next one is done: meanwhile TLC replays.
     """
-    from tidemark_conformance.check import clean, protocols
-    from tidemark_conformance.check.session import spark_session
+    from tidemark_conformance.registry import protocols
+    from tidemark_conformance.spark.session import spark_session
+    from tidemark_conformance.verify import clean
 
     lines: list[closing.Line] = []
     known = protocols.protocols()
@@ -207,8 +211,8 @@ def _clean_line(
 ) -> Finish:
     """A protocol's unflawed run begun, or the verdict on it that is known; its line notes in `unflawed`
     what the kill matrix says of it."""
-    from tidemark_conformance.check import clean, kept
-    from tidemark_conformance.report.matrix import Unflawed
+    from tidemark_conformance.verify import clean, kept
+    from tidemark_conformance.verify.matrix_table import Unflawed
 
     traces = _traces(args, protocol)
     finish = kept.once(
@@ -249,8 +253,8 @@ def _matrix_line(
     unflawed: Mapping[str, Unflawed],
 ) -> Finish:
     """The kill matrix: only those rows are simulated whose verdict is not known."""
-    from tidemark_conformance.check import kept, matrix
-    from tidemark_conformance.report import matrix as matrix_report
+    from tidemark_conformance.verify import kept, matrix
+    from tidemark_conformance.verify import matrix_table as matrix_report
 
     started = time.monotonic()
     keys = kept.of_rows(rows, known, args.master)
@@ -303,7 +307,7 @@ def _composed_line(
     args: argparse.Namespace, console: Console, spark: Callable[[], Any], composition: Composition, beside: Executor
 ) -> Finish:
     """The unflawed run of a composition begun: every part audited by its own specification."""
-    from tidemark_conformance.check import clean, kept
+    from tidemark_conformance.verify import clean, kept
 
     name, traces, oracle = composition.name, min(COMPOSED, args.traces), ORACLE // 4
 
@@ -333,7 +337,7 @@ def _composed_line(
 
 def _rarity(session: Any, row: zoo.Row, known: Mapping[str, Any]) -> closing.Line:
     """How often a rare flaw shows itself by chance, under the profile that the row pins some seeds of."""
-    from tidemark_conformance.check import matrix
+    from tidemark_conformance.verify import matrix
 
     started = time.monotonic()
     plan = replace(row.simulation, first_seed=0, count=row.simulation.rarity)

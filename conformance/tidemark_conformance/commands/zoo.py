@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 
-from tidemark_conformance.check import zoo
-from tidemark_conformance.check.session import spark_session
 from tidemark_conformance.commands.check import with_progress
+from tidemark_conformance.console.progress import progress
+from tidemark_conformance.java import toolchain
+from tidemark_conformance.registry import zoo
 from tidemark_conformance.report import document
-from tidemark_conformance.report.progress import progress
+from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.tlc import manifest as manifests
-from tidemark_conformance.tlc import toolchain, verify
+from tidemark_conformance.tlc import verify
 
 TRACES, STEPS = 2_000, 50
 """Of the unflawed run of each protocol beside its rows: few, for `tidemark verify` has many."""
@@ -28,8 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0: every row is killed where it must be; 1: a flaw survives, a flawed trace is no trace of the flawed spec, or
     something is wrong with the unflawed traces."""
-    from tidemark_conformance.check import clean, matrix, protocols
-    from tidemark_conformance.report import matrix as report
+    from tidemark_conformance.registry import protocols
+    from tidemark_conformance.verify import clean, matrix
+    from tidemark_conformance.verify import matrix_table as report
 
     started = time.monotonic()
     rows = zoo.select(args.rows)

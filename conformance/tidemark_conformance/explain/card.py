@@ -20,10 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tidemark.naming import EVERY_RULE, instead, snake_case
+from tidemark.common.naming import EVERY_RULE, instead, snake_case
 
-from tidemark_conformance.check import protocols, zoo
-from tidemark_conformance.check.protocols import REGISTRY
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.golden import golden_file, golden_run
@@ -32,14 +30,17 @@ from tidemark_conformance.explain.record import Change, Reason
 from tidemark_conformance.explain.search import choose
 from tidemark_conformance.explain.source import Line, Source
 from tidemark_conformance.explain.text import changes, label
+from tidemark_conformance.java import modules
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry import protocols, zoo
+from tidemark_conformance.registry.protocols import REGISTRY
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import manifest as manifests
-from tidemark_conformance.tlc import modules, verify
+from tidemark_conformance.tlc import verify
 from tidemark_conformance.tlc.runner import Step
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations, product
 
-from tidemark_conformance.check.anomalies import anomalies
 from tidemark_conformance.explain.judge import (
     ACTION_PROPERTY,
     INVARIANT,
@@ -28,6 +27,7 @@ from tidemark_conformance.explain.spacetime import WINDOW, diagram, views
 from tidemark_conformance.explain.state import shown_variables
 from tidemark_conformance.explain.text import label
 from tidemark_conformance.explain.why import why
+from tidemark_conformance.registry.anomalies import anomalies
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.ir import Action, Expr, HasRule, Named, RuleGuard
 from tidemark_conformance.tla.python import PythonChecks, compile_python

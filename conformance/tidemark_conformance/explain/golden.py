@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from tidemark_conformance.check import protocols, zoo
-from tidemark_conformance.check.specifications import with_rules_off
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import Judgement
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.run import Run
 from tidemark_conformance.paths import spec_root
+from tidemark_conformance.registry import protocols, zoo
+from tidemark_conformance.registry.specifications import with_rules_off
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of

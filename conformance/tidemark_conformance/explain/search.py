@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
-from tidemark_conformance.check.result import by_number
+from tidemark_conformance.audit.result import by_number
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement
 from tidemark_conformance.explain.load import Stored, decoded

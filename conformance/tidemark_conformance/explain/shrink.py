@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from tidemark_conformance.check.protocols import protocols
-from tidemark_conformance.check.provenance import settings_of
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.ddmin import ddmin
 from tidemark_conformance.explain.explaining import Explainer
@@ -22,6 +20,8 @@ from tidemark_conformance.explain.judge import NOT_A_STEP, Judgement
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.record import Shrunk
 from tidemark_conformance.explain.run import Run
+from tidemark_conformance.registry.protocols import protocols
+from tidemark_conformance.registry.provenance import settings_of
 from tidemark_conformance.trace.files import file_header
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import Schema

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance.check.result import AuditResult, Shares
+from tidemark_conformance.audit.result import AuditResult, Shares
 from tidemark_conformance.report.paragraphs import counted
 
 EXAMPLE = "e.g. trace"

@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from tidemark_conformance.check.located import Located, Place
-from tidemark_conformance.check.result import AuditResult
+from tidemark_conformance.audit.result import AuditResult
+from tidemark_conformance.explain.located import Located, Place
 from tidemark_conformance.report.document import printed
 from tidemark_conformance.report.explanation import reason_lines
 from tidemark_conformance.report.paragraphs import counted

@@ -14,15 +14,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from tidemark.client import modern_membership
-from tidemark.group import states
-from tidemark.group.modern import states as modern_states
-from tidemark.group.transitions import E, S, Transition
+from tidemark.classic_group import states
+from tidemark.consumer_group import membership as modern_membership
+from tidemark.consumer_group import states as modern_states
+from tidemark.groups.transitions import E, S, Transition
 
-from tidemark_conformance.check import zoo
-from tidemark_conformance.check.anomalies import glossary
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import CHECKOUT
+from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry.anomalies import glossary
 from tidemark_conformance.report import agreed, closing, speed, stories
 from tidemark_conformance.tlc import manifest as manifests
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tidemark_conformance.check import zoo
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.golden import Stage
+from tidemark_conformance.registry import zoo
 from tidemark_conformance.report.diagram_svg import svg
 from tidemark_conformance.report.html import STYLE
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from tidemark_conformance.check import zoo
-from tidemark_conformance.check.anomalies import anomalies
 from tidemark_conformance.explain.card import Card, Counterexample, Flagged, Listed, PythonRule
 from tidemark_conformance.explain.source import Line
+from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry.anomalies import anomalies
 from tidemark_conformance.report.diagram import change_text
 from tidemark_conformance.report.explanation import reason_lines
 from tidemark_conformance.report.paragraphs import columns, hanging

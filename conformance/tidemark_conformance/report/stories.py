@@ -14,11 +14,11 @@ from functools import partial
 from rich.console import Console
 from rich.text import Text
 
-from tidemark_conformance.check import zoo
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.golden import Stage
 from tidemark_conformance.explain.scope import Scope
 from tidemark_conformance.explain.why import why
+from tidemark_conformance.registry import zoo
 from tidemark_conformance.report import document
 from tidemark_conformance.report.explanation import reason_lines, render
 from tidemark_conformance.report.paragraphs import hanging

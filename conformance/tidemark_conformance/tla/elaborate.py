@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tidemark_conformance.java.modules import STANDARD
 from tidemark_conformance.tla import sany, walk, written
 from tidemark_conformance.tla.forms import FORMS
 from tidemark_conformance.tla.ir import (
@@ -43,7 +44,6 @@ from tidemark_conformance.tla.scope import (
     Shared,
     refuse,
 )
-from tidemark_conformance.tlc.modules import STANDARD
 
 WITHOUT = "Without"
 """The constant that holds the rules that are not in force."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import modules as texts
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.tla.ir import Loc
-from tidemark_conformance.tlc import modules as texts
-from tidemark_conformance.tlc import toolchain
 
 OTHER = "$Other"
 """The condition that SANY gives to CASE's OTHER (a string node without a value)."""

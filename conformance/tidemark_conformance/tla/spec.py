@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from tidemark_conformance import cache, paths
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import modules, toolchain
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir, sany, walk
 from tidemark_conformance.tla.cfg import Config
@@ -24,7 +25,6 @@ from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.extract import CAPACITIES, Extract, extract
 from tidemark_conformance.tla.python import EvaluationError, evaluate_constant
 from tidemark_conformance.tla.values import Value, show
-from tidemark_conformance.tlc import modules, toolchain
 
 LIBRARY = ("Folds", "Bounded")
 """The modules of `spec/lib` that the compiler knows by their text."""

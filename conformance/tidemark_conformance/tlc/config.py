@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from tidemark_conformance.java.modules import without_comments
 from tidemark_conformance.tla.cfg import Config
-from tidemark_conformance.tlc.modules import without_comments
 from tidemark_conformance.tlc.values import to_tla
 
 _DEADLOCK = re.compile(r"\bCHECK_DEADLOCK\s+(TRUE|FALSE)\b")

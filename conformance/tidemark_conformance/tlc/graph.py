@@ -28,9 +28,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla.values import Value, in_order
-from tidemark_conformance.tlc import config, definitions, runner, toolchain
+from tidemark_conformance.tlc import config, definitions, runner
 from tidemark_conformance.tlc.values import MODEL_VALUE, StateParser, declarations, parse_value, to_tla
 
 BOUND = "use a smaller model, or bound it with a CONSTRAINT (docs/bring-your-own-spec.md, step 1)"

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidemark.naming import instead
+from tidemark.common.naming import instead
 
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable, writable

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark_conformance.errors import Unsupported, Unusable
+from tidemark_conformance.java import modules
 from tidemark_conformance.tla import cfg as cfg_files
-from tidemark_conformance.tlc import definitions, modules
+from tidemark_conformance.tlc import definitions
 
 PROBE = "TidemarkProbe"
 FIRST_REGISTER = 1001

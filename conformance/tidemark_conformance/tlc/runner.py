@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import modules, toolchain
 from tidemark_conformance.tla import sany
 from tidemark_conformance.tla.values import Value
-from tidemark_conformance.tlc import messages, modules, toolchain
+from tidemark_conformance.tlc import messages
 from tidemark_conformance.tlc.values import StateParser
 
 TEMPORAL_IMPLIED = 2212

@@ -18,8 +18,9 @@ from typing import Any
 
 from tidemark_conformance import cache, machine, paths
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import classes, modules, toolchain
 from tidemark_conformance.tla import cfg as cfg_files
-from tidemark_conformance.tlc import classes, config, modules, probes, runner, toolchain
+from tidemark_conformance.tlc import config, probes, runner
 from tidemark_conformance.tlc.manifest import Manifest, Model
 from tidemark_conformance.tlc.values import StateParser, to_tla
 

@@ -5,7 +5,7 @@
 | `input` | how many records each input partition has |
 | `txn` | a TransactionCoordinator's `value`: one per transactional id |
 | `group`, `issued` | the TransactionalGroup's generation, members and owners; how many member ids it has issued |
-| `committed`, `staged`, `known` | what the group's log comes to (group/offset_metadata.py), and the epoch that its
+| `committed`, `staged`, `known` | what the group's log comes to (offsets/metadata.py), and the epoch that its
 partition has of each producer |
 | `output`, `entry` | the log of the results; epoch and sequence of a producer's last batch, where its open transaction
 begins |
@@ -14,7 +14,7 @@ begins |
 | `rpc`, `late`, `lateMarker` | what is under way |
 
 Here are keys, plain values that mirror the variables' types (records' fields by name, sets as masks), from which cells
-are made by sim/shapes.py. A member id is its number, 0 none; an instance's number is that of its producer id - 1.
+are made by trace/shapes.py. A member id is its number, 0 none; an instance's number is that of its producer id - 1.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tidemark.client.message_processor import OUTPUT, MessageProcessor
-from tidemark.client.transactional_producer import ProducerState
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.exactly_once.group import TransactionalGroup
-from tidemark.group.offset_records import TxnOffsetCommitRequest
-from tidemark.group.partitions import MemberId
+from tidemark.exactly_once.message_processor import OUTPUT, MessageProcessor
+from tidemark.groups.offset_records import TxnOffsetCommitRequest
+from tidemark.groups.partitions import MemberId
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest
-from tidemark.transaction.coordinator import TransactionCoordinator
-from tidemark.transaction.messages import CoordinatorResponse, EndTxnRequest, LogEntry, WriteTxnMarkersRequest
-from tidemark.transaction.partition import TransactionalPartition
+from tidemark.transactions.coordinator import TransactionCoordinator
+from tidemark.transactions.messages import CoordinatorResponse, EndTxnRequest, LogEntry, WriteTxnMarkersRequest
+from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.transactional_producer import ProducerState
 
 Key = Any
 IDLE: Key = ("idle",)

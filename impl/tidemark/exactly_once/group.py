@@ -6,23 +6,23 @@
     group_error                                 what a TxnOffsetCommit is refused with
 
 What goes before a generation (joining, electing a leader, time-outs) is the classic group's affair
-(group/coordinator.py); here a rebalance is one step. Offsets, staged offsets and markers are the base class's.
+(classic_group/coordinator.py); here a rebalance is one step. Offsets, staged offsets and markers are the base class's.
 """
 
 from __future__ import annotations
 
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.exactly_once.rules import Rules
-from tidemark.group.assignors.round_robin import assign_round_robin
-from tidemark.group.messages import NO_OFFSET
-from tidemark.group.offset_coordinator import OffsetCoordinator
-from tidemark.group.offset_records import (
+from tidemark.groups.assignors.round_robin import assign_round_robin
+from tidemark.groups.messages import NO_OFFSET
+from tidemark.groups.offset_records import (
     OffsetOutcome,
     StableOffsetFetchResponse,
     TxnOffsetCommitRequest,
     WriteTxnMarkerRequest,
 )
-from tidemark.group.partitions import UNKNOWN_MEMBER_ID, MemberId, Subscription, TopicPartition
+from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId, Subscription, TopicPartition
+from tidemark.offsets.coordinator import OffsetCoordinator
 
 RETENTION_MS = 2**40
 """Nothing expires here."""

@@ -2,7 +2,7 @@
 
 A rule answers "may this go ahead" or "does this case apply". Those that transactions, idempotence or a group have too
 are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). What only an
-application can do wrong is asked for in client/message_processor.py; flaws.py has the variants with a rule removed.
+application can do wrong is asked for in exactly_once/message_processor.py; flaws.py has the variants with a rule removed.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
-from tidemark.client.transactional_producer import ProducerState, abort_after_error
-from tidemark.group.offset_rules import OffsetRules, refuse_staged
-from tidemark.group.partitions import MemberId
-from tidemark.group.rules import commit_of_member, fence_instance_id
+from tidemark.classic_group.rules import commit_of_member, fence_instance_id
+from tidemark.groups.partitions import MemberId
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.idempotence.rules import recognize_duplicate
-from tidemark.transaction.rules import Rules as TransactionRules
-from tidemark.transaction.rules import (
+from tidemark.offsets.rules import OffsetRules, refuse_staged
+from tidemark.transactions.rules import Rules as TransactionRules
+from tidemark.transactions.rules import (
     fence_older_epoch,
     fence_open_transaction,
     fence_request_epoch,
     verify_transaction,
 )
-from tidemark.transaction.states import TransactionState
+from tidemark.transactions.states import TransactionState
+from tidemark.transactions.transactional_producer import ProducerState, abort_after_error
 
 
 def marker_of_its_transaction(epoch: int, known_epoch: int, is_open: bool) -> bool:

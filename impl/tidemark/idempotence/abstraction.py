@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tidemark.client.producer import IdempotentProducer
 from tidemark.idempotence.layout import Key, Table
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.partition import Parked, Partition
+from tidemark.idempotence.producer import IdempotentProducer
 
 
 class Exchange(Protocol):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidemark.common.removal import remove_rules
 from tidemark.idempotence.rules import RULES, Rules
-from tidemark.removal import remove_rules
 
 GUARDS = {
     "in_sequence",

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidemark.cells import CapacityExceeded, Cells
-from tidemark.group.layout import Union, atoms
+from tidemark.classic_group.layout import Union, atoms
 from tidemark.idempotence.partition import Parked
+from tidemark.trace.cells import CapacityExceeded, Cells
 
 Key = Any
 """Numbers, and tuples of them; None where there is nothing."""

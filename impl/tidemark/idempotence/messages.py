@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 
 ProducerId = int
 """From 1; 0 is none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse, ProducerId
 from tidemark.idempotence.producer_state import ProducerStateManager
 from tidemark.idempotence.rules import Rules

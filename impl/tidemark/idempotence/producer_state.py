@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import NO_EPOCH, ProduceRequest, ProducerId
 from tidemark.idempotence.rules import Rules
 

@@ -1,7 +1,7 @@
 """The safety rules of idempotent producers, one small pure function each, under the specification's names.
 
 A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in producer_state.py,
-partition.py and client/producer.py. `Rules` gathers them, and whoever builds a leader or a producer passes one in;
+partition.py and idempotence/producer.py. `Rules` gathers them, and whoever builds a leader or a producer passes one in;
 flaws.py has the variants with a rule removed.
 """
 

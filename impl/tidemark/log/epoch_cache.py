@@ -6,9 +6,9 @@ each side asks where the other's last epoch ends (KIP-101, KIP-279).
 
 from __future__ import annotations
 
-from tidemark.changes import EPOCHS, Changes
+from tidemark.common.changes import EPOCHS, Changes
+from tidemark.common.structs import value
 from tidemark.log.storage import EpochEntry, Storage
-from tidemark.structs import value
 
 NO_EPOCH = -1
 """Where an epoch is unknown or there is none."""

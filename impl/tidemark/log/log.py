@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidemark.changes import CHECKPOINT, FLUSHED, HIGH_WATERMARK, LOG, PRODUCED, Changes
+from tidemark.common.changes import CHECKPOINT, FLUSHED, HIGH_WATERMARK, LOG, PRODUCED, Changes
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset, LeaderEpochCache
 from tidemark.log.storage import Payload, RecordBatch, Storage, read_batches
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Protocol
 
-from tidemark.errors import BrokenInvariant
-from tidemark.structs import value
+from tidemark.common.errors import BrokenInvariant
+from tidemark.common.structs import value
 
 Payload = int
 """What a producer sent; opaque to a broker."""

@@ -35,12 +35,11 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
-from tidemark.cells import CapacityExceeded, Cells
-from tidemark.controller.records import MetadataLog, PartitionChangeRecord
-from tidemark.controller.replication_control import ReplicationControl
-from tidemark.errors import NONE
+from tidemark.common.errors import NONE
 from tidemark.log.storage import Payload, RecordBatch, Storage
 from tidemark.replication.broker import STARTING, STOPPING, Broker
+from tidemark.replication.controller.records import MetadataLog, PartitionChangeRecord
+from tidemark.replication.controller.replication_control import ReplicationControl
 from tidemark.replication.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -52,6 +51,7 @@ from tidemark.replication.messages import (
     ReadResponse,
 )
 from tidemark.replication.purgatory import DelayedProduce
+from tidemark.trace.cells import CapacityExceeded, Cells
 
 LOG_END_OFFSET, BROKER_EPOCH = attrgetter("log_end_offset"), attrgetter("broker_epoch")
 
@@ -496,7 +496,7 @@ class Abstraction:
         return tuple(cells)
 
     def consumer(self, exchange: ReadExchange) -> tuple[Any, ...]:
-        """A tag and its fields by name, as sim/shapes.py wants keys."""
+        """A tag and its fields by name, as trace/shapes.py wants keys."""
         request, response = exchange.request, exchange.response
         if response is not None:
             if response.error is not NONE:

@@ -9,8 +9,8 @@ A new incarnation knows nothing of the partition before it has applied the metad
 
 from __future__ import annotations
 
-from tidemark.changes import PROCESS, Changes
-from tidemark.errors import NONE
+from tidemark.common.changes import PROCESS, Changes
+from tidemark.common.errors import NONE
 from tidemark.log.log import Log
 from tidemark.log.storage import Storage
 from tidemark.replication.fetcher import ReplicaFetcher

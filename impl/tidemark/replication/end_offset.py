@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidemark.errors import Errors
+from tidemark.common.errors import Errors
 from tidemark.replication.partition import Partition
 
 UNKNOWN_END = -1

@@ -7,8 +7,8 @@ that the offset lies beyond the leader's log.
 
 from __future__ import annotations
 
-from tidemark.changes import FETCH_STATE, Changes
-from tidemark.errors import NONE, OFFSET_OUT_OF_RANGE
+from tidemark.common.changes import FETCH_STATE, Changes
+from tidemark.common.errors import NONE, OFFSET_OUT_OF_RANGE
 from tidemark.log.log import Log
 from tidemark.replication.messages import BrokerId, FetchRequest, FetchResponse
 from tidemark.replication.partition import Partition

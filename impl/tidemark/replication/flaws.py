@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tidemark.common.removal import remove_rules
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset
-from tidemark.removal import remove_rules
 from tidemark.replication.rules import RULES, Rules
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tidemark.errors import NONE
+from tidemark.common.errors import NONE
+from tidemark.common.structs import value
 from tidemark.log.epoch_cache import EpochEndOffset
 from tidemark.log.storage import Payload, RecordBatch
-from tidemark.structs import value
 
 BrokerId = int
 """Brokers are numbered from 0."""

@@ -11,8 +11,8 @@ clock; offsets count records.
 
 from __future__ import annotations
 
-from tidemark.changes import EPOCH_START, FETCH_STATE, PENDING, REMOTE, REMOTE_EPOCH, ROLE, Changes
-from tidemark.errors import (
+from tidemark.common.changes import EPOCH_START, FETCH_STATE, PENDING, REMOTE, REMOTE_EPOCH, ROLE, Changes
+from tidemark.common.errors import (
     FENCED_LEADER_EPOCH,
     INELIGIBLE_REPLICA,
     NONE,
@@ -22,6 +22,7 @@ from tidemark.errors import (
     UNKNOWN_LEADER_EPOCH,
     BrokenInvariant,
 )
+from tidemark.common.structs import value
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset
 from tidemark.log.log import Log
 from tidemark.log.storage import RecordBatch
@@ -42,7 +43,6 @@ from tidemark.replication.messages import (
     Refused,
 )
 from tidemark.replication.rules import Rules
-from tidemark.structs import value
 
 UNKNOWN_OFFSET = -1
 

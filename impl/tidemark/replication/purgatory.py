@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tidemark.changes import PURGATORY, Changes
-from tidemark.errors import (
+from tidemark.common.changes import PURGATORY, Changes
+from tidemark.common.errors import (
     NONE,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     NOT_LEADER_OR_FOLLOWER,
     REQUEST_TIMED_OUT,
 )
+from tidemark.common.structs import value
 from tidemark.log.storage import Payload
 from tidemark.replication.messages import REFUSED, ProduceResponse, Refused
 from tidemark.replication.partition import Partition
 from tidemark.replication.rules import Rules
-from tidemark.structs import value
 
 
 @value

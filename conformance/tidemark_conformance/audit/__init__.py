@@ -1,0 +1,1 @@
+"""The audit: every step of every trace against the checks of a specification."""

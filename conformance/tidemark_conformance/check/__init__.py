@@ -1,2 +1,0 @@
-"""The audit: one Spark job that judges whole traces with compiled kernels (`audit`), and trace generation
-(`generate`)."""

@@ -1,0 +1,1 @@
+"""The implementation as it is found, compiled and hashed."""

@@ -1,0 +1,76 @@
+"""What a folder of simulated traces says of itself (its `_manifest.json`), and what follows for who audits it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry.protocols import compositions
+from tidemark_conformance.simulate.generate import MANIFEST
+from tidemark_conformance.tla.spec import Specification
+
+SHIPPED = "KafkaAsShipped"
+"""The baseline of Kafka 4.x: a baseline of another version names the rules that are missing beside these."""
+_RULES = re.compile(r"^(\w+)\s*==\s*\{((?:\s*\"\w+\"\s*,?)*)\s*\}", re.MULTILINE)
+
+
+def settings_of(folder: Path) -> dict[str, Any] | None:
+    """The settings of the run whose traces are in this folder; None where no manifest tells them."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return None
+    settings = manifest.get("settings") if isinstance(manifest, dict) else None
+    return settings if isinstance(settings, dict) else None
+
+
+def refuse_composition(path: Path) -> None:
+    """Raises Unusable for a folder of a composition's runs: its parts are audited one by one."""
+    parts = [one for one in sorted(path.iterdir()) if one.is_dir()] if os.path.isdir(path) else []
+    known = compositions()
+    of = [one for one in parts if (settings_of(one) or {}).get("protocol") in known]
+    if len(of) > 1:
+        raise Unusable(f"{path} holds the runs of a composition; give one of its parts: {', '.join(map(str, of))}")
+
+
+def removed_from(folder: Path) -> frozenset[str]:
+    """The rules without which the traces in a folder were simulated, as far as its manifest and the zoo tell."""
+    settings = settings_of(folder) or {}
+    rows = [row for row in zoo.rows() if settings.get("flaw") in (row.id, str(row.number))]
+    rules = [rule for row in rows[:1] for rule in row.rules]
+    return frozenset([*rules, *(settings.get("without") or ())])
+
+
+def baselines(specification: Specification) -> dict[str, frozenset[str]]:
+    """The sets of rules that a specification names, but for that of all its rules."""
+    rules = frozenset(specification.module.rules)
+    found = {}
+    for file in specification.sources.values():
+        for name, body in _RULES.findall(file.read_text(encoding="utf-8")):
+            names = frozenset(re.findall(r"\w+", body))
+            if names and names < rules:
+                found[name] = names
+    return found
+
+
+def beyond(folder: Path, specification: Specification, chosen: Mapping[str, Any]) -> str:
+    """What to say where traces fail that were simulated without the rules of another version, and are judged by none
+    of its baselines: which one shows what is wrong beyond that; else "". `chosen`: --baseline and --without."""
+    removed = removed_from(folder)
+    if not removed or any(chosen.values()):
+        return ""
+    named = baselines(specification)
+    shipped = named.pop(SHIPPED, frozenset())
+    fitting = [(len(rules), name) for name, rules in named.items() if rules - shipped and rules - shipped <= removed]
+    if not fitting:
+        return ""
+    return (
+        f"simulated without {', '.join(sorted(removed))}: --baseline {min(fitting)[1]} judges by that version's rules "
+        "and shows what is wrong beyond it"
+    )

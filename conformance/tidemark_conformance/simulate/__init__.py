@@ -1,0 +1,1 @@
+"""Traces made by simulators, on Spark or in this process."""

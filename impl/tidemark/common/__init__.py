@@ -1,0 +1,1 @@
+"""What every part of the implementation shares: errors, names, values, rules."""

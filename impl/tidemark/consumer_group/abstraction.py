@@ -1,0 +1,393 @@
+"""The abstraction function: what the variables of ConsumerGroup848 are, read off coordinators, consumers and the log.
+
+| variable | what it is here |
+|---|---|
+| `office` | who leads the partition of __consumer_offsets, and its epoch |
+| `storedGroup`, `storedOffsets` | the last committed records of each key |
+| `appended` | the batches of a coordinator that wait to commit, each with what the log amounts to with its records |
+| `epoch`, `group`, `offsets` | the coordinator's memory; empty where it does not serve |
+| `partitionEpoch` | the epochs of partitions that the coordinator's group keeps |
+| `timers` | how long the coordinator's timers were set to, by rank (layout.py) |
+| `issued` | how many processes were started; a member id's number is its rank among them, 0 is none |
+| `consumer`, `position` | the consumer's membership and subscription; `Stopped` without a process |
+| `partitions` | the topics that exist (each has one partition) |
+| `heartbeatRpc`, `offsetRpc`, `stray` | the exchanges: a request under way, a response that waits for the log, or the
+reply |
+
+Here are keys, plain values that mirror the variables' types (records' fields by name, sets as masks), from which cells
+are made by trace/shapes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from tidemark.common.errors import Errors
+from tidemark.consumer_group.consumer import ModernConsumer
+from tidemark.consumer_group.coordinator import ModernCoordinator, Written
+from tidemark.consumer_group.group import NOTHING_YET, UNHEARD, ConsumerGroup
+from tidemark.consumer_group.layout import ModernTable
+from tidemark.consumer_group.membership import MemberState as ConsumerState
+from tidemark.consumer_group.messages import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    ConsumerGroupRecord,
+    CurrentAssignment,
+    CurrentMemberAssignmentRecord,
+    Epochs,
+    GroupEpochRecord,
+    MemberMetadata,
+    MemberMetadataRecord,
+    PartitionMetadataRecord,
+    Partitions,
+    TargetAssignmentMemberRecord,
+    TargetAssignmentRecord,
+)
+from tidemark.groups.messages import (
+    OffsetCommitRecord,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Request,
+    Response,
+    Token,
+)
+from tidemark.groups.partitions import MemberId, TopicPartition
+from tidemark.groups.purgatory import Timer, TimerKind
+from tidemark.groups.subscription_state import Asked
+from tidemark.trace.cells import CapacityExceeded
+
+Key = Any
+IDLE: Key = ("idle",)
+
+
+class Exchange(Protocol):
+    """A request with its token, to the broker `broker`; `response` is None until there is one."""
+
+    @property
+    def broker(self) -> int:
+        """The broker."""
+
+    @property
+    def token(self) -> Token:
+        """What the broker's reply names."""
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the broker has it."""
+
+    @property
+    def request(self) -> Request:
+        """The request."""
+
+    @property
+    def response(self) -> Response | None:
+        """The reply."""
+
+    @property
+    def asked(self) -> Asked:
+        """Of a fetch of offsets: the partitions that it is for, as they were."""
+
+
+class LogState:
+    """What a log amounts to, record by record; `members`: what they said of themselves."""
+
+    __slots__ = ("_assignments", "assignment_epoch", "group_epoch", "members", "target", "topics")
+
+    def __init__(self) -> None:
+        self.assignment_epoch = 0
+        self.group_epoch = 0
+        self.topics: Mapping[str, int] = {}
+        self.target: dict[MemberId, Partitions] = {}
+        self.members: dict[MemberId, MemberMetadata] = {}
+        self._assignments: dict[MemberId, CurrentAssignment | None] = {}
+
+    def assignment(self, member_id: MemberId) -> CurrentAssignment:
+        """How far a member has come."""
+        return self._assignments.get(member_id) or NOTHING_YET
+
+    def append(self, records: Iterable[ConsumerGroupRecord]) -> None:
+        """Records that follow."""
+        for record in records:
+            if isinstance(record, MemberMetadataRecord):
+                if record.metadata is None:
+                    self.members.pop(record.member_id, None)
+                else:
+                    self.members[record.member_id] = record.metadata
+            elif isinstance(record, CurrentMemberAssignmentRecord):
+                self._assignments[record.member_id] = record.current
+            elif isinstance(record, TargetAssignmentMemberRecord):
+                self.target[record.member_id] = record.partitions or ()
+            elif isinstance(record, TargetAssignmentRecord):
+                self.assignment_epoch = record.assignment_epoch
+            elif isinstance(record, GroupEpochRecord):
+                self.group_epoch = record.epoch
+            elif isinstance(record, PartitionMetadataRecord):
+                self.topics = record.counts
+
+
+class Abstraction:
+    """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
+    fills it. Raises CapacityExceeded for what the table cannot hold."""
+
+    __slots__ = ("_delays", "_entries", "_logs", "_members", "_nobody", "_nothing", "_stopped", "numbers", "table")
+
+    def __init__(self, table: ModernTable, numbers: dict[MemberId, int]) -> None:
+        self.table = table
+        self.numbers = numbers
+        self._nothing = (-1,) * len(table.topics)
+        self._nobody: Key = (self._nothing, 0, False, -1, 0, self._nothing, NOTHING_YET.state, False, 0)
+        self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING, 0, 0, 0, False)
+        self._members: dict[tuple[int, int], tuple[MemberMetadata, CurrentAssignment, Key]] = {}
+        """The keys of members that were seen, by what they said and how far they were; both are kept, so that their
+        ids are no others'."""
+        self._entries: dict[int, tuple[Written, Key]] = {}
+        """Of batches likewise."""
+        self._delays: dict[int, tuple[Mapping[Timer, int], Key]] = {}
+        """Of timers' delays likewise."""
+        self._logs: dict[int, tuple[int, ModernCoordinator, LogState]] = {}
+        """Of each coordinator the epoch in which it was seen, and what the log amounts to with all that it has appended
+        since."""
+
+    def forget(self) -> None:
+        """Members and timers are read again, as if none had been seen."""
+        self._members.clear()
+        self._delays.clear()
+
+    def number(self, member_id: MemberId) -> int:
+        """A member id's number, 0 for none. Raises CapacityExceeded."""
+        number = self.numbers[member_id] if member_id else 0
+        if number > self.table.max_member:
+            raise CapacityExceeded("member ids")
+        return number
+
+    # --- the coordinator --------------------------------------------------------------------------------------------
+
+    def group(self, group: ConsumerGroup) -> Key:
+        """A coordinator's group."""
+        members = [(one.member_id, one.metadata, one.current) for one in group.members.values()]
+        return self._group(group.assignment_epoch, group.group_epoch, members, group.metadata, group.target)
+
+    def _group(
+        self,
+        assignment_epoch: int,
+        group_epoch: int,
+        members: Iterable[tuple[MemberId, MemberMetadata, CurrentAssignment]],
+        metadata: Mapping[str, int],
+        target: Mapping[MemberId, Partitions],
+    ) -> Key:
+        slots = [self._nobody] * self.table.max_member
+        for member_id, metadata_of, current in members:
+            slots[self.number(member_id) - 1] = self._member(metadata_of, current)
+        return assignment_epoch, group_epoch, tuple(slots), self._topics(metadata), self._target(target)
+
+    def _target(self, target: Mapping[MemberId, Partitions]) -> Key:
+        masks = [0] * self.table.max_member
+        for member_id, partitions in target.items():
+            masks[self.number(member_id) - 1] = self.table.mask(partitions)
+        return tuple(masks)
+
+    def _topics(self, topics: Iterable[str]) -> int:
+        return self.table.topic_mask(frozenset(topics))
+
+    def _member(self, said: MemberMetadata, current: CurrentAssignment) -> Key:
+        known = self._members.get((id(said), id(current)))
+        if known is not None:
+            return known[2]
+        key = (
+            self._epochs(current.assigned),
+            current.member_epoch,
+            True,
+            current.previous_member_epoch,
+            self.table.ranks.get(said.rebalance_timeout_ms, 0),
+            self._epochs(current.pending_revocation),
+            current.state,
+            said.instance_id is not None,
+            self.table.topic_mask(said.topics),
+        )
+        self._members[id(said), id(current)] = said, current, key
+        return key
+
+    def _epochs(self, epochs: Epochs) -> Key:
+        return tuple([epochs.get(partition, -1) for partition in self.table.partitions])
+
+    def partition_epochs(self, group: ConsumerGroup) -> Key:
+        """The epochs of partitions."""
+        return tuple([group.partition_epoch(partition) for partition in self.table.partitions])
+
+    def timers(self, delays: Mapping[Timer, int]) -> Key:
+        """How long the timers of members were set to: for a revocation, and for the session."""
+        known = self._delays.get(id(delays))
+        if known is not None:
+            return known[1]
+        rebalance, session = [0] * self.table.max_member, [0] * self.table.max_member
+        for (kind, member_id), delay_ms in delays.items():
+            timers = session if kind is TimerKind.SESSION else rebalance
+            timers[self.number(member_id) - 1] = self.table.ranks.get(delay_ms, 0)
+        key = tuple(zip(rebalance, session, strict=True))
+        self._delays[id(delays)] = delays, key
+        return key
+
+    def epoch(self, coordinator: ModernCoordinator, records: Iterable[ConsumerGroupRecord]) -> int:
+        """A coordinator's epoch. `records`: the committed ones; they are what it begins with when it is new in
+        office."""
+        epoch = coordinator.epoch
+        known = self._logs.get(id(coordinator))
+        if known is None or known[0] != epoch:
+            log = LogState()
+            log.append(records)
+            self._logs[id(coordinator)] = epoch, coordinator, log
+        return epoch
+
+    def stored(self, records: Iterable[ConsumerGroupRecord]) -> Key:
+        """What the committed records amount to, one of each key."""
+        log = LogState()
+        log.append(records)
+        members = [(member_id, said, log.assignment(member_id)) for member_id, said in log.members.items()]
+        return self._group(log.assignment_epoch, log.group_epoch, members, log.topics, log.target)
+
+    def appended(self, coordinator: ModernCoordinator) -> Key:
+        """What waits to commit: each batch with what the log amounts to from its records on. A batch is seen first in
+        the step that appends it; the coordinator's memory is not asked."""
+        return tuple([self._entry(written, coordinator) for written in coordinator.waiting])
+
+    def _entry(self, written: Written, coordinator: ModernCoordinator) -> Key:
+        known = self._entries.get(id(written))
+        if known is not None:
+            return known[1]
+        offsets = {one.partition: one.offset for one in written.batch if isinstance(one, OffsetCommitRecord)}
+        if offsets:
+            key: Key = "offsets", self.table.offsets(offsets)
+        else:
+            _, _, log = self._logs[id(coordinator)]
+            log.append([one for one in written.batch if isinstance(one, ConsumerGroupRecord)])
+            gone = [
+                one.member_id for one in written.batch if isinstance(one, MemberMetadataRecord) and one.metadata is None
+            ]
+            member_id = written.member_id
+            key = (
+                "group",
+                log.assignment_epoch,
+                log.group_epoch,
+                self.number(member_id),
+                self._topics(log.topics),
+                self.number(gone[0]) if gone else 0,
+                self._target(log.target),
+                self._member(log.members.get(member_id, UNHEARD), log.assignment(member_id))
+                if member_id
+                else self._nobody,
+            )
+        self._entries[id(written)] = written, key
+        return key
+
+    # --- consumers --------------------------------------------------------------------------------------------------
+
+    def consumer(self, consumer: ModernConsumer | None) -> Key:
+        """A consumer; None: no process runs."""
+        if consumer is None:
+            return self._stopped
+        membership, table = consumer.membership, self.table
+        resolved = membership.resolved
+        return (
+            consumer.say_all,
+            self.number(membership.member_id),
+            membership.member_epoch,
+            table.mask(consumer.subscriptions.owned),
+            resolved is not None,
+            table.mask(resolved or ()),
+            True,
+            membership.state,
+            table.topic_mask(consumer.subscriptions.topics),
+            table.mask(membership.target),
+            table.topic_mask(consumer.told_topics),
+            membership.unreported,
+        )
+
+    def position(self, consumer: ModernConsumer | None) -> Key:
+        """The positions of what it owns."""
+        return self.table.positions(None if consumer is None else consumer.subscriptions)
+
+    def partitions(self, counts: Mapping[str, int]) -> int:
+        """The topics that have a partition."""
+        return sum([1 << place for place, topic in enumerate(self.table.topics) if counts.get(topic)])
+
+    # --- the network ------------------------------------------------------------------------------------------------
+
+    def heartbeat_rpc(self, exchange: Exchange | None, coordinators: Sequence[ModernCoordinator]) -> Key:
+        """A heartbeat: the request, the response that waits, or the response."""
+        if exchange is None:
+            return IDLE
+        response = exchange.response
+        if isinstance(response, ConsumerGroupHeartbeatResponse):
+            failed = response.error is not Errors.NONE
+            given, epoch = response.assignment, 0 if failed else response.member_epoch
+            return "answered", self._mask(given), response.error, given is not None, epoch
+        remaining, held = self._deferred(exchange, coordinators)
+        if isinstance(held, ConsumerGroupHeartbeatResponse):
+            given = held.assignment
+            return "waiting", self._mask(given), exchange.broker, given is not None, held.member_epoch, remaining
+        return self.request(exchange)
+
+    def offset_rpc(
+        self, exchange: Exchange | None, coordinators: Sequence[ModernCoordinator], consumer: ModernConsumer | None
+    ) -> Key:
+        """A commit or a fetch of offsets by `consumer`; of the partitions that a fetch is for those it owns since."""
+        if exchange is None:
+            return IDLE
+        request, response = exchange.request, exchange.response
+        asked = 0
+        if isinstance(request, OffsetFetchRequest) and consumer is not None:
+            asked = self.table.mask(consumer.subscriptions.still(exchange.asked))
+        if isinstance(response, OffsetFetchResponse):
+            return "fetched", asked, response.error, self._offsets(response.offsets)
+        if isinstance(response, OffsetCommitResponse):
+            return "committed", response.error
+        if isinstance(request, OffsetFetchRequest):
+            return "fetch", asked, exchange.broker, self.number(request.member_id), request.member_epoch
+        remaining, held = self._deferred(exchange, coordinators)
+        if isinstance(held, OffsetCommitResponse):
+            return "committing", exchange.broker, held.error, remaining
+        return self.request(exchange)
+
+    def _deferred(self, exchange: Exchange, coordinators: Sequence[ModernCoordinator]) -> tuple[int, Response | None]:
+        """For how many batches of the log the response waits, and which; None: the request has not arrived."""
+        if exchange.arrived:
+            for place, written in enumerate(coordinators[exchange.broker].waiting, 1):
+                for reply in written.replies:
+                    if reply.token == exchange.token:
+                        return place, reply.response
+        return 0, None
+
+    def request(self, exchange: Exchange | None) -> Key:
+        """A request that has not arrived."""
+        if exchange is None:
+            return IDLE
+        request, broker = exchange.request, exchange.broker
+        if isinstance(request, OffsetCommitRequest):
+            number = self.number(request.member_id)
+            return "commit", broker, number, request.generation_id, self._offsets(request.offsets)
+        if not isinstance(request, ConsumerGroupHeartbeatRequest):
+            raise TypeError(f"a {type(request).__name__} is no request of a consumer group's member")
+        number = self.number(request.member_id)
+        if request.leaves:
+            return "leave", broker, number
+        owned, topics = request.topic_partitions, request.subscribed_topic_names
+        return (
+            "heartbeat",
+            broker,
+            request.full,
+            number,
+            request.member_epoch,
+            self._mask(owned),
+            owned is not None,
+            0 if topics is None else self.table.topic_mask(topics),
+            topics is not None,
+        )
+
+    def _mask(self, partitions: Partitions | None) -> int:
+        return 0 if partitions is None else self.table.mask(partitions)
+
+    def _offsets(self, offsets: Mapping[TopicPartition, int]) -> Key:
+        return self.table.offsets(offsets)

@@ -1,0 +1,427 @@
+"""The coordinator of a KIP-848 group, at one broker (GroupMetadataManager.consumerGroupHeartbeat). No I/O, no clock.
+
+    a handler           reads the group and comes to records and a response; it changes nothing
+    the records         are replayed at once, and appended as one batch: `ConsumerGroup.replay` alone changes the group
+    commit_entry        the oldest batch is replicated: its offsets count, and the responses that waited for it go out
+    become_coordinator  replays the log
+    resign              another broker leads the partition of __consumer_offsets: this one knows nothing any more
+
+A response waits for everything that was appended before it, so that nobody hears of what may be lost. Every handler is
+an action of the specification, under its name. A coordinator that was deposed and has not heard of it goes on as if
+nothing were; what it appends never commits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from enum import Enum
+
+from tidemark.classic_group.offsets import CommittedOffsets
+from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.common.structs import value
+from tidemark.consumer_group.group import ConsumerGroup, ConsumerGroupMember, UnreadableLog
+from tidemark.consumer_group.heartbeat import Heartbeats, fencing, left
+from tidemark.consumer_group.messages import (
+    JOIN_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    ConsumerGroupRecord,
+    Partitions,
+)
+from tidemark.consumer_group.rules import Rules
+from tidemark.consumer_group.states import MemberState
+from tidemark.groups.messages import (
+    Batch,
+    OffsetCommitRecord,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Outcome,
+    Record,
+    Reply,
+    Response,
+    Token,
+)
+from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
+from tidemark.groups.purgatory import Appended, Delayed, Timer, TimerKind
+
+
+@value
+class ModernGroupConfig:
+    """The coordinator's configuration; times are in milliseconds. `assignor`: the first of group.consumer.assignors."""
+
+    session_timeout_ms: int = 45_000
+    metadata_refresh_interval_ms: int = 180_000
+    assignor: str = "uniform"
+
+
+class HeartbeatVerdict(Enum):
+    """What becomes of a ConsumerGroupHeartbeat; the values are the handlers' names."""
+
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
+
+    REJECT = "reject_heartbeat"
+    HEARTBEAT = "handle_heartbeat"
+    ASSIGN = "assign_on_heartbeat"
+    LEAVE = "handle_leave"
+
+
+@value
+class Written(Appended):
+    """A batch with the responses that wait for it. `member_id`: whose heartbeat it is, empty if it is none's."""
+
+    member_id: MemberId = UNKNOWN_MEMBER_ID
+    replies: list[Reply] = field(default_factory=list)
+
+
+class ModernCoordinator:
+    """A broker's coordinator of one group; it serves while `epoch`, that of the partition's leadership, is not 0.
+
+    `image`: topic -> number of its partitions, 0 for one that does not exist, as the broker knows them at any time.
+    """
+
+    __slots__ = (
+        "_config", "_heartbeats", "_image", "_offsets", "_refresh_deadline_ms", "_rules", "delayed", "epoch", "group",
+    )  # fmt: skip
+
+    def __init__(self, rules: Rules, config: ModernGroupConfig, image: Mapping[str, int]) -> None:
+        self._rules = rules
+        self._config = config
+        self._image = image
+        self._forget()
+
+    def _forget(self) -> None:
+        self.epoch = 0
+        self.group = ConsumerGroup(self._rules)
+        self.delayed: Delayed[Written] = Delayed()
+        self._offsets = CommittedOffsets()
+        self._heartbeats = Heartbeats(self.group, self._rules, self._config.assignor, self._image)
+        self._refresh_deadline_ms = 0
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    @property
+    def serving(self) -> bool:
+        """Whether this broker believes to be the coordinator."""
+        return self.epoch > 0
+
+    @property
+    def offsets(self) -> dict[TopicPartition, int]:
+        """The committed offsets that it serves."""
+        return self._offsets.committed
+
+    @property
+    def waiting(self) -> deque[Written]:
+        """The batches that it has handed out and that have not committed, oldest first."""
+        return self.delayed.waiting
+
+    @property
+    def timers(self) -> dict[Timer, int]:
+        """The timers that run, with their deadlines in milliseconds."""
+        return self.delayed.timers
+
+    @property
+    def delays(self) -> dict[Timer, int]:
+        """The timers that run, with how many milliseconds they were set to."""
+        return self.delayed.delays
+
+    def due(self, now_ms: int) -> Iterable[Timer]:
+        """The timers that have run out."""
+        return self.delayed.due(now_ms)
+
+    # --- ConsumerGroupHeartbeat ---------------------------------------------------------------------------------
+
+    def heartbeat_error(self, request: ConsumerGroupHeartbeatRequest) -> Errors:
+        """What a heartbeat that does not leave is refused with."""
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        if request.member_epoch == JOIN_GROUP_MEMBER_EPOCH:
+            return self._join_error(request)
+        return self._member_error(request)
+
+    def _join_error(self, request: ConsumerGroupHeartbeatRequest) -> Errors:
+        """A consumer joins: a static one needs that its instance is nobody's, or was released, or is its own."""
+        rules, instance = self._rules, self.group.instance_member(request.instance_id)
+        if instance is None:
+            known = self.group.members.get(request.member_id)
+            return Errors.NONE if known is None else self._epoch_error(known, request)
+        if rules.replace_released_instance(instance.member_epoch):
+            return Errors.NONE
+        if rules.rejoin_of_own_instance(request.member_id, instance.member_id):
+            return self._epoch_error(instance, request)
+        return Errors.UNRELEASED_INSTANCE_ID
+
+    def _member_error(self, request: ConsumerGroupHeartbeatRequest) -> Errors:
+        """A member is heard of: a static one is looked up by its instance."""
+        group, member_id = self.group, request.member_id
+        static = request.instance_id is not None
+        known = group.instance_member(request.instance_id) if static else group.members.get(member_id)
+        if known is None:
+            return Errors.UNKNOWN_MEMBER_ID
+        if static and not self._rules.fence_instance_id(member_id, known.member_id):
+            return Errors.FENCED_INSTANCE_ID
+        return self._epoch_error(known, request)
+
+    def _epoch_error(self, member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> Errors:
+        """May the member go on with what this request says of it?"""
+        rules, epoch, current = self._rules, request.member_epoch, member.current
+        if rules.heartbeat_of_member_epoch(epoch, current.member_epoch) or rules.accept_rejoin(epoch):
+            return Errors.NONE
+        previous = epoch < current.member_epoch and epoch == current.previous_member_epoch
+        if previous and rules.previous_epoch_of_owner(request.topic_partitions, current.assigned.keys()):
+            return Errors.NONE
+        return Errors.FENCED_MEMBER_EPOCH
+
+    def heartbeat_verdict(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> HeartbeatVerdict:
+        """What is to be done with a heartbeat."""
+        if request.leaves:
+            return HeartbeatVerdict.LEAVE
+        if self.heartbeat_error(request) is not Errors.NONE:
+            return HeartbeatVerdict.REJECT
+        assigns = self._heartbeats.assigns(request, now_ms >= self._refresh_deadline_ms)
+        return HeartbeatVerdict.ASSIGN if assigns else HeartbeatVerdict.HEARTBEAT
+
+    def handle(
+        self, verdict: HeartbeatVerdict, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int
+    ) -> Outcome:
+        """A heartbeat of which `heartbeat_verdict` says this."""
+        if verdict is HeartbeatVerdict.REJECT:
+            return self.reject_heartbeat(request, token)
+        if verdict is HeartbeatVerdict.HEARTBEAT:
+            return self.handle_heartbeat(request, token, now_ms)
+        if verdict is HeartbeatVerdict.ASSIGN:
+            return self.assign_on_heartbeat(request, token, now_ms)
+        return self.handle_leave(request, token)
+
+    def reject_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token) -> Outcome:
+        """A heartbeat is refused."""
+        error = self.heartbeat_error(request)
+        return Outcome(replies=(Reply(token, ConsumerGroupHeartbeatResponse(error, request.member_id)),))
+
+    def handle_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int) -> Outcome:
+        """The target assignment stands; the member comes closer to its own. A static member's successor has its
+        predecessor's."""
+        records = self._heartbeats.records(request)
+        if now_ms >= self._refresh_deadline_ms:
+            self._refresh_deadline_ms = now_ms + self._config.metadata_refresh_interval_ms
+        return self._take(request, token, now_ms, records)
+
+    def assign_on_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int) -> Outcome:
+        """A member is new or subscribes to something else, other partitions exist than when the group last looked, or a
+        member was removed: the group is assigned anew, then as ever."""
+        records = self._heartbeats.records_of_assignment(request)
+        self._refresh_deadline_ms = now_ms + self._config.metadata_refresh_interval_ms
+        return self._take(request, token, now_ms, records)
+
+    def _take(
+        self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int, records: list[ConsumerGroupRecord]
+    ) -> Outcome:
+        """The records are written, and the heartbeat is answered with what they make of its member."""
+        heartbeats = self._heartbeats
+        before = heartbeats.found(request)
+        replaced = heartbeats.replaced(request)
+        if replaced is not None:
+            self._forget_timers(replaced.member_id)
+        self._write(records, before.member_id)
+        after = self.group.members[before.member_id]
+        self._arm(after, now_ms, after.current != before.current)
+        told = (
+            request.full
+            or request.member_epoch == JOIN_GROUP_MEMBER_EPOCH
+            or after.current.assigned.keys() != before.current.assigned.keys()
+            or self._rules.give_until_reported(request.topic_partitions, after.current.assigned.keys())
+        )
+        assignment: Partitions | None = tuple(sorted(after.current.assigned)) if told else None
+        response = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, after.member_epoch, assignment)
+        self._answer(token, response)
+        return self.delayed.outcome()
+
+    def handle_leave(self, request: ConsumerGroupHeartbeatRequest, token: Token) -> Outcome:
+        """A dynamic member is removed. A static one keeps what it is assigned, for its successor; what it was giving up
+        is released."""
+        member_id = request.member_id
+        member = self.group.members.get(member_id)
+        if not self.serving or member is None:
+            error = Errors.UNKNOWN_MEMBER_ID if self.serving else Errors.NOT_COORDINATOR
+            return Outcome(replies=(Reply(token, ConsumerGroupHeartbeatResponse(error, member_id)),))
+        if request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+            self._write([left(member)] if left(member).current != member.current else [], member_id)
+            self.delayed.disarm(Timer(TimerKind.REBALANCE, member_id))
+        else:
+            self._fence(member_id)
+        self._answer(token, ConsumerGroupHeartbeatResponse(Errors.NONE, member_id, request.member_epoch))
+        return self.delayed.outcome()
+
+    # --- what a handler comes to ----------------------------------------------------------------------------------
+
+    def _write(self, records: Iterable[Record], member_id: MemberId = UNKNOWN_MEMBER_ID) -> None:
+        """The records are replayed and become one batch; nothing happens if there are none."""
+        batch: Batch = tuple(records)
+        for record in batch:
+            if not isinstance(record, OffsetCommitRecord):
+                self.replay(record)
+        if batch:
+            self.delayed.append(Written(batch, member_id))
+
+    def _answer(self, token: Token, response: Response) -> None:
+        """The response goes out when all that was appended has committed."""
+        if self._rules.reply_after_commit(len(self.waiting)):
+            self.waiting[-1].replies.append(Reply(token, response))
+        else:
+            self.delayed.reply(token, response)
+
+    def _arm(self, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
+        """The member's session begins again; who has to give something up has its rebalance time-out for that, from
+        when it `moved` there."""
+        member_id = member.member_id
+        self.delayed.arm(Timer(TimerKind.SESSION, member_id), now_ms, self._config.session_timeout_ms)
+        timer = Timer(TimerKind.REBALANCE, member_id)
+        if member.current.state is not MemberState.UNREVOKED_PARTITIONS:
+            self.delayed.disarm(timer)
+        elif moved:
+            self.delayed.arm(timer, now_ms, max(member.metadata.rebalance_timeout_ms, 0))
+
+    def _forget_timers(self, member_id: MemberId) -> None:
+        self.delayed.disarm(Timer(TimerKind.SESSION, member_id))
+        self.delayed.disarm(Timer(TimerKind.REBALANCE, member_id))
+
+    def _fence(self, member_id: MemberId) -> None:
+        """The member is removed; who heartbeats next is assigned anew."""
+        self._forget_timers(member_id)
+        self._write(fencing(self.group, member_id, self._image, self._rules))
+
+    # --- timers -------------------------------------------------------------------------------------------------
+
+    def expire(self, timer: Timer) -> Outcome | None:
+        """A timer has run out. None: there is nothing to do about it."""
+        kind, member_id = timer
+        self.delayed.disarm(timer)
+        member = self.group.members.get(member_id)
+        if member is None:
+            return None
+        if kind is TimerKind.SESSION:
+            return self.expire_session(member_id)
+        if member.current.state is not MemberState.UNREVOKED_PARTITIONS:
+            return None
+        return self.expire_revocation(member_id)
+
+    def expire_session(self, member_id: MemberId) -> Outcome:
+        """Nothing was heard of the member, or a static one has not come back, within the session time-out."""
+        self._fence(member_id)
+        return self.delayed.outcome()
+
+    def expire_revocation(self, member_id: MemberId) -> Outcome:
+        """The member has not acknowledged its revocation within its rebalance time-out."""
+        self._fence(member_id)
+        return self.delayed.outcome()
+
+    # --- offsets ------------------------------------------------------------------------------------------------
+
+    def commit_error(self, request: OffsetCommitRequest) -> Errors:
+        """What an OffsetCommit is refused with."""
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        if not self._rules.commit_of_member(request.member_id, self.group.members.keys()):
+            return Errors.UNKNOWN_MEMBER_ID
+        member = self.group.members.get(request.member_id)
+        if member is not None and request.generation_id > member.member_epoch:
+            return Errors.STALE_MEMBER_EPOCH
+        return Errors.NONE if self._committable(request) else Errors.STALE_MEMBER_EPOCH
+
+    def _committable(self, request: OffsetCommitRequest) -> dict[TopicPartition, int]:
+        """The part of a commit that counts: in the member's own epoch, or of what it has held since it was sent."""
+        member, rules, epoch = self.group.members.get(request.member_id), self._rules, request.generation_id
+        if member is None:
+            return dict(request.offsets)
+        taken = {}
+        for partition, offset in request.offsets.items():
+            at = member.assignment_epoch(partition)
+            if epoch == member.member_epoch:
+                takes = rules.commit_of_held_partition(at)
+            else:
+                takes = rules.commit_from_assignment_epoch(at, epoch)
+            if takes:
+                taken[partition] = offset
+        return taken
+
+    def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
+        """An OffsetCommit is refused with what `commit_error` says."""
+        return Outcome(replies=(Reply(token, OffsetCommitResponse(error)),))
+
+    def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
+        """An OffsetCommit is accepted, maybe for some of its partitions only: it is written down, and answered when
+        that has committed."""
+        taken = self._committable(request)
+        error = Errors.NONE if len(taken) == len(request.offsets) else Errors.STALE_MEMBER_EPOCH
+        self._write(OffsetCommitRecord(partition, offset) for partition, offset in taken.items())
+        self.waiting[-1].replies.append(Reply(token, OffsetCommitResponse(error)))
+        return self.delayed.outcome()
+
+    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
+        """A member in its epoch asks for the committed offsets."""
+        error = self._fetch_error(request)
+        found = dict(self.offsets) if error is Errors.NONE else {}
+        return Outcome(replies=(Reply(token, OffsetFetchResponse(error, found)),))
+
+    def _fetch_error(self, request: OffsetFetchRequest) -> Errors:
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        member = self.group.members.get(request.member_id)
+        if member is None:
+            return Errors.UNKNOWN_MEMBER_ID
+        return Errors.NONE if request.member_epoch == member.member_epoch else Errors.STALE_MEMBER_EPOCH
+
+    # --- the log ------------------------------------------------------------------------------------------------
+
+    def commit_entry(self, now_ms: int) -> Outcome:
+        """The oldest batch is replicated: its offsets count, and who waited for it is answered."""
+        written = self.waiting.popleft()
+        for record in written.batch:
+            if isinstance(record, OffsetCommitRecord):
+                self.replay(record)
+        return Outcome(replies=tuple(written.replies))
+
+    def replay(self, record: Record) -> None:
+        """A record: the group, or an offset, is what it says. Raises BrokenInvariant for one of a classic group."""
+        if isinstance(record, OffsetCommitRecord):
+            self._offsets.replay(record)
+        elif isinstance(record, ConsumerGroupRecord):
+            self.group.replay(record)
+        else:
+            raise BrokenInvariant(f"a {type(record).__name__} is of a classic group")
+
+    def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
+        """This broker leads the group's partition in `epoch`; `records` is the log, in order, as far as the cleaner has
+        left it when it is read. Whoever is in the group has a session from now on, and the time for a revocation begins
+        again. If a record cannot be replayed nothing is served: the load has failed."""
+        self._forget()
+        self.group.loading = True
+        try:
+            for record in records:
+                self.replay(record)
+        except UnreadableLog:
+            self._forget()
+            return
+        self.group.loading = False
+        self.epoch = epoch
+        for member in self.group.members.values():
+            self._arm(member, now_ms, True)
+
+    def resign(self) -> Outcome:
+        """Another broker leads: who waits is sent away, and nothing is known any more."""
+        replies = [
+            Reply(reply.token, _sent_away(reply.response)) for written in self.waiting for reply in written.replies
+        ]
+        self._forget()
+        return Outcome(replies=tuple(replies))
+
+
+def _sent_away(response: Response) -> Response:
+    """What is answered instead by who is not the coordinator any more."""
+    if isinstance(response, ConsumerGroupHeartbeatResponse):
+        return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, response.member_id)
+    return OffsetCommitResponse(Errors.NOT_COORDINATOR)

@@ -1,0 +1,112 @@
+"""Nemesis profiles for KIP-848 groups: how often what happens, as data. run.py says what each kind of event does."""
+
+from __future__ import annotations
+
+from tidemark.classic_group.sim.profiles import GroupProfile
+
+CALM = {
+    "heartbeat": 150,
+    "reconcile": 44,
+    "offset": 24,
+    "poll": 16,
+    "commit_entry": 40,
+    "start": 14,
+}
+
+CHAOS = GroupProfile(
+    "chaos",
+    {
+        **CALM,
+        "crash": 2,
+        "leave": 4,
+        "subscribe": 6,
+        "add_partition": 3,
+        "expire": 4,
+        "elect": 4,
+        "resign": 4,
+        "repeat": 6,
+        "stray": 9,
+        "lose": 5,
+    },
+)
+
+FAIL_OVERS = GroupProfile(
+    "fail-overs",
+    {
+        **CALM,
+        "commit_entry": 14,
+        "expire": 3,
+        "elect": 14,
+        "resign": 6,
+        "repeat": 4,
+        "stray": 6,
+        "lose": 4,
+        "crash": 1,
+    },
+    heals=96,
+    stale=64,
+)
+"""The partition's leader changes often, and some hear of it late."""
+
+RESTARTS = GroupProfile(
+    "restarts",
+    {
+        **CALM,
+        "start": 22,
+        "crash": 8,
+        "leave": 9,
+        "expire": 5,
+        "repeat": 5,
+        "stray": 10,
+        "lose": 6,
+        "elect": 2,
+        "resign": 2,
+    },
+)
+"""Processes end and come back."""
+
+MOVES = GroupProfile(
+    "moves",
+    {
+        **CALM,
+        "heartbeat": 170,
+        "reconcile": 24,
+        "subscribe": 16,
+        "add_partition": 5,
+        "repeat": 7,
+        "stray": 8,
+        "lose": 4,
+    },
+    heals=96,
+)
+"""Partitions move from consumer to consumer, and rebalance listeners take their time."""
+
+LATE = GroupProfile(
+    "late",
+    {
+        "heartbeat": 120,
+        "reconcile": 40,
+        "offset": 50,
+        "poll": 30,
+        "commit_entry": 40,
+        "start": 14,
+        "subscribe": 10,
+        "add_partition": 3,
+        "expire": 4,
+        "leave": 6,
+        "crash": 2,
+        "repeat": 30,
+        "stray": 6,
+        "lose": 8,
+    },
+    heals=64,
+)
+"""Requests arrive twice, the second time late: commits above all, while their partitions move on."""
+
+PROFILES = {
+    profile.name: profile
+    for profile in (CHAOS, FAIL_OVERS, RESTARTS, MOVES, LATE, GroupProfile("calm", CALM, heals=256, stale=0))
+}
+
+MIXES = {"mixed": ("chaos", "moves", "fail-overs", "late", "restarts", "chaos", "late", "moves")}
+"""Profiles that take others in turns, seed by seed."""

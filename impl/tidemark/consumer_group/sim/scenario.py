@@ -1,0 +1,97 @@
+"""A KIP-848 group driven by a text (script.py, group/staging.py): what makes each action happen, what is seen of whom.
+
+The transcript shows, of a consumer, its member and member epoch, its state unless it is stable, and what it owns, with
+the positions that it knows; of a broker, while it coordinates, the group epoch / the epoch of the target assignment, of
+each member its epoch, what it may read and (-) what it was told to give up, then the targets (->), whose partitions
+have the epoch of a holder, the offsets, and how many batches have not committed; of the log, the leader, its epoch, the
+group epoch and offsets that have committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tidemark.consumer_group.abstraction import Abstraction
+from tidemark.consumer_group.consumer import ModernConsumer
+from tidemark.consumer_group.coordinator import ModernCoordinator, ModernGroupConfig
+from tidemark.consumer_group.membership import MemberState
+from tidemark.consumer_group.messages import GroupEpochRecord
+from tidemark.consumer_group.rules import Rules
+from tidemark.consumer_group.sim.cluster import ModernCluster, ModernPartition
+from tidemark.consumer_group.sim.recorder import ModernRecorder
+from tidemark.consumer_group.sim.run import REFRESH_MS, ModernSimulator
+from tidemark.groups.purgatory import TimerKind
+from tidemark.groups.sim import staging
+from tidemark.simulator.script import Cells, Performance, Stage
+
+Numbers = Mapping[str, int]
+
+
+def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, str]) -> Performance:
+    """A group's cluster before its first event; it assigns as the `uniform` assignor does."""
+    simulator = ModernSimulator(header, rules=rules)
+    table = simulator.table
+    static, counts, first = staging.beginning(table, options)
+    config = ModernGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor="uniform")
+    cluster = ModernCluster(len(table.brokers), static, table.timeouts, counts, first, simulator.rules, config)
+    recorder = ModernRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
+
+    def columns() -> Cells:
+        clients = zip(table.clients, cluster.consumers, strict=True)
+        brokers = zip(table.brokers, cluster.coordinators, strict=True)
+        return {
+            **{name: _consumer(one, cluster.numbers) for name, one in clients},
+            **{name: _coordinator(one, cluster.numbers) for name, one in brokers},
+            "log": _log(cluster.log, table.brokers),
+        }
+
+    return Performance(cluster, recorder, columns)
+
+
+def _heartbeat(group: ModernCluster, b: int, c: int, late: bool) -> bool:
+    return staging.request(group, "heartbeat", "deliver_heartbeat", b, c, late)
+
+
+EVENTS: dict[str, Callable[..., bool]] = {
+    **staging.EVENTS,
+    "StartConsumer": lambda g, c: g.start_consumer(c),
+    "Reconcile": lambda g, c: g.reconcile(c),
+    "FinishReconciliation": lambda g, c: g.finish_reconciliation(c),
+    "RejectHeartbeat": _heartbeat,
+    "HandleHeartbeat": _heartbeat,
+    "AssignOnHeartbeat": _heartbeat,
+    "ExpireRevocation": lambda g, b, m: staging.expire(g, b, TimerKind.REBALANCE, m),
+    "RepeatHeartbeat": lambda g, c: g.repeat_heartbeat(c),
+}
+"""What makes each action happen."""
+
+STAGE = Stage(begin, EVENTS, clock=True)
+
+
+def _consumer(consumer: ModernConsumer | None, numbers: Numbers) -> str:
+    if consumer is None:
+        return "-"
+    membership = consumer.membership
+    said = [f"m{numbers[membership.member_id]}", f"e{membership.member_epoch}"]
+    said += [] if membership.state is MemberState.STABLE else [membership.state.value.lower()]
+    return " ".join([*said, staging.owned(consumer.subscriptions)])
+
+
+def _coordinator(coordinator: ModernCoordinator, numbers: Numbers) -> str:
+    if not coordinator.serving:
+        return "-"
+    group = coordinator.group
+    said = [f"e{group.group_epoch}/{group.assignment_epoch}"]
+    for member_id, member in sorted(group.members.items()):
+        current = member.current
+        given_up = f"-{staging.partitions(current.pending_revocation)}" if current.pending_revocation else ""
+        said.append(f"m{numbers[member_id]}:e{current.member_epoch}{staging.partitions(current.assigned)}{given_up}")
+    said += [f"->m{numbers[one]}{staging.partitions(target)}" for one, target in sorted(group.target.items()) if target]
+    said += [f"{one.topic}@e{epoch}" for one, epoch in sorted(group.partition_epochs.items())]
+    return " ".join([*said, *staging.offsets(coordinator.offsets), *staging.uncommitted(coordinator)])
+
+
+def _log(log: ModernPartition, brokers: Sequence[str]) -> str:
+    epochs = [f"e{one.epoch}" for one in log.records.values() if isinstance(one, GroupEpochRecord)]
+    return " ".join([f"{brokers[log.leader]} in {log.epoch}", *epochs, *staging.offsets(log.offsets)])

@@ -1,0 +1,160 @@
+"""An instance that consumes, transforms and produces, each record exactly once (KIP-98, KIP-447): a consumer of a
+group, and a transactional producer of its own.
+
+The application's loop, a method each; what is sent is returned, for the caller to carry:
+
+    send_result             a record of an owned partition is read, and its result sent; the first begins a transaction
+    send_offsets            sendOffsetsToTransaction: how far it has read, and which member of which generation it is
+    send_end                commitTransaction, or abortTransaction after an error
+    revoke, join, sync      the group rebalances: what is open is ended first, then it gives up what it owns
+    fetch_offset            it goes on where the group stands: at first, and with what an aborted transaction had read
+
+How a consumer joins is membership.py's affair; here it is told its member id, its generation and its partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tidemark.common.errors import Errors
+from tidemark.exactly_once.rules import Rules
+from tidemark.groups.offset_records import ConsumerGroupMetadata, TxnOffsetCommitRequest
+from tidemark.groups.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, TopicPartition
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.transactions.messages import CoordinatorResponse, EndTxnRequest
+from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
+
+Commits = tuple[TxnOffsetCommitRequest, ...]
+"""A TxnOffsetCommit: one per partition, of one member in one generation."""
+Request = ProduceRequest | Commits | EndTxnRequest
+
+OUTPUT = 0
+"""The partition of the results."""
+NO_POSITION = -1
+"""It has to be fetched from the group."""
+
+
+class MessageProcessor:
+    """One process. `instance`: its group.instance.id, if it is static; `owned`, `positions`: input partitions by
+    number, and the next offset of each; `processed`: the partitions whose records are in the transaction; `sent`: the
+    group has the offsets of them."""
+
+    __slots__ = (
+        "_rules",
+        "_topics",
+        "generation",
+        "instance",
+        "member_id",
+        "owned",
+        "positions",
+        "processed",
+        "producer",
+        "sent",
+    )
+
+    def __init__(
+        self, topics: Sequence[TopicPartition], instance: str | None, rules: Rules, producer: TransactionalProducer
+    ) -> None:
+        self._topics = topics
+        self._rules = rules
+        self.instance = instance
+        self.member_id: MemberId = UNKNOWN_MEMBER_ID
+        self.generation = NO_GENERATION
+        self.owned: frozenset[int] = frozenset()
+        self.positions = [NO_POSITION] * len(topics)
+        self.producer = producer
+        self.processed: set[int] = set()
+        self.sent = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has done nothing yet."""
+        starting = self.producer.state in (ProducerState.UNINITIALIZED, ProducerState.INITIALIZING)
+        return starting and self.member_id == UNKNOWN_MEMBER_ID
+
+    # --- consume, transform, produce --------------------------------------------------------------------------------
+
+    def send_result(self, partition: int, payload: int) -> ProduceRequest | None:
+        """The result of the partition's next record, of which there must be one; None if it may not send."""
+        return self.producer.send_produce(OUTPUT, payload) if self.take_record(partition) else None
+
+    def take_record(self, partition: int) -> bool:
+        """The partition's next record is in the transaction; False if its result may not be sent."""
+        producer, position = self.producer, self.positions[partition]
+        if self.sent or position < 0 or partition not in self.owned:
+            return False
+        if producer.state is not ProducerState.IN_TRANSACTION and not producer.begin_transaction(1):
+            return False
+        self.positions[partition] = position + 1
+        self.processed.add(partition)
+        return True
+
+    def send_offsets(self, named: bool) -> Commits:
+        """The offsets of all that the transaction has processed, with `named` as this member of its generation; () if
+        it may not."""
+        if self.producer.state is not ProducerState.IN_TRANSACTION or self.sent:
+            return ()
+        group = ConsumerGroupMetadata()
+        if named:
+            group = ConsumerGroupMetadata(self.member_id, self.generation, self.instance)
+        send, topics, positions = self.producer.send_txn_offset_commit, self._topics, self.positions
+        requests = [send(topics[one], positions[one], group) for one in sorted(self.processed)]
+        return tuple([request for request in requests if request is not None])
+
+    def send_end(self, committed: bool) -> EndTxnRequest | None:
+        """Commit, when the group has the offsets, or abort; None if it may not."""
+        if committed and self.producer.state is ProducerState.IN_TRANSACTION and not self.sent:
+            return None
+        return self.producer.send_end_txn(committed)
+
+    def receive_reply(self, request: Request, error: Errors, end: CoordinatorResponse | None = None) -> None:
+        """The reply to a result, to offsets, or (`end`) to EndTxn."""
+        if isinstance(request, EndTxnRequest):
+            self._receive_end(request.committed, end or CoordinatorResponse(error))
+        elif isinstance(request, ProduceRequest):
+            self.producer.receive_produce(error)
+        else:
+            self.producer.receive_txn_offset_commit(error)
+            self.sent = self.sent or error is Errors.NONE
+
+    def _receive_end(self, committed: bool, response: CoordinatorResponse) -> None:
+        """What was aborted is processed again."""
+        if not self.producer.receive_end_txn(response):
+            return
+        if not committed:
+            for partition in self.processed:
+                if self._rules.rewind_after_abort(True):
+                    self.positions[partition] = NO_POSITION
+        self.processed.clear()
+        self.sent = False
+
+    def give_up_request(self) -> None:
+        """It waits no more (delivery.timeout.ms): whether the request arrives is open."""
+        self.producer.give_up_produce()
+
+    # --- the group --------------------------------------------------------------------------------------------------
+
+    def may_revoke(self) -> bool:
+        """onPartitionsRevoked: whether it may give its partitions up now."""
+        return self._rules.revoke_ends_transaction(self.producer.state)
+
+    def revoke(self) -> None:
+        """It owns nothing any more, and is where it was in nothing but what is in its transaction."""
+        self.owned = frozenset()
+        for partition in range(len(self.positions)):
+            if partition not in self.processed:
+                self.positions[partition] = NO_POSITION
+
+    def join(self, member_id: MemberId) -> None:
+        """It has this member id, and waits for its generation."""
+        self.member_id = member_id
+        self.generation = NO_GENERATION
+
+    def sync(self, generation: int, assigned: Iterable[int]) -> None:
+        """It is in this generation, and owns this."""
+        self.generation = generation
+        self.owned = frozenset(assigned)
+
+    def fetch_offset(self, partition: int, offset: int) -> None:
+        """It goes on from the group's committed offset."""
+        self.positions[partition] = offset

@@ -1,0 +1,431 @@
+"""Every event that can happen to consume-transform-produce: instances', coordinators', the group's, the reader's.
+
+Which event comes next is somebody else's choice (run.py, demonstration.py). A method says whether something happened;
+what happened is an action of the specification, told to the recorder at the handler's end.
+"""
+
+from __future__ import annotations
+
+from tidemark.common.errors import Errors
+from tidemark.exactly_once.message_processor import OUTPUT, Commits
+from tidemark.exactly_once.sim.network import Exchange, LateMarker
+from tidemark.exactly_once.sim.state import ExactlyOnceState
+from tidemark.groups.offset_records import WriteTxnMarkerRequest
+from tidemark.groups.partitions import NO_GENERATION
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.transactions.coordinator import InitVerdict
+from tidemark.transactions.messages import (
+    AddPartitionsToTxnRequest,
+    CoordinatorResponse,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    TransactionLogValue,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from tidemark.transactions.transactional_producer import ProducerState
+
+NO_NEW_ID = 0
+"""No producer id runs out of epochs here."""
+_READS = (ProducerState.READY, ProducerState.IN_TRANSACTION)
+
+
+class ExactlyOnceCluster(ExactlyOnceState):
+    """Instances and input partitions are numbered from 0; `target` is an output's number or `offsets`."""
+
+    # --- transactions -----------------------------------------------------------------------------------------------
+
+    def init_producer_id(self, i: int) -> bool:
+        """initTransactions: the process gets the next epoch, or what its predecessor left open is aborted first."""
+        producer, coordinator = self.instances[i].producer, self.coordinators[i]
+        if producer.send_init_producer_id() is None:
+            return False
+        request = InitProducerIdRequest()
+        verdict = coordinator.init_verdict(request)
+        if isinstance(verdict, Errors):
+            return False
+        if verdict is InitVerdict.FENCE:
+            self._written(i, coordinator.fence_producer(None, NO_NEW_ID))
+            self.recorder.did("FenceProducer", i)
+            return True
+        response = self._written(i, coordinator.append_init_producer_id(request, i, NO_NEW_ID))
+        if response is not None:
+            producer.receive_init_producer_id(response)
+        self.recorder.did("InitProducerId", i)
+        return True
+
+    def _written(self, i: int, record: TransactionLogValue) -> CoordinatorResponse | None:
+        """A coordinator's record commits; returns the answer to who waits for it."""
+        replies = self.coordinators[i].commit_record(record)
+        return replies[0].response if replies else None
+
+    def abort_timed_out_transaction(self, i: int) -> bool:
+        """transaction.timeout.ms is over."""
+        record = self.coordinators[i].abort_timed_out_transaction(NO_NEW_ID)
+        if record is None:
+            return False
+        self._written(i, record)
+        self.recorder.did("AbortTimedOutTransaction", i)
+        return True
+
+    def write_marker(self, i: int, target: int, copy: bool) -> bool:
+        """A partition learns how a transaction has ended; with `copy` it will hear of it again."""
+        coordinator = self.coordinators[i]
+        request = coordinator.send_marker(target)
+        if request is None or (copy and self.late_marker[i] is not None):
+            return False
+        if self._marker_error(target, request) is not Errors.NONE:
+            return False
+        self._write_marker(target, request)
+        coordinator.receive_marker_reply(target, WriteTxnMarkersResponse(request.coordinator_epoch, Errors.NONE))
+        if copy:
+            self.late_marker[i] = LateMarker(target, request)
+        self.recorder.did("WriteMarker", i, self.offsets - target, copy)
+        return True
+
+    def _marker_error(self, target: int, request: WriteTxnMarkersRequest) -> Errors:
+        if target != self.offsets:
+            return self.outputs[target].marker_error(request)
+        return self.group.marker_error(WriteTxnMarkerRequest(*request[:3]))
+
+    def _write_marker(self, target: int, request: WriteTxnMarkersRequest) -> None:
+        if target != self.offsets:
+            output = self.outputs[target]
+            output.append_marker(request)
+            output.advance_high_watermark(len(output.log))
+        else:
+            self.group.end_transaction(WriteTxnMarkerRequest(*request[:3]))
+
+    def handle_late_marker(self, i: int) -> bool:
+        """A copy of a marker arrives."""
+        late = self.late_marker[i]
+        if late is None:
+            return False
+        self.late_marker[i] = None
+        if self._marker_error(late.target, late.request) is Errors.NONE:
+            self._write_marker(late.target, late.request)
+            self.recorder.did("WriteLateMarker", i)
+        else:
+            self.recorder.did("RejectLateMarker", i)
+        return True
+
+    def lose_late_marker(self, i: int) -> bool:
+        """A copy of a marker never arrives."""
+        if self.late_marker[i] is None:
+            return False
+        self.late_marker[i] = None
+        self.recorder.did("LoseLateMarker", i)
+        return True
+
+    def complete_transaction(self, i: int) -> bool:
+        """All partitions have the marker."""
+        coordinator = self.coordinators[i]
+        if not coordinator.value.state.decided or coordinator.value.partitions:
+            return False
+        self._written(i, coordinator.complete_transaction())
+        self.recorder.did("CompleteTransaction", i)
+        return True
+
+    # --- the instances ----------------------------------------------------------------------------------------------
+
+    def send_result(self, i: int, p: int) -> bool:
+        """An instance processes the next record of a partition."""
+        if self.rpc[i] is not None:
+            return False
+        position = self.instances[i].positions[p]
+        if not 0 <= position < self.inputs[p] or not self._send(i, p, self.payload(p, position)):
+            return False
+        self.recorder.did("SendResult", i, p)
+        return True
+
+    def _send(self, i: int, p: int, payload: int) -> bool:
+        request = self.instances[i].send_result(p, payload)
+        if request is None:
+            return False
+        self.rpc[i] = Exchange(request)
+        return True
+
+    def send_txn_offset_commit(self, i: int, named: bool) -> bool:
+        """An instance commits how far it has read."""
+        if self.rpc[i] is not None:
+            return False
+        requests = self.instances[i].send_offsets(named)
+        if not requests:
+            return False
+        if not self.rules.send_group_metadata(named):
+            self.recorder.blocked("SendTxnOffsetCommit", i, named)
+            return False
+        self.rpc[i] = Exchange(requests)
+        self.recorder.did("SendTxnOffsetCommit", i, named)
+        return True
+
+    def send_end_txn(self, i: int, committed: bool) -> bool:
+        """An instance ends its transaction."""
+        if self.rpc[i] is not None:
+            return False
+        request = self.instances[i].send_end(committed)
+        if request is None:
+            if committed and self.instances[i].producer.state is ProducerState.ABORTABLE_ERROR:
+                self.recorder.blocked("SendEndTxn", i, int(committed))
+            return False
+        self.rpc[i] = Exchange(request)
+        self.recorder.did("SendEndTxn", i, int(committed))
+        return True
+
+    def receive_reply(self, i: int) -> bool:
+        """A reply arrives."""
+        exchange, instance = self.rpc[i], self.instances[i]
+        if exchange is None or exchange.error is None:
+            return False
+        self.rpc[i] = None
+        instance.receive_reply(exchange.request, exchange.error, exchange.end)
+        self.recorder.did("ReceiveReply", i)
+        return True
+
+    def give_up_request(self, i: int) -> bool:
+        """delivery.timeout.ms is over for a result, or request.timeout.ms for offsets: whether they arrive is open."""
+        exchange = self.rpc[i]
+        if exchange is None or isinstance(exchange.request, EndTxnRequest):
+            return False
+        self._leave(i, exchange)
+        self.instances[i].give_up_request()
+        self.recorder.did("GiveUpRequest", i)
+        return True
+
+    def _leave(self, i: int, exchange: Exchange | None) -> None:
+        """Nobody waits any more for what an instance has under way; a request may still arrive."""
+        self.rpc[i] = None
+        if exchange is not None and not exchange.answered and self.late[i] is None:
+            self.late[i] = exchange
+
+    def repeat_request(self, i: int) -> bool:
+        """A request is sent again: which of the two arrives first is open."""
+        exchange = self.rpc[i]
+        if exchange is None or exchange.answered or self.late[i] is not None:
+            return False
+        self.late[i] = Exchange(exchange.request)
+        self.recorder.did("RepeatRequest", i)
+        return True
+
+    def lose_late(self, i: int) -> bool:
+        """A late request never arrives."""
+        if self.late[i] is None:
+            return False
+        self.late[i] = None
+        self.recorder.did("LoseLate", i)
+        return True
+
+    def crash(self, i: int) -> bool:
+        """A process ends, and another takes its place. Nobody else hears of it."""
+        if self.instances[i].is_new:
+            return False
+        self.instances[i] = self.new_process(i)
+        self._leave(i, self.rpc[i])
+        self.recorder.did("Crash", i)
+        return True
+
+    def commit_offset(self, i: int) -> bool:
+        """A plain OffsetCommit of where an instance is."""
+        instance, group = self.instances[i], self.group
+        positions = [(p, instance.positions[p]) for p in sorted(instance.owned) if instance.positions[p] >= 0]
+        current = instance.member_id in group.members and instance.generation == group.generation
+        state = instance.producer.state
+        if not current or not positions or self.rpc[i] is not None or state not in _READS:
+            return False
+        if not self.rules.commit_in_transaction(state):
+            self.recorder.blocked("CommitOffset", i)
+            return False
+        for p, offset in positions:
+            group.commit(self.topics[p], offset)
+        self.recorder.did("CommitOffset", i)
+        return True
+
+    # --- partitions and coordinators --------------------------------------------------------------------------------
+
+    def handle(self, i: int, is_late: bool) -> bool:
+        """A request of an instance arrives, or, late, is handled and answered to nobody."""
+        exchange = (self.late if is_late else self.rpc)[i]
+        if exchange is None or exchange.answered:
+            return False
+        request = exchange.request
+        if isinstance(request, ProduceRequest):
+            return self._handle_result(i, exchange, request, is_late)
+        if isinstance(request, EndTxnRequest):
+            return self._handle_end(i, exchange, request, is_late)
+        return self._handle_offsets(i, exchange, request, is_late)
+
+    def _answer(self, i: int, exchange: Exchange, error: Errors, is_late: bool) -> None:
+        exchange.error = error
+        if is_late:
+            self.late[i] = None
+
+    def _verify(self, i: int, epoch: int, target: int, ongoing: bool) -> Errors:
+        """A partition's leader asks the coordinator whether the transaction may be open there, unless it is; if not
+        yet, it is opened there."""
+        if ongoing:
+            return Errors.NONE
+        coordinator = self.coordinators[i]
+        request = AddPartitionsToTxnRequest(i + 1, epoch, target)
+        error = coordinator.verify_partition(request)
+        if error is None:
+            self._written(i, coordinator.append_add_partitions(request, None))
+        elif error is not Errors.NONE and self.rules.verify_transaction(ongoing):
+            return Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error
+        return Errors.NONE
+
+    def _handle_result(self, i: int, exchange: Exchange, request: ProduceRequest, is_late: bool) -> bool:
+        action, error = self._append_result(i, OUTPUT, request)
+        if error is Errors.CONCURRENT_TRANSACTIONS:
+            return False
+        self._answer(i, exchange, error, is_late)
+        self.recorder.did(action, i, is_late)
+        return True
+
+    def _append_result(self, i: int, number: int, request: ProduceRequest) -> tuple[str, Errors]:
+        """What becomes of a batch for an output, and what it is answered."""
+        output, epoch = self.outputs[number], request.producer_epoch
+        error = Errors.NONE
+        if not output.is_stale(request):
+            error = self._verify(i, epoch, number, output.has_ongoing_transaction(request.producer_id, epoch))
+        if error is Errors.NONE:
+            if output.duplicate_of(request) is not None:
+                return "AnswerDuplicate", Errors.NONE
+            error = output.append_error(request, None)
+            if error is Errors.NONE:
+                output.advance_high_watermark(output.append_batch(request) + 1)
+                return "AppendResult", Errors.NONE
+        return "RejectResult", error
+
+    def _handle_offsets(self, i: int, exchange: Exchange, requests: Commits, is_late: bool) -> bool:
+        group, first = self.group, requests[0]
+        error = self._verify(i, first.producer_epoch, self.offsets, group.open_here(first))
+        if error is Errors.CONCURRENT_TRANSACTIONS:
+            return False
+        if error is Errors.NONE:
+            error = group.txn_commit_error(first, group.verify_txn_offset_commit(first))
+        if error is Errors.NONE:
+            for request in requests:
+                group.stage(request)
+        self._answer(i, exchange, error, is_late)
+        action = "HandleTxnOffsetCommit" if error is Errors.NONE else "RejectTxnOffsetCommit"
+        self.recorder.did(action, i, is_late)
+        return True
+
+    def _handle_end(self, i: int, exchange: Exchange, request: EndTxnRequest, is_late: bool) -> bool:
+        coordinator = self.coordinators[i]
+        response = coordinator.end_txn_answer(request)
+        if response is None:
+            action = "HandleEndTxn"
+            response = self._written(i, coordinator.append_end_txn(request, i, NO_NEW_ID))
+        elif response.error is Errors.CONCURRENT_TRANSACTIONS:
+            return False
+        else:
+            action = "AnswerEndTxn"
+        if response is not None:
+            exchange.end = response
+            self._answer(i, exchange, response.error, is_late)
+        self.recorder.did(action, i, is_late)
+        return True
+
+    # --- the group --------------------------------------------------------------------------------------------------
+
+    def must_rejoin(self, i: int) -> bool:
+        """Whether an instance is out, or hears that the group rebalances, or has given up what it was assigned."""
+        instance, group = self.instances[i], self.group
+        if group.is_rebalancing(instance.member_id, instance.generation):
+            return True
+        return not instance.owned and instance.member_id in group.owner
+
+    def revoke_partitions(self, i: int) -> bool:
+        """An instance hears that the group rebalances, and gives up what it owns."""
+        instance = self.instances[i]
+        if not instance.owned or self.rpc[i] is not None:
+            return False
+        if not instance.may_revoke():
+            self.recorder.blocked("RevokePartitions", i)
+            return False
+        instance.revoke()
+        self.recorder.did("RevokePartitions", i)
+        return True
+
+    def join_group(self, i: int) -> bool:
+        """An instance that owns nothing joins the next generation."""
+        instance, group = self.instances[i], self.group
+        if instance.owned or self.rpc[i] is not None or instance.member_id in group.joined:
+            return False
+        if instance.producer.state is ProducerState.FATAL_ERROR:
+            return False
+        instance.join(group.join_group(instance.member_id, instance.instance))
+        self.recorder.did("JoinGroup", i)
+        return True
+
+    def replace_member(self, i: int) -> bool:
+        """A new process of a static instance takes the old one's place."""
+        instance = self.instances[i]
+        if instance.instance is None or instance.member_id:
+            return False
+        member_id = self.group.replace_member(instance.instance)
+        if member_id is None:
+            return False
+        instance.member_id = member_id
+        instance.sync(self.group.generation, self.group.assignment(member_id))
+        self.recorder.did("ReplaceMember", i)
+        return True
+
+    def complete_join(self) -> bool:
+        """The next generation begins."""
+        if not self.group.complete_join():
+            return False
+        self.recorder.did("CompleteJoin")
+        return True
+
+    def sync_group(self, i: int) -> bool:
+        """An instance learns what the generation has assigned to it."""
+        instance, group = self.instances[i], self.group
+        member_id = instance.member_id
+        if (
+            member_id not in group.members
+            or member_id in group.joined
+            or instance.generation != NO_GENERATION
+            or instance.owned
+            or self.rpc[i] is not None
+        ):
+            return False
+        instance.sync(group.generation, group.assignment(member_id))
+        self.recorder.did("SyncGroup", i)
+        return True
+
+    def remove_member(self, member_id: str) -> bool:
+        """A member was not heard of for its session time-out."""
+        if member_id not in self.group.members:
+            return False
+        self.group.remove_member(member_id)
+        self.recorder.did("RemoveMember", int(member_id))
+        return True
+
+    def fetch_offset(self, i: int, p: int) -> bool:
+        """An instance asks where the group stands."""
+        instance = self.instances[i]
+        if p not in instance.owned or instance.positions[p] >= 0 or self.rpc[i] is not None:
+            return False
+        offset = self.group.stable_offset(self.topics[p])
+        if offset is None:
+            self.recorder.blocked("FetchOffset", i, p)
+            return False
+        instance.fetch_offset(p, offset)
+        self.recorder.did("FetchOffset", i, p)
+        return True
+
+    # --- the readers ------------------------------------------------------------------------------------------------
+
+    def read_output(self, number: int) -> bool:
+        """A consumer of the results reads on."""
+        reader = self.readers[number]
+        if reader.at_end:
+            return False
+        if not reader.may_read():
+            self.recorder.blocked("ReadOutput")
+            return False
+        reader.read()
+        self.recorder.did("ReadOutput")
+        return True

@@ -1,0 +1,1 @@
+"""What all groups share: messages, partitions, assignors, the consumer's side."""

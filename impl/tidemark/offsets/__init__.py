@@ -1,0 +1,1 @@
+"""The committed offsets of a group, plain and transactional."""

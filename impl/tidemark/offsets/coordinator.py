@@ -1,0 +1,295 @@
+"""The coordinator of a group's offsets, at one broker (GroupCoordinatorShard, OffsetMetadataManager). No I/O, no clock.
+
+    requests, sweeps    a handler answers, or writes a record; who waits for the record is answered when it commits
+    commit_entry        the oldest record is replicated: it counts
+    become_coordinator  replays the log: all that this broker knows then is what was committed
+    resign              another broker leads the partition of __consumer_offsets: this one knows nothing any more
+
+The caller appends the record of an outcome to the log, in order, and sends the replies. Every handler is an action of
+the specification, under its name. A transactional commit is handled in two parts, because the transaction coordinator
+is asked in between: `verify_txn_offset_commit`, then `handle_txn_offset_commit` with what the first returned.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+
+from tidemark.common.errors import Errors
+from tidemark.common.structs import value
+from tidemark.groups.messages import NO_OFFSET, Token
+from tidemark.groups.offset_records import (
+    Cause,
+    EndTransactionMarker,
+    LogRecord,
+    OffsetCommitValue,
+    OffsetOutcome,
+    OffsetRecord,
+    OffsetReply,
+    OffsetsGroup,
+    OffsetsGroupState,
+    OffsetTombstone,
+    ProducerId,
+    StableOffsetFetchResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WriteTxnMarkerRequest,
+    WriteTxnMarkerResponse,
+)
+from tidemark.groups.partitions import TopicPartition
+from tidemark.offsets.metadata import UNKNOWN_PRODUCER, OffsetMetadata, ProducerState, produced
+from tidemark.offsets.rules import OffsetRules
+
+REFUSED_AS_ABSENT = StableOffsetFetchResponse(Errors.NOT_COORDINATOR, {})
+
+
+@value
+class Written:
+    """A record that has not committed; `token` is who waits for it, None nobody."""
+
+    entry: LogRecord
+    token: Token | None
+
+
+class OffsetCoordinator:
+    """A broker's coordinator of one group's offsets; it serves while `epoch` is not 0. `retention_ms`: for how long an
+    offset is kept that nobody uses."""
+
+    def __init__(self, rules: OffsetRules, retention_ms: int) -> None:
+        self._rules = rules
+        self._retention_ms = retention_ms
+        self._forget()
+
+    def _forget(self) -> None:
+        self.epoch = 0
+        self.end = 0
+        """The position after the last record that is known to be committed."""
+        self.committed = OffsetMetadata(self._rules)
+        self.written = OffsetMetadata(self._rules)
+        self.producers: dict[ProducerId, ProducerState] = {}
+        self.written_producers: dict[ProducerId, ProducerState] = {}
+        self.waiting: deque[Written] = deque()
+        self.fetch: tuple[int, Token, StableOffsetFetchResponse] | None = None
+        """A stable fetch that waits until the record at a position has committed, and its answer."""
+
+    @property
+    def serving(self) -> bool:
+        """Whether this broker believes to be the coordinator."""
+        return self.epoch > 0
+
+    def _write(self, record: OffsetRecord, token: Token | None = None) -> LogRecord:
+        entry = LogRecord(self.end + len(self.waiting), record)
+        self.waiting.append(Written(entry, token))
+        self.written.replay(entry)
+        produced(self.written_producers, entry)
+        return entry
+
+    # --- the group, plain commits, expiry, deletion -------------------------------------------------------------
+
+    def rebalance(self, subscribed: tuple[TopicPartition, ...], now_ms: int) -> OffsetOutcome:
+        """The group has a new generation, whose members subscribe to these partitions; (): all have gone."""
+        state = OffsetsGroupState.STABLE if subscribed else OffsetsGroupState.EMPTY
+        group = OffsetsGroup(state, self.written.group.generation + 1, subscribed, now_ms)
+        return OffsetOutcome(self._write(group))
+
+    def commit_offset(self, partition: TopicPartition, offset: int, now_ms: int) -> OffsetOutcome:
+        """An OffsetCommit that the group has accepted."""
+        return OffsetOutcome(self._write(OffsetCommitValue(partition, offset, now_ms)))
+
+    def _expired(self, partition: TopicPartition, now_ms: int) -> bool:
+        """OffsetExpirationCondition, and what forbids it."""
+        rules, written = self._rules, self.written
+        group, committed = written.group, written.offsets[partition]
+        begins = committed.commit_timestamp_ms
+        if rules.count_from_empty(group.state) and not rules.count_from_commit(group.since_ms, begins):
+            begins = group.since_ms
+        return (
+            now_ms - begins >= self._retention_ms
+            and rules.expire_only_unsubscribed(partition, group.subscribed)
+            and rules.keep_staged(written.is_staged(partition))
+        )
+
+    def expire_offsets(self, now_ms: int) -> OffsetOutcome | None:
+        """The sweep. A group that keeps no offset, has no member and no open transaction goes, too. None: nothing is
+        due."""
+        written = self.written
+        expired = tuple([one for one in sorted(written.offsets) if self._expired(one, now_ms)])
+        group = (
+            written.group.state in (OffsetsGroupState.SIMPLE, OffsetsGroupState.EMPTY)
+            and len(expired) == len(written.offsets)
+            and self._rules.keep_group_of_open_transaction(
+                [one for one, known in self.written_producers.items() if known.open]
+            )
+        )
+        if not expired and not group:
+            return None
+        return OffsetOutcome(self._write(OffsetTombstone(Cause.EXPIRY, expired, group)))
+
+    def may_delete_offset(self, partition: TopicPartition) -> bool:
+        """Whether an OffsetDelete is accepted, or refused with GROUP_SUBSCRIBED_TO_TOPIC."""
+        return self._rules.delete_only_unsubscribed(partition, self.written.group.subscribed)
+
+    def delete_offset(self, partition: TopicPartition) -> OffsetOutcome:
+        """An accepted OffsetDelete, of an offset that there is."""
+        return OffsetOutcome(self._write(OffsetTombstone(Cause.DELETE, (partition,))))
+
+    def may_delete_group(self) -> bool:
+        """Whether a DeleteGroups is accepted, or refused with NON_EMPTY_GROUP."""
+        return self._rules.delete_only_empty_group(self.written.group.state)
+
+    def delete_group(self) -> OffsetOutcome:
+        """An accepted DeleteGroups, of a group that there is."""
+        return OffsetOutcome(self._write(OffsetTombstone(Cause.DELETE, tuple(self.written.partitions()), True)))
+
+    def drop_topic(self, partition: TopicPartition) -> OffsetOutcome:
+        """The topic was deleted."""
+        return OffsetOutcome(self._write(OffsetTombstone(Cause.TOPIC, (partition,))))
+
+    # --- transactional commits ----------------------------------------------------------------------------------
+
+    def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
+        """What the group refuses a TxnOffsetCommit with. One without a generation comes from a client before KIP-447,
+        and is taken."""
+        generation, current = request.generation_id, self.written.group.generation
+        if generation < 0 or self._rules.txn_commit_of_current_generation(generation, current):
+            return Errors.NONE
+        return Errors.ILLEGAL_GENERATION
+
+    def open_here(self, request: TxnOffsetCommitRequest) -> bool:
+        """The transaction is open at the partition, so that the transaction coordinator need not be asked."""
+        known = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER)
+        return known.open and known.epoch == request.producer_epoch
+
+    def verify_txn_offset_commit(self, request: TxnOffsetCommitRequest) -> bool:
+        """A TxnOffsetCommit of a transaction that is the producer's: whether the group takes it now, to be handed to
+        `handle_txn_offset_commit`."""
+        return self.group_error(request) is Errors.NONE
+
+    def txn_commit_error(self, request: TxnOffsetCommitRequest, valid: bool) -> Errors:
+        """What a verified TxnOffsetCommit is refused with. `valid`: what the group said before."""
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        error = self.group_error(request)
+        if valid == self._rules.validate_after_verification(error is Errors.NONE, valid):
+            return Errors.ILLEGAL_GENERATION if error is Errors.NONE else error
+        known = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER)
+        if not self._rules.fence_producer_epoch(request.producer_epoch, known.epoch):
+            return Errors.INVALID_PRODUCER_EPOCH
+        return Errors.NONE
+
+    def handle_txn_offset_commit(self, request: TxnOffsetCommitRequest, token: Token, now_ms: int) -> OffsetOutcome:
+        """An accepted TxnOffsetCommit: its offset is staged; answered when it has committed."""
+        record = OffsetCommitValue(
+            request.partition, request.offset, now_ms, request.producer_id, request.producer_epoch
+        )
+        return OffsetOutcome(self._write(record, token))
+
+    def reject_txn_offset_commit(self, token: Token, error: Errors) -> OffsetOutcome:
+        """A TxnOffsetCommit is refused."""
+        return OffsetOutcome(replies=(OffsetReply(token, TxnOffsetCommitResponse(error)),))
+
+    # --- markers ------------------------------------------------------------------------------------------------
+
+    def marker_error(self, request: WriteTxnMarkerRequest) -> Errors:
+        """What a marker is refused with."""
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        known, epoch = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER), request.producer_epoch
+        if epoch < known.epoch or not self._rules.marker_of_its_transaction(epoch, known.epoch, known.open):
+            return Errors.INVALID_PRODUCER_EPOCH
+        return Errors.NONE
+
+    def handle_marker(self, request: WriteTxnMarkerRequest, token: Token) -> OffsetOutcome:
+        """An accepted marker: it is written, and answered when it has committed."""
+        at_stake = self._at_stake(request.producer_id)
+        waits = self._rules.materialise_first(at_stake) or not at_stake
+        marker = EndTransactionMarker(request.producer_id, request.producer_epoch, request.commit)
+        entry = self._write(marker, token if waits else None)
+        replies = () if waits else (OffsetReply(token, WriteTxnMarkerResponse(Errors.NONE)),)
+        return OffsetOutcome(entry, replies)
+
+    def _at_stake(self, producer: ProducerId) -> bool:
+        """Whether the producer has a transaction open, or did when the records that wait were written."""
+        return self.producers.get(producer, UNKNOWN_PRODUCER).open or any(
+            isinstance(one.entry.record, OffsetCommitValue) and one.entry.record.producer_id == producer
+            for one in self.waiting
+        )
+
+    def reject_marker(self, token: Token, error: Errors) -> OffsetOutcome:
+        """A marker is refused."""
+        return OffsetOutcome(replies=(OffsetReply(token, WriteTxnMarkerResponse(error)),))
+
+    # --- OffsetFetch --------------------------------------------------------------------------------------------
+
+    def fetch_offsets(self, partitions: Iterable[TopicPartition], stable: bool, token: Token) -> OffsetOutcome:
+        """Somebody asks for offsets. With `stable` (require_stable) it is told what is written, when that has
+        committed, and nothing of partitions with staged offsets."""
+        if not self.serving:
+            return OffsetOutcome(replies=(OffsetReply(token, REFUSED_AS_ABSENT),))
+        read = self.written if stable else self.committed
+        unstable = tuple([one for one in partitions if stable and not self._rules.refuse_staged(read.is_staged(one))])
+        response = StableOffsetFetchResponse(Errors.NONE, _found(read, partitions, unstable), unstable)
+        if stable and self._rules.fetch_waits_for_commit(len(self.waiting)):
+            self.fetch = (self.end + len(self.waiting) - 1, token, response)
+            return OffsetOutcome()
+        return OffsetOutcome(replies=(OffsetReply(token, response),))
+
+    # --- the log ------------------------------------------------------------------------------------------------
+
+    def commit_entry(self) -> OffsetOutcome:
+        """The oldest record is replicated: it counts, and who waited for it is answered."""
+        written = self.waiting.popleft()
+        entry, token = written.entry, written.token
+        self.committed.replay(entry)
+        produced(self.producers, entry)
+        self.end = entry.position + 1
+        replies: list[OffsetReply] = []
+        if token is not None:
+            replies.append(OffsetReply(token, _answer(entry.record, Errors.NONE)))
+        if self.fetch is not None and self.fetch[0] == entry.position:
+            replies.append(OffsetReply(self.fetch[1], self.fetch[2]))
+            self.fetch = None
+        return OffsetOutcome(replies=tuple(replies))
+
+    def become_coordinator(
+        self, epoch: int, end: int, records: Iterable[LogRecord], producers: Mapping[ProducerId, ProducerState]
+    ) -> None:
+        """This broker leads the partition in `epoch`; `records` is the log up to the position `end`, `producers` what
+        the partition keeps of producers."""
+        self._forget()
+        self.epoch = epoch
+        self.end = end
+        self.committed.load(records)
+        self.written = self.committed.copy()
+        self.producers = dict(producers)
+        self.written_producers = dict(producers)
+
+    def resign(self) -> OffsetOutcome:
+        """Another broker leads: who waits is sent away, and nothing is known any more."""
+        error = Errors.NOT_COORDINATOR
+        replies = [
+            OffsetReply(one.token, _answer(one.entry.record, error)) for one in self.waiting if one.token is not None
+        ]
+        if self.fetch is not None:
+            replies.append(OffsetReply(self.fetch[1], REFUSED_AS_ABSENT))
+        self._forget()
+        return OffsetOutcome(replies=tuple(replies))
+
+
+def _answer(record: OffsetRecord, error: Errors) -> TxnOffsetCommitResponse | WriteTxnMarkerResponse:
+    """The reply to whoever waited for a record."""
+    if isinstance(record, EndTransactionMarker):
+        return WriteTxnMarkerResponse(error)
+    return TxnOffsetCommitResponse(error)
+
+
+def _found(
+    read: OffsetMetadata, partitions: Iterable[TopicPartition], unstable: tuple[TopicPartition, ...]
+) -> dict[TopicPartition, int]:
+    """The offsets of these partitions; of a group that is not there, none."""
+    if read.group.state is OffsetsGroupState.NONE:
+        return dict.fromkeys(partitions, NO_OFFSET)
+    return {
+        one: read.offsets[one].offset if one in read.offsets and one not in unstable else NO_OFFSET
+        for one in partitions
+    }

@@ -1,0 +1,100 @@
+"""What surrounds the offsets of a group under simulation: the log of its partition, transactions, exchanges."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tidemark.groups.offset_records import (
+    LogRecord,
+    OffsetResponse,
+    ProducerId,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkerRequest,
+)
+from tidemark.offsets.compaction import compact
+from tidemark.offsets.metadata import ProducerState, produced
+from tidemark.offsets.rules import OffsetRules
+
+Broker = int
+R = TypeVar("R", TxnOffsetCommitRequest, WriteTxnMarkerRequest)
+
+
+class OffsetExchange(Generic[R]):
+    """A request and, some time, its response. `arrived`: the broker has written something for it; `valid`: it is
+    verified, and this is what the group said of it then."""
+
+    __slots__ = ("arrived", "broker", "request", "response", "token", "valid")
+
+    def __init__(self, broker: Broker, request: R, token: int) -> None:
+        self.broker = broker
+        self.request: R = request
+        self.token = token
+        self.arrived = False
+        self.valid: bool | None = None
+        self.response: OffsetResponse | None = None
+
+
+@dataclass(slots=True)
+class Transaction:
+    """A producer's transaction, as the transaction coordinator has it: `phase` idle, ongoing or ending; `added`: the
+    group's partition belongs to it; `failed`: the producer cannot commit it any more."""
+
+    phase: str = "idle"
+    epoch: int = 0
+    commit: bool = False
+    added: bool = False
+    failed: bool = False
+
+    def belongs(self, request: TxnOffsetCommitRequest, rules: OffsetRules) -> bool:
+        """AddPartitionsToTxn for a TxnOffsetCommit: whether it is of this transaction."""
+        return rules.verify_transaction(self.phase == "ongoing", request.producer_epoch, self.epoch)
+
+
+class CompactedLog:
+    """The group's partition of __consumer_offsets: a logical log with delayed commit, which is compacted.
+
+    `leader` and `epoch` are the election's; `records` the committed log; `appended`: per broker what it appended and
+    has not committed; `end` the position after the last committed record, `producers` what is kept of producers.
+    """
+
+    __slots__ = ("appended", "end", "epoch", "leader", "producers", "records")
+
+    def __init__(self, brokers: int, leader: Broker) -> None:
+        self.leader = leader
+        self.epoch = 1
+        self.end = 0
+        self.records: list[LogRecord] = []
+        self.producers: dict[ProducerId, ProducerState] = {}
+        self.appended: list[deque[LogRecord]] = [deque() for _ in range(brokers)]
+
+    def commit(self) -> LogRecord:
+        """The leader's oldest record is replicated."""
+        record = self.appended[self.leader].popleft()
+        self._keep((record,))
+        return record
+
+    def elect(self, broker: Broker, keep: int) -> list[LogRecord]:
+        """Another broker leads; it has the first `keep` of the old leader's records, which it returns: they count."""
+        kept = list(self.appended[self.leader])[:keep]
+        self._keep(kept)
+        self.leader = broker
+        self.epoch += 1
+        return kept
+
+    def _keep(self, records: Sequence[LogRecord]) -> None:
+        for record in records:
+            self.records.append(record)
+            self.end = record.position + 1
+            produced(self.producers, record)
+
+    def may_compact(self, count: int, rules: OffsetRules) -> bool:
+        """Whether the cleaner may go over the first `count` records."""
+        firsts = [known.first_offset for known in self.producers.values() if known.open]
+        return rules.clean_below_unstable(self.records[count - 1].position, firsts)
+
+    def compact(self, count: int, horizon: bool, rules: OffsetRules) -> None:
+        """The cleaner has gone over the first `count` records."""
+        self.records = compact(self.records, count, horizon, rules)

@@ -1,0 +1,1 @@
+"""A producer's batches: accumulator, sizes, partitioners, sender."""

@@ -1,0 +1,211 @@
+"""A cluster under simulation, and every event that can happen in it: replicating.py has those of replication, this file
+those of metadata, of brokers that come and go, and of their disks.
+
+Which event comes next is somebody else's choice (run.py at random, scenario.py from a text). Times are milliseconds.
+"""
+
+from __future__ import annotations
+
+from tidemark.common.changes import EVERYTHING
+from tidemark.common.errors import NONE, PREFERRED_LEADER_NOT_AVAILABLE
+from tidemark.replication.broker import RUNNING, STARTING, STOPPING
+from tidemark.replication.messages import BrokerId
+from tidemark.replication.sim.replicating import Replication
+
+SESSION_TIMEOUT_MS = 90
+
+
+class Cluster(Replication):
+    """`count` brokers, numbered from 0, that replicate one partition, and a controller (number `count` in the network).
+
+    It starts with everything registered, in sync and empty, led by `first_leader`. `recorder` must be set before the
+    first event.
+    """
+
+    __slots__ = ()
+
+    # --- metadata -------------------------------------------------------------------------------------------------
+
+    def apply_metadata(self, broker_id: BrokerId, end: int | None = None) -> bool:
+        """A broker applies the metadata log up to offset `end` (None: all of it) as one delta; after it no longer
+        leads, it answers the produces that wait. A new incarnation starts with its own registration."""
+        host = self.hosts[broker_id]
+        broker = host.up
+        if broker is None or self.network.cut[self.count][broker_id]:
+            return False
+        if end is None:
+            end = self.metadata.end_offset
+        start = broker.published_offset
+        if end <= start or end < self.control.registrations[broker_id].offset:
+            return False
+        changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.now + host.skew_ms)
+        if not changed:
+            return False
+        self.recorder.step(("ApplyMetadata", broker_id, broker.partition.partition_epoch))
+        if broker.purgatory.waiting and not broker.partition.is_leader:
+            for payload in list(broker.purgatory.waiting):
+                self.fail_produce(broker_id, payload)
+        return True
+
+    def load_metadata(self, broker_id: BrokerId) -> bool:
+        """A new incarnation reads the metadata log up to the last batch before its registration: no step of the
+        specification, as nothing hears of it. It may tell the controller how far it is."""
+        broker = self.hosts[broker_id].up
+        if broker is None or self.network.cut[self.count][broker_id]:
+            return False
+        registration = self.control.registrations[broker_id]
+        end = max((one for one in self.metadata.ends if one < registration.offset), default=0)
+        if end <= broker.metadata_offset:
+            return False
+        broker.load_metadata(end)
+        return True
+
+    # --- brokers and the controller -------------------------------------------------------------------------------
+
+    def elect_leader(self, broker_id: BrokerId) -> bool:
+        """An operator moves the leadership."""
+        result = self.control.elect_leader(broker_id)
+        if result.error == PREFERRED_LEADER_NOT_AVAILABLE:
+            self.recorder.blocked(("ElectLeader", broker_id))
+            return True
+        if result.error is not NONE:
+            return False
+        self._commit(result)
+        self.recorder.step(("ElectLeader", broker_id))
+        return True
+
+    def heartbeat(self, broker_id: BrokerId) -> bool:
+        """A heartbeat arrives; it counts as an event when it unfences the broker or lets it stop."""
+        broker = self.hosts[broker_id].up
+        if broker is None or self.network.cut[broker_id][self.count]:
+            return False
+        result = self.control.heartbeat(broker.heartbeat(), self.now)
+        if not result.records:
+            return False
+        self._commit(result)
+        action = "ControlledShutdown" if broker.state == STOPPING else "UnfenceBroker"
+        self.recorder.step((action, broker_id, self.control.partition.leader))
+        return True
+
+    def expire_session(self, broker_id: BrokerId) -> bool:
+        """The controller has not heard of a broker for too long. A broker that is up and connected is heard of, unless
+        its clock runs behind so far that its heartbeats come too late."""
+        host = self.hosts[broker_id]
+        if (
+            self.hosts[broker_id].up is not None
+            and not self.network.cut[broker_id][self.count]
+            and host.skew_ms > -SESSION_TIMEOUT_MS
+        ):
+            self.control.last_contact_ms[broker_id] = self.now
+            return False
+        if not self.control.session_expired(broker_id, self.now, SESSION_TIMEOUT_MS):
+            return False
+        self._commit(self.control.fence_broker(broker_id))
+        self.recorder.step(("FenceBroker", broker_id, self.control.partition.leader))
+        return True
+
+    def ask_to_stop(self, broker_id: BrokerId) -> bool:
+        """An operator asks a broker to stop."""
+        broker = self.hosts[broker_id].up
+        if broker is None or broker.state != RUNNING:
+            return False
+        broker.ask_to_stop()
+        self.recorder.step(("AskToStop", broker_id))
+        return True
+
+    def stop_broker(self, broker_id: BrokerId) -> bool:
+        """A broker that wants to stop, and has been let go, stops cleanly."""
+        broker = self.hosts[broker_id].up
+        if broker is None or broker.state != STOPPING or self.control.registrations[broker_id].active:
+            return False
+        broker.stop_broker()
+        self._process_ends(broker_id, "stopped")
+        self.recorder.ends(("StopBroker", broker_id))
+        return True
+
+    def crash_broker(self, broker_id: BrokerId, keep: int) -> bool:
+        """The machine fails; records below `keep` survive, the flushed ones at least. A crash that loses records needs
+        another intact member of ISR or ELR (`EnvironmentLeavesOneIntact`)."""
+        host = self.hosts[broker_id]
+        broker = host.broker
+        if broker is None or broker.state == STARTING:
+            return False
+        storage = host.storage
+        if not storage.flushed_offset <= keep <= storage.end_offset:
+            return False
+        loses = keep < storage.end_offset
+        if loses and not self.leaves_one_intact(broker_id):
+            return False
+        storage.fail(keep)
+        self._process_ends(broker_id, "lossy" if loses else "crashed")
+        self.recorder.ends(("CrashBroker", broker_id, keep))
+        return True
+
+    def leaves_one_intact(self, broker_id: BrokerId) -> bool:
+        """What the protocol assumes of its environment: the predicate of the same name in the specification."""
+        eligible = self.control.partition.isr | self.control.partition.elr
+        return broker_id not in eligible or any(
+            other != broker_id and not self._lost_records(other) for other in sorted(eligible)
+        )
+
+    def _lost_records(self, broker_id: BrokerId) -> bool:
+        """Whether the broker lost records in its last crash and has not registered since."""
+        host = self.hosts[broker_id]
+        return host.down == "lossy" and (host.broker is None or host.broker.state == STARTING)
+
+    def _process_ends(self, broker_id: BrokerId, how: str) -> None:
+        """The process and its connections are gone; what it had sent may still arrive."""
+        host = self.hosts[broker_id]
+        host.broker = None
+        host.down = how
+        host.pause(False)
+        host.stalled = False
+        host.changes.mask = EVERYTHING
+        for connection in self.network.fetches[broker_id]:
+            if connection.request is not None:
+                connection.clear()
+        for row in self.network.fetches:
+            connection = row[broker_id]
+            if connection.request is not None and connection.response is None:
+                connection.clear()
+        if self.network.alters[broker_id].response is not None:
+            self.network.alters[broker_id].clear()
+        for read in self.network.reads:
+            if read.source == broker_id and read.response is None:
+                read.clear()
+
+    def start_broker(self, broker_id: BrokerId) -> bool:
+        """A new process starts on the disk and registers, if the controller has fenced the old one."""
+        host = self.hosts[broker_id]
+        if host.broker is None:
+            host.broker = self._process(broker_id)
+        broker = host.broker
+        if broker.state != STARTING or self.network.cut[broker_id][self.count]:
+            return False
+        result = self.control.register_broker(broker.registration())
+        if result.error is not NONE:
+            return False
+        self._commit(result)
+        broker.registered(self.control.registrations[broker_id].broker_epoch)
+        host.settle()
+        host.changes.mask = EVERYTHING
+        self.recorder.step(("RegisterBroker", broker_id, self.control.partition.leader))
+        return True
+
+    # --- disk -----------------------------------------------------------------------------------------------------
+
+    def flush_log(self, broker_id: BrokerId) -> bool:
+        """A broker flushes its log."""
+        broker = self.hosts[broker_id].up
+        if broker is None or not broker.log.flush_log():
+            return False
+        self.recorder.step(("FlushLog", broker_id))
+        return True
+
+    def checkpoint_high_watermark(self, broker_id: BrokerId) -> bool:
+        """A broker writes its high watermark to the checkpoint file."""
+        broker = self.hosts[broker_id].up
+        if broker is None or not broker.log.checkpoint_high_watermark():
+            return False
+        self.recorder.step(("CheckpointHighWatermark", broker_id))
+        return True

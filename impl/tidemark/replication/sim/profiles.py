@@ -1,0 +1,211 @@
+"""What the nemesis and the workload do, and how often: schedules are data.
+
+A profile gives each kind of event a weight; kinds are methods of `run.Run`. An event that is not possible when its turn
+comes is passed over, so weights are chances of being tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidemark.simulator.shared import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationProfile(Profile):
+    """`skewed`: how many runs start with clocks apart; `reply_lost`: how often a client does not hear its
+    acknowledgement; `slow`: how many disks are slow at the start; `prelude`: a scenario that comes before the chaos;
+    `acks`: what produces ask for, in equal shares."""
+
+    skewed: int = 32
+    reply_lost: int = 24
+    slow: int = 16
+    prelude: str = ""
+    acks: tuple[str, ...] = ("all", "all", "all", "all", "all", "1", "all", "0")
+
+
+CALM = {
+    "fetch": 110,
+    "produce": 26,
+    "apply": 26,
+    "alter": 18,
+    "maintain_isr": 16,
+    "purgatory": 16,
+    "flush": 6,
+    "checkpoint": 4,
+}
+
+CHAOS = ReplicationProfile(
+    "chaos",
+    {
+        **CALM,
+        "elect": 7,
+        "pause": 2,
+        "resume": 6,
+        "cut": 2,
+        "mend": 5,
+        "expire": 9,
+        "heartbeat": 6,
+        "crash": 2,
+        "start": 5,
+        "stop": 2,
+        "break_connection": 2,
+        "slow_disk": 2,
+        "skew": 1,
+    },
+)
+
+ELECTIONS = ReplicationProfile(
+    "elections",
+    {
+        "fetch": 100,
+        "produce": 26,
+        "apply": 20,
+        "alter": 10,
+        "maintain_isr": 14,
+        "purgatory": 6,
+        "flush": 3,
+        "checkpoint": 2,
+        "elect": 12,
+        "pause": 2,
+        "resume": 8,
+        "lag": 6,
+        "mend": 4,
+        "expire": 6,
+        "heartbeat": 6,
+        "stop": 2,
+        "start": 2,
+        "break_connection": 2,
+    },
+    heals=48,
+    skewed=64,
+)
+"""Leaders change often, and some brokers hear of it late."""
+
+RESTARTS = ReplicationProfile(
+    "restarts",
+    {
+        "fetch": 100,
+        "produce": 22,
+        "apply": 24,
+        "load": 16,
+        "alter": 7,
+        "maintain_isr": 16,
+        "purgatory": 6,
+        "flush": 2,
+        "checkpoint": 6,
+        "elect": 4,
+        "lag": 2,
+        "mend": 4,
+        "expire": 14,
+        "heartbeat": 12,
+        "crash": 7,
+        "start": 14,
+        "skew": 3,
+    },
+    heals=48,
+)
+"""Machines fail and come back, and the controller is slow to decide proposals. Brokers that register catch up
+in steps."""
+
+SLOW_CONTROLLER = ReplicationProfile(
+    "slow-controller",
+    {
+        "fetch": 96,
+        "produce": 18,
+        "apply": 30,
+        "alter": 4,
+        "maintain_isr": 22,
+        "purgatory": 2,
+        "crash": 1,
+        "crash_outsider": 12,
+        "expire": 26,
+        "heartbeat": 22,
+        "start": 22,
+    },
+    heals=24,
+    skewed=0,
+)
+"""The controller decides proposals late, while machines fail and come back quickly."""
+
+LATE_READS = ReplicationProfile(
+    "late-reads",
+    {
+        "fetch": 110,
+        "produce": 34,
+        "apply": 22,
+        "alter": 8,
+        "maintain_isr": 10,
+        "purgatory": 4,
+        "elect": 16,
+        "lag": 8,
+        "mend": 3,
+        "slow_disk": 6,
+        "expire": 2,
+        "heartbeat": 2,
+    },
+    heals=32,
+    slow=200,
+)
+"""Slow disks under frequent elections: the bytes of a response are read after the log was truncated and written
+again."""
+
+STALE_BYTES = ReplicationProfile(
+    "stale-bytes",
+    LATE_READS.weights,
+    heals=64,
+    slow=200,
+    prelude="""
+        produce B w acks=all
+        produce B v acks=all
+        elect A
+        apply A
+        produce A y acks=all
+        produce A z acks=1
+        apply C
+        fetch C from=A max=1
+        send C from=A
+        answer C from=A late
+        elect B
+        apply B
+        apply A
+        fetch A from=B
+        fetch A from=B
+        fetch A from=B
+        read C from=A
+    """,
+)
+"""CAND-3 is about to happen: too rare to be met by chance (never in 20,000 traces of late reads)."""
+
+CONSUMERS = ReplicationProfile(
+    "consumers",
+    {**ELECTIONS.weights, "crash": 2, "consume": 60},
+    prelude="""
+        produce B w acks=all
+        fetch A from=B
+        fetch C from=B
+        fetch C from=B
+        fetch A from=B
+        consume B
+        elect A
+        apply A
+    """,
+)
+"""A consumer has read what the old leader knows to be committed, and the new one not yet; leaders change often."""
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        CHAOS,
+        ELECTIONS,
+        RESTARTS,
+        SLOW_CONTROLLER,
+        LATE_READS,
+        STALE_BYTES,
+        CONSUMERS,
+        ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
+    )
+}
+
+MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "consumers", "late-reads", "stale-bytes")}
+"""Profiles that take others in turns, seed by seed."""

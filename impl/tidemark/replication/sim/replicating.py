@@ -1,0 +1,323 @@
+"""The events of replication: fetches of followers and of consumers, produces, ISR proposals.
+
+An event method runs one handler, moves the messages that it made, and tells the recorder which action of the
+specification that was; it returns False, and nothing has happened, when the event is not possible now.
+"""
+
+from __future__ import annotations
+
+from tidemark.common.changes import PROCESS
+from tidemark.common.errors import NONE
+from tidemark.log.storage import Payload
+from tidemark.replication.broker import Broker
+from tidemark.replication.fetcher import APPEND, OUT_OF_RANGE, TRUNCATE
+from tidemark.replication.messages import (
+    REFUSED,
+    AlterPartitionRequest,
+    BrokerId,
+    PendingRead,
+    ProduceRequest,
+    ReadRequest,
+    Refused,
+)
+from tidemark.replication.sim.network import FetchConnection
+from tidemark.replication.sim.state import ClusterState
+
+
+class Replication(ClusterState):
+    """What leaders and followers do, and what becomes of their messages."""
+
+    __slots__ = ()
+
+    # --- fetch ----------------------------------------------------------------------------------------------------
+
+    def send_fetch(self, follower: BrokerId) -> bool:
+        """A follower asks the leader that it knows of."""
+        host = self.hosts[follower]
+        broker = host.up
+        if broker is None or host.stalled:
+            return False
+        source = broker.partition.leader_id
+        if source is None or source == follower:
+            return False
+        connection = self.network.fetches[follower][source]
+        if connection.request is not None:
+            return False
+        self.ask(broker, connection)
+        return True
+
+    def ask(self, follower: Broker, connection: FetchConnection) -> None:
+        """A follower that is up asks the leader that it knows of, on its idle connection to it."""
+        connection.request = follower.fetcher.send_fetch()
+        self.recorder.moved(connection, ("SendFetch", connection.follower, connection.source))
+
+    def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
+        """A fetch request arrives at its source; `lazily`: its bytes are read later."""
+        source, follower, request = connection.source, connection.follower, connection.request
+        host = self.hosts[source]
+        broker = host.up
+        if (
+            broker is None
+            or request is None
+            or connection.read is not None
+            or connection.response is not None
+            or self.network.cut[follower][source]
+        ):
+            return False
+        answer = broker.partition.receive_fetch(request, limit, self.now + host.skew_ms, lazily)
+        if isinstance(answer, PendingRead):
+            connection.read = answer
+            self.recorder.moved(connection, ("ValidateFetch", source, follower, answer.limit))
+            return True
+        connection.response = answer
+        if answer.error is not NONE:
+            self.recorder.moved(connection, ("RejectFetch", source, follower))
+        elif answer.diverging is not None:
+            self.recorder.moved(connection, ("AnswerDiverging", source, follower))
+        else:
+            batches = answer.records
+            count = batches[-1].next_offset - request.fetch_offset if batches else 0
+            self.recorder.moved(connection, ("HandleFetch", source, follower, count))
+        return True
+
+    def read_fetch(self, connection: FetchConnection) -> bool:
+        """The socket takes the bytes of a validated fetch."""
+        broker, read = self.hosts[connection.source].up, connection.read
+        if broker is None or read is None:
+            return False
+        connection.response = broker.partition.read_fetch(read)
+        connection.read = None
+        self.recorder.moved(connection, ("ReadFetch", connection.source, connection.follower))
+        return True
+
+    def receive_response(self, connection: FetchConnection, adopt_first: bool = False) -> bool:
+        """A fetch response arrives at the follower. `adopt_first`: of a diverging one it would like to take the high
+        watermark and nothing more, for now."""
+        follower, source = connection.follower, connection.source
+        request, response = connection.request, connection.response
+        broker = self.hosts[follower].up
+        if broker is None or request is None or response is None or self.network.cut[source][follower]:
+            return False
+        fetcher, record = broker.fetcher, self.recorder
+        verdict = fetcher.verdict(source, request, response)
+        if adopt_first and verdict is TRUNCATE:
+            if fetcher.follower_adopt_hw(response):
+                record.step(("FollowerAdoptHw", follower, source))
+            else:
+                record.blocked(("FollowerAdoptHw", follower, source))
+            return True
+        connection.request = connection.response = None
+        if verdict is APPEND:
+            fetcher.follower_append(request, response)
+            record.moved(connection, ("FollowerAppend", follower, source))
+        elif verdict is TRUNCATE:
+            fetcher.follower_truncate(response)
+            record.moved(connection, ("FollowerTruncate", follower, source))
+        elif verdict is OUT_OF_RANGE:
+            fetcher.follower_out_of_range(response)
+            record.moved(connection, ("FollowerOutOfRange", follower, source))
+        else:
+            record.moved(connection, ("DropFetchResponse", follower, source))
+        return True
+
+    def lose_fetch(self, connection: FetchConnection) -> bool:
+        """The connection breaks; a new one starts idle."""
+        if connection.request is None:
+            return False
+        connection.clear()
+        self.recorder.moved(connection, ("LoseFetch", connection.follower, connection.source))
+        return True
+
+    def stall_fetcher(self, follower: BrokerId) -> bool:
+        """The thread that fetches dies; the process lives on."""
+        host = self.hosts[follower]
+        if host.up is None or host.stalled:
+            return False
+        host.stalled = True
+        host.changes.mask |= PROCESS
+        self.recorder.step(("StallFetcher", follower))
+        return True
+
+    # --- consumers ------------------------------------------------------------------------------------------------
+
+    def learn_leader(self, consumer: int, broker_id: BrokerId) -> None:
+        """A consumer asks a broker for metadata; it does not go back to an older leader epoch."""
+        broker, connection = self.hosts[broker_id].up, self.network.reads[consumer]
+        if broker is None or connection.request is not None:
+            return
+        if broker.partition.leader_id is None or broker.partition.leader_epoch < connection.epoch:
+            return
+        connection.source, connection.epoch = broker.partition.leader_id, broker.partition.leader_epoch
+
+    def send_read(self, consumer: int, source: BrokerId | None = None) -> bool:
+        """A consumer asks a broker (None: whom it takes for the leader) for what it has not read."""
+        connection = self.network.reads[consumer]
+        if connection.request is not None:
+            return False
+        if source is not None:
+            connection.source = source
+        connection.request = ReadRequest(connection.epoch, connection.position)
+        self.recorder.read(connection, ("SendRead", consumer, connection.source, connection.epoch))
+        return True
+
+    def receive_read(self, consumer: int, limit: int) -> bool:
+        """The request arrives."""
+        connection = self.network.reads[consumer]
+        broker, request = self.hosts[connection.source].up, connection.request
+        if broker is None or request is None or connection.response is not None:
+            return False
+        response = connection.response = broker.partition.receive_read(request, limit)
+        if response.error is not NONE:
+            self.recorder.read(connection, ("RejectRead", connection.source, consumer))
+        else:
+            count = sum([len(batch.records) for batch in response.records])
+            self.recorder.read(connection, ("AnswerRead", connection.source, consumer, count))
+        return True
+
+    def take_read(self, consumer: int) -> bool:
+        """The response arrives: the consumer goes on behind the last record."""
+        connection = self.network.reads[consumer]
+        response = connection.response
+        if response is None:
+            return False
+        connection.clear()
+        if response.records:
+            connection.position = response.records[-1].next_offset
+        self.recorder.read(connection, ("TakeRead", consumer))
+        return True
+
+    def lose_read(self, consumer: int) -> bool:
+        """A consumer's connection breaks."""
+        connection = self.network.reads[consumer]
+        if connection.request is None:
+            return False
+        connection.clear()
+        self.recorder.read(connection, ("LoseRead", consumer))
+        return True
+
+    # --- produce --------------------------------------------------------------------------------------------------
+
+    def append_record(self, broker_id: BrokerId, payload: Payload, acks: str) -> bool:
+        """A produce attempt arrives at a broker that believes to lead."""
+        host = self.hosts[broker_id]
+        broker = host.up
+        if broker is None or not broker.partition.is_leader:
+            return False
+        response = broker.append_record(ProduceRequest(payload, acks), self.now + host.skew_ms)
+        value = len(self.recorder.abstraction.values) + 1
+        if response is REFUSED:
+            self.recorder.blocked(("AppendRecord", broker_id, value, acks))
+            self.answers.failed.append(payload)
+        else:
+            self.recorder.step(("AppendRecord", broker_id, value, acks))
+        return True
+
+    def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
+        """The purgatory looks at a waiting produce."""
+        broker = self.hosts[broker_id].up
+        if broker is None:
+            return False
+        response = broker.purgatory.complete_produce(payload)
+        if response is None:
+            return False
+        value = self.recorder.abstraction.values[payload]
+        if isinstance(response, Refused):
+            would_be_told = broker.purgatory.waiting[payload].base_offset
+            self.recorder.blocked(("CompleteProduce", broker_id, value, would_be_told))
+            return True
+        self.recorder.step(("CompleteProduce", broker_id, value, response.base_offset))
+        if reply_arrives:
+            self.answers.acked[payload] = response.base_offset
+        else:
+            self.answers.lost_replies.append(payload)
+        return True
+
+    def fail_produce(self, broker_id: BrokerId, payload: Payload) -> bool:
+        """The purgatory answers a waiting produce with the error that is due."""
+        broker = self.hosts[broker_id].up
+        if broker is None:
+            return False
+        response = broker.purgatory.fail_produce(payload, self.clock(broker_id))
+        if response is None:
+            return False
+        value = self.recorder.abstraction.values[payload]
+        self.recorder.step(("FailProduce", broker_id, value, response.error))
+        self.answers.failed.append(payload)
+        return True
+
+    # --- the ISR --------------------------------------------------------------------------------------------------
+
+    def shrink_isr(self, broker_id: BrokerId, member: BrokerId | None = None) -> bool:
+        """The leader's periodic check finds a member that lags (`member`: this one)."""
+        broker = self.hosts[broker_id].up
+        if broker is None or not broker.partition.is_leader or not self.network.alters[broker_id].idle:
+            return False
+        if member is None:
+            member = broker.partition.lagging_member(self.clock(broker_id))
+        request = None if member is None else broker.partition.shrink_isr(member, broker.epoch)
+        if request is None:
+            return False
+        connection = self.network.alters[broker_id]
+        connection.ask(request)
+        self.recorder.moved(connection, ("ShrinkIsr", broker_id, member))
+        return True
+
+    def expand_isr(self, broker_id: BrokerId, follower: BrokerId) -> bool:
+        """The leader checks whether a follower has caught up."""
+        broker = self.hosts[broker_id].up
+        if broker is None or follower == broker_id or not self.network.alters[broker_id].idle:
+            return False
+        request = broker.partition.expand_isr(follower, broker.epoch)
+        if request is None:
+            return False
+        if not isinstance(request, AlterPartitionRequest):
+            self.recorder.blocked(("ExpandIsr", broker_id, follower))
+            return True
+        connection = self.network.alters[broker_id]
+        connection.ask(request)
+        self.recorder.moved(connection, ("ExpandIsr", broker_id, follower))
+        return True
+
+    def resend_alter_partition(self, broker_id: BrokerId) -> bool:
+        """The leader heard nothing of its proposal and sends it again."""
+        broker = self.hosts[broker_id].up
+        if broker is None or not self.network.alters[broker_id].idle:
+            return False
+        request = broker.partition.resend_alter_partition(broker.epoch)
+        if request is None:
+            return False
+        connection = self.network.alters[broker_id]
+        connection.ask(request)
+        self.recorder.moved(connection, ("ResendAlterPartition", broker_id))
+        return True
+
+    def receive_alter_partition(self, broker_id: BrokerId) -> bool:
+        """A proposal arrives at the controller."""
+        connection = self.network.alters[broker_id]
+        if connection.request is None or self.network.cut[broker_id][self.count]:
+            return False
+        result, response = self.control.handle_alter_partition(connection.request)
+        self._commit(result)
+        connection.answer(response)
+        self.recorder.moved(connection, ("HandleAlterPartition", broker_id))
+        return True
+
+    def receive_alter_reply(self, broker_id: BrokerId) -> bool:
+        """The controller's decision arrives at the leader that proposed."""
+        connection, broker = self.network.alters[broker_id], self.hosts[broker_id].up
+        reply = connection.response
+        if broker is None or reply is None or self.network.cut[self.count][broker_id]:
+            return False
+        connection.clear()
+        broker.partition.handle_alter_partition_reply(reply)
+        self.recorder.moved(connection, ("HandleAlterPartitionReply", broker_id))
+        return True
+
+    def lose_alter_partition(self, broker_id: BrokerId) -> bool:
+        """The connection to the controller breaks."""
+        connection = self.network.alters[broker_id]
+        if connection.idle:
+            return False
+        connection.clear()
+        self.recorder.moved(connection, ("LoseAlterPartition", broker_id))
+        return True

@@ -1,0 +1,1 @@
+"""What every simulation shares: chance, running, scripts."""

@@ -1,0 +1,164 @@
+"""What simulated runs share, whatever the protocol: how chance decides, and what a run comes to."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from tidemark.common.errors import UndeclaredChange
+
+WORD = 48
+"""Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
+WATCHED = 50
+"""Of so many runs one is watched: every step compares the whole state with what is written."""
+GOLDEN = 2654435769
+"""2**32 over the golden ratio: its multiples lie as evenly as can be, and seeds of every profile are among the
+watched."""
+
+
+def watched(seed: int) -> bool:
+    """Whether the run of a seed is watched. That of seed 0 is."""
+    return (seed * GOLDEN & 0xFFFFFFFF) * WATCHED < 1 << 32
+
+
+def undeclared(seed: int, step: int, what: tuple[Any, ...], unit: str) -> UndeclaredChange:
+    """What a watched run ends with. `what`: the action and its parameters; `unit`: what has changed."""
+    return UndeclaredChange(
+        f"seed {seed}, step {step}: {unit} has changed with {what[0]}, or since the step before it, and the recorder "
+        "was not told; name it where the recorder says what the action may change, or mend the handler"
+    )
+
+
+@dataclass(slots=True)
+class SimResult:
+    """One trace.
+
+    `stream`: its delta stream; `steps`: its records after the initial one, `changing` of which changed something;
+    `acked`: how much clients were told to be safe (payloads acknowledged with acks=all; offset commits), `lost`: how
+    much of it they did not find again (only after healing); `healed`: faults have stopped; `converged`: and the cluster
+    came to rest; `capacity`: the trace was cut at a capacity.
+    """
+
+    seed: int
+    stream: bytes
+    steps: int
+    changing: int
+    acked: int
+    lost: int
+    healed: bool
+    converged: bool
+    capacity: bool
+
+
+class Recorder(ABC):
+    """What a cluster tells of its events."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def did(self, *what: Any) -> None:
+        """A handler has run: the action that it is, and its parameters' values."""
+
+    @abstractmethod
+    def blocked(self, *what: Any) -> None:
+        """A rule refused an action."""
+
+
+class TraceRecorder(Protocol):
+    """What writes one trace. `records`: how many it has written, the initial state included; `changing`: how many of
+    the others changed something."""
+
+    records: int
+
+    @property
+    def changing(self) -> int:
+        """See above."""
+
+    def begin(self) -> None:
+        """The initial state."""
+
+    def watch(self, seed: int) -> None:
+        """From now on every step compares the whole state with what is written, and raises UndeclaredChange."""
+
+    def end(self, quiescent: bool, capacity: bool) -> bytes:
+        """The whole stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A nemesis's schedule. It is data: a run's class says what each kind of event does.
+
+    `weights`: kind of event -> how often it is tried, beside the others; `heals`: in so many of 256 runs faults stop in
+    the end, and all comes to rest (the others stop in the midst of it). All chances of profiles are of 256.
+    """
+
+    name: str
+    weights: Mapping[str, int]
+    heals: int = 128
+
+
+P = TypeVar("P", bound=Profile)
+
+
+class Mix(Generic[P]):
+    """The profiles that a simulator's runs take in turns. Raises ValueError for a name that is in neither table.
+
+    `profiles`: by name; `mixes`: names of several profiles under one.
+    """
+
+    def __init__(self, name: str, profiles: Mapping[str, P], mixes: Mapping[str, Sequence[str]]) -> None:
+        if name not in profiles and name not in mixes:
+            raise ValueError(f"there is no profile {name}; the profiles are {', '.join([*profiles, *mixes])}")
+        self.profiles = [profiles[one] for one in mixes.get(name, (name,))]
+        self.kinds = {profile.name: weight_table(profile.weights) for profile in self.profiles}
+
+    def for_seed(self, seed: int) -> tuple[P, list[str]]:
+        """The profile of a seed, and its 256 kinds of events."""
+        profile = self.profiles[seed % len(self.profiles)]
+        return profile, self.kinds[profile.name]
+
+
+S = TypeVar("S")
+
+
+class Prepared(Generic[S]):
+    """What `make` makes of its arguments, kept for the last few that differ.
+
+    Arguments are the same if they are equal: every Spark task gets a header of its own, and one simulator serves all.
+    """
+
+    MOST = 8
+
+    def __init__(self, make: Callable[..., S]) -> None:
+        self._make = make
+        self._kept: list[tuple[tuple[Any, ...], S]] = []
+
+    def __call__(self, *given: Any, **named: Any) -> S:
+        """What was made of equal arguments (named ones in the same order), or is made now."""
+        kept, arguments = self._kept, (*given, *named.values())
+        for index, (known, made) in enumerate(kept):
+            if known == arguments:  # quick where they are the same objects
+                if index or known[0] is not arguments[0]:
+                    del kept[index]
+                    kept.insert(0, (arguments, made))
+                return made
+        made = self._make(*given, **named)
+        kept.insert(0, (arguments, made))
+        del kept[self.MOST :]
+        return made
+
+
+def weight_table(weights: Mapping[str, int]) -> list[str]:
+    """256 kinds of events, each as often as its weight says. Raises ValueError for one that would never be tried."""
+    total = sum(weights.values())
+    table: list[str] = []
+    done = 0
+    for kind, weight in weights.items():
+        done += weight
+        tried = done * 256 // total - len(table)
+        if not tried:
+            raise ValueError(f"{kind} has the weight {weight} of {total}, and would never be tried; give it more")
+        table += [kind] * tried
+    return table

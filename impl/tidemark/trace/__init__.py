@@ -1,0 +1,1 @@
+"""From an implementation's state to the cells of a trace."""

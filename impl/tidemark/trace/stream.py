@@ -1,0 +1,100 @@
+"""The delta stream of docs/trace-format.md, as recorders write it: what they share, whatever the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import crc32c
+
+from tidemark.trace.cells import Cells
+
+STEP, BLOCKED, STUTTER, END = range(4)
+QUIESCENT, CAPACITY = 1, 2
+
+
+class Varints(dict[int, bytes]):
+    """Unsigned numbers in LEB128, each made once."""
+
+    def __missing__(self, number: int) -> bytes:
+        out = bytearray()
+        rest = number
+        while rest > 127:
+            out.append(rest & 127 | 128)
+            rest >>= 7
+        out.append(rest)
+        found = self[number] = bytes(out)
+        return found
+
+
+class Zigzags(dict[int, bytes]):
+    """Signed numbers as zigzag varints, each made once."""
+
+    def __missing__(self, number: int) -> bytes:
+        found = self[number] = VARINT[2 * number if number >= 0 else -2 * number - 1]
+        return found
+
+
+VARINT = Varints()
+ZIGZAG = Zigzags()
+
+
+Difference = tuple[int, int, bytes, int]
+"""What leads from one tuple of cells to another: how many differ, the first that does, the bytes from its value on, and
+the cell behind the last one. Cells are numbered from where the comparison says."""
+
+MOST_DIFFERENCES = 50_000
+"""So many differences of one kind are kept before they are forgotten."""
+
+
+def finished(out: bytearray, records: int, quiescent: bool, capacity: bool) -> bytes:
+    """The whole stream: `out`, which holds `records` records, with the end record behind them."""
+    out.append(END)
+    out.append(QUIESCENT * quiescent + CAPACITY * capacity)
+    out += VARINT[records]
+    out += crc32c.crc32c(bytes(out)).to_bytes(4, "little")
+    return bytes(out)
+
+
+def outside(domain: Sequence[object], value: object) -> int:
+    """The number that stands for a parameter's value which its sorted `domain` has not: the auditor judges it."""
+    most = domain[-1]
+    return len(domain) + (isinstance(value, int) and isinstance(most, int) and value > most)
+
+
+def difference(old: Cells, new: Cells, place: int) -> Difference:
+    """Compare two tuples of cells, of which the first is number `place`. Raises ValueError if one has more cells."""
+    if len(old) != len(new):
+        raise ValueError(f"{len(new)} cells cannot follow {len(old)}")
+    count = first = behind = 0
+    out = b""
+    for index, cell in enumerate(new):
+        if cell == old[index]:
+            continue
+        if count:
+            out += VARINT[index - behind] + ZIGZAG[cell]
+        else:
+            first, out = index, ZIGZAG[cell]
+        count += 1
+        behind = index + 1
+    return (count, place + first, out, place + behind) if count else (0, 0, b"", 0)
+
+
+class SequenceDifferences(dict[tuple[int, Cells, Cells], Difference]):
+    """What leads from one sequence to another, each made once, by (items that stay, cells of the items behind them
+    before, and after). Places count from the sequence's length; an item has `width` cells."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def __missing__(self, key: tuple[int, Cells, Cells]) -> Difference:
+        if len(self) >= MOST_DIFFERENCES:
+            self.clear()
+        stay, before, after = key
+        width = self.width
+        cells = max(len(before), len(after))
+        gone, come = (0,) * (cells - len(before)), (0,) * (cells - len(after))
+        old = (stay + len(before) // width, *(0,) * (stay * width), *before, *gone)
+        new = (stay + len(after) // width, *(0,) * (stay * width), *after, *come)
+        found = self[key] = difference(old, new, 0)
+        return found

@@ -1,0 +1,473 @@
+"""The coordinator of one transactional id, at one broker (TransactionCoordinator, TransactionStateManager,
+TransactionMarkerChannelManager). No I/O, no clock.
+
+    requests, time-outs     `answer_rpc` says what needs no record; else a handler prepares a transition and hands out
+                            its record, and who asked is parked
+    commit_record           the record is replicated: the transition is completed, who is parked is answered
+    fail_append             the record cannot be written: nothing has happened
+    markers                 what is decided is told to the partitions; when all have it, the transaction is completed
+    load_transactions       replays the log: all that this broker knows then is what the log has
+    resign                  another broker leads the partition of __transaction_state: nothing is known any more
+
+The caller appends the records to the log and sends the replies. Nothing is prepared while something is pending, so one
+record at most is a handler's own. A coordinator that was deposed and has not heard of it goes on as if nothing were;
+what it appends never commits.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.transactions.messages import (
+    NO_PARTITIONS,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    AddPartitionsToTxnRequest,
+    CoordinatorRequest,
+    CoordinatorResponse,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    Partition,
+    ProducerId,
+    Reply,
+    Token,
+    TransactionLogValue,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from tidemark.transactions.rules import Rules, is_version_2
+from tidemark.transactions.states import TransactionState
+
+
+class InitVerdict(Enum):
+    """What becomes of an InitProducerId that is not refused."""
+
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
+
+    BUMP = "the next epoch"
+    SAME = "the current epoch again, for who did not hear of it"
+    ROTATE = "another producer id"
+    FENCE = "what is open is aborted first"
+
+
+Replies = tuple[Reply, ...]
+
+
+class TransactionCoordinator:
+    """A broker's coordinator of one transactional id; it serves while `epoch`, that of the partition's leadership, is
+    not 0. `last_epoch`: the last producer epoch of an id, which only its last markers use (32,767 in Kafka).
+
+    `value`: what it takes the transaction for; once decided, `partitions` are those without a marker. `pending`: the
+    state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of what
+    is decided are sent, 0 none are. `failed_fence`: the epoch of `value` was to fence with, and could not be written;
+    `earlier`: the time of what is pending is before that of `value`; `second`: a second thread has found the
+    transaction complete, and is about to write that state.
+    """
+
+    __slots__ = (
+        "_error",
+        "_last_epoch",
+        "_rules",
+        "_tells",
+        "_token",
+        "_tv2",
+        "earlier",
+        "epoch",
+        "failed_fence",
+        "pending",
+        "second",
+        "sending",
+        "value",
+    )
+
+    def __init__(self, rules: Rules, last_epoch: int) -> None:
+        self._rules = rules
+        self._last_epoch = last_epoch
+        self._tv2 = is_version_2(rules)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.epoch = 0
+        self.value = TransactionLogValue()
+        self.pending: TransactionState | None = None
+        self.sending = 0
+        self.failed_fence = False
+        self.earlier = False
+        self.second: TransactionState | None = None
+        self._token: Token = None
+        self._error = Errors.NONE
+        self._tells = False
+
+    @property
+    def serving(self) -> bool:
+        """Whether this broker believes to be the coordinator."""
+        return self.epoch > 0
+
+    def _is_exhausted(self, epoch: int) -> bool:
+        """Whether a producer id has no epoch behind this one but that of its last markers."""
+        return epoch >= self._last_epoch - 1
+
+    # --- what needs no record ---------------------------------------------------------------------------------------
+
+    def answer_rpc(self, request: CoordinatorRequest) -> CoordinatorResponse | None:
+        """The answer to a request that changes nothing; None: it is handled by appending a record."""
+        if isinstance(request, InitProducerIdRequest):
+            verdict = self.init_verdict(request)
+            return CoordinatorResponse(verdict) if isinstance(verdict, Errors) else None
+        if isinstance(request, AddPartitionsToTxnRequest):
+            error = self.add_partitions_error(request)
+            added = self._is_open_at(request.partition)
+            return CoordinatorResponse(error) if error is not Errors.NONE or added else None
+        return self.end_txn_answer(request)
+
+    def _is_open_at(self, partition: Partition) -> bool:
+        return self.value.state is TransactionState.ONGOING and partition in self.value.partitions
+
+    # --- InitProducerId ---------------------------------------------------------------------------------------------
+
+    def init_verdict(self, request: InitProducerIdRequest) -> InitVerdict | Errors:
+        """What is to be done with an InitProducerId, or what it is refused with."""
+        value, expected = self.value, request.producer_epoch
+        anew = request.producer_id == NO_PRODUCER_ID
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        if self.pending is not None:
+            return Errors.CONCURRENT_TRANSACTIONS
+        if not anew and value.producer_epoch != NO_PRODUCER_EPOCH and not self._is_known(request):
+            return Errors.PRODUCER_FENCED
+        if value.state.decided:
+            return Errors.CONCURRENT_TRANSACTIONS
+        if self._rules.fence_open_transaction(value.state):
+            return InitVerdict.FENCE
+        if self._is_exhausted(value.producer_epoch):
+            return InitVerdict.ROTATE if anew or expected == value.producer_epoch else Errors.PRODUCER_FENCED
+        if anew or value.producer_epoch in (NO_PRODUCER_EPOCH, expected):
+            return InitVerdict.BUMP
+        return InitVerdict.SAME if expected == value.last_producer_epoch else Errors.PRODUCER_FENCED
+
+    def _is_known(self, request: InitProducerIdRequest) -> bool:
+        """Whether its producer id is the current one, or the one before, of which the epochs are used up."""
+        value = self.value
+        before = request.producer_id == value.previous_producer_id and self._is_exhausted(request.producer_epoch)
+        return request.producer_id == value.producer_id or before
+
+    def append_init_producer_id(
+        self, request: InitProducerIdRequest, token: Token, new_id: ProducerId
+    ) -> TransactionLogValue:
+        """The process gets the next epoch, or `new_id`; all processes before it are fenced."""
+        value, verdict = self.value, self.init_verdict(request)
+        last = NO_PRODUCER_EPOCH if request.producer_id == NO_PRODUCER_ID else value.producer_epoch
+        producer_id, epoch = value.producer_id, value.producer_epoch
+        if verdict is InitVerdict.ROTATE:
+            producer_id, epoch = new_id, 0
+        elif verdict is InitVerdict.BUMP:
+            epoch += 1
+        elif verdict is InitVerdict.SAME:
+            last = value.last_producer_epoch
+        else:
+            raise BrokenInvariant(f"an InitProducerId of which is said '{verdict}' is not written down")
+        state = TransactionState.EMPTY
+        return self._prepare(
+            TransactionLogValue(state, producer_id, value.producer_id, NO_PRODUCER_ID, epoch, last), token, tells=True
+        )
+
+    def fence_producer(self, token: Token, new_id: ProducerId) -> TransactionLogValue:
+        """A process takes the id over while a transaction is open: its producer is fenced, and it is aborted. The
+        process is told to come again."""
+        return self._prepare(self._decided(False, True, new_id), token, Errors.CONCURRENT_TRANSACTIONS)
+
+    def abort_timed_out_transaction(self, new_id: ProducerId) -> TransactionLogValue | None:
+        """transaction.timeout.ms is over for what is open; None if nothing is, or something is pending."""
+        if not self.serving or self.pending is not None or self.value.state is not TransactionState.ONGOING:
+            return None
+        return self._prepare(self._decided(False, True, new_id), None)
+
+    # --- AddPartitionsToTxn -----------------------------------------------------------------------------------------
+
+    def _producer_error(self, producer_id: ProducerId, epoch: int) -> Errors:
+        if producer_id != self.value.producer_id:
+            return Errors.INVALID_PRODUCER_ID_MAPPING
+        if not self._rules.fence_request_epoch(epoch, self.value.producer_epoch):
+            return Errors.PRODUCER_FENCED
+        return Errors.NONE
+
+    def add_partitions_error(self, request: AddPartitionsToTxnRequest) -> Errors:
+        """What an AddPartitionsToTxn is refused with."""
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        if self.pending is not None:
+            return Errors.CONCURRENT_TRANSACTIONS
+        if self._rules.await_next_id(request.producer_id, self.value.next_producer_id):
+            return Errors.CONCURRENT_TRANSACTIONS
+        error = self._producer_error(request.producer_id, request.producer_epoch)
+        if error is Errors.NONE and self.value.state.decided:
+            return Errors.CONCURRENT_TRANSACTIONS
+        return error
+
+    def append_add_partitions(self, request: AddPartitionsToTxnRequest, token: Token) -> TransactionLogValue:
+        """One more partition; the first one begins the transaction."""
+        value = self.value
+        record = value._replace(
+            state=TransactionState.ONGOING,
+            previous_producer_id=value.producer_id,
+            partitions=value.partitions | {request.partition},
+        )
+        return self._prepare(record, token)
+
+    def verify_partition(self, request: AddPartitionsToTxnRequest) -> Errors | None:
+        """What a partition's leader is told that asks whether a batch's transaction is open there (KIP-890): NONE, an
+        error, or None where the partition is to be added first (TV2)."""
+        if self._tv2:
+            error = self.add_partitions_error(request)
+            return None if error is Errors.NONE and not self._is_open_at(request.partition) else error
+        if not self.serving:
+            return Errors.NOT_COORDINATOR
+        error = self._producer_error(request.producer_id, request.producer_epoch)
+        if error is not Errors.NONE:
+            return error
+        if self.value.state.decided:
+            return Errors.CONCURRENT_TRANSACTIONS
+        return Errors.NONE if request.partition in self.value.partitions else Errors.TRANSACTION_ABORTABLE
+
+    # --- EndTxn -----------------------------------------------------------------------------------------------------
+
+    def end_txn_answer(self, request: EndTxnRequest) -> CoordinatorResponse | None:
+        """The answer to an EndTxn, if it is not to be written down."""
+        if not self.serving:
+            return CoordinatorResponse(Errors.NOT_COORDINATOR)
+        return self._end_txn_tv2(request) if self._tv2 else self._end_txn_tv1(request)
+
+    def _end_txn_tv1(self, request: EndTxnRequest) -> CoordinatorResponse | None:
+        state = self.value.state
+        error = self._producer_error(request.producer_id, request.producer_epoch)
+        if error is not Errors.NONE:
+            return CoordinatorResponse(error)
+        if self.pending is not None:
+            return CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS)
+        if state is TransactionState.ONGOING:
+            return None
+        if state is TransactionState.EMPTY or state.commits is not request.committed:
+            return CoordinatorResponse(Errors.INVALID_TXN_STATE)
+        return CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS if state.decided else Errors.NONE)
+
+    def _end_txn_tv2(self, request: EndTxnRequest) -> CoordinatorResponse | None:
+        value, state, committed = self.value, self.value.state, request.committed
+        if self.pending is not None:
+            return CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS)
+        if self._rules.await_next_id(request.producer_id, value.next_producer_id):
+            return CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS)
+        overflow = self._is_before_overflow(request)
+        if request.producer_id != value.producer_id and not overflow:
+            return CoordinatorResponse(Errors.INVALID_PRODUCER_ID_MAPPING)
+        if not self._is_valid_epoch(request, overflow):
+            return CoordinatorResponse(Errors.PRODUCER_FENCED)
+        if state is TransactionState.ONGOING:
+            return None
+        if state.decided:
+            same = state.commits is committed
+            return CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS if same else Errors.INVALID_TXN_STATE)
+        if state is TransactionState.EMPTY or self._rules.epoch_per_transaction(
+            request.producer_epoch, value.producer_epoch
+        ):
+            return CoordinatorResponse(Errors.INVALID_TXN_STATE) if committed else None  # None: nothing is aborted
+        if state.commits is not committed:
+            return CoordinatorResponse(Errors.INVALID_TXN_STATE)
+        return CoordinatorResponse(Errors.NONE, value.producer_id, value.producer_epoch)
+
+    def _is_before_overflow(self, request: EndTxnRequest) -> bool:
+        """Whether it was sent in the last epoch of the producer id before this one."""
+        value = self.value
+        before = request.producer_id == value.previous_producer_id and self._is_exhausted(request.producer_epoch)
+        return before and value.producer_epoch == 0
+
+    def _is_valid_epoch(self, request: EndTxnRequest, overflow: bool) -> bool:
+        """Whether it is of the current epoch, or, sent again, of the one before."""
+        value, epoch = self.value, request.producer_epoch
+        if value.state.decided:
+            return epoch + 1 == value.producer_epoch
+        if value.state.completed:
+            return overflow or epoch in (value.producer_epoch, value.producer_epoch - 1)
+        return self._rules.fence_request_epoch(epoch, value.producer_epoch)
+
+    def append_end_txn(self, request: EndTxnRequest, token: Token, new_id: ProducerId) -> TransactionLogValue:
+        """The outcome is decided."""
+        return self._prepare(self._decided(request.committed, False, new_id), token, tells=self._tv2)
+
+    def _decided(self, committed: bool, fenced: bool, new_id: ProducerId) -> TransactionLogValue:
+        """The decision; `fenced`: its producer has not asked for it (prepareFenceProducerEpoch). In TV2 every decision
+        takes the next epoch; behind the last one `new_id` follows with the completion. There is no epoch behind the
+        last; without `RotateOnFence` a transaction may be open in it."""
+        value, exhausted = self.value, self._is_exhausted(self.value.producer_epoch)
+        epoch, last = value.producer_epoch, value.last_producer_epoch
+        if self._tv2:
+            if not self._rules.bump_once(fenced) and fenced:
+                epoch = min(epoch + 1, self._last_epoch)
+            last = epoch
+        elif self._rules.fence_on_time_out(fenced):
+            last = NO_PRODUCER_EPOCH
+        ahead = fenced and self._rules.fence_once(self.failed_fence)
+        bumps = (self._rules.fence_on_time_out(fenced) and not ahead) or self._tv2
+        rotates = self._tv2 and (self._rules.rotate_on_fence(exhausted) if fenced else exhausted)
+        return value._replace(
+            state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
+            previous_producer_id=value.producer_id,
+            producer_epoch=min(epoch + 1, self._last_epoch) if bumps else epoch,
+            last_producer_epoch=last,
+            next_producer_id=new_id if rotates else NO_PRODUCER_ID,
+        )
+
+    # --- the log ----------------------------------------------------------------------------------------------------
+
+    def _prepare(
+        self, record: TransactionLogValue, token: Token, error: Errors = Errors.NONE, tells: bool = False
+    ) -> TransactionLogValue:
+        """`token` waits for the record, for `error` or with `tells` to hear which producer id and epoch it has."""
+        if self.pending not in (None, record.state):
+            raise BrokenInvariant(f"{record.state.value} is prepared while {self.pending} is pending")
+        self.pending, self._token, self._error, self._tells = record.state, token, error, tells
+        return record
+
+    def _answered(self, response: CoordinatorResponse) -> Replies:
+        """Who waits is answered, if anybody does."""
+        token, self._token = self._token, None
+        return () if token is None else (Reply(token, response),)
+
+    def clock_goes_back(self) -> bool:
+        """What is pending has a time before that of `value`, which another broker wrote, or this one when its clock was
+        fast; False if that is nothing new."""
+        if self.pending is None or self.earlier:
+            return False
+        self.earlier = True
+        return True
+
+    def commit_record(self, record: TransactionLogValue) -> Replies:
+        """The record of what is pending is replicated: it counts, and who waits is answered."""
+        if self.pending is not record.state:
+            raise BrokenInvariant(f"{record.state.value} has committed, and {self.pending} is pending")
+        if self.earlier and not self._rules.accept_earlier_time(self.earlier):
+            return ()
+        self.pending = None
+        self.earlier = False
+        self.value = record
+        if record.state.decided:
+            self.sending = self.epoch
+            self.failed_fence = False
+        if record.state.decided or record.state is TransactionState.EMPTY:
+            self.second = None
+        if not self._tells:
+            return self._answered(CoordinatorResponse(self._error))
+        if self._rules.tell_next_id(record.next_producer_id):
+            return self._answered(CoordinatorResponse(Errors.NONE, record.next_producer_id, 0))
+        return self._answered(CoordinatorResponse(Errors.NONE, record.producer_id, record.producer_epoch))
+
+    def fail_append(self, record: TransactionLogValue) -> Replies:
+        """Too few replicas are in sync for the record of what is pending. What completes a transaction is tried until
+        it is written; anything else has not happened, but that TV1 keeps the epoch that was to fence with."""
+        pending, rules = self.pending, self._rules
+        self.earlier = False
+        abort = record.state is TransactionState.PREPARE_ABORT
+        if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:
+            self.failed_fence = True
+            self.value = self.value._replace(
+                producer_epoch=record.producer_epoch, last_producer_epoch=NO_PRODUCER_EPOCH
+            )
+        if pending is None:
+            raise BrokenInvariant("no record waits that could fail")
+        kept = rules.keep_pending_on_retry(pending)
+        if not kept and (pending.completed or rules.clear_pending_on_failure(pending)):
+            self.pending = None
+        return self._answered(CoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE))
+
+    # --- markers ----------------------------------------------------------------------------------------------------
+
+    def send_marker(self, partition: Partition) -> WriteTxnMarkersRequest | None:
+        """What a partition's leader is to be told; None: nothing."""
+        value = self.value
+        if self.sending != self.epoch or self.pending is not None or partition not in value.partitions:
+            return None
+        if not self.serving or not value.state.decided:
+            return None
+        return WriteTxnMarkersRequest(value.producer_id, value.producer_epoch, value.state.commits, self.epoch)
+
+    def receive_marker_reply(self, partition: Partition, response: WriteTxnMarkersResponse) -> None:
+        """A partition has the marker, or refuses it for good, or its leader has changed and is to be told again."""
+        own = self.serving and response.coordinator_epoch == self.epoch
+        fenced = response.error in (Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED)
+        if (fenced or not own) and self._rules.cancel_own_entry(self.sending, response.coordinator_epoch):
+            self.sending = 0
+        if own and response.error is Errors.NONE and self.value.state.decided:
+            self.value = self.value._replace(partitions=self.value.partitions - {partition})
+
+    def may_complete(self, written: bool) -> bool | None:
+        """Whether the transaction is over; None: nothing is decided, or it is completed already. `written`: the record
+        of what is pending is in the log."""
+        if not self.serving or not self.value.state.decided:
+            return None
+        again = self.pending is not None and self.pending.completed and not written
+        if not again and (self.pending is not None or not self._rules.complete_once(self.sending, self.epoch)):
+            return None
+        return self._rules.complete_after_markers(self.value.partitions)
+
+    def complete_transaction(self) -> TransactionLogValue:
+        """All partitions have the marker. Where the epochs of the producer id are used up the next id follows."""
+        value = self.value
+        rotates = value.next_producer_id != NO_PRODUCER_ID
+        record = TransactionLogValue(
+            TransactionState.COMPLETE_COMMIT if value.state.commits else TransactionState.COMPLETE_ABORT,
+            value.next_producer_id if rotates else value.producer_id,
+            value.producer_id,
+            NO_PRODUCER_ID,
+            0 if rotates else value.producer_epoch,
+            value.last_producer_epoch,
+        )
+        self.sending = 0
+        return self._prepare(record, None)
+
+    def find_completion(self) -> bool:
+        """Two threads read the last replies, and both find that no marker is missing; False if one may be, or there are
+        two already."""
+        state, sends = self.value.state, self.serving and self.sending == self.epoch
+        if not sends or not state.decided or self.value.partitions or self.pending is not None:
+            return False
+        if self.second is not None:
+            return False
+        self.second = TransactionState.COMPLETE_COMMIT if state.commits else TransactionState.COMPLETE_ABORT
+        return True
+
+    def may_complete_again(self) -> bool:
+        """Whether the second thread goes on now, as the first has written the completion."""
+        return self.second is not None and self.pending is None and not self.value.state.decided
+
+    def complete_again(self) -> TransactionLogValue | None:
+        """The second thread: what it writes, or None, as nothing is left for it to do."""
+        second, self.second = self.second, None
+        if second is None:
+            raise BrokenInvariant("there is no second thread")
+        if not self._rules.complete_once(self.sending, self.epoch):
+            return None
+        record = self.value._replace(
+            state=second,
+            previous_producer_id=self.value.producer_id,
+            next_producer_id=NO_PRODUCER_ID,
+            partitions=NO_PARTITIONS,
+        )
+        return self._prepare(record, None)
+
+    # --- fail-over --------------------------------------------------------------------------------------------------
+
+    def load_transactions(self, epoch: int, record: TransactionLogValue) -> None:
+        """This broker leads the partition in `epoch`; `record` is the last of the log. What is decided there is told
+        to the partitions again."""
+        self._forget()
+        self.epoch = epoch
+        kept = self._rules.persist_last_epoch(record.last_producer_epoch)
+        self.value = record if kept else record._replace(last_producer_epoch=NO_PRODUCER_EPOCH)
+        if self._rules.resume_on_load(record.state):
+            self.sending = epoch
+
+    def resign(self) -> Replies:
+        """Another broker leads: who waits is sent away, and nothing is known any more."""
+        replies = self._answered(CoordinatorResponse(Errors.NOT_COORDINATOR))
+        self._forget()
+        return replies

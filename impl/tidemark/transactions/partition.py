@@ -1,0 +1,277 @@
+"""A partition with its leader, as far as transactions need it (UnifiedLog, ProducerAppendInfo): batches, markers, what
+may be read.
+
+How the log is replicated is replication's affair: here a new leader has all that is committed, and as much more as is
+said. A batch is checked in Kafka's order: whether it is a duplicate, its epoch, whether the transaction is open or
+verified, its sequence (since KAFKA-19690; before, the epoch came third).
+
+A partition of __consumer_offsets is led by a group's coordinator. What that writes in a transaction has no sequence
+(AppendOrigin.COORDINATOR: no duplicate, no gap), and counts when the marker says so.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from operator import attrgetter
+from typing import NamedTuple
+
+from tidemark.common.errors import Errors
+from tidemark.groups.offset_records import TxnOffsetCommitRequest
+from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest, ProducerId
+from tidemark.idempotence.producer_state import ProducerStateEntry, ProducerStateManager
+from tidemark.idempotence.rules import Rules as SequenceRules
+from tidemark.transactions.messages import (
+    AbortedTransaction,
+    EndTransactionMarker,
+    FetchRequest,
+    FetchResponse,
+    IsolationLevel,
+    LogEntry,
+    WriteTxnMarkersRequest,
+)
+from tidemark.transactions.ongoing_transactions import OngoingTransactions, VerificationGuard
+from tidemark.transactions.rules import Rules, is_version_2
+
+LAST_SEQUENCE = 2**31 - 1
+NO_OFFSETS = 0
+"""No transaction's offsets count."""
+_last_offset = attrgetter("last_offset")
+
+
+class LogRead(NamedTuple):
+    """How far a fetch reads, decided before it does: to before `end`; `stable`: that was the high watermark, because
+    nothing below it was undecided; `delayed`: the fetch has waited."""
+
+    request: FetchRequest
+    end: int
+    stable: bool
+    delayed: bool
+
+
+class TransactionalPartition:
+    """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batches
+    of each producer, `window` at most; `transactions`: what is open. `sequences`: the rules of idempotence, if not all
+    of them are in force.
+
+    `is_offsets`: it is one of __consumer_offsets; `offsets`: the payload of the offsets that count there;
+    `staged`: that of each producer's last, which await their marker."""
+
+    __slots__ = (
+        "_rules",
+        "_tv2",
+        "high_watermark",
+        "is_offsets",
+        "log",
+        "offsets",
+        "producers",
+        "staged",
+        "transactions",
+    )
+
+    def __init__(
+        self, rules: Rules, sequences: SequenceRules | None = None, is_offsets: bool = False, window: int = 1
+    ) -> None:
+        self._rules = rules
+        self._tv2 = is_version_2(rules)
+        if sequences is None:
+            sequences = SequenceRules(fence_older_epoch=rules.fence_older_epoch)
+            if not self._tv2:
+                sequences.first_sequence_is_zero = _any_sequence
+        self.is_offsets = is_offsets
+        self.offsets = NO_OFFSETS
+        self.staged: dict[ProducerId, int] = {}
+        self.log: list[LogEntry] = []
+        self.high_watermark = 0
+        self.producers = ProducerStateManager(sequences, window, LAST_SEQUENCE)
+        self.transactions = OngoingTransactions()
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def epoch_of(self, producer_id: ProducerId) -> int:
+        """The epoch of the producer's last batch or marker."""
+        entry = self.producers.entries.get(producer_id)
+        return NO_EPOCH if entry is None else entry.epoch
+
+    def has_ongoing_transaction(self, producer_id: ProducerId, epoch: int) -> bool:
+        """Whether a batch of this epoch belongs to what is open."""
+        return self.transactions.is_open(producer_id) and self._rules.ongoing_of_its_epoch(
+            epoch, self.epoch_of(producer_id)
+        )
+
+    def last_stable_offset(self) -> int:
+        """Below it everything is decided: min(high watermark, the first offset of what is open or ended by a marker
+        that is not replicated)."""
+        stable = high_watermark = self.high_watermark
+        for first in self.transactions.first_offsets.values():
+            stable = min(stable, first)
+        for first, marker in self.transactions.ended:
+            if first < stable and self._rules.await_marker(marker, high_watermark):
+                stable = first
+        return stable
+
+    def last_readable(self, isolation_level: IsolationLevel) -> int:
+        """The offset before which a consumer of that isolation level may read."""
+        if isolation_level is IsolationLevel.READ_UNCOMMITTED:
+            return self.high_watermark
+        return self.last_stable_offset()
+
+    def start_read(self, request: FetchRequest, delayed: bool) -> LogRead:
+        """Decide how far a fetch reads. The log goes on, before it has been read."""
+        end = self.last_readable(request.isolation_level)
+        return LogRead(request, max(end, request.fetch_offset), end == self.high_watermark, delayed)
+
+    def read_end(self, reading: LogRead) -> int:
+        """The offset before which the read ends: the one that was decided."""
+        once = self._rules.read_high_watermark_once(reading.end, self.high_watermark)
+        return reading.end if once or not reading.stable else self.high_watermark
+
+    def read(self, reading: LogRead, end: int) -> FetchResponse:
+        """The records from the fetch offset to before `end`, which is not behind `read_end`, and the aborted
+        transactions that have any of them, or their marker among them (collectAbortedTransactions)."""
+        request, aborted = reading.request, self.transactions.aborted
+        first = request.fetch_offset
+        lists = request.isolation_level is IsolationLevel.READ_COMMITTED and (
+            not reading.delayed or self._rules.aborted_list_of_delayed_fetch(reading.delayed)
+        )
+        ended = bisect_left(aborted, first, key=_last_offset) if lists else len(aborted)
+        found = [one for one in aborted[ended:] if one.first_offset < end]
+        return FetchResponse(
+            tuple(self.log[first:end]),
+            tuple([AbortedTransaction(one.producer_id, one.first_offset) for one in found]),
+        )
+
+    # --- batches ----------------------------------------------------------------------------------------------------
+
+    def is_stale(self, request: ProduceRequest) -> bool:
+        """Whether a batch is of an epoch that is over."""
+        return not self._rules.fence_older_epoch(request.producer_epoch, self.epoch_of(request.producer_id))
+
+    def must_verify(self, request: ProduceRequest) -> bool:
+        """Whether the coordinator is asked before a batch that has just come is looked at."""
+        ongoing = self.has_ongoing_transaction(request.producer_id, request.producer_epoch)
+        return not self.is_stale(request) and self._rules.verify_transaction(ongoing)
+
+    def start_verification(self, request: ProduceRequest) -> VerificationGuard:
+        """The coordinator is about to be asked; the batch has to show this guard afterwards."""
+        return self.transactions.maybe_start_verification(request.producer_id, request.producer_epoch)
+
+    def duplicate_of(self, request: ProduceRequest) -> int | None:
+        """The offset of the batch that this one repeats; who has no sequence repeats none."""
+        if request.sequence == NO_SEQUENCE:
+            return None
+        duplicate = self.producers.duplicate_of(request)
+        return None if duplicate is None else duplicate.offset
+
+    def append_error(self, request: ProduceRequest, guard: VerificationGuard | None) -> Errors:
+        """What a batch is refused with that is no duplicate. `guard`: what it shows if it was verified, None if it need
+        not be."""
+        producer_id, epoch = request.producer_id, request.producer_epoch
+        if self.is_stale(request):
+            return Errors.INVALID_PRODUCER_EPOCH
+        if (
+            guard is not None
+            and not self.has_ongoing_transaction(producer_id, epoch)
+            and not self._rules.verification_guard(guard, self.transactions.guard(producer_id))
+        ):
+            return Errors.INVALID_TXN_STATE
+        return Errors.NONE if request.sequence == NO_SEQUENCE else self.producers.validate(request)
+
+    def append_batch(self, request: ProduceRequest) -> int:
+        """Write a batch; returns its offset. It begins the producer's transaction if none is open."""
+        offset = len(self.log)
+        self.log.append(request)
+        self._remember(request, offset)
+        self.transactions.clear_verification(request.producer_id)
+        return offset
+
+    def _remember(self, request: ProduceRequest, offset: int) -> None:
+        self.producers.update(request, offset)
+        self.transactions.add_batch(request.producer_id, offset)
+        if self.is_offsets:
+            self.staged[request.producer_id] = request.payload
+
+    # --- markers ----------------------------------------------------------------------------------------------------
+
+    def marker_error(self, request: WriteTxnMarkersRequest) -> Errors:
+        """What a marker is refused with."""
+        rules, producer_id, epoch = self._rules, request.producer_id, request.producer_epoch
+        known = self.epoch_of(producer_id)
+        if epoch < known:
+            return Errors.INVALID_PRODUCER_EPOCH
+        if (
+            self._tv2
+            and not rules.marker_of_its_transaction(epoch, known)
+            and not rules.accept_repeated_marker(self.transactions.is_open(producer_id))
+        ):
+            return Errors.INVALID_PRODUCER_EPOCH
+        if not rules.fence_older_coordinator(
+            request.coordinator_epoch, self.transactions.coordinator_epoch(producer_id)
+        ):
+            return Errors.TRANSACTION_COORDINATOR_FENCED
+        return Errors.NONE
+
+    def append_marker(self, request: WriteTxnMarkersRequest) -> int:
+        """Write a marker; returns its offset. A guard of the marker's own epoch is the next transaction's (TV2)."""
+        offset = len(self.log)
+        marker = EndTransactionMarker(*request)
+        self.log.append(marker)
+        self._end(marker, offset)
+        guard = self.transactions.guards.get(request.producer_id)
+        if guard is not None and not (self._tv2 and guard.epoch == request.producer_epoch):
+            self.transactions.clear_verification(request.producer_id)
+        return offset
+
+    def _end(self, marker: EndTransactionMarker, offset: int) -> None:
+        entries, producer_id, epoch = self.producers.entries, marker.producer_id, marker.producer_epoch
+        entry = entries.get(producer_id)
+        batches = entry.batches if entry is not None and entry.epoch == epoch else ()
+        entries[producer_id] = ProducerStateEntry(epoch, batches)
+        staged = self.staged.pop(producer_id, None)
+        if staged is not None and marker.committed:
+            self.offsets = staged
+        self.transactions.add_marker(producer_id, marker.committed, marker.coordinator_epoch, offset)
+
+    # --- expiry -----------------------------------------------------------------------------------------------------
+
+    def may_expire(self, producer_id: ProducerId) -> bool:
+        """Whether the producer is known, and has nothing open."""
+        return producer_id in self.producers.entries and not self.transactions.is_open(producer_id)
+
+    def expire_producer(self, producer_id: ProducerId) -> None:
+        """producer.id.expiration.ms is over for a producer that has nothing open; its verification is kept."""
+        del self.producers.entries[producer_id]
+        self.transactions.forget(producer_id)
+
+    # --- replication ------------------------------------------------------------------------------------------------
+
+    def advance_high_watermark(self, offset: int) -> bool:
+        """The replicas have all below `offset`; False if that is nothing new."""
+        if offset <= self.high_watermark or offset > len(self.log):
+            return False
+        self.high_watermark = offset
+        self.transactions.replicated(offset)
+        return True
+
+    def elect_partition_leader(self, keep: int) -> None:
+        """Another broker leads. It has the first `keep` entries, and learns of producers and transactions from them."""
+        del self.log[keep:]
+        self.producers.entries.clear()
+        self.transactions.reset()
+        self.staged.clear()
+        self.offsets = NO_OFFSETS
+        for offset, one in enumerate(self.log):
+            if isinstance(one, EndTransactionMarker):
+                self._end(one, offset)
+            else:
+                self._remember(one, offset)
+        self.transactions.replicated(self.high_watermark)
+
+
+def offsets_batch(request: TxnOffsetCommitRequest) -> ProduceRequest:
+    """What a group's coordinator writes of a TxnOffsetCommit; the payload is the offset."""
+    return ProduceRequest(request.producer_id, request.producer_epoch, NO_SEQUENCE, request.offset)
+
+
+def _any_sequence(_: int) -> bool:
+    """Who knows nothing of a producer takes any sequence (TV1)."""
+    return True

@@ -1,0 +1,73 @@
+"""What happens to consumers' fetches under simulation: of every partition there is a consumer of each isolation level,
+with one fetch under way at a time."""
+
+from __future__ import annotations
+
+from tidemark.transactions.sim.network import FetchExchange
+from tidemark.transactions.sim.state import TransactionState
+
+
+class Fetching(TransactionState):
+    """The events of consumers. `level`: the number of an isolation level, in the order of their names."""
+
+    def send_fetch(self, level: int, partition: int) -> bool:
+        """A consumer asks for records."""
+        if self.fetch[level][partition] is not None:
+            return False
+        self.fetch[level][partition] = FetchExchange(self.consumers[level][partition].send_fetch())
+        self.recorder.did("SendFetch", level, partition)
+        return True
+
+    def handle_fetch(self, level: int, partition: int) -> bool:
+        """A leader gets a fetch, which waits if there is nothing to be read."""
+        exchange, log = self.fetch[level][partition], self.partitions[partition]
+        if exchange is None or exchange.delayed or exchange.reading is not None:
+            return False
+        request = exchange.request
+        if log.last_readable(request.isolation_level) <= request.fetch_offset:
+            exchange.delayed = True
+            self.recorder.did("DelayFetch", level, partition)
+        else:
+            exchange.reading = log.start_read(request, False)
+            self.recorder.did("StartRead", level, partition)
+        return True
+
+    def complete_delayed_fetch(self, level: int, partition: int, timed_out: bool) -> bool:
+        """There is something to be read for a fetch that waits, or it has waited long enough (fetch.max.wait.ms)."""
+        exchange, log = self.fetch[level][partition], self.partitions[partition]
+        if exchange is None or not exchange.waits:
+            return False
+        request = exchange.request
+        if not timed_out and log.last_readable(request.isolation_level) <= request.fetch_offset:
+            return False
+        exchange.reading = log.start_read(request, True)
+        self.recorder.did("StartRead", level, partition)
+        return True
+
+    def answer_fetch(self, level: int, partition: int, most: int) -> bool:
+        """A leader reads at most so many records, 1 or more, for a response."""
+        exchange, log = self.fetch[level][partition], self.partitions[partition]
+        if exchange is None or exchange.reading is None or exchange.response is not None:
+            return False
+        end = min(log.read_end(exchange.reading), exchange.request.fetch_offset + most)
+        exchange.response = log.read(exchange.reading, end)
+        self.recorder.did("AnswerFetch", level, partition, end)
+        return True
+
+    def receive_fetch(self, level: int, partition: int) -> bool:
+        """A consumer gets a response, and its application the records."""
+        exchange = self.fetch[level][partition]
+        if exchange is None or exchange.response is None:
+            return False
+        self.fetch[level][partition] = None
+        self.returned[level][partition] += self.consumers[level][partition].receive_fetch(exchange.response)
+        self.recorder.did("ReceiveFetch", level, partition)
+        return True
+
+    def lose_fetch(self, level: int, partition: int) -> bool:
+        """A fetch or its response is lost."""
+        if self.fetch[level][partition] is None:
+            return False
+        self.fetch[level][partition] = None
+        self.recorder.did("LoseFetch", level, partition)
+        return True

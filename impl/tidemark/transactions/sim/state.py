@@ -1,0 +1,76 @@
+"""What transactions under simulation consist of: processes, coordinators and their log, partitions, exchanges."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.simulator.shared import Recorder
+from tidemark.transactions.coordinator import TransactionCoordinator
+from tidemark.transactions.fetcher import Fetcher
+from tidemark.transactions.messages import IsolationLevel, Partition
+from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.rules import Rules
+from tidemark.transactions.sim.network import (
+    Broker,
+    FetchExchange,
+    MarkerExchange,
+    ProduceExchange,
+    RpcExchange,
+    TransactionStateLog,
+)
+from tidemark.transactions.transactional_producer import TransactionalProducer
+
+
+class Acknowledged(NamedTuple):
+    """A batch of which its process was told that it is written."""
+
+    partition: int
+    request: ProduceRequest
+
+
+class TransactionState:
+    """The parts, without the events: see `TransactionCluster`. `recorder` must be set before the first event.
+
+    `offsets`: the partition of __consumer_offsets, if there is one; `told`: transaction -> whether its application was
+    told that it committed; `acked`: the batches that processes were told to be written; `returned`: what applications
+    got from consumers, with its offsets, by isolation level and partition.
+    """
+
+    recorder: Recorder
+
+    def __init__(
+        self,
+        clients: int,
+        brokers: int,
+        partitions: int,
+        first: Broker,
+        last_epoch: int,
+        rules: Rules,
+        offsets: Partition | None = None,
+    ) -> None:
+        self.rules = rules
+        self.issued = 1
+        self.begun = 0
+        self.offsets = offsets
+        self.partitions = [TransactionalPartition(rules, None, one == offsets) for one in range(partitions)]
+        self.clients = [self.new_process() for _ in range(clients)]
+        self.log = TransactionStateLog(brokers, first)
+        self.coordinators = [TransactionCoordinator(rules, last_epoch) for _ in range(brokers)]
+        self.coordinators[first].load_transactions(1, self.log.stored)
+        self.rpc: list[RpcExchange | None] = [None] * clients
+        self.late_rpc: list[RpcExchange | None] = [None] * clients
+        self.produce: list[list[ProduceExchange | None]] = [[None] * partitions for _ in range(clients)]
+        self.late_produce: list[list[ProduceExchange | None]] = [[None] * partitions for _ in range(clients)]
+        self.marker: list[list[MarkerExchange | None]] = [[None] * partitions for _ in range(brokers)]
+        self.late_marker: list[list[MarkerExchange | None]] = [[None] * partitions for _ in range(brokers)]
+        levels = sorted(IsolationLevel)
+        self.consumers = [[Fetcher(level) for _ in range(partitions)] for level in levels]
+        self.fetch: list[list[FetchExchange | None]] = [[None] * partitions for _ in levels]
+        self.returned: list[list[list[tuple[int, ProduceRequest]]]] = [[[] for _ in range(partitions)] for _ in levels]
+        self.told: dict[int, bool] = {}
+        self.acked: list[Acknowledged] = []
+
+    def new_process(self) -> TransactionalProducer:
+        """A process that has just started."""
+        return TransactionalProducer(len(self.partitions), self.rules, offsets_partition=self.offsets)

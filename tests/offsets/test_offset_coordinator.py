@@ -1,0 +1,167 @@
+"""The offsets' coordinator and the cleaner by hand: what a transaction commits, what expires, what a fetch is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tidemark.common.errors import Errors
+from tidemark.groups.offset_records import (
+    NO_PRODUCER_ID,
+    Cause,
+    EndTransactionMarker,
+    LogRecord,
+    OffsetCommitValue,
+    OffsetRecord,
+    OffsetTombstone,
+    StableOffsetFetchResponse,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkerRequest,
+)
+from tidemark.groups.partitions import TopicPartition
+from tidemark.offsets.compaction import compact
+from tidemark.offsets.coordinator import OffsetCoordinator
+from tidemark.offsets.flaws import rules_without
+from tidemark.offsets.metadata import OffsetMetadata
+from tidemark.offsets.rules import OffsetRules
+
+P, Q = TopicPartition("p", 0), TopicPartition("q", 0)
+RETENTION_MS = 1_000
+
+
+def serving(rules: OffsetRules | None = None) -> OffsetCoordinator:
+    coordinator = OffsetCoordinator(rules or OffsetRules(), RETENTION_MS)
+    coordinator.become_coordinator(1, 0, (), {})
+    return coordinator
+
+
+def commit_all(coordinator: OffsetCoordinator) -> list[Errors]:
+    """Everything that was written commits; what the answers say."""
+    replies = []
+    while coordinator.waiting:
+        replies += coordinator.commit_entry().replies
+    return [reply.response.error for reply in replies]
+
+
+def stage(coordinator: OffsetCoordinator, partition: TopicPartition, offset: int, epoch: int = 0) -> None:
+    request = TxnOffsetCommitRequest(0, epoch, -1, partition, offset)
+    valid = coordinator.verify_txn_offset_commit(request)
+    assert coordinator.txn_commit_error(request, valid) is Errors.NONE
+    coordinator.handle_txn_offset_commit(request, "producer", 0)
+
+
+def fetched(coordinator: OffsetCoordinator, stable: bool = True) -> StableOffsetFetchResponse:
+    (reply,) = coordinator.fetch_offsets((P, Q), stable, "client").replies
+    assert isinstance(reply.response, StableOffsetFetchResponse)
+    return reply.response
+
+
+class TestTransactions:
+    def test_what_is_staged_counts_with_its_marker(self) -> None:
+        coordinator = serving()
+        stage(coordinator, P, 5)
+        assert commit_all(coordinator) == [Errors.NONE]
+        assert fetched(coordinator).unstable == (P,)
+        assert fetched(coordinator, stable=False).offsets == {P: -1, Q: -1}
+        coordinator.handle_marker(WriteTxnMarkerRequest(0, 1, True), "marker")
+        assert commit_all(coordinator) == [Errors.NONE]
+        assert fetched(coordinator) == StableOffsetFetchResponse(Errors.NONE, {P: 5, Q: -1})
+
+    def test_a_later_plain_commit_wins(self) -> None:
+        coordinator = serving()
+        stage(coordinator, P, 5)
+        coordinator.commit_offset(P, 7, 0)
+        coordinator.handle_marker(WriteTxnMarkerRequest(0, 1, True), "marker")
+        commit_all(coordinator)
+        assert fetched(coordinator).offsets[P] == 7
+
+    def test_an_older_epoch_is_fenced_and_a_marker_may_be_repeated(self) -> None:
+        coordinator = serving()
+        stage(coordinator, P, 5)
+        marker = WriteTxnMarkerRequest(0, 1, False)
+        coordinator.handle_marker(marker, "marker")
+        late = TxnOffsetCommitRequest(0, 0, -1, P, 6)
+        assert coordinator.txn_commit_error(late, True) is Errors.INVALID_PRODUCER_EPOCH
+        assert coordinator.marker_error(marker) is Errors.NONE
+        stage(coordinator, P, 6, epoch=1)
+        assert coordinator.marker_error(marker) is Errors.INVALID_PRODUCER_EPOCH
+
+    def test_the_generation_is_asked_again_after_verification(self) -> None:
+        coordinator = serving()
+        coordinator.rebalance((P,), 0)
+        request = TxnOffsetCommitRequest(0, 0, 1, P, 5)
+        assert coordinator.verify_txn_offset_commit(request)
+        coordinator.rebalance((P, Q), 0)
+        assert coordinator.txn_commit_error(request, True) is Errors.ILLEGAL_GENERATION
+
+
+class TestExpiry:
+    def test_a_member_keeps_its_offset_and_an_empty_group_for_a_while(self) -> None:
+        coordinator = serving()
+        coordinator.rebalance((P,), 0)
+        coordinator.commit_offset(P, 3, 0)
+        assert coordinator.expire_offsets(5_000) is None
+        coordinator.rebalance((), 5_000)
+        assert coordinator.expire_offsets(5_999) is None
+        outcome = coordinator.expire_offsets(6_000)
+        assert outcome is not None
+        assert outcome.record == LogRecord(3, OffsetTombstone(Cause.EXPIRY, (P,), True))
+
+    def test_what_is_committed_into_an_old_empty_group_stays_as_kafka_s_does_not(self) -> None:
+        for rules, stays in ((OffsetRules(), True), (rules_without({"CountFromCommit"}), False)):
+            coordinator = serving(rules)
+            coordinator.rebalance((P,), 0)
+            coordinator.rebalance((), 0)
+            coordinator.commit_offset(P, 3, 5_000)
+            assert (coordinator.expire_offsets(5_000) is None) == stays
+
+    def test_staged_offsets_keep_the_group(self) -> None:
+        coordinator = serving()
+        stage(coordinator, P, 5)
+        assert coordinator.expire_offsets(9_000) is None
+
+
+class TestFetch:
+    def test_a_stable_fetch_waits_for_what_it_has_read(self) -> None:
+        coordinator = serving()
+        coordinator.commit_offset(P, 3, 0)
+        assert coordinator.fetch_offsets((P, Q), True, "client").replies == ()
+        assert fetched(coordinator, stable=False).offsets[P] == -1
+        assert commit_all(coordinator) == [Errors.NONE]
+
+    def test_who_waits_is_sent_away_with_the_coordinator(self) -> None:
+        coordinator = serving()
+        stage(coordinator, P, 3)
+        coordinator.fetch_offsets((P, Q), True, "client")
+        assert [reply.response.error for reply in coordinator.resign().replies] == [Errors.NOT_COORDINATOR] * 2
+
+
+partitions = st.sampled_from([P, Q])
+records: st.SearchStrategy[OffsetRecord] = st.one_of(
+    st.builds(OffsetCommitValue, partitions, st.integers(0, 9), st.just(0), st.just(NO_PRODUCER_ID), st.just(-1)),
+    st.builds(OffsetCommitValue, partitions, st.integers(0, 9), st.just(0), st.integers(0, 1), st.just(0)),
+    st.builds(OffsetTombstone, st.just(Cause.DELETE), st.sampled_from([(P,), (Q,), (P, Q)]), st.just(False)),
+    st.builds(EndTransactionMarker, st.integers(0, 1), st.just(1), st.booleans()),
+)
+
+
+def replayed(log: Iterable[LogRecord]) -> tuple[object, object]:
+    memory = OffsetMetadata(OffsetRules())
+    memory.load(log)
+    return memory.offsets, {producer: staged for producer, staged in memory.pending.items() if staged}
+
+
+@given(st.lists(records, max_size=14), st.integers(0, 14), st.booleans())
+def test_a_replay_of_the_compacted_log_gives_the_same(written: list[OffsetRecord], most: int, horizon: bool) -> None:
+    log = [LogRecord(position, record) for position, record in enumerate(written)]
+    still_open: dict[int, int] = {}
+    for one in log:
+        if isinstance(one.record, OffsetCommitValue) and one.record.producer_id >= 0:
+            still_open.setdefault(one.record.producer_id, one.position)
+        elif isinstance(one.record, EndTransactionMarker):
+            still_open.pop(one.record.producer_id, None)
+    count = min([most, len(log), *still_open.values()])
+    cleaned = compact(log, count, horizon, OffsetRules())
+    assert replayed(cleaned) == replayed(log)
+    assert len(cleaned) <= len(log)

@@ -1,0 +1,401 @@
+"""The coordinator of a transactional id: what it answers at once, what it writes down first, and what it tells
+partitions."""
+
+from __future__ import annotations
+
+import pytest
+from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.transactions.coordinator import InitVerdict, TransactionCoordinator
+from tidemark.transactions.flaws import rules_without
+from tidemark.transactions.messages import (
+    AddPartitionsToTxnRequest,
+    CoordinatorResponse,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    Reply,
+    TransactionLogValue,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from tidemark.transactions.rules import Rules
+from tidemark.transactions.states import TransactionState
+
+LAST_EPOCH = 6
+NEW_ID = 9
+TV1 = rules_without({"EpochPerTransaction"})
+BOTH = frozenset({0, 1})
+NEW = InitProducerIdRequest()
+NOT_COORDINATOR = CoordinatorResponse(Errors.NOT_COORDINATOR)
+CONCURRENT = CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS)
+
+
+def coordinator(
+    state: TransactionState = TransactionState.EMPTY, epoch: int = 0, rules: Rules | None = None, **other: object
+) -> TransactionCoordinator:
+    """One that serves in coordinator epoch 3, and has loaded a record of producer 1."""
+    one = TransactionCoordinator(rules or Rules(), LAST_EPOCH)
+    record = TransactionLogValue(state, producer_epoch=epoch)._replace(**other)
+    one.load_transactions(3, record)
+    return one
+
+
+def ongoing(epoch: int = 0, rules: Rules | None = None) -> TransactionCoordinator:
+    return coordinator(TransactionState.ONGOING, epoch, rules, partitions=BOTH)
+
+
+def answered(one: TransactionCoordinator, record: TransactionLogValue) -> CoordinatorResponse:
+    """What the one who waits for a record is answered when it has committed."""
+    (reply,) = one.commit_record(record)
+    assert reply.token == "token"
+    return reply.response
+
+
+def end(one: TransactionCoordinator, epoch: int, committed: bool) -> TransactionLogValue:
+    request = EndTxnRequest(1, epoch, committed)
+    assert one.answer_rpc(request) is None
+    return one.append_end_txn(request, "token", NEW_ID)
+
+
+def test_who_does_not_serve_sends_everybody_away() -> None:
+    one = TransactionCoordinator(Rules(), LAST_EPOCH)
+    for request in (NEW, AddPartitionsToTxnRequest(1, 0, 0), EndTxnRequest(1, 0, True)):
+        assert one.answer_rpc(request) == NOT_COORDINATOR
+    assert one.verify_partition(AddPartitionsToTxnRequest(1, 0, 0)) is Errors.NOT_COORDINATOR
+    assert one.abort_timed_out_transaction(NEW_ID) is None
+    assert one.send_marker(0) is None
+    assert one.may_complete(False) is None
+
+
+class TestInitProducerId:
+    def test_it_takes_the_next_epoch_and_is_told_when_that_is_committed(self) -> None:
+        one = coordinator(epoch=2)
+        record = one.append_init_producer_id(NEW, "token", NEW_ID)
+        assert one.value.producer_epoch == 2
+        assert one.answer_rpc(NEW) == CONCURRENT
+        assert answered(one, record) == CoordinatorResponse(Errors.NONE, 1, 3)
+        assert one.value.producer_epoch == 3
+
+    def test_an_open_transaction_is_aborted_first_in_the_next_epoch(self) -> None:
+        one = ongoing(2)
+        assert one.init_verdict(NEW) is InitVerdict.FENCE
+        record = one.fence_producer("token", NEW_ID)
+        assert (record.state, record.producer_epoch) == (TransactionState.PREPARE_ABORT, 3)
+        assert answered(one, record) == CONCURRENT
+        assert one.answer_rpc(NEW) == CONCURRENT
+        assert one.answer_rpc(EndTxnRequest(1, 1, True)) == CoordinatorResponse(Errors.PRODUCER_FENCED)
+
+    def test_who_did_not_hear_of_its_epoch_gets_it_again(self) -> None:
+        asked = InitProducerIdRequest(1, 2)
+        one = coordinator(epoch=2)
+        answered(one, one.append_init_producer_id(asked, "token", NEW_ID))
+        assert one.init_verdict(asked) is InitVerdict.SAME
+        record = one.append_init_producer_id(asked, "token", NEW_ID)
+        assert answered(one, record) == CoordinatorResponse(Errors.NONE, 1, 3)
+        assert one.init_verdict(InitProducerIdRequest(1, 1)) is Errors.PRODUCER_FENCED
+        assert one.init_verdict(InitProducerIdRequest(2, 3)) is Errors.PRODUCER_FENCED
+
+    def test_behind_the_last_epoch_another_producer_id_follows(self) -> None:
+        one = coordinator(epoch=LAST_EPOCH - 1)
+        assert one.init_verdict(NEW) is InitVerdict.ROTATE
+        record = one.append_init_producer_id(NEW, "token", NEW_ID)
+        assert answered(one, record) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
+        assert record.previous_producer_id == 1
+
+    def test_only_who_has_the_last_epoch_follows_into_another_producer_id(self) -> None:
+        one = coordinator(epoch=LAST_EPOCH - 1)
+        assert one.init_verdict(InitProducerIdRequest(1, LAST_EPOCH - 2)) is Errors.PRODUCER_FENCED
+        asked = InitProducerIdRequest(1, LAST_EPOCH - 1)
+        assert one.init_verdict(asked) is InitVerdict.ROTATE
+        answered(one, one.append_init_producer_id(asked, "token", NEW_ID))
+        assert one.init_verdict(asked) is InitVerdict.SAME, "it has not heard of the new one"
+        assert one.init_verdict(InitProducerIdRequest(1, 0)) is Errors.PRODUCER_FENCED, "an old epoch, and an old id"
+
+    def test_what_is_refused_is_not_written_down(self) -> None:
+        one = coordinator(TransactionState.PREPARE_COMMIT, 1, partitions=BOTH)
+        with pytest.raises(BrokenInvariant, match="not written down"):
+            one.append_init_producer_id(NEW, "token", NEW_ID)
+
+    @pytest.mark.parametrize(
+        ("known", "told", "past"), [(3, 4, {}), (5, 0, {"producer_id": NEW_ID, "previous_producer_id": 1})]
+    )
+    def test_in_version_1_who_asks_again_behind_a_fail_over_is_no_stranger(
+        self, known: int, told: int, past: dict[str, int]
+    ) -> None:
+        again, record = InitProducerIdRequest(1, known), {"last_producer_epoch": known, **past}
+        assert coordinator(epoch=told, rules=TV1, **record).init_verdict(again) is InitVerdict.SAME
+        flawed = rules_without({"EpochPerTransaction", "PersistLastEpoch"})
+        assert coordinator(epoch=told, rules=flawed, **record).init_verdict(again) is Errors.PRODUCER_FENCED
+
+
+class TestAddPartitions:
+    def test_the_first_partition_begins_the_transaction(self) -> None:
+        one = coordinator()
+        request = AddPartitionsToTxnRequest(1, 0, 1)
+        assert one.answer_rpc(request) is None
+        record = one.append_add_partitions(request, "token")
+        assert one.value.state is TransactionState.EMPTY
+        assert answered(one, record) == CoordinatorResponse(Errors.NONE)
+        assert (one.value.state, one.value.partitions) == (TransactionState.ONGOING, {1})
+        assert one.answer_rpc(request) == CoordinatorResponse(Errors.NONE)
+
+    def test_errors_come_in_kafkas_order(self) -> None:
+        one = ongoing(2)
+        assert one.add_partitions_error(AddPartitionsToTxnRequest(2, 1, 0)) is Errors.INVALID_PRODUCER_ID_MAPPING
+        assert one.add_partitions_error(AddPartitionsToTxnRequest(1, 1, 0)) is Errors.PRODUCER_FENCED
+        end(one, 2, True)
+        assert one.add_partitions_error(AddPartitionsToTxnRequest(2, 1, 0)) is Errors.CONCURRENT_TRANSACTIONS
+
+    def test_a_partition_is_verified_and_in_version_2_added(self) -> None:
+        asked = AddPartitionsToTxnRequest(1, 0, 1)
+        assert ongoing().verify_partition(asked) is Errors.NONE
+        assert coordinator().verify_partition(asked) is None
+        assert coordinator(rules=TV1).verify_partition(asked) is Errors.TRANSACTION_ABORTABLE
+        assert ongoing(rules=TV1).verify_partition(asked) is Errors.NONE
+        assert ongoing(1, TV1).verify_partition(asked) is Errors.PRODUCER_FENCED
+
+
+class TestEndTxn:
+    def test_the_outcome_is_told_when_it_is_committed_and_before_the_markers(self) -> None:
+        one = ongoing(2)
+        record = end(one, 2, True)
+        assert one.send_marker(0) is None
+        assert answered(one, record) == CoordinatorResponse(Errors.NONE, 1, 3)
+        assert one.send_marker(0) == WriteTxnMarkersRequest(1, 3, True, 3)
+
+    def test_version_1_keeps_the_epoch_and_tells_none(self) -> None:
+        one = ongoing(2, TV1)
+        record = end(one, 2, False)
+        assert answered(one, record) == CoordinatorResponse(Errors.NONE)
+        assert one.send_marker(1) == WriteTxnMarkersRequest(1, 2, False, 3)
+
+    @pytest.mark.parametrize("rules", [Rules(), TV1], ids=["TV2", "TV1"])
+    def test_a_repeated_one_is_answered_as_the_first(self, rules: Rules) -> None:
+        one = ongoing(2, rules)
+        sent = EndTxnRequest(1, 2, True)
+        first = answered(one, end(one, 2, True))
+        assert one.answer_rpc(sent) == CONCURRENT
+        assert one.answer_rpc(sent._replace(committed=False)) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
+        for partition in (0, 1):
+            one.receive_marker_reply(partition, WriteTxnMarkersResponse(3, Errors.NONE))
+        one.commit_record(one.complete_transaction())
+        assert one.answer_rpc(sent) == first
+        assert one.answer_rpc(sent._replace(committed=False)) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
+
+    def test_a_late_one_ends_a_later_transaction_in_version_1_only(self) -> None:
+        late = EndTxnRequest(1, 2, True)
+        assert ongoing(2, TV1).answer_rpc(late) is None  # KAFKA-17754
+        assert ongoing(3).answer_rpc(late) == CoordinatorResponse(Errors.PRODUCER_FENCED)
+
+    def test_nothing_may_be_aborted_in_version_2(self) -> None:
+        nothing = EndTxnRequest(1, 2, False)
+        assert coordinator(epoch=2).answer_rpc(nothing) is None
+        assert coordinator(TransactionState.COMPLETE_COMMIT, 2).answer_rpc(nothing) is None
+        assert coordinator(epoch=2, rules=TV1).answer_rpc(nothing) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
+        assert coordinator(epoch=2).answer_rpc(nothing._replace(committed=True)) == CoordinatorResponse(
+            Errors.INVALID_TXN_STATE
+        )
+
+    def test_the_last_epoch_is_that_of_the_markers(self) -> None:
+        one = ongoing(LAST_EPOCH - 1)
+        assert answered(one, end(one, LAST_EPOCH - 1, True)) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
+        assert one.send_marker(0) == WriteTxnMarkersRequest(1, LAST_EPOCH, True, 3)
+        for partition in (0, 1):
+            one.receive_marker_reply(partition, WriteTxnMarkersResponse(3, Errors.NONE))
+        record = one.complete_transaction()
+        assert (record.producer_id, record.producer_epoch, record.previous_producer_id) == (NEW_ID, 0, 1)
+        assert record.last_producer_epoch == LAST_EPOCH - 1
+        one.commit_record(record)
+        repeated = one.answer_rpc(EndTxnRequest(1, LAST_EPOCH - 1, True))
+        assert repeated == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
+
+
+class TestTimeOut:
+    def test_the_producer_is_fenced(self) -> None:
+        one = ongoing(2, TV1)
+        record = one.abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        assert one.commit_record(record) == ()
+        assert one.answer_rpc(EndTxnRequest(1, 2, True)) == CoordinatorResponse(Errors.PRODUCER_FENCED)
+
+    def test_without_fence_on_time_out_it_is_not(self) -> None:
+        one = ongoing(2, rules_without({"EpochPerTransaction", "FenceOnTimeOut"}))
+        record = one.abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        assert record.producer_epoch == 2
+
+    def test_only_what_is_open_and_undecided_times_out(self) -> None:
+        assert coordinator().abort_timed_out_transaction(NEW_ID) is None
+        one = ongoing()
+        end(one, 0, True)
+        assert one.abort_timed_out_transaction(NEW_ID) is None
+
+
+class TestMarkers:
+    def test_the_transaction_is_over_when_all_partitions_have_theirs(self) -> None:
+        one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=BOTH)
+        assert one.may_complete(False) is False
+        one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NOT_LEADER_OR_FOLLOWER))
+        assert one.send_marker(0) is not None
+        one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NONE))
+        assert one.send_marker(0) is None
+        one.receive_marker_reply(1, WriteTxnMarkersResponse(3, Errors.NONE))
+        assert one.may_complete(False) is True
+        record = one.complete_transaction()
+        assert one.may_complete(True) is None
+        assert record.state is TransactionState.COMPLETE_ABORT
+        assert one.commit_record(record) == ()
+
+    def test_who_is_fenced_stops_sending(self) -> None:
+        one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=BOTH)
+        one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.TRANSACTION_COORDINATOR_FENCED))
+        assert one.send_marker(1) is None
+
+    @pytest.mark.parametrize(("without", "sends"), [((), True), (("CancelOwnEntry",), False)])
+    def test_an_answer_to_an_older_epoch_stops_nothing_newer(self, without: tuple[str, ...], sends: bool) -> None:
+        one = coordinator(TransactionState.PREPARE_ABORT, 1, rules_without(without), partitions=BOTH)
+        one.receive_marker_reply(0, WriteTxnMarkersResponse(2, Errors.TRANSACTION_COORDINATOR_FENCED))
+        assert (one.send_marker(1) is not None) is sends
+
+    def test_a_new_coordinator_sends_what_is_decided(self) -> None:
+        assert coordinator(TransactionState.PREPARE_COMMIT, 1, partitions=BOTH).send_marker(0) is not None
+        flawed = coordinator(TransactionState.PREPARE_COMMIT, 1, rules_without({"ResumeOnLoad"}), partitions=BOTH)
+        assert flawed.send_marker(0) is None
+
+
+class TestFailures:
+    def test_what_cannot_be_written_has_not_happened(self) -> None:
+        one = ongoing()
+        record = end(one, 0, True)
+        assert one.fail_append(record) == (Reply("token", CoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE)),)
+        assert one.value.state is TransactionState.ONGOING
+        assert one.answer_rpc(EndTxnRequest(1, 0, True)) is None
+
+    def test_what_completes_a_transaction_is_tried_again(self) -> None:
+        one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=frozenset())
+        record = one.complete_transaction()
+        assert one.fail_append(record) == ()
+        assert one.pending is TransactionState.COMPLETE_ABORT
+        assert one.may_complete(False) is True
+        assert one.complete_transaction() == record
+
+    def test_nothing_is_prepared_while_something_is_pending(self) -> None:
+        one = ongoing()
+        end(one, 0, True)
+        with pytest.raises(BrokenInvariant, match="Ongoing is prepared while"):
+            one.append_add_partitions(AddPartitionsToTxnRequest(1, 0, 0), "token")
+        with pytest.raises(BrokenInvariant, match="CompleteCommit has committed"):
+            one.commit_record(TransactionLogValue(TransactionState.COMPLETE_COMMIT))
+
+    def test_who_waits_at_a_deposed_coordinator_is_sent_away(self) -> None:
+        one = ongoing()
+        end(one, 0, True)
+        assert one.resign() == (Reply("token", NOT_COORDINATOR),)
+        assert not one.serving
+        assert one.value == TransactionLogValue()
+        with pytest.raises(BrokenInvariant, match="no record waits"):
+            one.fail_append(TransactionLogValue())
+
+    @pytest.mark.parametrize(("without", "epoch"), [((), 1), (("FenceOnce",), 2)])
+    def test_version_1_fences_with_the_epoch_that_it_could_not_write(
+        self, without: tuple[str, ...], epoch: int
+    ) -> None:
+        one = ongoing(rules=rules_without({"EpochPerTransaction", *without}))
+        record = one.abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        assert one.fail_append(record) == ()
+        assert (one.value.producer_epoch, one.failed_fence) == (1, True)
+        again = one.abort_timed_out_transaction(NEW_ID)
+        assert again is not None
+        assert again.producer_epoch == epoch
+        one.commit_record(again)
+        assert not one.failed_fence
+
+    def test_version_2_keeps_nothing_of_a_fence_that_it_could_not_write(self) -> None:
+        one = ongoing()
+        record = one.abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        one.fail_append(record)
+        assert (one.value.producer_epoch, one.failed_fence) == (0, False)
+
+    @pytest.mark.parametrize(("without", "pending"), [((), None), (("AcceptEarlierTime",), TransactionState.EMPTY)])
+    def test_a_transition_of_an_earlier_time_counts(
+        self, without: tuple[str, ...], pending: TransactionState | None
+    ) -> None:
+        one = coordinator(rules=rules_without(without))
+        assert not one.clock_goes_back()
+        record = one.append_init_producer_id(NEW, "token", NEW_ID)
+        assert one.clock_goes_back()
+        assert not one.clock_goes_back()
+        assert bool(one.commit_record(record)) is (pending is None)
+        assert one.pending is pending
+
+
+class TestTwoThreads:
+    @pytest.mark.parametrize("without", [(), ("CompleteOnce",)])
+    def test_one_of_them_completes(self, without: tuple[str, ...]) -> None:
+        one = coordinator(TransactionState.PREPARE_COMMIT, 1, rules_without(without), partitions=frozenset({0}))
+        assert not one.find_completion()
+        one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NONE))
+        assert one.find_completion()
+        assert not one.find_completion()
+        assert not one.may_complete_again()
+        one.commit_record(one.complete_transaction())
+        one.commit_record(one.append_add_partitions(AddPartitionsToTxnRequest(1, 1, 0), "token"))
+        assert one.may_complete_again()
+        record = one.complete_again()
+        assert (record is not None) is bool(without)
+        assert one.pending is (TransactionState.COMPLETE_COMMIT if without else None)
+        with pytest.raises(BrokenInvariant, match="no second thread"):
+            one.complete_again()
+
+
+class TestTheLastEpoch:
+    """Of a producer id: behind 5 there is 6, which is for markers."""
+
+    @pytest.mark.parametrize(("without", "next_id"), [((), NEW_ID), (("RotateOnFence",), 0)])
+    def test_an_abort_that_nobody_asked_for_takes_the_next_id(self, without: tuple[str, ...], next_id: int) -> None:
+        record = ongoing(5, rules_without(without)).abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        assert (record.producer_epoch, record.next_producer_id) == (LAST_EPOCH, next_id)
+
+    @pytest.mark.parametrize(("without", "epoch"), [((), 3), (("BumpOnce",), 4)])
+    def test_a_fence_and_its_abort_take_one_epoch(self, without: tuple[str, ...], epoch: int) -> None:
+        one = ongoing(2, rules_without(without))
+        record = one.abort_timed_out_transaction(NEW_ID)
+        assert record is not None
+        assert (record.producer_epoch, record.last_producer_epoch) == (epoch, epoch - 1)
+        one.commit_record(record)
+        told = one.answer_rpc(EndTxnRequest(1, 2, False))
+        assert told == CoordinatorResponse(Errors.PRODUCER_FENCED if without else Errors.CONCURRENT_TRANSACTIONS)
+
+    def test_the_id_before_is_forgotten_with_the_next_transaction(self) -> None:
+        one = coordinator(TransactionState.COMPLETE_COMMIT, producer_id=NEW_ID, previous_producer_id=1)
+        assert one.answer_rpc(EndTxnRequest(1, 5, True)) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
+        record = one.append_add_partitions(AddPartitionsToTxnRequest(NEW_ID, 0, 0), "token")
+        assert record.previous_producer_id == NEW_ID
+        one.commit_record(record)
+        refused = one.answer_rpc(EndTxnRequest(1, 5, True))
+        assert refused == CoordinatorResponse(Errors.INVALID_PRODUCER_ID_MAPPING)
+
+    def test_in_version_1_who_comes_late_with_the_id_before_is_fenced(self) -> None:
+        past = {"producer_id": NEW_ID, "previous_producer_id": 1, "last_producer_epoch": 5}
+        one = coordinator(TransactionState.EMPTY, 0, TV1, **past)
+        late = InitProducerIdRequest(1, 5)
+        assert one.init_verdict(late) is InitVerdict.SAME
+        answered(one, one.append_add_partitions(AddPartitionsToTxnRequest(NEW_ID, 0, 0), "token"))
+        assert one.init_verdict(late) is Errors.PRODUCER_FENCED
+
+    @pytest.mark.parametrize(("without", "told"), [((), (NEW_ID, 0)), (("TellNextId",), (1, LAST_EPOCH))])
+    def test_who_ends_it_is_told_the_next_id(self, without: tuple[str, ...], told: tuple[int, int]) -> None:
+        one = ongoing(5, rules_without(without))
+        assert answered(one, end(one, 5, True)) == CoordinatorResponse(Errors.NONE, *told)
+
+    @pytest.mark.parametrize(
+        ("without", "error"),
+        [((), Errors.CONCURRENT_TRANSACTIONS), (("AwaitNextId",), Errors.INVALID_PRODUCER_ID_MAPPING)],
+    )
+    def test_who_has_the_next_id_waits_for_the_completion(self, without: tuple[str, ...], error: Errors) -> None:
+        one = ongoing(5, rules_without(without))
+        answered(one, end(one, 5, True))
+        assert one.verify_partition(AddPartitionsToTxnRequest(NEW_ID, 0, 0)) is error
+        assert one.answer_rpc(EndTxnRequest(NEW_ID, 0, False)) == CoordinatorResponse(error)
