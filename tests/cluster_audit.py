@@ -14,6 +14,7 @@ from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry.protocols import Protocol
 from tidemark_conformance.registry.specifications import load_for
 from tidemark_conformance.registry.zoo import Row, Simulation
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import generate
 from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.tla.spec import load
@@ -43,7 +44,7 @@ class Printed:
 def simulated(session: Any, out: Path) -> dict[str, Any]:
     """Traces of the toy, in parts."""
     header = schema_of(load(TOY.spec, TOY.config)).with_nodes(TOY.nodes())
-    simulator = TOY.make_simulator(header, steps=20)
+    simulator = simulators.simulator(TOY, header, steps=20)
     made = generate(simulator, range(40), out, header, {}, session=session, seeds_per_part=10, packages=TOY.packages())
     return {"parts": [part.name for part in made.parts], "steps": made.steps, "facts": made.facts}
 

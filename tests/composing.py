@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from tidemark.compositions import ComposedResult
 from tidemark.compositions.replicated_log import ReplicatedLog
+from tidemark.compositions.running import ComposedResult
 from tidemark.log.storage import Payload
 from tidemark_conformance.audit.locate import at_rest
 from tidemark_conformance.registry.protocols import compositions

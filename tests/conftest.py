@@ -25,6 +25,8 @@ from tidemark_conformance.verify import clean
 PANDAS = "PySpark does not yet fully support pandas >= 3.0.0. Some features may not work correctly."
 """How PySpark's warning of a new pandas begins; we use none of what may not work."""
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that tests start write byte code, as users' do
+sys.path += sorted(str(folder) for folder in Path(__file__).parent.iterdir() if folder.is_dir())
+"""A test finds what stands beside the tests of another protocol by its name."""
 EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
 
 

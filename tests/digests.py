@@ -4,13 +4,13 @@ kill matrix and composition, as JSON on standard output, and in `compiled` wheth
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tidemark_conformance.implementation import compiled
 from tidemark_conformance.registry import protocols, zoo
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
 from tidemark_conformance.verify.clean import judging
@@ -37,15 +37,14 @@ def digest(simulate: Callable[[int], Any], seeds: Iterable[int]) -> str:
 
 def profiles(one: protocols.Protocol) -> Iterable[str]:
     """The names of its nemesis profiles."""
-    adapter = importlib.import_module(one.simulator.partition(":")[0]).ADAPTER
-    return sorted(adapter.profiles)
+    return sorted(one.descriptor().profiles)
 
 
 def again(one: protocols.Protocol, header: Header) -> str:
     """Of runs once more, with every other of their events: what explanations simulate."""
     hashed = hashlib.sha256()
     for seed in REPEATED:
-        run = one.function(one.resimulator)(header.to_json(), f"seed-{seed}", {"steps": STEPS})
+        run = simulators.again(one, header, f"seed-{seed}", {"steps": STEPS})
         kept = range(0, len(run.decisions), 2)
         hashed.update(repr(run.decisions).encode() + run.stream(range(len(run.decisions))) + run.stream(kept))
     return hashed.hexdigest()
@@ -57,22 +56,25 @@ def digests() -> dict[str, str]:
     headers = {name: header_of(one) for name, one in known.items()}
     found = {}
     for name, one in known.items():
-        found[name] = digest(one.make_simulator(headers[name], steps=STEPS), SEEDS)
+        found[name] = digest(simulators.simulator(one, headers[name], steps=STEPS), SEEDS)
         found[f"{name}, again"] = again(one, headers[name])
         for profile in profiles(one):
-            simulate = one.make_simulator(headers[name], steps=STEPS, profile=profile)
+            simulate = simulators.simulator(one, headers[name], steps=STEPS, profile=profile)
             found[f"{name}, {profile}"] = digest(simulate, PROFILE_SEEDS)
     for row in zoo.rows():
         plan = row.simulation
-        simulate = known[row.protocol].make_simulator(
-            headers[row.protocol], steps=plan.steps, flaw=row.id, **plan.options
+        simulate = simulators.simulator(
+            known[row.protocol], headers[row.protocol], steps=plan.steps, flaw=row.id, **plan.options
         )
         found[f"row {row.id}"] = digest(simulate, range(plan.first_seed, plan.first_seed + FLAW_SEEDS))
     for name, composition in protocols.compositions().items():
         parts = {
             part: schema_of(judging(one)).with_nodes(composition.nodes(part)) for part, one in composition.parts.items()
         }
-        found[name] = digest(composition.make_simulator(parts, steps=STEPS), RUNS)
+        found[name] = digest(
+            simulators.composed(composition, {name: header.to_json() for name, header in parts.items()}, steps=STEPS),
+            RUNS,
+        )
     return found
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from kernel_reference import Subject
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry.protocols import Protocol, protocols
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.runtime import Kernels
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
@@ -106,8 +107,8 @@ class Table:
 
 @cache
 def tables() -> list[Table]:
-    """The tables of all protocols (`falls_*.py`)."""
-    return [importlib.import_module(file.stem).TABLE for file in sorted(Path(__file__).parent.glob("falls_*.py"))]
+    """The tables of all protocols (`<protocol>/falls_*.py`)."""
+    return [importlib.import_module(file.stem).TABLE for file in sorted(Path(__file__).parent.glob("*/falls_*.py"))]
 
 
 class Judges:
@@ -138,7 +139,7 @@ class Judges:
     def _simulated(self, run: str) -> list[State]:
         assert self.protocol is not None
         header = self.schema.with_nodes(self.protocol.nodes())
-        stream, transcript = self.protocol.function(self.protocol.transcript)(header.to_json(), run, frozenset())
+        stream, transcript = simulators.transcript(self.protocol, header, run, frozenset())
         assert "not possible" not in transcript, transcript
         assert "a rule says no" not in transcript, transcript
         first, *rest = events(stream, self.schema)

@@ -1,6 +1,6 @@
 """What every protocol's simulator is held to in test_simulators.py: one entry of `SIMULATED` each, and what they share.
 
-A new protocol brings an entry; a protocol of the registry without one is a failure.
+A protocol brings a `simulated.toml` in its folder here; a protocol of the registry without one is a failure.
 """
 
 from __future__ import annotations
@@ -11,32 +11,15 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
-import tidemark.classic_group.sim
-import tidemark.classic_group.sim.recorder
-import tidemark.classic_group.sim.run
-import tidemark.consumer_group.sim
-import tidemark.consumer_group.sim.recorder
-import tidemark.consumer_group.sim.run
-import tidemark.exactly_once.sim
-import tidemark.exactly_once.sim.recorder
-import tidemark.exactly_once.sim.run
-import tidemark.idempotence.sim
-import tidemark.idempotence.sim.recorder
-import tidemark.idempotence.sim.run
-import tidemark.offsets.sim
-import tidemark.offsets.sim.recorder
-import tidemark.offsets.sim.run
-import tidemark.replication.sim.recorder
-import tidemark.replication.sim.run
-import tidemark.transactions.sim
-import tidemark.transactions.sim.recorder
-import tidemark.transactions.sim.run
+from tidemark.simulator.running import RunBase
 from tidemark_conformance.registry import protocols
 from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.spec import Specification
@@ -44,14 +27,13 @@ from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import Schema, schema_of
 from tidemark_conformance.verify.clean import judging
 
-sim = tidemark.replication.sim
 SEEDS = range(16)
 
 DIGEST = """
 import hashlib, json, sys
-from {module} import simulate
+from {module} import PROTOCOL
 header = json.load(sys.stdin)
-print(hashlib.sha256(b"".join(simulate(seed, table=header).stream for seed in {seeds})).hexdigest())
+print(hashlib.sha256(b"".join(PROTOCOL.simulate(seed, table=header).stream for seed in {seeds})).hexdigest())
 """
 
 
@@ -68,10 +50,8 @@ class Lost:
 class Simulated:
     """A protocol's simulator.
 
-    `protocol`: its name in the registry; `package`: it has `simulate` and `PROFILES`; `make`, `run`, `recorder`: its
-    classes; `writers`: the methods that write a record, `late`: those of them that are called when the handler has gone
-    on, so that the state is the one of the record before. `touches`: what each action may change, if the recorder has
-    such a table.
+    `protocol`: its name in the registry; `writers`: the methods that write a record, `late`: those of them that are
+    called when the handler has gone on, so that the state is the one of the record before.
 
     How much is asked for: `deltas` seeds of each profile, `rests` seeds of which more than `healed` are healed, `taken`
     seeds in which every action is, `judged` seeds by the reference evaluator; without `flawed` the first 60 runs of a
@@ -79,16 +59,11 @@ class Simulated:
     """
 
     protocol: str
-    package: Any
-    make: type
-    run: type
-    recorder: type
     flawed: str
     flawed_profile: str
     lost: Sequence[Lost]
     writers: Sequence[str] = ("begin", "did", "blocked")
     late: Sequence[str] = ("blocked",)
-    touches: Mapping[str, str] | None = None
     deltas: int = 25
     rests: int = 400
     healed: int = 120
@@ -101,9 +76,47 @@ class Simulated:
         return protocols.protocol(self.protocol)
 
     @cached_property
-    def adapter(self) -> Any:
-        """What binds it to the registry."""
-        return importlib.import_module(self.known.simulator.partition(":")[0]).ADAPTER
+    def descriptor(self) -> Any:
+        """Its implementation's descriptor: it has `simulate` and `rules_without`."""
+        return self.known.descriptor()
+
+    @property
+    def make(self) -> type:
+        """The class of its simulators."""
+        return self.descriptor.simulators
+
+    @cached_property
+    def run(self) -> type:
+        """The class of a run."""
+        module = importlib.import_module(self.make.__module__)
+        (found,) = (
+            one
+            for one in vars(module).values()
+            if isinstance(one, type) and issubclass(one, RunBase) and one.__module__ == module.__name__
+        )
+        return found
+
+    @property
+    def recorder(self) -> type:
+        """The class of what writes its traces."""
+        return next(one for name, one in vars(self._recording).items() if name.endswith("Recorder") and self._own(one))
+
+    @property
+    def touches(self) -> Mapping[str, str] | None:
+        """What each action may change, if the recorder has such a table."""
+        return getattr(self._recording, "TOUCHES", None)
+
+    @property
+    def profiles(self) -> Mapping[str, Any]:
+        """Its nemesis profiles by name, without mixes of them."""
+        return importlib.import_module(f"{self.known.package}.sim.profiles").PROFILES
+
+    @cached_property
+    def _recording(self) -> Any:
+        return importlib.import_module(f"{self.known.package}.sim.recorder")
+
+    def _own(self, one: Any) -> bool:
+        return isinstance(one, type) and one.__module__ == self._recording.__name__
 
     @cached_property
     def specification(self) -> Specification:
@@ -141,111 +154,15 @@ class Simulated:
         return sum(variable["cells"] for variable in self.header["variables"].values())
 
 
-SIMULATED = [
-    Simulated(
-        "replication",
-        sim,
-        sim.run.Simulator,
-        sim.run.Run,
-        sim.recorder.Recorder,
-        "AckAllOnlyBelowHw",
-        "chaos",
-        [Lost(frozenset({"AckAllOnlyBelowHw"}), "chaos", 120)],
-        writers=("begin", "step", "moved", "read", "ends", "blocked"),
-        late=(),
-        deltas=12,
-        rests=160,
-        healed=40,
-        judged=12,
-    ),
-    Simulated(
-        "classic-group",
-        sim.group,
-        sim.group.run.GroupSimulator,
-        sim.group.run.GroupRun,
-        sim.group.recorder.GroupRecorder,
-        "RequireKnownMemberId",
-        "mixed",
-        [],
-        touches=sim.group.recorder.TOUCHES,
-        judged=60,
-    ),
-    Simulated(
-        "consumer-group",
-        sim.modern,
-        sim.modern.run.ModernSimulator,
-        sim.modern.run.ModernRun,
-        sim.modern.recorder.ModernRecorder,
-        "AwaitRevocation",
-        "mixed",
-        [],
-        touches=sim.modern.recorder.TOUCHES,
-    ),
-    Simulated(
-        "offsets",
-        sim.offsets,
-        sim.offsets.run.OffsetsSimulator,
-        sim.offsets.run.OffsetsRun,
-        sim.offsets.recorder.OffsetsRecorder,
-        "LoadReplaces",
-        "fail-overs",
-        [Lost(frozenset({"LoadReplaces"}), "fail-overs", 400)],
-        late=(),
-        touches=sim.offsets.recorder.TOUCHES,
-    ),
-    Simulated(
-        "idempotence",
-        sim.idempotence,
-        sim.idempotence.run.ProducerSimulator,
-        sim.idempotence.run.ProducerRun,
-        sim.idempotence.recorder.ProducerRecorder,
-        "FirstSequenceIsZero",
-        "gaps",
-        [
-            Lost(frozenset({"RecognizeDuplicate", "InSequence"}), "gaps", 60),  # twice in the log
-            Lost(frozenset({"ExpiredKeepsSequence"}), "gaps", 200),  # acknowledged, and not there
-        ],
-        touches=sim.idempotence.recorder.TOUCHES,
-        deltas=12,
-        taken=150,
-        judged=12,
-    ),
-    Simulated(
-        "transactions",
-        sim.transaction,
-        sim.transaction.run.TransactionSimulator,
-        sim.transaction.run.TransactionRun,
-        sim.transaction.recorder.TransactionRecorder,
-        "CompleteAfterMarkers",
-        "chaos",
-        [
-            Lost(frozenset({"FenceRequestEpoch"}), "fail-overs", 60),  # told to be committed, and aborted
-            Lost(frozenset({"CompleteAfterMarkers"}), "late", 120),  # told to be aborted, and read
-        ],
-        touches=sim.transaction.recorder.TOUCHES,
-        deltas=12,
-        taken=600,
-        judged=12,
-    ),
-    Simulated(
-        "exactly-once",
-        sim.exactly_once,
-        sim.exactly_once.run.ExactlyOnceSimulator,
-        sim.exactly_once.run.ExactlyOnceRun,
-        sim.exactly_once.recorder.ExactlyOnceRecorder,
-        "RefuseStaged",
-        "chaos",
-        [
-            Lost(frozenset({"RefuseStaged"}), "chaos", 200),  # processed by two
-            Lost(frozenset({"RewindAfterAbort"}), "chaos", 60),  # processed by nobody
-            Lost(frozenset({"RecognizeDuplicate", "InSequence"}), "late", 60),  # written twice
-        ],
-        touches=sim.exactly_once.recorder.TOUCHES,
-        deltas=12,
-        taken=800,
-        judged=12,
-    ),
-]
+def simulated(protocol: str) -> Simulated:
+    """The entry of a protocol: what its folder's `simulated.toml` asks."""
+    file = Path(__file__).parent / protocol.replace("-", "_") / "simulated.toml"
+    asked = tomllib.loads(file.read_text(encoding="utf-8"))
+    lost = [Lost(frozenset(one["without"]), one["profile"], one["seeds"]) for one in asked.pop("lost", [])]
+    return Simulated(protocol, lost=lost, **asked)
+
+
+SIMULATED = [simulated(protocol) for protocol in protocols.protocols()]
 
 
 def noting(
@@ -290,9 +207,10 @@ def assert_deltas_are_all_that_changed(
     assert len(found) > 1
 
 
-def assert_one_seed_is_one_trace(package: Any, header: dict[str, Any]) -> None:
-    """The package's `simulate` makes the same bytes here and in processes of three hash seeds."""
-    program = DIGEST.format(module=package.__name__, seeds=SEEDS)
+def assert_one_seed_is_one_trace(one: Simulated) -> None:
+    """Its `simulate` makes the same bytes here and in processes of three hash seeds."""
+    header = one.header
+    program = DIGEST.format(module=f"{one.known.package}.protocol", seeds=SEEDS)
     digests = {
         subprocess.run(
             [sys.executable, "-c", program],
@@ -304,6 +222,6 @@ def assert_one_seed_is_one_trace(package: Any, header: dict[str, Any]) -> None:
         ).stdout
         for seed in ("0", "1", "4711")
     }
-    streams = [package.simulate(seed, table=header).stream for seed in SEEDS]
+    streams = [one.descriptor.simulate(seed, table=header).stream for seed in SEEDS]
     assert digests == {hashlib.sha256(b"".join(streams)).hexdigest() + "\n"}
     assert len(set(streams)) == len(streams)

@@ -14,9 +14,11 @@ from conftest import TwoPhase
 from tidemark_conformance.audit.audit import audit
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry import protocols as registry
 from tidemark_conformance.registry.protocols import protocol
 from tidemark_conformance.report import speed
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import MANIFEST, Generated, generate
 from tidemark_conformance.tlc import oracle as tlc_oracle
 from tidemark_conformance.verify import measure
@@ -26,10 +28,10 @@ from tidemark_conformance.verify import measure
 def _registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = tmp_path / "protocols.toml"
     table.write_text(
-        '[TwoPhase]\nspec = "twophase/TwoPhase.tla"\nconfig = "twophase/TwoPhase.cfg"\n'
+        f'[TwoPhase]\nspec = "{spec_root()}/twophase/TwoPhase.tla"\nconfig = "{spec_root()}/twophase/TwoPhase.cfg"\n'
         'simulator = "twophase_simulator:factory"\n'
     )
-    monkeypatch.setattr(registry, "REGISTRY", str(table))
+    monkeypatch.setattr(registry, "files", lambda: [table])
     return table
 
 
@@ -115,7 +117,7 @@ def test_generated_traces_pass_and_flawed_ones_do_not(spark: Any, two_phase: Two
     known = protocol("TwoPhase")
     header = two_phase.schema.with_nodes(known.nodes())
     for flaw in (None, "hasty"):
-        simulator = known.make_simulator(header, steps=20, flaw=flaw)
+        simulator = simulators.simulator(known, header, steps=20, flaw=flaw)
         run = generate(simulator, range(40), tmp_path / str(flaw), header, {"flaw": flaw}, seeds_per_part=15)
         result = audit(spark, [str(tmp_path / str(flaw))], two_phase.specification)
         assert (result.traces, result.exit_code) == (run.traces, 0 if flaw is None else 1)

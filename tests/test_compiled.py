@@ -30,7 +30,8 @@ MODULES = {
     "structs.py": "from dataclasses import dataclass\n\n\ndef value(cls):\n    return dataclass(slots=True)(cls)\n",
     "sums.py": "def total(n: int, more: int) -> int:\n    return n + more\n",
     "counter.py": (
-        "from tidemark.common.errors import Wrong\nfrom tidemark.common.structs import value\nfrom tidemark.sums import total\n\n\n"
+        "from tidemark.common.errors import Wrong\nfrom tidemark.common.structs import value\n"
+        "from tidemark.sums import total\n\n\n"
         "@value\nclass Counter:\n    n: int = 0\n\n    def add(self, more: int) -> int:\n"
         "        if more < 0:\n            raise Wrong\n        return total(self.n, more)\n"
     ),

@@ -10,8 +10,10 @@ from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.classic_group.sim.recorder import GroupRecorder
 from tidemark.common.errors import BrokenInvariant
-from tidemark.compositions import PROFILES, ComposedSimulator, group_cluster, group_run, running, simulate
+from tidemark.compositions import group_cluster, group_run, running
 from tidemark.compositions.group_cluster import ComposedCluster, ReplicatedOffsets
+from tidemark.compositions.group_run import PROFILES, ComposedSimulator
+from tidemark.compositions.protocol import COMPOSED
 from tidemark.compositions.replicated_log import FIRST_PAYLOAD, LostRecordsReturnedError, ReplicatedLog
 from tidemark.groups.messages import GroupMetadataRecord, OffsetCommitRecord
 from tidemark.groups.partitions import TopicPartition
@@ -19,7 +21,7 @@ from tidemark.groups.purgatory import JOIN_TIMER
 from tidemark.groups.sim.network import Broker
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.protocols import protocols
-from tidemark_conformance.simulate import composed as adapter
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 
@@ -115,7 +117,7 @@ def test_the_groups_deltas_are_all_that_changed(
 
 def test_one_seed_is_one_run(headers: dict[str, dict[str, Any]]) -> None:
     partition, group = headers["replication"], headers["classic-group"]
-    again = [simulate(seed, replication=partition, group=group) for seed in range(20)]
+    again = [COMPOSED.simulate(seed, partition, group) for seed in range(20)]
     assert again == [simulator(headers).run(seed) for seed in range(20)]
 
 
@@ -127,12 +129,14 @@ def test_a_mix_takes_its_profiles_in_turns(headers: dict[str, dict[str, Any]]) -
 
 def test_a_group_without_a_rule_is_flagged_over_a_replicated_log(composed: Composed) -> None:
     headers = composed.headers
-    made = adapter.simulator(headers, steps=50, profile="elections", without=["RequireKnownMemberId"])
+    made = simulators.composed(
+        composed.composition, headers, steps=50, profile="elections", without=["RequireKnownMemberId"]
+    )
     runs = [made(seed) for seed in range(60)]
     assert any(composed.judge("classic-group", [one["classic-group"].stream for one in runs]))
     assert not any(composed.judge("replication", [one["replication"].stream for one in runs]))
     with pytest.raises(Unusable, match="NoRule"):
-        adapter.simulator(headers, steps=50, without=["NoRule"])
+        simulators.composed(composed.composition, headers, steps=50, without=["NoRule"])
 
 
 def test_headers_of_other_brokers_are_refused(headers: dict[str, dict[str, Any]]) -> None:

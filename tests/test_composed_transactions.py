@@ -10,10 +10,11 @@ import pytest
 from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.common.errors import Errors
-from tidemark.compositions import ReplicatedTransactionsSimulator, running, simulate_transactions, transaction_cluster
+from tidemark.compositions import running, transaction_cluster
 from tidemark.compositions import transaction_run as composed_run
+from tidemark.compositions.protocol import COMPOSED_TRANSACTIONS
 from tidemark.compositions.replicated_log import LostRecordsReturnedError
-from tidemark.compositions.transaction_run import PROFILES, STATE
+from tidemark.compositions.transaction_run import PROFILES, STATE, ReplicatedTransactionsSimulator
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.transactions.flaws import rules_without
 from tidemark.transactions.messages import EndTransactionMarker, InitProducerIdRequest
@@ -24,7 +25,7 @@ from tidemark.transactions.sim.recorder import TransactionRecorder
 from tidemark.transactions.sim.run import TransactionRun
 from tidemark.transactions.states import TransactionState
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.simulate import composed as adapter
+from tidemark_conformance.simulate import simulators
 
 TRANSACTIONS = "transactions"
 B1, B2, B3 = range(3)
@@ -78,8 +79,8 @@ def test_the_deltas_of_transactions_are_all_that_changed(composed: Composed, mon
 
 
 def test_one_seed_is_one_run(composed: Composed) -> None:
-    headers = {"replication": composed.headers[STATE], "transactions": composed.headers[TRANSACTIONS]}
-    again = [simulate_transactions(seed, **headers) for seed in range(15)]
+    headers = composed.headers[STATE], composed.headers[TRANSACTIONS]
+    again = [COMPOSED_TRANSACTIONS.simulate(seed, *headers) for seed in range(15)]
     assert again == [simulator(composed).run(seed) for seed in range(15)]
 
 
@@ -90,18 +91,20 @@ def test_what_does_not_fit_together_is_refused(composed: Composed) -> None:
     other = {**headers["p2"], "constants": {**headers["p2"]["constants"], "MinIsr": 1}}
     for wrong in ({**headers, "p2": other}, {**headers, "p3": headers["p2"]}):
         with pytest.raises(Unusable, match="all but the first with the same cfg"):
-            adapter.transactions_simulator(wrong, steps=50)
+            simulators.composed(composed.composition, wrong, steps=50)
 
 
 def test_a_protocol_without_a_rule_is_flagged_over_replicated_logs(composed: Composed) -> None:
     """As shipped, Kafka's transaction coordinator acts on what it has loaded and may lose again (row 94)."""
-    made = adapter.transactions_simulator(composed.headers, steps=50, profile="time-outs", without=["ActOnCommitted"])
+    made = simulators.composed(
+        composed.composition, composed.headers, steps=50, profile="time-outs", without=["ActOnCommitted"]
+    )
     runs = [made(seed) for seed in range(120)]
     found = {name: composed.judge(name, [one[name].stream for one in runs]) for name in composed.parts}
     assert {"not a step", "MarkerOfDecision"} <= set().union(*found[TRANSACTIONS])
     assert not any(any(one) for name, one in found.items() if name != TRANSACTIONS)
     with pytest.raises(Unusable, match="NoRule"):
-        adapter.transactions_simulator(composed.headers, steps=50, without=["NoRule"])
+        simulators.composed(composed.composition, composed.headers, steps=50, without=["NoRule"])
 
 
 def test_a_machine_fails_with_all_its_replicas(composed: Composed) -> None:

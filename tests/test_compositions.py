@@ -40,8 +40,12 @@ right = "twophase/TwoPhase.cfg"
 @pytest.fixture(name="registered")
 def _registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = tmp_path / "protocols.toml"
-    table.write_text(TABLE)
-    monkeypatch.setattr(registry, "REGISTRY", str(table))
+    table.write_text(
+        TABLE.replace('"twophase/TwoPhase.tla"', f'"{spec_root()}/twophase/TwoPhase.tla"').replace(
+            'config = "twophase', f'config = "{spec_root()}/twophase'
+        )
+    )
+    monkeypatch.setattr(registry, "files", lambda: [table])
     return table
 
 

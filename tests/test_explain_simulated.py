@@ -12,6 +12,7 @@ import pytest
 from simulated import SIMULATED, Simulated
 from tidemark_conformance import cli
 from tidemark_conformance.registry import protocols
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import generate
 
 pytestmark = pytest.mark.as_users_have_it
@@ -48,7 +49,7 @@ class Explained:
         """From a seed to a trace."""
         one = self.simulated
         options = {"without": [self.rule], **self.options}
-        return one.known.make_simulator(one.head, steps=self.steps, **options)
+        return simulators.simulator(one.known, one.head, steps=self.steps, **options)
 
 
 EXPLAINED = [
@@ -101,7 +102,7 @@ each = pytest.mark.parametrize("one", EXPLAINED, ids=lambda one: one.protocol)
 
 def test_every_protocol_that_can_repeat_a_run_has_an_entry() -> None:
     assert [one.protocol for one in EXPLAINED] == [
-        name for name, one in protocols.protocols().items() if one.resimulator
+        name for name, one in protocols.protocols().items() if one.implementation
     ]
 
 
@@ -122,9 +123,8 @@ def flawed(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @each
 def test_a_repeated_run_is_the_same_run(one: Explained) -> None:
     known = one.simulated.known
-    resimulation = known.function(known.resimulator)
     for seed in range(20):
-        again = resimulation(one.simulated.header, f"seed-{seed}", one.settings)
+        again = simulators.again(known, one.simulated.head, f"seed-{seed}", one.settings)
         assert again.stream(range(len(again.decisions))) == one.simulate(seed).stream
         assert len(again.decisions) > 5
 

@@ -31,7 +31,7 @@ def test_a_scenario_shows_its_row_and_its_transcript_is_current(row: zoo.Row) ->
 
 
 def test_every_file_is_of_a_row() -> None:
-    assert {file.stem for file in golden_root().glob("*.txt")} == {row.id for row in ROWS}
+    assert {file.stem for file in golden_root().glob("*/*.txt")} == {row.id for row in ROWS}
 
 
 def scenario(name: str) -> tuple[zoo.Row, str]:

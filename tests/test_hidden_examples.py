@@ -17,6 +17,7 @@ from part_traces import lines
 from tidemark_conformance.cli import main
 from tidemark_conformance.registry.protocols import protocol
 from tidemark_conformance.registry.specifications import load_for
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.lines import split_traces
@@ -104,7 +105,7 @@ def test_replication_is_judged_alike_with_variables_hidden(flaw: str | None, tmp
     root.write_text(f"{text[:end]}Hidden == <<remoteLeo, remoteEpoch, highWatermark>>\n{text[end:]}")
     hiding = load(root, known.config)
     whole, part = schema_of(spec), schema_of(hiding)
-    simulate = known.make_simulator(whole.with_nodes(known.nodes()), steps=50, flaw=flaw)
+    simulate = simulators.simulator(known, whole.with_nodes(known.nodes()), steps=50, flaw=flaw)
     full = dataclasses.replace(whole, header=whole.with_nodes(known.nodes()))
     streams = [simulate(seed).stream for seed in range(150)]
     parts = [in_part(full, part, number, stream) for number, stream in enumerate(streams)]

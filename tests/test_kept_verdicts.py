@@ -36,20 +36,19 @@ from tidemark_conformance.verify.matrix import Killed
 
 REGISTRY = """
 [pair]
-spec = "twophase/TwoPhase.tla"
-config = "twophase/TwoPhase.cfg"
+spec = "TwoPhase.tla"
+config = "TwoPhase.cfg"
 simulator = "pair_simulator:simulator"
 traces = 40
 [twice]
 simulator = "twice_simulator:simulator"
 [twice.parts]
-pair = "twophase/TwoPhase.cfg"
+pair = "pair/TwoPhase.cfg"
 """
 ROW = """
 [[row]]
 id = "HASTE"
 number = 7
-protocol = "pair"
 rules = ["CommitOnlyIfAllPrepared"]
 property = "Consistency"
   [row.traces]
@@ -61,9 +60,9 @@ property = "Consistency"
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A tree of its own: spec/, a package that simulates and one that judges, and an empty cache."""
-    shutil.copytree(paths.spec_root() / "twophase", tmp_path / "spec" / "twophase")
-    (tmp_path / "spec" / "protocols.toml").write_text(REGISTRY)
-    (tmp_path / "spec" / "zoo.toml").write_text(ROW)
+    shutil.copytree(paths.spec_root() / "twophase", tmp_path / "spec" / "pair")
+    (tmp_path / "spec" / "pair" / "protocol.toml").write_text(REGISTRY)
+    (tmp_path / "spec" / "pair" / "zoo.toml").write_text(ROW)
     for package in ("tidemark", "tidemark_conformance"):
         (tmp_path / package / "inner").mkdir(parents=True)
         (tmp_path / package / "inner" / "work.py").write_text("ANSWER = 1\n")
@@ -116,23 +115,26 @@ ALL = (True, True, True)
 @pytest.mark.parametrize(
     ("change", "which"),
     [
-        (append("spec/twophase/TwoPhase.tla", "\n\\* more\n"), ALL),
-        (append("spec/twophase/TwoPhase.cfg", "\n\\* more\n"), ALL),
-        (replace("spec/protocols.toml", "traces = 40", "traces = 41"), ALL),
-        (replace("spec/protocols.toml", "traces = 40", 'unreached = { "action Tick" = "why" }'), ALL),
-        (replace("spec/zoo.toml", "first_seed = 0", "first_seed = 1"), (False, False, True)),
-        (replace("spec/zoo.toml", "count = 9", "count = 10"), (False, False, True)),
-        (replace("spec/zoo.toml", '"Consistency"', '"OneDecision"'), (False, False, True)),
-        (replace("spec/zoo.toml", "count = 9", "count = 9\nsteps = 61"), (False, False, True)),
-        (replace("spec/zoo.toml", "count = 9", 'count = 9\nprofile = "late"'), (False, False, True)),
-        (replace("spec/protocols.toml", '"twice_simulator:simulator', '"twice_simulator:other'), (False, True, False)),
+        (append("spec/pair/TwoPhase.tla", "\n\\* more\n"), ALL),
+        (append("spec/pair/TwoPhase.cfg", "\n\\* more\n"), ALL),
+        (replace("spec/pair/protocol.toml", "traces = 40", "traces = 41"), ALL),
+        (replace("spec/pair/protocol.toml", "traces = 40", 'unreached = { "action Tick" = "why" }'), ALL),
+        (replace("spec/pair/zoo.toml", "first_seed = 0", "first_seed = 1"), (False, False, True)),
+        (replace("spec/pair/zoo.toml", "count = 9", "count = 10"), (False, False, True)),
+        (replace("spec/pair/zoo.toml", '"Consistency"', '"OneDecision"'), (False, False, True)),
+        (replace("spec/pair/zoo.toml", "count = 9", "count = 9\nsteps = 61"), (False, False, True)),
+        (replace("spec/pair/zoo.toml", "count = 9", 'count = 9\nprofile = "late"'), (False, False, True)),
+        (
+            replace("spec/pair/protocol.toml", '"twice_simulator:simulator', '"twice_simulator:other'),
+            (False, True, False),
+        ),
         (append("tidemark/inner/work.py", "# more\n"), ALL),
         (append("tidemark_conformance/inner/work.py", "# more\n"), ALL),
         (append("tidemark/inner/new.py", ""), ALL),
         (append("tidemark_conformance/weights.bin", "7"), ALL),
         (append("pair_simulator.py", "# more\n"), ALL),
         (append("twice_simulator.py", "# more\n"), (False, True, False)),
-        (append("spec/twophase/Elsewhere.tla", "not reached"), (False, False, False)),
+        (append("spec/pair/Elsewhere.tla", "not reached"), (False, False, False)),
     ],
 )
 def test_every_input_is_in_the_key(tree: Path, change: Callable[[Path], None], which: tuple[bool, ...]) -> None:
@@ -173,7 +175,7 @@ def test_a_row_depends_on_its_own_protocol(tree: Path) -> None:
     known = {"pair": pair, "other": dataclasses.replace(pair, name="other", config=other)}
     rows = [row, dataclasses.replace(row, id="OTHER", protocol="other")]
     before = kept.of_rows(rows, known, None)
-    append("spec/twophase/Other.cfg", "\n")(tree)
+    append("spec/pair/Other.cfg", "\n")(tree)
     after = kept.of_rows(rows, known, None)
     assert {name for name in after if after[name] != before[name]} == {"OTHER"}
 
@@ -196,8 +198,8 @@ def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pyte
     monkeypatch.setattr(toolchain, "find_jar", lambda jar=None: jar or "usual")
     found += [key(), key(jar="another")]
     for change in (
-        append("spec/twophase/TwoPhase.tla", "\n"),
-        append("spec/twophase/TwoPhase.cfg", "\n"),
+        append("spec/pair/TwoPhase.tla", "\n"),
+        append("spec/pair/TwoPhase.cfg", "\n"),
     ):
         change(tree)
         found.append(key())
@@ -213,13 +215,13 @@ def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pyte
 def test_a_module_that_is_extended_is_in_the_key(tree: Path) -> None:
     folder = tree / "spec" / "twophase"
     (folder / "Below.tla").write_text("---- MODULE Below ----\n====\n")
-    replace("spec/twophase/TwoPhase.tla", "EXTENDS Naturals, FiniteSets", "EXTENDS Naturals, FiniteSets, Below")(tree)
+    replace("spec/pair/TwoPhase.tla", "EXTENDS Naturals, FiniteSets", "EXTENDS Naturals, FiniteSets, Below")(tree)
 
     def every() -> tuple[str, ...]:
         return (*keys(), kept.of_agreement(folder / "TwoPhase.tla", folder / "TwoPhase.cfg", ["python"], None))
 
     before = every()
-    append("spec/twophase/Below.tla", "\n")(tree)
+    append("spec/pair/Below.tla", "\n")(tree)
     assert all(old != new for old, new in zip(before, every(), strict=True))
 
 
@@ -325,7 +327,7 @@ def test_a_second_verify_runs_nothing_and_says_so(tree: Path, monkeypatch: pytes
     assert made.asked == ["spark", "run 30, fresh True", "composition 30", "rows ['HASTE']"]
 
     made.asked.clear()
-    replace("spec/zoo.toml", "count = 9", "count = 10")(tree)
+    replace("spec/pair/zoo.toml", "count = 9", "count = 10")(tree)
     verify()
     assert made.asked == ["spark", "rows ['HASTE']"]
 
@@ -396,7 +398,7 @@ def test_checks_are_compiled_ahead_only_where_something_is_judged(tree: Path, mo
     asked = [command._simulates(arguments)]
     verify()
     asked.append(command._simulates(arguments))
-    replace("spec/zoo.toml", "count = 9", "count = 10")(tree)
+    replace("spec/pair/zoo.toml", "count = 9", "count = 10")(tree)
     asked.append(command._simulates(arguments))
     verify()
     asked.append(command._simulates(arguments))

@@ -1,8 +1,8 @@
 """One name in the specification, in the implementation and in the zoo: rules and actions of every protocol.
 
 What a protocol is made of is in `simulated.SIMULATED`; where an action's handler stands is said above the action in the
-specification: `\\* SendJoin   who: consumer   code: classic_group/consumer.py`, perhaps with the handler's name behind it in
-brackets. What nobody's code does (`who: the network`) is a method of the simulated cluster.
+specification: `\\* SendJoin   who: consumer   code: classic_group/consumer.py`, perhaps with the handler's name
+behind it in brackets. What nobody's code does (`who: the network`) is a method of the simulated cluster.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ def rules_of_specification(one: Simulated) -> list[str]:
 
 def module_of_rules(one: Simulated) -> ModuleType:
     """The implementation's, with the rules in force as a dataclass of functions."""
-    return importlib.import_module(type(one.adapter.rules_without(())).__module__)
+    return importlib.import_module(type(one.descriptor.rules_without(())).__module__)
 
 
 def names_of_rules(one: Simulated) -> list[str]:
     """The implementation's, in its order; what is computed otherwise without a rule is none."""
     computations = getattr(module_of_rules(one), "COMPUTATIONS", ())
-    return [field.name for field in fields(one.adapter.rules_without(())) if field.name not in computations]
+    return [field.name for field in fields(one.descriptor.rules_without(())) if field.name not in computations]
 
 
 def flaws(one: Simulated) -> ModuleType:
     """What takes the implementation's rules out of force."""
-    return importlib.import_module(one.adapter.rules_without.__module__)
+    return importlib.import_module(one.descriptor.rules_without.__module__)
 
 
 class TestRules:
@@ -76,16 +76,16 @@ class TestRules:
 
     @each
     def test_every_one_says_what_goes_wrong_without_it(self, one: Simulated) -> None:
-        rules = one.adapter.rules_without(())
+        rules = one.descriptor.rules_without(())
         said = {rule: " ".join((getattr(rules, rule).__doc__ or "").split()) for rule in names_of_rules(one)}
         assert [rule for rule, words in said.items() if not re.search(r"\bWithout it\b", words)] == []
 
     @each
     def test_every_one_can_be_removed_and_no_other_changes(self, one: Simulated) -> None:
-        right = one.adapter.rules_without(())
+        right = one.descriptor.rules_without(())
         computed = getattr(flaws(one), "COMPUTED", {})
         for rule in rules_of_specification(one):
-            flawed = one.adapter.rules_without({rule})
+            flawed = one.descriptor.rules_without({rule})
             name = snake_case(rule)
             changed = {
                 field.name for field in fields(right) if getattr(flawed, field.name) is not getattr(right, field.name)
@@ -96,7 +96,7 @@ class TestRules:
     @each
     def test_a_rule_has_its_own_name(self, one: Simulated) -> None:
         """The function in force for each is the one that is called so."""
-        rules = one.adapter.rules_without(())
+        rules = one.descriptor.rules_without(())
         assert is_dataclass(rules)
         assert [rule for rule in names_of_rules(one) if getattr(rules, rule).__name__ != rule] == []
 
@@ -106,7 +106,7 @@ class TestRules:
             ValueError,
             match=r"no rule Persist: (did you mean [A-Z]\w+|choose from [A-Z]\w+,|`tidemark rule` lists them all$)",
         ):
-            one.adapter.rules_without({"Persist"})
+            one.descriptor.rules_without({"Persist"})
 
     @each
     def test_the_zoo_knows_no_others(self, one: Simulated) -> None:

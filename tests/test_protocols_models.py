@@ -58,12 +58,12 @@ SUITES = [
             }
         ),
     ),
-    Suite("classic-group", "group/ClassicGroupProperties"),
-    Suite("offsets", "group/OffsetsProperties"),
-    Suite("consumer-group", "group/ConsumerGroup848Properties"),
+    Suite("classic-group", "classic_group/ClassicGroupProperties"),
+    Suite("offsets", "offsets/OffsetsProperties"),
+    Suite("consumer-group", "consumer_group/ConsumerGroup848Properties"),
     Suite("idempotence", "idempotence/IdempotentProducerProperties"),
-    Suite("transactions", "transaction/TransactionsProperties", elsewhere=frozenset({"rule FenceOnce true"})),
-    Suite("exactly-once", "transaction/ExactlyOnceProperties"),
+    Suite("transactions", "transactions/TransactionsProperties", elsewhere=frozenset({"rule FenceOnce true"})),
+    Suite("exactly-once", "exactly_once/ExactlyOnceProperties"),
 ]
 each = pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
 each_compared = pytest.mark.parametrize(

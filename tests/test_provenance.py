@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tidemark_conformance import cli
 from tidemark_conformance.registry.protocols import protocols
-from tidemark_conformance.registry.provenance import baselines, beyond, removed_from
 from tidemark_conformance.simulate.generate import MANIFEST
+from tidemark_conformance.simulate.provenance import baselines, beyond, removed_from
 from tidemark_conformance.tla.spec import Specification, load
 
 NEITHER: dict[str, Any] = {"baseline": None, "without": None}

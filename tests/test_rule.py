@@ -121,7 +121,7 @@ def test_every_rule_has_the_python_of_its_protocol() -> None:
     registered = protocols.protocols()
     for one in SIMULATED:
         home = homes[registered[one.protocol].spec]
-        right = one.adapter.rules_without(())
+        right = one.descriptor.rules_without(())
         siblings = home.specification.module.rules
         for rule in siblings:
             found = cards.python_rule(home.package, rule, siblings)

@@ -60,7 +60,7 @@ def plans(one: Simulated, rule: str) -> Iterator[dict[str, Any]]:
             for first in range(plan.first_seed, plan.first_seed + min(plan.count, MOST), AT_ONCE):
                 yield {"first": first, "steps": plan.steps, **plan.options}
     for first in range(0, 2 * AT_ONCE if (one.protocol, rule) in UNSHOWN else MOST, AT_ONCE):
-        for profile in one.package.PROFILES:
+        for profile in one.profiles:
             yield {"first": first, "profile": profile}
 
 
@@ -77,12 +77,12 @@ def not_steps(one: Simulated, without: frozenset[str], streams: list[bytes]) -> 
     [pytest.param(one, rule, id=f"{one.protocol}-{rule}") for one in SIMULATED for rule in one.rules],
 )
 def test_without_it_a_step_is_refused_and_all_conform(one: Simulated, rule: str) -> None:
-    rules, removed = one.adapter.rules_without({rule}), frozenset({rule})
+    rules, removed = one.descriptor.rules_without({rule}), frozenset({rule})
     shown = False
     for plan in plans(one, rule):
         first = plan.pop("first")
         seeds = range(first, first + AT_ONCE)
-        streams = [one.package.simulate(seed, table=one.header, rules=rules, **plan).stream for seed in seeds]
+        streams = [one.descriptor.simulate(seed, table=one.header, rules=rules, **plan).stream for seed in seeds]
         assert not_steps(one, removed, streams) == 0, plan
         shown = not_steps(one, frozenset(), streams) > 0
         if shown:

@@ -19,9 +19,9 @@ from tidemark_conformance.registry.protocols import protocols
 def stages() -> dict[str, Stage]:
     """The stage of every protocol that is driven by the names of its actions."""
     modules = {
-        name: importlib.import_module(known.transcript.partition(":")[0])
+        name: importlib.import_module(f"{known.package}.sim.scenario")
         for name, known in protocols().items()
-        if known.transcript
+        if known.scripted
     }
     return {name: module.STAGE for name, module in modules.items() if hasattr(module, "STAGE")}
 

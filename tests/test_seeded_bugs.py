@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from seeded_bugs import BUGS
 from tidemark_conformance.registry.protocols import protocol
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
@@ -63,7 +64,7 @@ def auditor() -> Auditor:
     replication = protocol("replication")
     spec = load(replication.spec, replication.config)
     header = schema_of(spec).with_nodes(replication.nodes())
-    return Auditor(replication.make_simulator(header, steps=STEPS), compile_kernels(spec), len(header.nodes))
+    return Auditor(simulators.simulator(replication, header, steps=STEPS), compile_kernels(spec), len(header.nodes))
 
 
 @pytest.fixture(scope="module")

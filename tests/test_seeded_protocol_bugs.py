@@ -44,7 +44,7 @@ def kernels_of(protocol: str) -> Any:
 def flagged(protocol: str, start: int) -> int:
     """How many traces of a chunk fail."""
     one, seeds = BY_NAME[protocol], range(start, start + CHUNK)
-    streams = [one.package.simulate(seed, table=one.header, profile="mixed").stream for seed in seeds]
+    streams = [one.descriptor.simulate(seed, table=one.header, profile="mixed").stream for seed in seeds]
     ends = np.cumsum([0, *map(len, streams)]).astype(np.int64)
     verdict = kernels_of(protocol).check(np.frombuffer(b"".join(streams), np.uint8), ends).verdict
     return int((verdict == 1).sum())

@@ -38,11 +38,7 @@ def test_every_protocol_has_an_entry() -> None:
 
 @pytest.mark.parametrize(
     ("one", "profile"),
-    [
-        pytest.param(one, profile, id=f"{one.protocol}-{profile}")
-        for one in SIMULATED
-        for profile in one.package.PROFILES
-    ],
+    [pytest.param(one, profile, id=f"{one.protocol}-{profile}") for one in SIMULATED for profile in one.profiles],
 )
 def test_deltas_are_all_that_changed(one: Simulated, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     simulator = one.make(one.header, profile=profile)
@@ -54,7 +50,7 @@ def test_deltas_are_all_that_changed(one: Simulated, profile: str, monkeypatch: 
 
 @each
 def test_one_seed_is_one_trace_under_any_hash_seed(one: Simulated) -> None:
-    assert_one_seed_is_one_trace(one.package, one.header)
+    assert_one_seed_is_one_trace(one)
 
 
 @users
@@ -62,7 +58,7 @@ def test_one_seed_is_one_trace_under_any_hash_seed(one: Simulated) -> None:
 def test_what_is_healed_comes_to_rest_and_loses_nothing(one: Simulated) -> None:
     healed = 0
     for seed in range(one.rests):
-        result = one.package.simulate(seed, table=one.header)
+        result = one.descriptor.simulate(seed, table=one.header)
         assert not result.capacity, seed
         assert not result.lost, seed
         assert result.converged or not result.healed, seed
@@ -78,7 +74,7 @@ def test_what_does_not_come_to_rest_is_said_so(one: Simulated, monkeypatch: pyte
         monkeypatch.setattr(one.run, "heal", lambda _: False)
     else:
         monkeypatch.setattr(f"{one.run.__module__}.heal", lambda *_: False)
-    results = [one.package.simulate(seed, table=one.header) for seed in range(20)]
+    results = [one.descriptor.simulate(seed, table=one.header) for seed in range(20)]
     assert any(result.healed for result in results)
     assert not any(result.converged for result in results)
 
@@ -92,7 +88,8 @@ def test_a_trace_that_is_cut_at_a_capacity_is_not_at_rest(one: Simulated, monkey
         monkeypatch.setattr(one.run, "heal", exhausted)
     else:
         monkeypatch.setattr(f"{one.run.__module__}.heal", exhausted)
-    cut = [result for result in (one.package.simulate(seed, table=one.header) for seed in range(20)) if result.capacity]
+    results = [one.descriptor.simulate(seed, table=one.header) for seed in range(20)]
+    cut = [result for result in results if result.capacity]
     assert cut
     for result in cut:
         assert (result.healed, result.converged, result.lost) == (False, False, 0)
@@ -107,8 +104,8 @@ def test_a_trace_that_is_cut_at_a_capacity_is_not_at_rest(one: Simulated, monkey
     [pytest.param(one, lost, id=f"{one.protocol}-{min(lost.without)}") for one in SIMULATED for lost in one.lost],
 )
 def test_a_client_notices_what_is_lost_without_a_rule(one: Simulated, lost: Lost) -> None:
-    rules = one.adapter.rules_without(lost.without)
-    runs = (one.package.simulate(n, table=one.header, profile=lost.profile, rules=rules) for n in range(lost.seeds))
+    rules = one.descriptor.rules_without(lost.without)
+    runs = (one.descriptor.simulate(n, table=one.header, profile=lost.profile, rules=rules) for n in range(lost.seeds))
     assert any(result.lost for result in runs)
 
 
@@ -246,7 +243,7 @@ def test_a_parameter_outside_its_domain_is_written_for_the_auditor(one: Simulate
 @each
 def test_an_unknown_profile_is_refused(one: Simulated) -> None:
     with pytest.raises(ValueError, match="no profile storm"):
-        one.package.simulate(0, table=one.header, profile="storm")
+        one.descriptor.simulate(0, table=one.header, profile="storm")
 
 
 @each
@@ -256,7 +253,7 @@ def test_a_header_of_another_specification_is_refused(one: Simulated) -> None:
     for lacking in variables:
         others = {name: variable for name, variable in variables.items() if name != lacking}
         with pytest.raises(ValueError, match=f"no variable {lacking}|not that of|other variables than"):
-            one.package.simulate(0, table={**one.header, "variables": others})
+            one.descriptor.simulate(0, table={**one.header, "variables": others})
 
 
 def judged(one: Simulated, without: frozenset[str], streams: list[bytes]) -> Any:
@@ -270,12 +267,12 @@ def judged(one: Simulated, without: frozenset[str], streams: list[bytes]) -> Any
 @users
 @each
 def test_unflawed_traces_have_no_flag_and_flawed_ones_conform_without_their_rule(one: Simulated) -> None:
-    clean = [one.package.simulate(seed, table=one.header).stream for seed in range(400)]
+    clean = [one.descriptor.simulate(seed, table=one.header).stream for seed in range(400)]
     assert judged(one, frozenset(), clean).verdict.max() == 0
     without = frozenset({one.flawed})
-    rules = one.adapter.rules_without(without)
+    rules = one.descriptor.rules_without(without)
     runs = [
-        one.package.simulate(seed, table=one.header, profile=one.flawed_profile, rules=rules) for seed in range(120)
+        one.descriptor.simulate(seed, table=one.header, profile=one.flawed_profile, rules=rules) for seed in range(120)
     ]
     flawed = [run.stream for run in runs]
     assert judged(one, frozenset(), flawed).first[:, 0].max() > 0
@@ -289,7 +286,7 @@ def test_every_step_is_a_step_of_the_specification(one: Simulated) -> None:
     """By the reference evaluator, which shares nothing with the kernels."""
     explainer = Explainer(one.specification)
     for seed in range(one.judged):
-        stored = Stored(f"seed-{seed}", one.package.simulate(seed, table=one.header).stream, Path("none"), one.head)
+        stored = Stored(f"seed-{seed}", one.descriptor.simulate(seed, table=one.header).stream, Path("none"), one.head)
         judgement = explainer.judge(decoded(stored, one.schema))
         assert judgement.verdict == "pass", (seed, judgement.reason, judgement.first)
 
@@ -311,5 +308,5 @@ def test_the_environment_is_as_the_specification_assumes(one: Simulated) -> None
     """Replication's assumption has a parameter and is a guard of its crashes: every step is checked for it anyway."""
     assumed = {"idempotence": {"EnvironmentRequestsAreRecent"}}
     assert {named.name for named in one.specification.environment} == assumed.get(one.protocol, set())
-    for profile in one.package.PROFILES if one.specification.environment else ():
+    for profile in one.profiles if one.specification.environment else ():
         assert not outside_environment(one, profile, seeds=40).total()

@@ -26,6 +26,7 @@ from tidemark_conformance.errors import DefectError
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.registry import protocols
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.spark.session import readable_errors
 from tidemark_conformance.tla.kernels.stream import Record, records
 from tidemark_conformance.trace.schema import schema_of
@@ -243,7 +244,7 @@ def test_a_record_that_a_coordinator_forgot_to_append_is_missed_at_once(monkeypa
     specification = judging(known)
     schema = schema_of(specification)
     head = schema.with_nodes(known.nodes())
-    explainer, simulate = Explainer(specification), known.make_simulator(head, steps=50)
+    explainer, simulate = Explainer(specification), simulators.simulator(known, head, steps=50)
     blamed = set()
     for seed in range(8):
         trace = decoded(Stored(f"seed-{seed}", simulate(seed).stream, Path("none"), head), schema)

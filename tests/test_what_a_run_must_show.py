@@ -19,6 +19,7 @@ from tidemark_conformance.audit.result import Oracle
 from tidemark_conformance.commands.verify import audit_document
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry import protocols
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.schema import schema_of
 from tidemark_conformance.verify import clean
@@ -103,10 +104,10 @@ def test_an_action_that_needs_a_rule_out_of_force_is_not_taken(
 def test_excuses_must_be_true_and_known(specification: Specification) -> None:
     stale = dataclasses.replace(SHOWN, unreached={**SHOWN.unreached, "action TMDecide": "lazy"})
     (complaint,) = cleaned(specification, sound(), protocol=stale).complaints
-    assert complaint.startswith("action TMDecide is excused in protocols.toml but reached 30 times")
+    assert complaint.startswith("action TMDecide is excused in protocol.toml but reached 30 times")
     odd = dataclasses.replace(SHOWN, unreached={**SHOWN.unreached, "action Fly": "no wings"})
     assert cleaned(specification, sound(), protocol=odd).complaints == (
-        "action Fly is excused in protocols.toml but unknown",
+        "action Fly is excused in protocol.toml but unknown",
     )
 
 
@@ -198,7 +199,7 @@ def test_what_must_happen_in_some_run_is_missed(specification: Specification) ->
 def test_as_many_replication_traces_end_at_rest_as_were_healed() -> None:
     replication = protocols.protocol("replication")
     header = schema_of(load(replication.spec, replication.config)).with_nodes(replication.nodes())
-    simulate = replication.make_simulator(header, steps=30)
+    simulate = simulators.simulator(replication, header, steps=30)
     runs = [simulate(seed) for seed in range(40)]
     batch = judge.batch_of([run.trace for run in runs], [run.stream for run in runs])
     assert at_rest(batch.data, batch.offsets).tolist() == [run.facts[clean.HEALED] == 1 for run in runs]

@@ -18,7 +18,7 @@ from tidemark_conformance.console.signals import raise_on_sigterm
 from tidemark_conformance.errors import DefectError, Unusable
 
 COMMANDS = {
-    "check": "run TLC on the models of spec/manifest.json, or on any specification (--spec)",
+    "check": "run TLC on the models of spec/<protocol>/manifest.json, or on any specification (--spec)",
     "simulate": "run the implementation in the simulator and write its traces",
     "demo": "a long run of an implementation that one can follow, counted and audited",
     "lint": "look through trace files: header, types, sums, ids, the first wrong line",

@@ -11,7 +11,7 @@ from tidemark.classic_group.states import TRANSITIONS, GroupEvent, GroupState, n
 from tidemark.common.errors import BrokenInvariant
 from tidemark.common.naming import snake_case
 
-SPEC = Path(__file__).parent.parent.parent / "spec" / "group"
+SPEC = Path(__file__).parent.parent.parent / "spec" / "classic_group"
 TEXT = (SPEC / "ClassicGroup.tla").read_text()
 PROPERTIES = (SPEC / "ClassicGroupProperties.tla").read_text()
 

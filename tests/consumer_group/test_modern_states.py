@@ -12,7 +12,7 @@ from tidemark.consumer_group import membership as modern_membership
 from tidemark.consumer_group import states
 from tidemark.consumer_group.coordinator import HeartbeatVerdict
 
-SPEC = Path(__file__).parent.parent.parent / "spec" / "group"
+SPEC = Path(__file__).parent.parent.parent / "spec" / "consumer_group"
 TEXT = (SPEC / "ConsumerGroup848.tla").read_text()
 PROPERTIES = (SPEC / "ConsumerGroup848Properties.tla").read_text()
 

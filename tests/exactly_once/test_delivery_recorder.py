@@ -24,7 +24,7 @@ from tidemark_conformance.tla.values import Value
 from tidemark_conformance.trace.replay import events
 from tidemark_conformance.trace.schema import Schema, schema_of
 
-FOLDER = spec_root() / "transaction"
+FOLDER = spec_root() / "exactly_once"
 MODEL = FOLDER / "models/MCExactlyOnce.tla"
 AUDIT = FOLDER / "ExactlyOnceProperties.cfg"
 MAPPED = ("open", "committed", "delivered", "stray")

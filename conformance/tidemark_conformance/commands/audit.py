@@ -16,9 +16,9 @@ from tidemark_conformance.audit.inputs import Input, open_here, open_input, requ
 from tidemark_conformance.audit.options import Options
 from tidemark_conformance.console.progress import progress
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.registry.provenance import beyond, refuse_composition
 from tidemark_conformance.registry.specifications import add_baseline_arguments, add_specification_arguments, load_asked
 from tidemark_conformance.report import document
+from tidemark_conformance.simulate.provenance import beyond, refuse_composition
 from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.header import Header

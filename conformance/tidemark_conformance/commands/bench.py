@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """0: all was measured; 2: something could not be; what could is printed, written and recorded all the same."""
     chosen = [protocol(name) for name in args.protocols or sorted(protocols())]
     if not chosen:
-        raise Unusable("no protocol with a simulator is registered; add one to spec/protocols.toml")
+        raise Unusable("no protocol with a simulator is registered; add one to spec/<protocol>/protocol.toml")
     if args.steps < 1:
         raise Unusable(f"cannot bench with {args.steps} steps: give at least 1")
     record = CHECKOUT / speed.RECORD if args.record else None

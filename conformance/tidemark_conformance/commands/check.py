@@ -1,4 +1,4 @@
-"""`tidemark check [MODEL...]`: TLC on the models of spec/manifest.json; with --spec on anybody's specification."""
+"""`tidemark check [MODEL...]`: TLC on the models of the manifests; with --spec on anybody's specification."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="*", metavar="MODEL", help="names in the manifest (default: all of tier check)")
     parser.add_argument("--deep", action="store_true", help="the models of tier deep, too")
     toolchain.add_jar_argument(parser)
-    parser.add_argument("--manifest", type=Path, help="another manifest (default: spec/manifest.json)")
+    parser.add_argument("--manifest", type=Path, help="another manifest (default: spec/<protocol>/manifest.json)")
     parser.add_argument("--spec", type=Path, metavar="F.tla", help="instead: any specification")
     parser.add_argument("--config", type=Path, metavar="F.cfg", help="of --spec (default: the cfg of its name)")
     parser.add_argument(

@@ -1,6 +1,6 @@
 """`tidemark demo PROTOCOL`: one long run of an implementation that a person can follow, counted at its end and audited.
 
-A protocol that has one names it in `spec/protocols.toml` (`demonstration = "package.module:name"`, see
+A protocol that has one names it in `spec/<protocol>/protocol.toml` (`demonstration = "package.module:name"`, see
 simulate/demonstration.py).
 """
 

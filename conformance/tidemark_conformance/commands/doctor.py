@@ -24,7 +24,7 @@ from tidemark_conformance.implementation import compiled
 from tidemark_conformance.java import toolchain
 from tidemark_conformance.machine import cores
 from tidemark_conformance.report import document
-from tidemark_conformance.tlc import runner
+from tidemark_conformance.tlc import manifest, runner
 
 LEAST_MEMORY_GIB = 4.0
 """Two runs of TLC, or Spark's driver with two Python workers."""
@@ -269,7 +269,7 @@ def _cache() -> Finding:
 
 
 def _specifications() -> Finding:
-    manifest = paths.spec_root() / "manifest.json"
-    if not manifest.is_file():
-        return Finding("specifications", "missing", f"{manifest} does not exist", "reinstall tidemark")
+    if not manifest.files():
+        missing = f"{paths.spec_root()} has no */{manifest.MANIFEST}"
+        return Finding("specifications", "missing", missing, "reinstall tidemark")
     return Finding("specifications", "ok", str(paths.spec_root()))

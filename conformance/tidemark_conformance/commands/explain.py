@@ -19,10 +19,10 @@ from tidemark_conformance.explain.search import choose
 from tidemark_conformance.explain.shrink import NO_SIMULATOR, NOTHING_LESS, shrunk
 from tidemark_conformance.explain.slice import sliced, with_slice
 from tidemark_conformance.explain.spacetime import WINDOW
-from tidemark_conformance.registry.provenance import beyond, refuse_composition
 from tidemark_conformance.registry.specifications import add_baseline_arguments, add_specification_arguments, load_asked
 from tidemark_conformance.report import document, html
 from tidemark_conformance.report import explanation as text
+from tidemark_conformance.simulate.provenance import beyond, refuse_composition
 from tidemark_conformance.trace.files import file_header
 from tidemark_conformance.trace.schema import Schema, schema_of
 

@@ -1,13 +1,12 @@
 """`tidemark golden [ROW...]`: run the golden scenarios and rewrite their transcripts.
 
-A scenario stands in `traces/golden/<row>.txt`: a story, and the events that drive its protocol's simulator through
-it. Below a marker line this command writes what happened, with the row's rules removed and with all rules in force. It
+A scenario stands in `traces/golden/<protocol>/<row>.txt`: a story, and the events that drive its protocol's simulator.
+Below a marker line this command writes what happened, with the row's rules removed and with all rules in force. It
 holds the scenario to its row: the right specification refuses a step of the flawed run; the specification without the
 row's rules takes every step, while the row's property falls; and nothing of the run with all rules is flagged. A diff
 of these files is read by a person.
 
-The protocol takes part by `transcript = "package.module:function"` in `spec/protocols.toml`:
-`function(header, text, without) -> (delta stream, transcript)`.
+A protocol takes part where the registry names its descriptor.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tidemark_conformance.console.progress import progress
@@ -26,6 +26,7 @@ from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import protocol
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
+from tidemark_conformance.simulate import simulators
 
 MARKER = "# ---- what happened (make golden) ----"
 
@@ -77,7 +78,7 @@ def with_scenarios() -> list[zoo.Row]:
     return [
         row
         for row in zoo.rows()
-        if protocol(row.protocol).transcript and (not row.simulation.excused or golden_file(row).is_file())
+        if protocol(row.protocol).scripted and (not row.simulation.excused or golden_file(row).is_file())
     ]
 
 
@@ -101,14 +102,14 @@ def rewritten(row: zoo.Row, old: str) -> tuple[str, str]:
     Raises Unusable for a protocol without transcripts.
     """
     known = protocol(row.protocol)
-    if not known.transcript:
-        raise Unusable(f"the protocol {row.protocol} names no transcript in spec/protocols.toml; add one")
+    if not known.scripted:
+        raise Unusable(f"the protocol {row.protocol} names no descriptor in its protocol.toml; add one")
     stage = Stage(row.protocol)
-    scenario = known.function(known.transcript)
+    scenario = partial(simulators.transcript, known, stage.header)
     text = old.partition(MARKER)[0].rstrip()
     try:
-        flawed, flawed_shown = scenario(stage.header.to_json(), text, row.rules)
-        right, right_shown = scenario(stage.header.to_json(), text, ())
+        flawed, flawed_shown = scenario(text, row.rules)
+        right, right_shown = scenario(text, ())
     except Unusable as problem:
         return old, str(problem)
     refused, conforming = verdict(stage, flawed, ()), verdict(stage, flawed, row.rules)

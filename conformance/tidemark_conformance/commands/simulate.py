@@ -1,7 +1,7 @@
 """`tidemark simulate PROTOCOL`: run an implementation in its simulator and write the traces.
 
 A protocol may come in more sizes than one: `sizes = { 5 = "replication/ReplicationFiveBrokers.cfg" }` in its entry of
-`spec/protocols.toml` names a cfg for each, and its simulator's module then has `nodes_for(size)`.
+`spec/<protocol>/protocol.toml` names a cfg for each, and its simulator's module then has `nodes_for(size)`.
 
 Of a composition (an entry with `parts`) every run is a trace of each part, in a folder of the part's name.
 """
@@ -22,6 +22,7 @@ from tidemark_conformance.registry.protocols import Composition, Protocol, compo
 from tidemark_conformance.registry.specifications import with_rules_off
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import BAD, GOOD, SOME, Generated, Output, generate, generate_together
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import Schema, schema_of
@@ -43,13 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark simulate`."""
     names = ", ".join([*protocols(), *compositions()])
     parser.add_argument(
-        "protocol", metavar="PROTOCOL", help=f"a protocol or composition of spec/protocols.toml: {names}"
+        "protocol", metavar="PROTOCOL", help=f"a protocol or composition of spec/<protocol>/protocol.toml: {names}"
     )
     parser.add_argument("--traces", type=int, required=True, metavar="N", help="how many traces, one per seed")
     parser.add_argument("--steps", type=int, default=50, metavar="S", help="recorded steps per trace, about (50)")
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="the first seed (0)")
     flawed = parser.add_mutually_exclusive_group()
-    flawed.add_argument("--flaw", metavar="ROW", help="a row of spec/zoo.toml, by id or number: without its rules")
+    flawed.add_argument("--flaw", metavar="ROW", help="a row of the zoo, by id or number: without its rules")
     flawed.add_argument("--without", metavar="RULE[,RULE]", help="without these rules")
     parser.add_argument("--profile", metavar="NAME", help=PROFILE)
     parser.add_argument("--brokers", "--size", dest="size", type=int, metavar="N", help="another size of the protocol")
@@ -104,7 +105,7 @@ def _simulate(args: argparse.Namespace, known: Protocol, schema: Schema, out: Pa
     if _without(args):
         options["without"] = _without(args)
     header = schema.with_nodes(known.nodes(args.size))
-    simulator = known.make_simulator(header, steps=args.steps, flaw=args.flaw, **options)
+    simulator = simulators.simulator(known, header, steps=args.steps, flaw=args.flaw, **options)
     settings = {"protocol": known.name, "steps": args.steps, "flaw": args.flaw, **options}
     with _workers(args) as session:
         return generate(
@@ -141,7 +142,9 @@ def _run_together(args: argparse.Namespace, known: Composition) -> int:
         for name, part in known.parts.items()
     }
     headers = {name: output.header for name, output in outputs.items()}
-    simulator = known.make_simulator(headers, steps=args.steps, **options)
+    simulator = simulators.composed(
+        known, {name: header.to_json() for name, header in headers.items()}, steps=args.steps, **options
+    )
     settings = {"protocol": known.name, "steps": args.steps, **options}
     started = time.monotonic()
     with progress(f"simulation of {known.name}") as bar, _workers(args) as session:

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=TRACES,
         metavar="N",
-        help=f"unflawed traces, at most, of each protocol ({TRACES:,}; spec/protocols.toml may want fewer)",
+        help=f"unflawed traces, at most, of each protocol ({TRACES:,}; spec/<protocol>/protocol.toml may want fewer)",
     )
     parser.add_argument("--master", help="Spark's master (default: local[2])")
     toolchain.add_jar_argument(parser)

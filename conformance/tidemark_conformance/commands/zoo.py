@@ -20,7 +20,7 @@ TRACES, STEPS = 2_000, 50
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark zoo`."""
-    parser.add_argument("rows", nargs="*", metavar="ROW", help="ids or numbers of spec/zoo.toml (default: all)")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="ids or numbers of the zoo's rows (default: all)")
     parser.add_argument("--master", help="Spark's master (default: local[2])")
     toolchain.add_jar_argument(parser)
     document.add_argument(parser)

@@ -2,8 +2,8 @@
 
 Nothing here knows a protocol. A rule `ReachedEpochStart` of `spec/<protocol>/` is the function `reached_epoch_start` of
 the module `tidemark.<protocol>.rules`; `rules_without({"ReachedEpochStart"})` of `tidemark.<protocol>.flaws` holds what
-stands in its place (`package` of `spec/protocols.toml`: in another package). The rows that remove it are in
-`spec/zoo.toml`, their models in `spec/manifest.json`, their scenarios in `traces/golden/`.
+stands in its place (`package` of `spec/<protocol>/protocol.toml`: in another package). The rows that remove it are in
+`spec/<protocol>/zoo.toml`, their models in `spec/<protocol>/manifest.json`, their scenarios in `traces/golden/`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tidemark_conformance.java import modules
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.registry.protocols import REGISTRY
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
@@ -422,7 +423,7 @@ def flagged(row: zoo.Row) -> Flagged:
     the row's first `SIMULATED` seeds.
     """
     file = golden_file(row)
-    golden = f"traces/golden/{file.name}"
+    golden = f"traces/golden/{file.parent.name}/{file.name}"
     known = protocols.protocols().get(row.protocol)
     if known is None:
         return Flagged(row.id, golden, None, "", "", f"The protocol {row.protocol} is not in {REGISTRY}.")
@@ -430,7 +431,7 @@ def flagged(row: zoo.Row) -> Flagged:
     schema = schema_of(specification)
     explainer = Explainer(specification)
     header = schema.with_nodes(known.nodes())
-    if file.is_file() and known.transcript:
+    if file.is_file() and known.scripted:
         try:
             traces: Iterator[Stored] = iter([golden_run(row, known, header)])
         except Unusable as problem:
@@ -452,7 +453,7 @@ def flagged(row: zoo.Row) -> Flagged:
 
 def _simulated(row: zoo.Row, known: protocols.Protocol, header: Header) -> Iterator[Stored]:
     settings = row.simulation
-    simulate = known.make_simulator(header, steps=settings.steps, flaw=row.id, **settings.options)
+    simulate = simulators.simulator(known, header, steps=settings.steps, flaw=row.id, **settings.options)
     for seed in range(settings.first_seed, settings.first_seed + min(settings.count, SIMULATED)):
         made = simulate(seed)
         yield Stored(made.trace, made.stream, Path(known.name), header)

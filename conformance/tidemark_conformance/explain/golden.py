@@ -13,6 +13,7 @@ from tidemark_conformance.explain.run import Run
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.registry.specifications import with_rules_off
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
@@ -22,13 +23,13 @@ Judged = tuple[Explainer, Run, Judgement]
 
 
 def golden_root() -> Path:
-    """The folder of golden scenarios, beside the specifications."""
+    """The folder of golden scenarios, a folder each protocol, beside the specifications."""
     return spec_root().parent / "traces" / "golden"
 
 
 def golden_file(row: zoo.Row) -> Path:
     """Where a row's scenario is."""
-    return golden_root() / f"{row.id}.txt"
+    return golden_root() / row.protocol.replace("-", "_") / f"{row.id}.txt"
 
 
 def golden_run(
@@ -37,11 +38,11 @@ def golden_run(
     """The run of a row's golden scenario without some rules (None: without the row's). Raises Unusable if there is
     none, or it fails."""
     file = golden_file(row)
-    if not known.transcript or not file.is_file():
+    if not known.scripted or not file.is_file():
         raise Unusable(f"row {row.id} has no golden scenario {file.name}; write one")
     text = file.read_text(encoding="utf-8")
     removed = row.rules if without is None else tuple(without)
-    return Stored(row.id, known.function(known.transcript)(header.to_json(), text, removed)[0], file, header)
+    return Stored(row.id, simulators.transcript(known, header, text, removed)[0], file, header)
 
 
 class Stage:

@@ -1,17 +1,15 @@
 """The shrunk run: the fewest faults and steps that still fail in the same way, found by simulating again.
 
-A protocol's simulator takes part by an entry `resimulator = "package.module:function"` in `spec/protocols.toml`, beside
-its `simulator`. `function(header, trace, settings)` gets the trace header (a dict), the trace's id and the settings in
-the run's `_manifest.json`, and returns a `Resimulation` of that trace.
+A protocol takes part where the registry names its descriptor (`simulate.simulators.again`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.ddmin import ddmin
@@ -21,7 +19,8 @@ from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.record import Shrunk
 from tidemark_conformance.explain.run import Run
 from tidemark_conformance.registry.protocols import protocols
-from tidemark_conformance.registry.provenance import settings_of
+from tidemark_conformance.simulate import simulators
+from tidemark_conformance.simulate.provenance import settings_of
 from tidemark_conformance.trace.files import file_header
 from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import Schema
@@ -48,10 +47,6 @@ class Resimulation(Protocol):
 
     def stream(self, kept: Sequence[int]) -> bytes:
         """The delta stream of the run in which only these decisions (ascending indices) are taken."""
-
-
-Resimulate = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Resimulation]
-"""From the header, a trace's id and the run's settings to its repetition; KeyError or ValueError for an unknown id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +125,21 @@ class Shrinker:
 
 
 def resimulation(run: Run, header: Header) -> Resimulation | None:
-    """How to simulate a stored trace again, by the manifest beside it and the protocol's `resimulator`; else None.
+    """How to simulate a stored trace again, by the manifest beside it and the protocol's descriptor; else None.
 
     Raises Unusable where they are there and cannot be used.
     """
     settings = settings_of(Path(run.source).parent)
     protocol = settings.get("protocol") if settings is not None else None
     known = protocols().get(protocol) if isinstance(protocol, str) else None
-    if known is None or not known.resimulator:
+    if known is None or not known.implementation:
         return None
-    factory: Resimulate = known.function(known.resimulator)
     try:
-        return factory(header.to_json(), run.id, settings or {})
+        return simulators.again(known, header, run.id, settings or {})
     except (AttributeError, KeyError, ValueError) as problem:
         raise Unusable(
-            f"trace {run.id} cannot be simulated again ({problem!r}); correct {known.resimulator}, or pass --no-shrink"
+            f"trace {run.id} cannot be simulated again ({problem!r}); correct {known.implementation}, or pass "
+            "--no-shrink"
         ) from problem
 
 

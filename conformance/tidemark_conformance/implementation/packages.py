@@ -27,7 +27,7 @@ def sources(name: str) -> list[Path]:
     except (ImportError, ValueError) as problem:
         raise Unusable(f"the package {name} cannot be found ({problem}); install it") from problem
     if found is None:
-        raise Unusable(f"the package {name} cannot be found; install it, or correct its name in spec/protocols.toml")
+        raise Unusable(f"the package {name} cannot be found; install it, or correct its name in protocol.toml")
     if found.submodule_search_locations is not None:
         return [Path(folder) for folder in found.submodule_search_locations]
     return [Path(found.origin)] if found.origin else []

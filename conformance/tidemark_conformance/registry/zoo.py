@@ -1,12 +1,11 @@
-r"""`spec/zoo.toml`: one row per known flaw, read here for everybody who needs it.
+r"""`spec/<protocol>/zoo.toml`: one row per known flaw, read here for everybody who needs it.
 
 [[row]]
-id = "KIP-101"                        # also the name of traces/golden/<id>.txt and of `tidemark simulate --flaw`
+id = "KIP-101"                        # also the name of its golden scenario and of `tidemark simulate --flaw`
 number = 1
-protocol = "replication"              # as in spec/protocols.toml
 rules = ["TruncateByEpoch"]           # what is removed
 property = "StrongIsr"                # what must fall then, in TLC and in the traces
-model = "MCRow01"                     # in spec/manifest.json; absent with a reason in `excused`
+model = "MCRow01"                     # in spec/<protocol>/manifest.json; absent with a reason in `excused`
 harm = "LOSS"
 summary = "one sentence"
 excused = "why TLC does not reach it" # only where it does not
@@ -73,20 +72,30 @@ class Row:
     refused: str = ""
 
 
+def files() -> list[Path]:
+    """The zoo's files, one in the folder of each protocol that has flaws."""
+    return sorted(spec_root().glob(f"*/{ZOO}"))
+
+
 def rows(path: Path | None = None) -> list[Row]:
-    """The rows in the order of their numbers (none if there is no such file); Unusable names the row that is wrong."""
-    path = path or spec_root() / ZOO
+    """The rows in the order of their numbers, of all protocols or of one file; Unusable names the row that is wrong."""
+    found = [row for file in (files() if path is None else [path]) for row in _rows(file)]
+    twice = next((row for row in found if sum(other.id == row.id for other in found) > 1), None)
+    if twice is not None:
+        where = path or f"the zoo of {twice.protocol} and another {ZOO}"
+        raise Unusable(f"{where} has two rows {twice.id}; give each an id of its own")
+    return sorted(found, key=lambda row: row.number)
+
+
+def _rows(path: Path) -> list[Row]:
+    """The rows of a file; its folder says the protocol."""
     if not path.is_file():
         return []
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("row", [])
     except (OSError, tomllib.TOMLDecodeError) as problem:
         raise Unusable(f"{path} cannot be read ({problem}); correct it") from problem
-    found = [_row(table, path) for table in tables]
-    twice = next((row.id for row in found if sum(other.id == row.id for other in found) > 1), None)
-    if twice is not None:
-        raise Unusable(f"{path} has two rows {twice}; give each an id of its own")
-    return sorted(found, key=lambda row: row.number)
+    return [_row(table, path) for table in tables]
 
 
 def select(names: Iterable[str], path: Path | None = None) -> list[Row]:
@@ -126,7 +135,7 @@ def _row(table: Any, path: Path) -> Row:
         return Row(
             id=str(table["id"]),
             number=int(table["number"]),
-            protocol=str(table.get("protocol", "replication")),
+            protocol=path.parent.name.replace("_", "-"),
             rules=tuple(str(rule) for rule in table["rules"]),
             property=str(table["property"]),
             model=str(table.get("model", "")),

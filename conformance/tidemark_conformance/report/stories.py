@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.golden import Stage
+from tidemark_conformance.explain.golden import Stage, golden_file, golden_root
 from tidemark_conformance.explain.scope import Scope
 from tidemark_conformance.explain.why import why
 from tidemark_conformance.registry import zoo
@@ -51,7 +51,8 @@ def explained(row: zoo.Row) -> str:
     found = explainer.explain(run, judgement)
     if row.property not in {one.name for one in found.findings}:
         raise Unusable(f"{row.property} does not fall in the golden scenario of row {row.id}; run make golden")
-    return _fenced(partial(render, replace(found, source=f"traces/golden/{row.id}.txt", diagram=None)))
+    source = f"traces/golden/{golden_file(row).relative_to(golden_root())}"
+    return _fenced(partial(render, replace(found, source=source, diagram=None)))
 
 
 def refused(row: zoo.Row) -> str:

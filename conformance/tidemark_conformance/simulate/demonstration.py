@@ -2,7 +2,7 @@
 specification, with a trace for the audit.
 
     [exactly-once]
-    demonstration = "package.module:name"          # in spec/protocols.toml: a `Demonstration`
+    demonstration = "package.module:name"          # in spec/<protocol>/protocol.toml: a `Demonstration`
 """
 
 from __future__ import annotations

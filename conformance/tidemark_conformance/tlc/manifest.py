@@ -1,7 +1,7 @@
-r"""`spec/manifest.json`: the models, and what TLC must find in each.
+r"""`spec/<protocol>/manifest.json`: the models, and what TLC must find in each.
 
     {"schema": "tidemark.manifest/1",
-     "models": [{"name": "TwoPhase", "module": "twophase/TwoPhase.tla", "cfg": "twophase/TwoPhase.cfg",
+     "models": [{"name": "TwoPhase", "module": "TwoPhase.tla", "cfg": "TwoPhase.cfg",
                  "kind": "safety", "expected": "holds", "property": null, "distinct": 296, "depth": 12,
                  "scope": "full", "tier": "check", "workers": 1, "deadlock": false, "covers": "twophase",
                  "agree": true}],
@@ -10,7 +10,7 @@ r"""`spec/manifest.json`: the models, and what TLC must find in each.
 | key | meaning | if absent |
 |---|---|---|
 | `name` | unique; what `tidemark check NAME` selects | required |
-| `module`, `cfg` | paths below `spec/` | required |
+| `module`, `cfg` | paths below the manifest's folder | required |
 | `kind` | `safety`, `liveness`, `zoo` (rule removed), `reachability` ("never happens"); the last two fall | required |
 | `expected` | `holds` or `violates` | required |
 | `property` | which property falls, by name (an invariant, an action property, a temporal property) | null |
@@ -43,6 +43,7 @@ from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.tlc import pins
 
+MANIFEST = "manifest.json"
 SCHEMA = "tidemark.manifest/1"
 KINDS = ("safety", "liveness", "zoo", "reachability")
 TIERS = ("check", "deep")
@@ -108,9 +109,26 @@ class Manifest:
         return [model for model in self.models if deep or model.tier == "check"]
 
 
+def files() -> list[Path]:
+    """The manifests, one in each protocol's folder."""
+    return sorted(paths.spec_root().glob(f"*/{MANIFEST}"))
+
+
 def load(path: Path | None = None) -> Manifest:
-    """Read a manifest (default: `spec/manifest.json`); Unusable names the entry and the key that is wrong."""
-    path = path or paths.spec_root() / "manifest.json"
+    """The models of all protocols, or of one manifest; Unusable names the entry and the key that is wrong."""
+    parts = [_load(one) for one in (files() if path is None else [path])]
+    if path is not None:
+        return parts[0]
+    models = [model for part in parts for model in part.models]
+    for model in models:
+        if sum(other.name == model.name for other in models) > 1:
+            raise Unusable(f"two manifests list the model {model.name}: give each its own name")
+    unreached = {group: excused for part in parts for group, excused in part.unreached.items()}
+    return Manifest(paths.spec_root() / MANIFEST, tuple(models), unreached)
+
+
+def _load(path: Path) -> Manifest:
+    """One manifest."""
     document = _document(path)
     pinned = document.get("checks")
     models = tuple(_model(entry, at, path, pinned) for at, entry in enumerate(document["models"]))
@@ -137,8 +155,14 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def pin(path: Path | None = None) -> bool:
-    """Write into a manifest what the cfgs of its models check now; whether that changes it. Unusable as of `load`."""
-    path = path or paths.spec_root() / "manifest.json"
+    """Write into the manifests (or into one) what the cfgs of their models check now; whether that changes one.
+    Unusable as of `load`."""
+    changed = [_pin(one) for one in (files() if path is None else [path])]
+    return any(changed)
+
+
+def _pin(path: Path) -> bool:
+    """Pin one manifest."""
     document = {key: value for key, value in _document(path).items() if key != "checks"}
     for at, entry in enumerate(document["models"]):
         _model(entry, at, path, None)  # a damaged entry is better refused than rewritten

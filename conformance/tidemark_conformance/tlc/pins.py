@@ -1,4 +1,4 @@
-"""What each model's cfg checks, pinned in `spec/manifest.json`: a cfg that checks less, more or otherwise is refused.
+"""What each model's cfg checks, pinned in its manifest: a cfg that checks less, more or otherwise is refused.
 
 Without a pin an emptied cfg passes, for TLC holds what it is not asked to be true. The manifest says under `checks`,
 per module, what most of its models check; a model says under its own `checks` in what its cfg differs from that:
@@ -135,7 +135,7 @@ def _said(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
-def require(name: str, cfg: Path, pinned: Checks, falls: str | None, manifest: str = "spec/manifest.json") -> None:
+def require(name: str, cfg: Path, pinned: Checks, falls: str | None, manifest: str = "manifest.json") -> None:
     """Raises Unusable where the cfg of the model `name` says otherwise than its pin, or does not ask for the property
     that must fall (`falls`; None: none must)."""
     own = stated(cfg_files.read(cfg))

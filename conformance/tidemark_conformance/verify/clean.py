@@ -27,6 +27,7 @@ from tidemark_conformance.audit.result import AuditResult
 from tidemark_conformance.console.progress import Progress, Silent
 from tidemark_conformance.implementation.packages import digest
 from tidemark_conformance.registry.protocols import Composition, Protocol
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import (
     BAD,
     GOOD,
@@ -104,7 +105,7 @@ def clean_run(
     """
     specification = judging(protocol)
     header = schema_of(specification).with_nodes(protocol.nodes())
-    simulator = protocol.make_simulator(header, steps=steps)
+    simulator = simulators.simulator(protocol, header, steps=steps)
     settings: dict[str, Json] = {
         "protocol": protocol.name,
         "steps": steps,
@@ -173,7 +174,7 @@ def composed_run(
     started = time.monotonic()
     with shown(f"simulating {composition.name}") as progress:
         runs = generate_together(
-            composition.make_simulator(headers, steps=steps),
+            simulators.composed(composition, {name: header.to_json() for name, header in headers.items()}, steps=steps),
             range(traces),
             {name: Output(folders[name], headers[name]) for name in headers},
             settings,
@@ -230,10 +231,10 @@ def complaints(
         if not number and thing not in protocol.unreached:
             yield f"{thing}: never"
         if number and thing in protocol.unreached:
-            yield f"{thing} is excused in protocols.toml but reached {number:,} times"
+            yield f"{thing} is excused in protocol.toml but reached {number:,} times"
     for thing in protocol.unreached:
         if thing not in shown:
-            yield f"{thing} is excused in protocols.toml but unknown"
+            yield f"{thing} is excused in protocol.toml but unknown"
     for action in flaws & result.actions.keys():
         if result.actions[action][0]:
             yield f"{action} is taken, though it needs a rule out of force"

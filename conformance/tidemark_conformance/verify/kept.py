@@ -1,10 +1,10 @@
 """Verdicts kept from one `tidemark verify`, or `tidemark agree`, to the next under a digest of all that they depend on.
 
-- An unflawed run: the protocol's entry in spec/protocols.toml, the modules that its specification reaches, its cfg; how
-  many traces, steps and replays. A composition's run: the same of every part.
+- An unflawed run: the protocol's entry in the registry, the modules that its specification reaches, its cfg; how many
+  traces, steps and replays. A composition's run: the same of every part.
 - A model of `tidemark agree`: the modules that it reaches, its cfg, the backends; of our own code the command and all
   that it imports (`cache.code`), nothing else.
-- A row of the kill matrix: the row in spec/zoo.toml, its seeds included; the protocol's entry, modules and cfg.
+- A row of the kill matrix: the row in the zoo, its seeds included; the protocol's entry, modules and cfg.
 - Each of them: all files of the packages that simulate and judge (agree: see there); the versions of Python, of the
   libraries that compute and of Java; the tla2tools.jar; Spark's master (agree has none).
 

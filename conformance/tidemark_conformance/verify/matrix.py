@@ -20,6 +20,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.protocols import Protocol
 from tidemark_conformance.registry.specifications import with_rules_off
 from tidemark_conformance.registry.zoo import Row
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import seldom_collecting
 from tidemark_conformance.spark.bootstrap import Partition
 from tidemark_conformance.spark.session import readable_errors, run_with_progress
@@ -132,7 +133,7 @@ def _tasks(row: Row, protocol: Protocol, specification: Specification) -> Iterat
 
     header = schema_of(specification).with_nodes(protocol.nodes())
     plan = row.simulation
-    simulate = protocol.make_simulator(header, steps=plan.steps, flaw=row.id, **plan.options)
+    simulate = simulators.simulator(protocol, header, steps=plan.steps, flaw=row.id, **plan.options)
     end = plan.first_seed + plan.count
     for first in range(plan.first_seed, end, SEEDS_PER_TASK):
         yield Task(row, simulate, first, min(first + SEEDS_PER_TASK, end), len(header.nodes))

@@ -28,6 +28,7 @@ from tidemark_conformance.registry.protocols import Protocol
 from tidemark_conformance.registry.protocols import protocol as registered
 from tidemark_conformance.registry.specifications import load_for
 from tidemark_conformance.report.speed import Measure
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import Generated, Simulated, Simulator, generate, seldom_collecting
 from tidemark_conformance.spark.session import readable_errors
 from tidemark_conformance.tla.ir import Lit
@@ -71,7 +72,7 @@ def _measured(
     specification, _ = load_for(protocol.name, protocol.spec, protocol.config)
     schema = schema_of(specification)
     header = schema.with_nodes(protocol.nodes())
-    simulator = protocol.make_simulator(header, steps=STEPS_PER_TRACE)
+    simulator = simulators.simulator(protocol, header, steps=STEPS_PER_TRACE)
     rate, changing, sample = simulated_per_core(simulator)
     yield "simulate.steps_per_s_per_core", rate, "steps/s"
     if compiled.use():
@@ -144,7 +145,7 @@ def rate_of(name: str) -> float:
     known = registered(name)
     specification, _ = load_for(known.name, known.spec, known.config)
     header = schema_of(specification).with_nodes(known.nodes())
-    return simulated_per_core(known.make_simulator(header, steps=STEPS_PER_TRACE))[0]
+    return simulated_per_core(simulators.simulator(known, header, steps=STEPS_PER_TRACE))[0]
 
 
 def _audited(

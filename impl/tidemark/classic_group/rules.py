@@ -2,7 +2,7 @@
 
 A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in the other files. `Rules`
 gathers them, and whoever builds a coordinator or a consumer passes one in; flaws.py has the variants with a rule
-removed. The three that an assignor asks for stand in assignors/claims.py, the consumer's own in classic_group/membership.py.
+removed. The three that an assignor asks for stand in groups/assignors/claims.py, the consumer's own in membership.py.
 """
 
 from __future__ import annotations

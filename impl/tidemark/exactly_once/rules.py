@@ -2,7 +2,7 @@
 
 A rule answers "may this go ahead" or "does this case apply". Those that transactions, idempotence or a group have too
 are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). What only an
-application can do wrong is asked for in exactly_once/message_processor.py; flaws.py has the variants with a rule removed.
+application can do wrong is asked for in message_processor.py; flaws.py has the variants with a rule removed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The safety rules of transactions, one small pure function each, under the specification's names.
 
 A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in coordinator.py,
-partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactions/transactional_producer.py. Two ask what
+partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. Two ask what
 only who has the log or the network can say, so the simulator's cluster asks them (transactions/sim/cluster.py):
 `act_on_committed` and `track_marker_time`. `Rules` gathers them, and whoever builds a coordinator, a partition or a
 producer passes one in; flaws.py has the variants with a rule removed.

@@ -1,0 +1,27 @@
+"""The descriptor of exactly once: nodes, profiles, simulator, stage and words."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tidemark.exactly_once.flaws import rules_without
+from tidemark.exactly_once.sim.profiles import MIXES, PROFILES
+from tidemark.exactly_once.sim.run import ExactlyOnceSimulator
+from tidemark.exactly_once.sim.scenario import STAGE
+from tidemark.simulator.protocol import Protocol
+from tidemark.simulator.script import run_script
+
+NODES = ("i1", "i2", "i3")
+"""Steps happen at the instances; steps of a coordinator or leader happen at the instance that they serve, those of the
+group and the reader nowhere."""
+
+PROTOCOL = Protocol(
+    "exactly once",
+    nodes=NODES,
+    simulators=ExactlyOnceSimulator,
+    rules_without=rules_without,
+    profiles=(*PROFILES, *MIXES),
+    scenario=partial(run_script, STAGE),
+    lost="or repeated results",
+    healed="groups",
+)

@@ -1,0 +1,59 @@
+"""The one descriptor of a protocol: everything that the machinery asks of its implementation.
+
+Each protocol has one, `PROTOCOL` in its own `protocol.py`; the registry beside its specification names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from tidemark.simulator.running import SimulatorBase
+from tidemark.simulator.script import ScenarioResult
+from tidemark.simulator.shared import Prepared, SimResult
+
+DEFAULT_PROFILE = "mixed"
+
+Scenario = Callable[[Mapping[str, Any], str, Any], ScenarioResult]
+"""A golden scenario's run: from a trace header, a text and the rules in force (None: all)."""
+
+
+class Protocol:
+    """A protocol's nodes, profiles, simulator, stage and words.
+
+    `owner`: the protocol in messages; `nodes`: the names of the nodes in its traces; `simulators`: the class of its
+    simulators; `rules_without`: its rules with some removed; `profiles`: the names of nemesis schedules and mixes of
+    them; `scenario`: the run of a golden scenario; `lost`, `healed`: its clients' words for a loss ("records") and for
+    that which heals ("clusters"); `faults`: kinds of events that may change something although no step is recorded;
+    `sized`: the nodes of another size, None where there is one size only.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        *,
+        nodes: tuple[str, ...],
+        simulators: Callable[..., SimulatorBase],
+        rules_without: Callable[[Iterable[str]], Any],
+        profiles: Iterable[str],
+        scenario: Scenario,
+        lost: str,
+        healed: str,
+        faults: Iterable[str] = (),
+        sized: Callable[[int], tuple[str, ...]] | None = None,
+    ) -> None:
+        self.owner, self.nodes, self.sized = owner, nodes, sized
+        self.simulators, self.rules_without, self.scenario = simulators, rules_without, scenario
+        self.profiles, self.faults = frozenset(profiles), frozenset(faults)
+        self.lost, self.healed = lost, healed
+        self._prepared: Prepared[SimulatorBase] = Prepared(simulators)
+
+    def simulate(
+        self, seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = DEFAULT_PROFILE, rules: Any = None
+    ) -> SimResult:
+        """One trace. `table` is a trace header as `tidemark schema` prints it (a dict). The simulator is kept for the
+        next call with the same arguments.
+
+        Raises ValueError for a header of another specification, or an unknown profile.
+        """
+        return self._prepared(table, steps=steps, profile=profile, rules=rules).run(seed)
