@@ -169,7 +169,7 @@ def test_what_is_asked_and_what_runs_it_is_in_the_key(tree: Path, monkeypatch: p
 
 def test_a_row_depends_on_its_own_protocol(tree: Path) -> None:
     (row,) = zoo.rows()
-    other = tree / "spec" / "twophase" / "Other.cfg"
+    other = tree / "spec" / "pair" / "Other.cfg"
     other.write_text((other.parent / "TwoPhase.cfg").read_text())
     pair = protocols.protocols()["pair"]
     known = {"pair": pair, "other": dataclasses.replace(pair, name="other", config=other)}
@@ -182,7 +182,7 @@ def test_a_row_depends_on_its_own_protocol(tree: Path) -> None:
 
 def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of `tidemark agree`, which runs no simulator: what simulates is in none of its keys."""
-    folder = tree / "spec" / "twophase"
+    folder = tree / "spec" / "pair"
     monkeypatch.setattr(kept.cache, "code", lambda *modules: f"{modules} {compiler}")
     monkeypatch.setattr(toolchain, "jar_digest", lambda jar: f"the jar {jar}")
     compiler = "one"
@@ -213,7 +213,7 @@ def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pyte
 
 
 def test_a_module_that_is_extended_is_in_the_key(tree: Path) -> None:
-    folder = tree / "spec" / "twophase"
+    folder = tree / "spec" / "pair"
     (folder / "Below.tla").write_text("---- MODULE Below ----\n====\n")
     replace("spec/pair/TwoPhase.tla", "EXTENDS Naturals, FiniteSets", "EXTENDS Naturals, FiniteSets, Below")(tree)
 

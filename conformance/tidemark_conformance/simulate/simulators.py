@@ -41,8 +41,8 @@ def simulator(known: Protocol, header: Header, *, steps: int, flaw: str | None =
 
 
 def composed(known: Composition, tables: Mapping[str, dict[str, Any]], *, steps: int, **options: Any) -> Composed:
-    """A function from a seed to its traces, by part. `tables`: the parts' trace headers, as dicts; `options`: `profile` and `without`, rules of the protocol above
-    that are removed; of a factory its own.
+    """A function from a seed to its traces, by part. `tables`: the parts' trace headers, as dicts; `options`: `profile`
+    and `without`, rules of the protocol above that are removed; of a factory its own.
 
     Raises Unusable for an unknown rule, profile or option, and for parts that are not those of a run.
     """
