@@ -17,10 +17,10 @@ from simulated import SIMULATED, Simulated
 from tidemark.classic_group.sim.cluster import GroupCluster
 from tidemark.common.errors import UndeclaredChange
 from tidemark.consumer_group.coordinator import ModernCoordinator, Written
-from tidemark.consumer_group.messages import GroupEpochRecord
+from tidemark.groups.consumer_group_messages import GroupEpochRecord
 from tidemark.groups.messages import OffsetCommitRecord
 from tidemark.replication.sim.recorder import Recorder
-from tidemark.simulator.shared import watched
+from tidemark.trace.recording import watched
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import DefectError
 from tidemark_conformance.explain.explaining import Explainer

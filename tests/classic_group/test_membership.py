@@ -13,12 +13,12 @@ from tidemark.classic_group.membership import (
     JoinPrepare,
     Membership,
     MemberState,
-    RebalanceListener,
     RebalanceListenerError,
 )
 from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.groups.assignors import RebalanceProtocol
 from tidemark.groups.partitions import StickyUserData, TopicPartition
+from tidemark.groups.rebalance_listener import RebalanceListener
 from tidemark.groups.subscription_state import SubscriptionState
 
 EAGER, COOPERATIVE = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE

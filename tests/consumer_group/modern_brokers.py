@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from tidemark.common.errors import Errors
 from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator, ModernGroupConfig
 from tidemark.consumer_group.group import ConsumerGroup, ConsumerGroupMember
-from tidemark.consumer_group.messages import (
+from tidemark.consumer_group.rules import Rules
+from tidemark.groups.consumer_group_messages import (
     LEAVE_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
     NOT_SAID,
@@ -15,7 +16,6 @@ from tidemark.consumer_group.messages import (
     ConsumerGroupHeartbeatResponse,
     Partitions,
 )
-from tidemark.consumer_group.rules import Rules
 from tidemark.groups.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from modern_brokers import BOTH, P0, P1
-from tidemark.classic_group.membership import Partitions, RebalanceListener
 from tidemark.common.errors import Errors
 from tidemark.consumer_group.consumer import ModernConsumer, ModernConsumerConfig
 from tidemark.consumer_group.flaws import rules_without
 from tidemark.consumer_group.membership import MemberState
-from tidemark.consumer_group.messages import ConsumerGroupHeartbeatResponse
 from tidemark.consumer_group.rules import Rules
+from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatResponse
 from tidemark.groups.messages import OffsetFetchResponse
+from tidemark.groups.rebalance_listener import Partitions, RebalanceListener
 
 
 class Heard(RebalanceListener):

@@ -7,8 +7,7 @@ from modern_brokers import BOTH, P0, P1, ModernBrokers
 from tidemark.common.errors import Errors
 from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator
 from tidemark.consumer_group.flaws import rules_without
-from tidemark.consumer_group.messages import ConsumerGroupHeartbeatRequest
-from tidemark.consumer_group.states import MemberState
+from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatRequest, MemberState
 from tidemark.groups.purgatory import Timer, TimerKind
 
 OF_MEMBER = (TimerKind.SESSION, TimerKind.REBALANCE)

@@ -18,8 +18,7 @@ from tidemark.consumer_group.consumer import ModernConsumer
 from tidemark.consumer_group.coordinator import ModernCoordinator
 from tidemark.consumer_group.group import ConsumerGroupMember
 from tidemark.consumer_group.heartbeat import Heartbeats
-from tidemark.consumer_group.messages import ConsumerGroupHeartbeatRequest, MemberMetadata
-from tidemark.consumer_group.states import MemberState
+from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatRequest, MemberMetadata, MemberState
 from tidemark.groups.messages import JoinGroupRequest, JoinGroupResponseMember, OffsetFetchResponse, Outcome
 from tidemark.groups.partitions import MemberId
 from tidemark.groups.purgatory import Purgatory, Timer, TimerKind

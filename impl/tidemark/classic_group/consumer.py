@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidemark.classic_group.membership import Generation, Membership, MemberState, RebalanceListener
+from tidemark.classic_group.membership import Generation, Membership, MemberState
 from tidemark.classic_group.rules import Rules
 from tidemark.common.errors import Errors
 from tidemark.common.structs import value
@@ -38,6 +38,7 @@ from tidemark.groups.partitions import (
     Subscriptions,
 )
 from tidemark.groups.reader import Reader
+from tidemark.groups.rebalance_listener import RebalanceListener
 
 RESETS = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
 """Errors that say: you are not in the group, or not in its generation."""

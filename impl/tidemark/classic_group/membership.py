@@ -24,9 +24,8 @@ from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.common.structs import value
 from tidemark.groups.assignors import RebalanceProtocol
 from tidemark.groups.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, StickyUserData, Subscription, TopicPartition
+from tidemark.groups.rebalance_listener import Partitions, RebalanceListener
 from tidemark.groups.subscription_state import Offsets, SubscriptionState
-
-Partitions = tuple[TopicPartition, ...]
 
 
 class MemberState(Enum):
@@ -54,20 +53,6 @@ class Generation:
 
 
 NO_GENERATION_YET = Generation(NO_GENERATION, UNKNOWN_MEMBER_ID)
-
-
-class RebalanceListener:
-    """What the application does when partitions come and go (ConsumerRebalanceListener); partitions are sorted."""
-
-    def on_partitions_revoked(self, partitions: Partitions) -> None:
-        """They go; they are still owned and can be committed."""
-
-    def on_partitions_assigned(self, partitions: Partitions) -> None:
-        """They have come; they are owned."""
-
-    def on_partitions_lost(self, partitions: Partitions) -> None:
-        """They are gone already, perhaps to others."""
-        self.on_partitions_revoked(partitions)
 
 
 class _CommitBeforeJoin(Enum):

@@ -10,22 +10,8 @@ from tidemark.classic_group.group import ClassicGroup
 from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.states import GroupState
 from tidemark.common.errors import Errors
+from tidemark.groups.committed_offsets import CommittedOffsets
 from tidemark.groups.messages import Batch, OffsetCommitRecord, OffsetCommitRequest
-from tidemark.groups.partitions import TopicPartition
-
-
-class CommittedOffsets:
-    """The committed offsets that a coordinator serves, of whatever group."""
-
-    __slots__ = ("committed",)
-
-    def __init__(self) -> None:
-        self.committed: dict[TopicPartition, int] = {}
-        """The offset of each partition that has one."""
-
-    def replay(self, record: OffsetCommitRecord) -> None:
-        """A committed record of the log: the offset counts."""
-        self.committed[record.partition] = record.offset
 
 
 class Offsets(CommittedOffsets):

@@ -21,8 +21,9 @@ from tidemark.replication.sim.profiles import CALM
 from tidemark.replication.sim.readback import lost_payloads
 from tidemark.replication.sim.run import Run, Simulator
 from tidemark.simulator.running import AnyRunBase
-from tidemark.simulator.shared import WORD, SimResult, watched
+from tidemark.simulator.shared import WORD, SimResult
 from tidemark.trace.cells import CapacityExceeded
+from tidemark.trace.recording import watched
 
 Profiles = Mapping[str, tuple[str, str]]
 """Name -> the profile of replication, and that of the protocol above it. Payloads are that protocol's alone."""

@@ -29,7 +29,7 @@ from tidemark.consumer_group.coordinator import ModernCoordinator, Written
 from tidemark.consumer_group.group import NOTHING_YET, UNHEARD, ConsumerGroup
 from tidemark.consumer_group.layout import ModernTable
 from tidemark.consumer_group.membership import MemberState as ConsumerState
-from tidemark.consumer_group.messages import (
+from tidemark.groups.consumer_group_messages import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupRecord,

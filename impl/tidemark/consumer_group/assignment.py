@@ -7,9 +7,9 @@ after that. So a partition has one holder at any time, and no two members have t
 from __future__ import annotations
 
 from tidemark.consumer_group.group import ConsumerGroup, ConsumerGroupMember
-from tidemark.consumer_group.messages import CurrentAssignment, Epochs, Partitions
 from tidemark.consumer_group.rules import Rules
-from tidemark.consumer_group.states import MemberEvent, MemberState, next_state
+from tidemark.consumer_group.states import MemberEvent, next_state
+from tidemark.groups.consumer_group_messages import CurrentAssignment, Epochs, MemberState, Partitions
 
 
 class CurrentAssignmentBuilder:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidemark.classic_group.membership import RebalanceListener
 from tidemark.common.errors import Errors
 from tidemark.common.structs import value
 from tidemark.consumer_group.membership import MemberState, ModernMembership
-from tidemark.consumer_group.messages import (
+from tidemark.consumer_group.rules import Rules
+from tidemark.groups.consumer_group_messages import (
     LEAVE_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
     NOT_SAID,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from tidemark.consumer_group.rules import Rules
 from tidemark.groups.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -27,6 +26,7 @@ from tidemark.groups.messages import (
     OffsetFetchResponse,
 )
 from tidemark.groups.reader import Reader
+from tidemark.groups.rebalance_listener import RebalanceListener
 from tidemark.groups.subscription_state import Asked
 
 FENCED = (Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH)

@@ -18,21 +18,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
 
-from tidemark.classic_group.offsets import CommittedOffsets
 from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.common.structs import value
 from tidemark.consumer_group.group import ConsumerGroup, ConsumerGroupMember, UnreadableLog
 from tidemark.consumer_group.heartbeat import Heartbeats, fencing, left
-from tidemark.consumer_group.messages import (
+from tidemark.consumer_group.rules import Rules
+from tidemark.groups.committed_offsets import CommittedOffsets
+from tidemark.groups.consumer_group_messages import (
     JOIN_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupRecord,
+    MemberState,
     Partitions,
 )
-from tidemark.consumer_group.rules import Rules
-from tidemark.consumer_group.states import MemberState
 from tidemark.groups.messages import (
     Batch,
     OffsetCommitRecord,

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from tidemark.common.structs import value
-from tidemark.consumer_group.messages import (
+from tidemark.consumer_group.rules import RELEASED, Rules
+from tidemark.groups.consumer_group_messages import (
     JOIN_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_MEMBER_EPOCH,
     NOT_SAID,
@@ -21,13 +22,12 @@ from tidemark.consumer_group.messages import (
     GroupEpochRecord,
     MemberMetadata,
     MemberMetadataRecord,
+    MemberState,
     PartitionMetadataRecord,
     Partitions,
     TargetAssignmentMemberRecord,
     TargetAssignmentRecord,
 )
-from tidemark.consumer_group.rules import RELEASED, Rules
-from tidemark.consumer_group.states import MemberState
 from tidemark.groups.partitions import MemberId, TopicPartition
 
 NO_EPOCHS: Epochs = {}

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from tidemark.common.errors import BrokenInvariant
 from tidemark.consumer_group.assignment import CurrentAssignmentBuilder
 from tidemark.consumer_group.group import NO_EPOCHS, NOTHING_YET, ConsumerGroup, ConsumerGroupMember
-from tidemark.consumer_group.messages import (
+from tidemark.consumer_group.rules import Rules
+from tidemark.groups.assignors import SERVER
+from tidemark.groups.consumer_group_messages import (
     JOIN_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
     NOT_SAID,
@@ -27,8 +29,6 @@ from tidemark.consumer_group.messages import (
     TargetAssignmentMemberRecord,
     TargetAssignmentRecord,
 )
-from tidemark.consumer_group.rules import Rules
-from tidemark.groups.assignors import SERVER
 from tidemark.groups.partitions import MemberId, Subscription
 
 Members = dict[MemberId, ConsumerGroupMember]

@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection, Iterable
 from enum import Enum
 from typing import Protocol
 
-from tidemark.classic_group.membership import Partitions, RebalanceListener
 from tidemark.common.errors import BrokenInvariant
 from tidemark.groups.partitions import TopicPartition
+from tidemark.groups.rebalance_listener import Partitions, RebalanceListener
 from tidemark.groups.subscription_state import SubscriptionState
 from tidemark.groups.transitions import Transition, after
 

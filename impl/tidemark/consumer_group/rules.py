@@ -11,8 +11,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
 from tidemark.consumer_group.membership import abandon_reconciliation, report_until_revoked, report_what_is_taken
-from tidemark.consumer_group.messages import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
-from tidemark.consumer_group.states import MemberState
+from tidemark.groups.consumer_group_messages import (
+    JOIN_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+    MemberState,
+)
 from tidemark.groups.partitions import MemberId, TopicPartition
 
 Owned = Collection[TopicPartition]

@@ -7,21 +7,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from tidemark.groups.consumer_group_messages import MemberState
 from tidemark.groups.transitions import Transition, after
-
-
-class MemberState(Enum):
-    """How far a member is on its way to its target assignment."""
-
-    __hash__ = object.__hash__  # by identity: Enum's own is slow
-
-    STABLE = "STABLE"
-    """It has what it should have had in its epoch. A heartbeat in a newer assignment epoch moves it on."""
-    UNREVOKED_PARTITIONS = "UNREVOKED_PARTITIONS"
-    """It was told to give partitions up and stays in its epoch until a heartbeat reports that it owns none of them; it
-    is removed if that takes longer than its rebalance time-out."""
-    UNRELEASED_PARTITIONS = "UNRELEASED_PARTITIONS"
-    """It is in the assignment epoch, and some of its target is still held by others. Every heartbeat tries again."""
 
 
 class MemberEvent(Enum):

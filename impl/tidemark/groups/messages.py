@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping
 
 from tidemark.common.errors import Errors
 from tidemark.common.structs import value
-from tidemark.consumer_group.messages import (
+from tidemark.groups.consumer_group_messages import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupRecord,

@@ -12,8 +12,9 @@ from itertools import repeat
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
-from tidemark.simulator.shared import WORD, Mix, Profile, SimResult, TraceRecorder, watched
+from tidemark.simulator.shared import WORD, Mix, Profile, SimResult
 from tidemark.trace.cells import CapacityExceeded
+from tidemark.trace.recording import TraceRecorder, watched
 
 Cluster = TypeVar("Cluster")
 Schedule = TypeVar("Schedule", bound=Profile)

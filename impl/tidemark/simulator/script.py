@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
-from tidemark.simulator.shared import Recorder, TraceRecorder
+from tidemark.trace.recording import Recorder, TraceRecorder
 
 Cells = dict[str, str]
 """What a transcript shows beside an event: by the column's title."""

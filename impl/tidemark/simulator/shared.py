@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
-
-from tidemark.common.errors import UndeclaredChange
+from typing import Any, Generic, TypeVar
 
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
-WATCHED = 50
-"""Of so many runs one is watched: every step compares the whole state with what is written."""
-GOLDEN = 2654435769
-"""2**32 over the golden ratio: its multiples lie as evenly as can be, and seeds of every profile are among the
-watched."""
-
-
-def watched(seed: int) -> bool:
-    """Whether the run of a seed is watched. That of seed 0 is."""
-    return (seed * GOLDEN & 0xFFFFFFFF) * WATCHED < 1 << 32
-
-
-def undeclared(seed: int, step: int, what: tuple[Any, ...], unit: str) -> UndeclaredChange:
-    """What a watched run ends with. `what`: the action and its parameters; `unit`: what has changed."""
-    return UndeclaredChange(
-        f"seed {seed}, step {step}: {unit} has changed with {what[0]}, or since the step before it, and the recorder "
-        "was not told; name it where the recorder says what the action may change, or mend the handler"
-    )
 
 
 @dataclass(slots=True)
@@ -50,40 +29,6 @@ class SimResult:
     healed: bool
     converged: bool
     capacity: bool
-
-
-class Recorder(ABC):
-    """What a cluster tells of its events."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def did(self, *what: Any) -> None:
-        """A handler has run: the action that it is, and its parameters' values."""
-
-    @abstractmethod
-    def blocked(self, *what: Any) -> None:
-        """A rule refused an action."""
-
-
-class TraceRecorder(Protocol):
-    """What writes one trace. `records`: how many it has written, the initial state included; `changing`: how many of
-    the others changed something."""
-
-    records: int
-
-    @property
-    def changing(self) -> int:
-        """See above."""
-
-    def begin(self) -> None:
-        """The initial state."""
-
-    def watch(self, seed: int) -> None:
-        """From now on every step compares the whole state with what is written, and raises UndeclaredChange."""
-
-    def end(self, quiescent: bool, capacity: bool) -> bytes:
-        """The whole stream."""
 
 
 @dataclass(frozen=True, slots=True)

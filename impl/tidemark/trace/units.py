@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Siz
 from itertools import product
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from tidemark.simulator.shared import Recorder, undeclared
 from tidemark.trace.cells import CapacityExceeded, Cells
+from tidemark.trace.recording import Recorder, undeclared
 from tidemark.trace.stream import BLOCKED, STEP, STUTTER, VARINT, ZIGZAG, difference, finished, outside
 
 MOST_KNOWN = 60_000

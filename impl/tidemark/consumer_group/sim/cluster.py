@@ -15,7 +15,8 @@ from tidemark.classic_group.layout import Timeouts
 from tidemark.common.errors import BrokenInvariant
 from tidemark.consumer_group.consumer import ModernConsumer, ModernConsumerConfig
 from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator, ModernGroupConfig
-from tidemark.consumer_group.messages import (
+from tidemark.consumer_group.rules import Rules
+from tidemark.groups.consumer_group_messages import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupRecord,
@@ -23,7 +24,6 @@ from tidemark.consumer_group.messages import (
     MemberMetadataRecord,
     TargetAssignmentMemberRecord,
 )
-from tidemark.consumer_group.rules import Rules
 from tidemark.groups.messages import Batch, OffsetCommitRecord, OffsetCommitRequest, OffsetFetchResponse, Record
 from tidemark.groups.partitions import MemberId
 from tidemark.groups.purgatory import Timer, TimerKind

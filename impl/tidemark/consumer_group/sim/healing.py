@@ -10,7 +10,7 @@ from tidemark.consumer_group.consumer import ModernConsumer
 from tidemark.consumer_group.heartbeat import subscribed
 from tidemark.consumer_group.membership import MemberState as ConsumerState
 from tidemark.consumer_group.sim.cluster import ModernCluster
-from tidemark.consumer_group.states import MemberState
+from tidemark.groups.consumer_group_messages import MemberState
 from tidemark.groups.purgatory import TimerKind
 from tidemark.groups.sim.calming import move_offsets, resign_all, run_fairly
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidemark.classic_group.sim.profiles import GroupProfile
+from tidemark.groups.sim.profiles import GroupProfile
 
 CALM = {
     "heartbeat": 150,

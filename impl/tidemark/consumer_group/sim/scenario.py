@@ -16,11 +16,11 @@ from tidemark.consumer_group.abstraction import Abstraction
 from tidemark.consumer_group.consumer import ModernConsumer
 from tidemark.consumer_group.coordinator import ModernCoordinator, ModernGroupConfig
 from tidemark.consumer_group.membership import MemberState
-from tidemark.consumer_group.messages import GroupEpochRecord
 from tidemark.consumer_group.rules import Rules
 from tidemark.consumer_group.sim.cluster import ModernCluster, ModernPartition
 from tidemark.consumer_group.sim.recorder import ModernRecorder
 from tidemark.consumer_group.sim.run import REFRESH_MS, ModernSimulator
+from tidemark.groups.consumer_group_messages import GroupEpochRecord
 from tidemark.groups.purgatory import TimerKind
 from tidemark.groups.sim import staging
 from tidemark.simulator.script import Cells, Performance, Stage

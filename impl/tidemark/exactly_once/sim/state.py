@@ -9,7 +9,7 @@ from tidemark.exactly_once.message_processor import OUTPUT, MessageProcessor
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.network import Exchange, LateMarker
 from tidemark.exactly_once.sim.reader import ResultsReader
-from tidemark.simulator.shared import Recorder
+from tidemark.trace.recording import Recorder
 from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.messages import TransactionLogValue
 from tidemark.transactions.partition import TransactionalPartition

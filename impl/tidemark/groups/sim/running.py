@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from tidemark.classic_group.layout import HeaderTable
-from tidemark.classic_group.sim.profiles import GroupProfile
 from tidemark.groups.sim.events import GroupEvents
 from tidemark.groups.sim.network import Broker, Client
+from tidemark.groups.sim.profiles import GroupProfile
 from tidemark.simulator.running import AnyRunBase, RunBase, SimulatorBase
 from tidemark.simulator.shared import Mix
 

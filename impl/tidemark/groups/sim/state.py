@@ -21,7 +21,7 @@ from tidemark.groups.partitions import MemberId, TopicPartition
 from tidemark.groups.purgatory import Timer
 from tidemark.groups.sim.network import Broker, Network, OffsetsPartition
 from tidemark.groups.subscription_state import SubscriptionState
-from tidemark.simulator.shared import Recorder
+from tidemark.trace.recording import Recorder
 
 INSTANCE = "instance"
 """The group.instance.id of every static consumer."""

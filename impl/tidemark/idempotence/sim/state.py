@@ -9,7 +9,7 @@ from tidemark.idempotence.partition import Broker, Partition
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
 from tidemark.idempotence.rules import Rules
 from tidemark.idempotence.sim.network import Connections
-from tidemark.simulator.shared import Recorder
+from tidemark.trace.recording import Recorder
 
 
 class Acknowledged(NamedTuple):

@@ -23,7 +23,7 @@ from tidemark.offsets.coordinator import OffsetCoordinator
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim.network import Broker, CompactedLog, OffsetExchange, Transaction
 from tidemark.offsets.sim.reader import Reader
-from tidemark.simulator.shared import Recorder
+from tidemark.trace.recording import Recorder
 
 Commit = OffsetExchange[TxnOffsetCommitRequest]
 Marker = OffsetExchange[WriteTxnMarkerRequest]

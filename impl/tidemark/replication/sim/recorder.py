@@ -16,8 +16,8 @@ from tidemark.replication.controller.replication_control import PARTITION, REGIS
 from tidemark.replication.sim.cluster import Cluster
 from tidemark.replication.sim.encoding import OF_CHANGES, Beginning, LogAt, MapAt, Plan, cells_of_map
 from tidemark.replication.sim.network import AlterConnection, FetchConnection, ReadConnection
-from tidemark.simulator.shared import undeclared
 from tidemark.trace.cells import Cells
+from tidemark.trace.recording import undeclared
 from tidemark.trace.stream import STUTTER, VARINT, difference, finished
 from tidemark.trace.units import At
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.simulator.shared import Recorder
+from tidemark.trace.recording import Recorder
 from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import IsolationLevel, Partition

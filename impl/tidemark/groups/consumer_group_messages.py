@@ -8,11 +8,11 @@ epoch.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import NamedTuple
 
 from tidemark.common.errors import Errors
 from tidemark.common.structs import value
-from tidemark.consumer_group.states import MemberState
 from tidemark.groups.partitions import MemberId, TopicPartition
 
 JOIN_GROUP_MEMBER_EPOCH = 0
@@ -25,6 +25,20 @@ NOT_SAID = -1
 Partitions = tuple[TopicPartition, ...]
 Epochs = Mapping[TopicPartition, int]
 """Partitions that a member holds, each with the assignment epoch that gave it (KIP-1251)."""
+
+
+class MemberState(Enum):
+    """How far a member is on its way to its target assignment."""
+
+    __hash__ = object.__hash__  # by identity: Enum's own is slow
+
+    STABLE = "STABLE"
+    """It has what it should have had in its epoch. A heartbeat in a newer assignment epoch moves it on."""
+    UNREVOKED_PARTITIONS = "UNREVOKED_PARTITIONS"
+    """It was told to give partitions up and stays in its epoch until a heartbeat reports that it owns none of them; it
+    is removed if that takes longer than its rebalance time-out."""
+    UNRELEASED_PARTITIONS = "UNRELEASED_PARTITIONS"
+    """It is in the assignment epoch, and some of its target is still held by others. Every heartbeat tries again."""
 
 
 @value

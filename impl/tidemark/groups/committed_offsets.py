@@ -1,0 +1,20 @@
+"""The committed offsets that a group's coordinator serves (OffsetMetadataManager)."""
+
+from __future__ import annotations
+
+from tidemark.groups.messages import OffsetCommitRecord
+from tidemark.groups.partitions import TopicPartition
+
+
+class CommittedOffsets:
+    """The committed offsets that a coordinator serves, of whatever group."""
+
+    __slots__ = ("committed",)
+
+    def __init__(self) -> None:
+        self.committed: dict[TopicPartition, int] = {}
+        """The offset of each partition that has one."""
+
+    def replay(self, record: OffsetCommitRecord) -> None:
+        """A committed record of the log: the offset counts."""
+        self.committed[record.partition] = record.offset
