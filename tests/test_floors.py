@@ -1,0 +1,119 @@
+"""No import runs up, and none goes round: the floors of both packages, as ARCHITECTURE.md prints them.
+
+A floor is a folder, or a name for the modules that stand in no folder. A module may import from its own floor and from
+the floors below it. Imports for the type checker alone may go round within a folder, and never up.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from tidemark_conformance.report import floors
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {"tidemark": ROOT / "impl", "tidemark_conformance": ROOT / "conformance"}
+
+
+def modules(package: str) -> dict[str, Path]:
+    """The files of a package, by the module's name."""
+    root = PACKAGES[package]
+    named = {}
+    for file in sorted((root / package).rglob("*.py")):
+        parts = file.relative_to(root).with_suffix("").parts
+        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return named
+
+
+def imports(file: Path, known: Mapping[str, Path]) -> Iterator[tuple[str, bool]]:
+    """The modules of `known` that a file imports, each with whether the type checker alone does."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    typed = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{file} imports from its neighbour without its whole name"
+            below = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [*below, *([str(node.module)] if any(one not in known for one in below) else [])]
+        yield from ((name, id(node) in typed) for name in names if name in known)
+
+
+def graph(package: str, typed: bool) -> dict[str, set[str]]:
+    """Who imports whom. `typed`: also for the type checker alone."""
+    known = modules(package)
+    return {
+        name: {one for one, only in imports(file, known) if one != name and (typed or not only)}
+        for name, file in known.items()
+    }
+
+
+def circles(edges: Mapping[str, set[str]]) -> list[list[str]]:
+    """The nodes that reach themselves, together with those on the way: strongly connected parts of several nodes."""
+    order: list[str] = []
+    seen: set[str] = set()
+
+    def visit(start: str, following: Mapping[str, set[str]], into: list[str]) -> None:
+        stack = [(start, iter(sorted(following.get(start, ()))))]
+        seen.add(start)
+        while stack:
+            node, rest = stack[-1]
+            step = next((one for one in rest if one not in seen), None)
+            if step is None:
+                stack.pop()
+                into.append(node)
+            else:
+                seen.add(step)
+                stack.append((step, iter(sorted(following.get(step, ())))))
+
+    for node in edges:
+        if node not in seen:
+            visit(node, edges, order)
+    back: dict[str, set[str]] = {node: set() for node in edges}
+    for node, targets in edges.items():
+        for target in targets:
+            back[target].add(node)
+    seen.clear()
+    found = []
+    for node in reversed(order):
+        if node not in seen:
+            part: list[str] = []
+            visit(node, back, part)
+            found.append(sorted(part))
+    return [part for part in found if len(part) > 1]
+
+
+def test_circles_are_seen() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_folder_has_its_floor(package: str) -> None:
+    known = modules(package)
+    assert {floors.floor(package, name) for name in known if name != package} == set(floors.FLOORS[package])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_import_runs_up(package: str) -> None:
+    height = {name: at for at, name in enumerate(floors.FLOORS[package])}
+    up = [
+        f"{name} -> {target}"
+        for name, targets in graph(package, typed=True).items()
+        for target in targets
+        if package not in (name, target) and height[floors.floor(package, target)] > height[floors.floor(package, name)]
+    ]
+    assert not up
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_import_goes_round(package: str) -> None:
+    assert circles(graph(package, typed=False)) == []
