@@ -1,6 +1,7 @@
 """`tidemark verify`: all that `make check` does, and one table at the end.
 
-TLC on every model, then per protocol unflawed traces simulated and audited, then the kill matrix.
+Some traces of one protocol first, so that something is seen to work; TLC on every model; then per protocol unflawed
+traces simulated and audited; then the kill matrix.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import argparse
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
     simulates = _simulates(args)
     with prepare.compiling(simulates):
+        if simulates:
+            tell_first(console)
         lines, models = model_lines(args, console)
     if simulates and not cache.sealed(compiled.folder()):
         say(f"the simulators run as Python, slowly: {compiled.hindrance() or 'run `tidemark compile`, it says why'}")
@@ -96,6 +99,30 @@ def run(args: argparse.Namespace) -> int:
     if args.record:
         document.write(found, str(CHECKOUT / closing.RECORD))
     return 0 if all(line.ok for line in lines) else 1
+
+
+def tell_first(console: Console) -> None:
+    """Some traces of one protocol, simulated and audited, and what is still to come."""
+    from tidemark_conformance.verify import first
+
+    with progress("the first traces: checks compiled, simulated, audited"):
+        found = first.look()
+    if found is None:
+        return
+    console.print(
+        f"{found.protocol}: {found.traces:,} simulated traces, {found.steps:,} steps audited, {found.flags:,} flagged, "
+        f"in {found.seconds:.0f} s: specification, implementation and auditor work here."
+    )
+    console.print(f"To come: TLC on all models, traces of all protocols, the kill matrix{_duration()}.")
+
+
+def _duration() -> str:
+    """How long all of it took in the recorded run; "" where none is recorded."""
+    try:
+        seconds = closing.recorded_seconds(CHECKOUT / closing.RECORD)
+    except Unusable:
+        return ""
+    return f"; {seconds / 60:.0f} minutes in the recorded run on two cores"
 
 
 def _simulates(args: argparse.Namespace) -> bool:
@@ -137,8 +164,9 @@ def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closin
     return [
         closing.Line(
             "models",
-            f"{sum(one.ok for one in others)} of {len(others)} as expected, {states:,} distinct states; "
-            f"{sum(one.ok for one in zoo_models)} of {len(zoo_models)} flaws found by TLC; {cached} verdicts cached"
+            f"{sum(one.ok for one in others)} of {len(others)} hold or fall as expected within their bounds "
+            f"({states:,} states); {sum(one.ok for one in zoo_models)} of {len(zoo_models)} flaws found"
+            + (f"; {cached} verdicts cached" if cached else "")
             + (f"; {unreached} actions or rule sides unreached" if unreached else ""),
             check.exit_code(outcomes, missing) == 0,
             seconds,
@@ -226,20 +254,23 @@ def _clean_line(
         found, cached = finish()
         _show(args, console, found, protocol.name, cached)
         unflawed[protocol.name] = Unflawed.of(found)
-        return f"{found.protocol} traces", clean_text(found, cached), found.ok
+        return f"{found.protocol} traces", clean_text([found], cached), found.ok
 
     return line
 
 
-def clean_text(found: CleanRun, cached: bool) -> str:
-    """What an unflawed run's line says: what was found, and what simulating and auditing took."""
-    result = found.result
-    rate = result.steps / result.seconds / 1e6 if result.seconds else 0.0
-    audited = f"audited in {result.seconds:.1f} s ({rate:.1f} million steps/s)"
+def clean_text(parts: Sequence[CleanRun], cached: bool) -> str:
+    """What the line of unflawed runs says: how much was audited, how much of it was flagged, what TLC says of it."""
+    steps, flags = sum(one.result.steps for one in parts), sum(one.result.failed for one in parts)
+    oracles = [one.result.oracle for one in parts]
+    replayed, apart = sum(one.replayed for one in oracles), sum(len(one.disagreements) for one in oracles)
+    complaints = sum(len(one.complaints) for one in parts)
+    seconds = sum(one.result.seconds for one in parts)
+    rate = f"{steps / seconds / 1e6:.1f} M steps/s" if seconds else "at once"
+    traces = f"{parts[0].run.traces:,} runs of {len(parts)} traces" if len(parts) > 1 else f"{parts[0].run.traces:,}"
     return (
-        f"{result.traces:,} traces, {result.steps:,} steps, {result.failed:,} flags; "
-        + (CACHED if cached else f"{_simulated(found)}, {audited}")
-        + f"; {_doubted(found, '; ')}"
+        f"{traces}, {steps:,} steps ({CACHED if cached else rate}): {flags:,} flagged; "
+        f"{replayed} replayed by TLC, {apart} disagree" + (f"; {complaints} complaints" if complaints else "")
     )
 
 
@@ -326,11 +357,7 @@ def _composed_line(
         parts, cached = finish()
         for found in parts:
             _show(args, console, found, f"{name}-{found.protocol}", cached)
-        text = f"{parts[0].run.traces:,} runs, {CACHED if cached else _simulated(parts[0])}; " + "; ".join(
-            f"{found.protocol}: {found.result.steps:,} steps, {found.result.failed:,} flags, {_doubted(found, ', ')}"
-            for found in parts
-        )
-        return f"{name} traces", text, all(found.ok for found in parts)
+        return f"{name} traces", clean_text(parts, cached), all(found.ok for found in parts)
 
     return line
 
@@ -355,19 +382,6 @@ def rarity(killed: Killed) -> str:
         + (f"; {killed.strange:,} do not conform without the row's rules" if killed.strange else "")
         + (f"; {killed.undecided:,} undecided" if killed.undecided else "")
     )
-
-
-def _simulated(found: CleanRun) -> str:
-    """How long simulating took."""
-    ready = found.run.kept == len(found.run.parts)
-    return "simulated before" if ready else f"simulated in {found.simulated_s:.1f} s"
-
-
-def _doubted(found: CleanRun, comma: str) -> str:
-    """What TLC says of a run's traces, and what the run does not show."""
-    oracle = found.result.oracle
-    said = f"{oracle.replayed} replayed by TLC, {len(oracle.disagreements)} disagreements"
-    return said + (f"{comma}{len(found.complaints)} complaints" if found.complaints else "")
 
 
 def _write(args: argparse.Namespace, name: str, content: dict[str, Any]) -> None:

@@ -62,12 +62,20 @@ def render(lines: Sequence[Line], seconds: float, console: Console) -> None:
 
 def recorded(file: Path) -> str:
     """The table that a run left in `file`, as an indented block of Markdown. Unusable if there is none."""
+    lines, seconds = _kept(file)
+    return block(lambda console: render(lines, seconds, console))
+
+
+def recorded_seconds(file: Path) -> float:
+    """How long that run took. Unusable if there is none."""
+    return _kept(file)[1]
+
+
+def _kept(file: Path) -> tuple[list[Line], float]:
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
-        lines = [Line(**line) for line in kept["lines"]]
-        seconds = float(kept["seconds"])
+        return [Line(**line) for line in kept["lines"]], float(kept["seconds"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise Unusable(
             f"{file} is no table of make check ({problem!r}); make it anew by `tidemark verify --record`"
         ) from problem
-    return block(lambda console: render(lines, seconds, console))
