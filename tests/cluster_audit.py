@@ -23,9 +23,9 @@ from tidemark_conformance.verify.matrix import kill
 
 TOY = Protocol(
     "TwoPhase",
-    spec_root() / "twophase" / "TwoPhase.tla",
-    spec_root() / "twophase" / "TwoPhase.cfg",
-    "twophase_simulator:factory",
+    simulator="twophase_simulator:factory",
+    spec=spec_root() / "twophase" / "TwoPhase.tla",
+    config=spec_root() / "twophase" / "TwoPhase.cfg",
 )
 """A simulator that stands beside the tests, where no worker of a cluster finds it by itself."""
 HASTY = Row(

@@ -30,9 +30,9 @@ FIRST = [3, 3, 3, 2, 0, 0]
 
 SHOWN = Protocol(
     "twophase",
-    SPEC,
-    CONFIG,
-    "twophase_simulator:factory",
+    simulator="twophase_simulator:factory",
+    spec=SPEC,
+    config=CONFIG,
     unreached={
         "action RMAbort": "its managers never give up",
         "rule PreparedWaits held": "they do not try",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import io
 import json
 from concurrent.futures import Future
@@ -21,18 +20,40 @@ from tidemark_conformance.report import closing
 from tidemark_conformance.spark import session
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tlc.verify import Outcome
-from tidemark_conformance.verify import clean, kept, matrix
+from tidemark_conformance.verify import clean, first, kept, matrix
 from tidemark_conformance.verify.matrix import Killed
 
 
-@pytest.mark.parametrize(("kept", "said"), [(0, "simulated in 7.5 s"), (1, "simulated before")])
-def test_the_line_of_the_traces_tells_both_times(specification: Specification, kept: int, said: str) -> None:
+@pytest.mark.parametrize(("cached", "said"), [(False, "0.3 M steps/s"), (True, "cached")])
+def test_the_line_of_the_traces_tells_what_was_audited(specification: Specification, cached: bool, said: str) -> None:
     found = cleaned(specification, sound(), steps=600_000, seconds=2.0)
-    run = dataclasses.replace(found.run, parts=(Path("part"),), kept=kept)
-    assert command.clean_text(dataclasses.replace(found, run=run, simulated_s=7.5), cached=False) == (
-        f"30 traces, 600,000 steps, 0 flags; {said}, audited in 2.0 s (0.3 million steps/s); "
-        "0 replayed by TLC, 0 disagreements"
+    rest = "0 flagged; 0 replayed by TLC, 0 disagree"
+    assert command.clean_text([found], cached) == f"30, 600,000 steps ({said}): {rest}"
+    wrong = cleaned(specification, sound(), {"bad.loss": 1})
+    assert command.clean_text([found, wrong], cached).startswith("30 runs of 2 traces, 600,")
+    assert command.clean_text([found, wrong], cached).endswith("disagree; 1 complaints")
+
+
+def test_the_first_traces_are_told_with_what_is_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = io.StringIO()
+    monkeypatch.setattr(first, "look", lambda: first.First("replication", 1_000, 64_628, 2, 61.4))
+    command.tell_first(Console(file=told, width=200))
+    assert told.getvalue().splitlines()[0] == (
+        "replication: 1,000 simulated traces, 64,628 steps audited, 2 flagged, in 61 s: specification, implementation "
+        "and auditor work here."
     )
+    assert "minutes in the recorded run on two cores" in told.getvalue()
+    monkeypatch.setattr(first, "look", lambda: None)
+    command.tell_first(Console(file=told))
+    assert len(told.getvalue().splitlines()) == 2
+
+
+@pytest.mark.as_users_have_it
+def test_the_first_traces_are_judged() -> None:
+    found = first.look()
+    assert found is not None
+    assert (found.protocol, found.traces, found.flags) == ("replication", first.TRACES, 0)
+    assert found.steps > 10 * found.traces
 
 
 def test_plain_progress_is_told_now_and_then_and_only_on_change(
@@ -62,7 +83,7 @@ def lines(
 ) -> list[bool]:
     """Which lines of the closing table are as expected, the traces', a composition's and the kill matrix's."""
     monkeypatch.setattr(session, "spark_session", lambda _master: contextlib.nullcontext())
-    together = protocols.Composition("together", "", {"one": SHOWN, "other": SHOWN})
+    together = protocols.Composition("together", parts={"one": SHOWN, "other": SHOWN})
     monkeypatch.setattr(protocols, "protocols", lambda: {"twophase": SHOWN})
     monkeypatch.setattr(protocols, "compositions", lambda: {"together": together})
     monkeypatch.setattr(zoo, "rows", lambda: [dead.row])
@@ -75,7 +96,7 @@ def lines(
     arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False, no_cache=True)
     outcomes = [by_tlc] if by_tlc else []
     made = command.trace_lines(arguments, Console(file=io.StringIO()), outcomes)
-    assert [line.what for line in made] == ["twophase traces", "together traces", "kill matrix"]
+    assert [line.what for line in made] == ["twophase traces", "composed traces", "kill matrix"]
     return [line.ok for line in made]
 
 

@@ -318,8 +318,8 @@ def test_a_second_verify_runs_nothing_and_says_so(tree: Path, monkeypatch: pytes
     made.asked.clear()
     second = verify()
     assert made.asked == []
-    assert second[0] == "30 traces, 300 steps, 0 flags; cached; 5 replayed by TLC, 0 disagreements"
-    assert second[1].startswith("30 runs, cached; pair: 300 steps")
+    assert second[0] == "30, 300 steps (cached): 0 flagged; 5 replayed by TLC, 0 disagree"
+    assert "300 steps (cached)" in second[1]
     assert second[2].endswith("of 1 rows as expected; 1 cached")
 
     made.asked.clear()
@@ -359,8 +359,8 @@ def test_a_line_is_finished_beside_what_spark_does_for_the_next(tree: Path, monk
     monkeypatch.setattr(clean, "composed_run", together)
     monkeypatch.setattr(matrix, "kill", kill)
     assert [line.split(";")[0] for line in verify()] == [
-        "30 traces, 300 steps, 0 flags",
-        "30 runs, simulated before",
+        "30, 300 steps (0.0 M steps/s): 0 flagged",
+        "30, 300 steps (0.0 M steps/s): 0 flagged",
         "0 of 1 rows as expected",
     ]
 
@@ -432,6 +432,7 @@ def test_who_simulates_slowly_is_told_why(
 
     monkeypatch.setattr(prepare, "compiling", compiling)
     monkeypatch.setattr(command, "_simulates", lambda _: simulates)
+    monkeypatch.setattr(command, "tell_first", lambda _: None)
     monkeypatch.setattr(command, "model_lines", lambda *_: ([], []))
     monkeypatch.setattr(command, "trace_lines", lambda *_: [])
     cache.seal(tmp_path)

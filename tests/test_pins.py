@@ -65,7 +65,7 @@ def test_a_cfg_that_checks_otherwise_fails(
     assert changed != before
     try:
         file.write_text(changed)
-        assert main(["check", name, "--manifest", str(tree / "manifest.json")]) == 2
+        assert main(["check", name, "--manifest", str(tree / "replication" / "manifest.json")]) == 2
     finally:
         file.write_text(before)
     told = capsys.readouterr().err
@@ -82,7 +82,8 @@ def test_our_manifest_pins_every_model_and_nothing_is_to_be_pinned_anew(tree: Pa
         model.require_checks()
         if model.property is not None:
             assert model.property in (*model.checks.get("INVARIANTS", ()), *model.checks.get("PROPERTIES", ()))
-    assert not manifest.pin(tree / "manifest.json")
+    for file in sorted(tree.glob("*/manifest.json")):
+        assert not manifest.pin(file), file
 
 
 def test_a_known_verdict_is_not_asked_for_before_its_pin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,8 +198,9 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
             functools.partial(_clean_line, args, console, spark, protocol, beside, unflawed)
             for protocol in known.values()
         ]
-        for one in protocols.compositions().values():
-            begin.append(functools.partial(_composed_line, args, console, spark, one, beside))
+        compositions = list(protocols.compositions().values())
+        if compositions:
+            begin.append(functools.partial(_composed_line, args, console, spark, compositions, beside))
         if rows:
             begin.append(functools.partial(_matrix_line, args, console, spark, rows, known, outcomes, unflawed))
         before: Callable[[], closing.Line] | None = None
@@ -335,31 +336,47 @@ def audit_document(found: CleanRun, cached: bool) -> dict[str, Any]:
 
 
 def _composed_line(
-    args: argparse.Namespace, console: Console, spark: Callable[[], Any], composition: Composition, beside: Executor
+    args: argparse.Namespace,
+    console: Console,
+    spark: Callable[[], Any],
+    compositions: Sequence[Composition],
+    beside: Executor,
 ) -> Finish:
-    """The unflawed run of a composition begun: every part audited by its own specification."""
+    """The unflawed runs of the compositions begun, one after another: every part audited by its own specification."""
+    begun = [_composed(args, spark, one, beside) for one in compositions]
+
+    def line() -> tuple[str, str, bool]:
+        every: list[CleanRun] = []
+        texts = []
+        for composition, finish in zip(compositions, begun, strict=True):
+            parts, cached = finish()
+            for found in parts:
+                _show(args, console, found, f"{composition.name}-{found.protocol}", cached)
+            texts.append(clean_text(parts, cached))
+            every += parts
+        return "composed traces", ". ".join(texts), all(found.ok for found in every)
+
+    return line
+
+
+def _composed(
+    args: argparse.Namespace, spark: Callable[[], Any], composition: Composition, beside: Executor
+) -> Callable[[], tuple[list[CleanRun], bool]]:
+    """A composition's unflawed run begun, or the verdict on it that is known."""
     from tidemark_conformance.verify import clean, kept
 
-    name, traces, oracle = composition.name, min(COMPOSED, args.traces), ORACLE // 4
+    traces, oracle = min(COMPOSED, args.traces), ORACLE // 4
 
     def begin() -> Callable[[], list[CleanRun]]:
         found = clean.composed_run(spark(), composition, traces, STEPS, oracle, beside, progress, args.no_cache)
         return lambda: [part.result() for part in found]
 
-    finish = kept.once(
+    return kept.once(
         kept.of_composition(composition, traces, STEPS, oracle, args.master),
         begin,
         lambda made: all(part.ok for part in made),
         not args.no_cache,
     )
-
-    def line() -> tuple[str, str, bool]:
-        parts, cached = finish()
-        for found in parts:
-            _show(args, console, found, f"{name}-{found.protocol}", cached)
-        return f"{name} traces", clean_text(parts, cached), all(found.ok for found in parts)
-
-    return line
 
 
 def _rarity(session: Any, row: zoo.Row, known: Mapping[str, Any]) -> closing.Line:
