@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain import golden
+from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.report import picture
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +28,16 @@ def test_a_picture_is_current_and_marks_the_failing_step(row: str) -> None:
     assert (picture.folder(ROOT) / f"{row}.svg").read_text() == drawn, "run make docs"
     marked = [rect for rect in ElementTree.fromstring(drawn).iter(f"{SVG}rect") if rect.get("class") == "failing"]
     assert marked
+
+
+def test_every_protocol_has_a_picture_in_the_documents() -> None:
+    """With a strip wherever its diagram has one: what is stored, not only what was sent."""
+    assert {zoo.one(row).protocol for row in LINKED} == set(protocols.protocols())
+    for row in LINKED:
+        drawn = ElementTree.fromstring((picture.folder(ROOT) / f"{row}.svg").read_text())
+        strips = [group for group in drawn.iter(f"{SVG}g") if (group.get("class") or "").startswith("strip")]
+        assert len(strips) > 3, row
+        assert ".spacetime .cell.hue0" in next(drawn.iter(f"{SVG}style")).text, row
 
 
 def test_a_row_without_a_scenario_has_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

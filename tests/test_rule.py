@@ -15,6 +15,7 @@ from simulated import SIMULATED
 from tidemark.common.naming import snake_case
 from tidemark_conformance import cli
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain import asking
 from tidemark_conformance.explain import card as cards
 from tidemark_conformance.java import modules
 from tidemark_conformance.registry import protocols
@@ -113,6 +114,77 @@ def test_a_rules_python_is_named_by_its_place_in_the_tree() -> None:
     assert file == "impl/tidemark/replication/rules.py"
     text = (Path(__file__).parent.parent / file).read_text().splitlines()
     assert text[int(line) - 1].startswith("def reached_epoch_start(")
+
+
+@pytest.mark.parametrize(
+    ("rule", "package", "action", "asked"),
+    [
+        ("ReachedEpochStart", "replication", "expand_isr", "Partition.expand_isr"),
+        ("ResetRemoteLeoOnNewLeaderEpoch", "replication", "apply_metadata", "Partition.make_leader"),
+        ("FenceAlterByBrokerEpoch", "replication", "handle_alter_partition", "ReplicationControl._alter_verdict"),
+    ],
+)
+def test_a_card_shows_the_handler_that_asks_the_rule(rule: str, package: str, action: str, asked: str) -> None:
+    """The function is the one, its lines are those of the file, and the question is among them."""
+    found = asking.asks(f"tidemark.{package}", f"tidemark.{package}.rules", snake_case(rule), {action})
+    assert [one.function for one in found] == [asked]
+    assert [handler.rpartition(".")[2] for handler in found[0].handlers] == ([] if asked.endswith(action) else [action])
+    file, _, line = found[0].place.partition(":")
+    text = (Path(__file__).parent.parent / file).read_text().splitlines()
+    assert f"rules.{snake_case(rule)}" in text[int(line) - 1]
+    assert int(line) in [shown.number for shown in found[0].lines]
+    assert [shown.text for shown in found[0].lines] == [text[shown.number - 1] for shown in found[0].lines]
+
+
+def test_every_rule_is_asked_by_the_implementation_of_its_protocol() -> None:
+    """None of the questions is a rule of another protocol: it stands in a module that is given these rules."""
+    homes = {home.specification.path: home for home in cards.homes()}
+    registered = protocols.protocols()
+    for one in SIMULATED:
+        home = homes[registered[one.protocol].spec]
+        siblings = home.specification.module.rules
+        for rule in siblings:
+            module = cards.rules_module(home.package, rule, siblings)
+            assert module is not None, (one.protocol, rule)
+            assert asking.asks(home.package, module.__name__, snake_case(rule)), (one.protocol, rule)
+
+
+def test_a_rule_of_several_protocols_is_asked_by_each_in_its_own_functions() -> None:
+    asked = {
+        card.home.specification.path.stem: {ask.function for ask in card.asks}
+        for card in cards.of_rule("CommitOfMember")
+    }
+    assert len(asked) == 3
+    assert all(asked.values())
+    functions = [function for some in asked.values() for function in some]
+    assert len(functions) == len(set(functions))
+
+
+def test_what_asks_is_read_off_the_text_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "askers"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "rules.py").write_text("class Rules:\n    may_go: object = None\n")
+    (package / "other_rules.py").write_text("class OtherRules:\n    may_go: object = None\n")
+    (package / "node.py").write_text(
+        "from askers.rules import Rules\nfrom askers.other_rules import OtherRules\n\n\n"
+        "class Node:\n"
+        "    def __init__(self, rules: Rules, others: OtherRules) -> None:\n"
+        "        self._rules, self._others = rules, others\n\n"
+        "    def handle_go(self) -> bool:\n"
+        "        return self._verdict()\n\n"
+        "    def _verdict(self) -> bool:\n"
+        "        return self._rules.may_go(1)\n\n"
+        "    def handle_stop(self) -> bool:\n"
+        "        return self._others.may_go(2)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    own = asking.asks("askers", "askers.rules", "may_go", {"handle_go"})
+    assert [(one.place, one.function, one.handlers) for one in own] == [
+        ("askers/node.py:13", "Node._verdict", ("Node.handle_go",))
+    ]
+    other = asking.asks("askers", "askers.other_rules", "may_go")
+    assert [(one.place, one.function, one.handlers) for one in other] == [("askers/node.py:16", "Node.handle_stop", ())]
 
 
 def test_every_rule_has_the_python_of_its_protocol() -> None:

@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             with progress("the steps that it depends on", "runs") as shown:
                 some = sliced(found, judgement, explainer, lambda runs: shown.update(runs, None))
             if some is not None:
-                explained = with_slice(explained, some, explainer, arguments.last)
+                explained = with_slice(explained, some, judgement, explainer, arguments.last)
             else:
                 explained = replace(explained, shrunk=Shrunk(NOTHING_LESS))
     _write(explained, arguments, count)

@@ -23,6 +23,7 @@ from typing import Any
 from tidemark.common.naming import EVERY_RULE, instead, snake_case
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.asking import Ask, asks
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.golden import golden_file, golden_run
 from tidemark_conformance.explain.load import Stored
@@ -37,9 +38,11 @@ from tidemark_conformance.registry.protocols import REGISTRY
 from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.ir import HasRule, RuleGuard
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.walk import walk
 from tidemark_conformance.tlc import manifest as manifests
 from tidemark_conformance.tlc import verify
 from tidemark_conformance.tlc.runner import Step
@@ -135,13 +138,18 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """All that is known of one rule."""
+    """All that is known of one rule.
+
+    `actions`: those of the specification that have it; `asks`: the functions of the implementation that ask it.
+    """
 
     name: str
     home: Home
     definition: tuple[Line, ...]
     uses: tuple[tuple[str, Line], ...]
+    actions: tuple[str, ...]
     python: PythonRule | None
+    asks: tuple[Ask, ...]
     flaws: tuple[PythonRule, ...]
     rows: tuple[zoo.Row, ...]
     removals: tuple[Removal, ...]
@@ -220,6 +228,10 @@ def _card(name: str, home: Home) -> Card:
     notes: list[str] = []
     siblings = home.specification.module.rules
     python = python_rule(home.package, name, siblings)
+    found_in = rules_module(home.package, name, siblings)
+    actions = tuple(having(home.specification, name))
+    handlers = {snake_case(action.partition("(")[0]) for action in actions}
+    asked = asks(home.package, found_in.__name__, snake_case(name), handlers) if found_in is not None else ()
     flaws = flawed_rules(home.package, name, siblings)
     if python is None:
         notes.append(f"The package {home.package} has no rules.{snake_case(name)}.")
@@ -230,7 +242,15 @@ def _card(name: str, home: Home) -> Card:
     found = removals(name, rows, home)
     if not found:
         notes.append("No model of the manifest does without it alone.")
-    return Card(name, home, definition, uses, python, flaws, rows, found, notes=tuple(notes))
+    return Card(name, home, definition, uses, actions, python, asked, flaws, rows, found, notes=tuple(notes))
+
+
+def having(specification: Specification, rule: str) -> Iterator[str]:
+    """The actions whose formula has a rule, with their parameters, in the order of Next."""
+    for action in specification.module.actions:
+        if any(isinstance(node, RuleGuard | HasRule) and node.rule == rule for node in walk(action.body)):
+            formals = ", ".join(param.name for param in action.params)
+            yield f"{action.name}({formals})" if formals else action.name
 
 
 def _is_of(row: zoo.Row, home: Home) -> bool:
@@ -242,9 +262,14 @@ def _is_of(row: zoo.Row, home: Home) -> bool:
 def python_rule(package: str, rule: str, siblings: Iterable[str] = ()) -> PythonRule | None:
     """The function of a rule in the module of `package` that has most of its `siblings`, the rules of the same
     specification; None where there is no such module or function."""
+    module = rules_module(package, rule, siblings)
+    return None if module is None else _source(getattr(module, snake_case(rule)))
+
+
+def rules_module(package: str, rule: str, siblings: Iterable[str] = ()) -> ModuleType | None:
+    """The module of rules of `package` that has the rule, and most of its `siblings`; None where there is none."""
     modules = sorted(_implementations(package, "rules"), key=lambda module: -_shared(module, siblings))
-    functions = [getattr(module, snake_case(rule), None) for module in modules]
-    return next((_source(function) for function in functions if callable(function)), None)
+    return next((module for module in modules if callable(getattr(module, snake_case(rule), None))), None)
 
 
 def _shared(rules: object, siblings: Iterable[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -18,6 +18,7 @@ from tidemark_conformance.explain.judge import (
     Key,
     observed_in,
 )
+from tidemark_conformance.explain.picturing import fallback, picture_of
 from tidemark_conformance.explain.reads import Cell, reads, written
 from tidemark_conformance.explain.record import Diagram, Enabled, Explanation, Finding, Reason, StepView
 from tidemark_conformance.explain.run import BLOCKED, STEP, Event, Run, State
@@ -25,6 +26,7 @@ from tidemark_conformance.explain.scope import Env, EvaluationError, Evaluator, 
 from tidemark_conformance.explain.source import Source
 from tidemark_conformance.explain.spacetime import WINDOW, diagram, views
 from tidemark_conformance.explain.state import shown_variables
+from tidemark_conformance.explain.stored import with_strips
 from tidemark_conformance.explain.text import label
 from tidemark_conformance.explain.why import why
 from tidemark_conformance.registry.anomalies import anomalies
@@ -54,6 +56,7 @@ class Explainer:
         self.evaluator = Evaluator(specification)
         self.judge = Judge(specification, self.checks, self.evaluator, snapshot)
         self.source = Source(specification.sources)
+        self.picture = picture_of(specification.sources.values(), self.module.variables)
         self.formals = {action.name: tuple(param.name for param in action.params) for action in self.module.actions}
 
     def explain(self, run: Run, judgement: Judgement, window: int | None = WINDOW) -> Explanation:
@@ -278,7 +281,16 @@ class Explainer:
             env = self.parameters(self.specification.action(event.action), event)
             return reads(body, self.scope(judgement, number), env)
 
-        return diagram(run, rows, read, failing, window)
+        drawn = diagram(run, rows, read, failing, window)
+        return self.stored(drawn, run, dict(enumerate(judgement.states)))
+
+    def stored(self, drawn: Diagram, run: Run, states: Mapping[int, State]) -> Diagram:
+        """The diagram with what is stored after its rows. `states`: the state after a record, by its number."""
+        if not drawn.rows or not states:
+            return drawn
+        first = next(iter(states.values()))
+        picture = self.picture or fallback(first, run.nodes, self.module.ghosts)
+        return with_strips(drawn, picture, states)
 
 
 _RANK = {NOT_A_STEP: 0, OBSERVATION: 1, INVARIANT: 2, ACTION_PROPERTY: 3, QUIESCENCE: 4}

@@ -133,13 +133,83 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredCell:
+    """One element of stored state: its text, and the number of its colour (-1: none).
+
+    `how`: "stored"; "absent", the place of an element that is not there; "lost", an element that ought to be there;
+    "other", one that differs from what ought to be there; "twice", one of several that are alike; "contested", one that
+    another lane has, too.
+    """
+
+    text: str
+    colour: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A mark in a strip behind its first `at` cells: the high watermark, say."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Stored state of one lane after a step: `title` says what it is, `row` which of several (it may be empty).
+
+    `kind`: its cells are those of a sequence ("cells"), a "set", a function ("values"), or it has none ("");
+    `tag`: a few words in front of the cells; `marked`: it stands out, as a leader does; `faded`: its process is down;
+    `spans`: the offsets from which something is open to the end of the cells.
+    """
+
+    step: int
+    lane: str
+    title: str
+    kind: str
+    row: str
+    tag: str
+    cells: tuple[StoredCell, ...]
+    bars: tuple[Bar, ...] = ()
+    spans: tuple[int, ...] = ()
+    marked: bool = False
+    faded: bool = False
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it shows a loss, a duplicate, or two owners."""
+        return any(cell.how not in ("stored", "absent") for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Hue:
+    """A line of a diagram's legend.
+
+    `kind`: "colour", "bar", "span", or the `how` of a cell; `number`: of the colour, or of the bar in its strip.
+    """
+
+    kind: str
+    text: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Diagram:
-    """A space-time diagram: one column per node, one row per record (`first` to `last`), arrows between them."""
+    """A space-time diagram: one column per node, one row per record (`first` to `last`), arrows between them.
+
+    `strips`: the state that a lane stores, at the first row, at each row that changes it, and at those that fail and
+    the last; `lanes`: the columns, and behind them what is stored and is no node; `legend`: what the strips mean;
+    `whole`: a picture of the specification says what is stored (else it may be a part of it).
+    """
 
     columns: tuple[str, ...]
     rows: tuple[StepView, ...]
     arrows: tuple[Arrow, ...]
     failing: tuple[int, ...]
+    lanes: tuple[str, ...] = ()
+    strips: tuple[Strip, ...] = ()
+    legend: tuple[Hue, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

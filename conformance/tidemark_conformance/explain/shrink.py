@@ -100,7 +100,9 @@ class Shrinker:
         drawn = explained.diagram
         if drawn is not None:
             rows = tuple(row for row in drawn.rows if row.number <= number)
-            drawn = replace(drawn, rows=rows, arrows=tuple(a for a in drawn.arrows if a.target <= number))
+            arrows = tuple(arrow for arrow in drawn.arrows if arrow.target <= number)
+            strips = tuple(strip for strip in drawn.strips if strip.step <= number)
+            drawn = replace(drawn, rows=rows, arrows=arrows, strips=strips)
         return Shrunk(
             note="" if finished else f"Stopped after {trials} simulations: a smaller run may exist.",
             decisions_before=len(decisions),

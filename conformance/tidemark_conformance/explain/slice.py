@@ -59,9 +59,11 @@ def sliced(
     return slicing.found()
 
 
-def with_slice(explained: Explanation, found: Slice, explainer: Explainer, window: int | None) -> Explanation:
+def with_slice(
+    explained: Explanation, found: Slice, judgement: Judgement, explainer: Explainer, window: int | None
+) -> Explanation:
     """An explanation whose diagram has the steps of a slice, by their numbers in the whole run, and the steps after the
-    failure that it had before. `window`: at most so many before the failing one."""
+    failure that it had before. `judgement`: of the whole run; `window`: at most so many before the failing one."""
     numbers = (0, *found.kept)
     rows = views(found.run, found.judgement.states, explainer.formals, explainer.module.ghosts)
     drawn = explainer.drawn(found.run, found.judgement, rows, [len(rows) - 1], window)
@@ -77,7 +79,10 @@ def with_slice(explained: Explanation, found: Slice, explainer: Explainer, windo
         failing |= set(whole.failing)
         columns |= set(whole.columns)
     named = tuple(node for node in ("", *found.run.nodes) if node in columns)
-    diagram = Diagram(named, tuple(shown), tuple(arrows), tuple(sorted(failing)))
+    states = dict(enumerate(judgement.states))
+    states |= {numbers[at]: state for at, state in enumerate(found.judgement.states)}
+    bare = Diagram(named, tuple(shown), tuple(arrows), tuple(sorted(failing)))
+    diagram = explainer.stored(bare, found.run, states)
     left_out = numbers[-1] - len(found.kept)
     return replace(explained, diagram=diagram, sliced=Sliced(found.kept, left_out), shrunk=None)
 

@@ -56,6 +56,28 @@ svg.spacetime { max-width: none; font: 13px ui-monospace, "SF Mono", Menlo, Cons
 .spacetime circle { stroke: var(--paper); stroke-width: 1.5; } .spacetime circle.step { fill: var(--good); }
 .spacetime circle.blocked { fill: var(--paper); stroke: var(--warn); stroke-width: 2.5; }
 .spacetime circle.stutter { fill: var(--soft); } .spacetime circle.fails { fill: var(--bad); }
+.spacetime .lane { fill: var(--panel); } .spacetime .failing { fill-opacity: 0.85; }
+.spacetime .strip, .spacetime .legend { font-size: 11.5px; } .spacetime .strip.faded { opacity: 0.6; }
+.spacetime .cell { fill: var(--paper); stroke: var(--soft); stroke-width: 1; }
+.spacetime .cell.absent { fill: none; stroke: var(--line); stroke-dasharray: 2 2; }
+.spacetime .cell.lost { fill: var(--paper); stroke: var(--bad); stroke-width: 2; stroke-dasharray: 3 2; }
+.spacetime .cell.other, .spacetime .cell.twice, .spacetime .cell.contested { stroke: var(--bad); stroke-width: 3; }
+.spacetime .cross { stroke: var(--bad); stroke-width: 2.5; }
+.spacetime .in { fill: var(--ink); } .spacetime .tag { fill: var(--soft); }
+.spacetime .badge { fill: var(--ink); } .spacetime .tag.marked { fill: var(--paper); font-weight: 700; }
+.spacetime .ground { fill: var(--panel); } .spacetime .base { stroke: var(--soft); stroke-width: 1; fill: none; }
+.spacetime .wrong { fill: var(--bad); font-weight: 700; font-size: 13px; }
+.spacetime .said { fill: var(--ink); font-size: 13px; }
+.spacetime .bar0 { stroke: var(--ink); stroke-width: 3; }
+.spacetime .bar1 { stroke: var(--ink); stroke-width: 2; stroke-dasharray: 3 2; }
+.spacetime .span { stroke: var(--warn); stroke-width: 2.5; fill: none; }
+.spacetime .cell.hue0 { fill: #0072b2; } .spacetime .cell.hue1 { fill: #e69f00; }
+.spacetime .cell.hue2 { fill: #009e73; } .spacetime .cell.hue3 { fill: #cc79a7; }
+.spacetime .cell.hue4 { fill: #56b4e9; } .spacetime .cell.hue5 { fill: #f0e442; }
+.spacetime .cell.hue6 { fill: #999999; }
+.spacetime .in.hue0, .spacetime .in.hue2 { fill: #ffffff; }
+.spacetime .in.hue1, .spacetime .in.hue3, .spacetime .in.hue4, .spacetime .in.hue5, .spacetime .in.hue6 {
+  fill: #1d2430; }
 """
 
 
@@ -107,7 +129,7 @@ def _drawing(diagram: Diagram) -> str:
     return svg(diagram) + (
         '<p class="soft">An arrow runs from the step that wrote something to the first step of another node that read '
         "it; dashed: written before the first row. Hollow: blocked by a rule. Grey: changes nothing that the "
-        "specification sees.</p>"
+        "specification sees. Beside a line stands what is stored there, wherever a step has changed it.</p>"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from tidemark_conformance.explain.asking import Ask
 from tidemark_conformance.explain.card import Card, Counterexample, Flagged, Listed, PythonRule
 from tidemark_conformance.explain.source import Line
 from tidemark_conformance.registry import zoo
@@ -42,7 +43,7 @@ def _said(rule: Listed) -> Text:
 
 
 def render(card: Card, console: Console) -> None:
-    """The whole card, top to bottom: specification, Python, zoo, counterexample, flagged step."""
+    """The whole card, top to bottom: specification, Python, who asks, zoo, counterexample, flagged step."""
     head = Text(card.name, style="bold")
     head.append(f"  a rule of {card.home.protocol}", style="dim not bold")
     console.print(head)
@@ -51,8 +52,14 @@ def render(card: Card, console: Console) -> None:
     for operator, line in card.uses:
         console.print(Text(f"  in {operator}:" if operator else "  used:", style="dim"))
         _code(console, [line])
+    if card.actions:
+        hanging(console, "  ", Text(f"asked by {_listed('the action', card.actions)}", style="dim"))
     if card.python is not None:
         _python(console, "Python", card.python)
+    if card.asks:
+        _title(console, "asked by")
+    for ask in card.asks:
+        _ask(console, ask)
     for flaw in card.flaws:
         _python(console, "Python, flawed", flaw)
     for row in card.rows:
@@ -87,6 +94,31 @@ def _python(console: Console, title: str, rule: PythonRule) -> None:
     console.print(Text(f"  {rule.place}", style="cyan"))
     for line in rule.text.splitlines():
         console.print(Text(f"    {line}".rstrip()), no_wrap=True, crop=False, overflow="ignore")
+
+
+def _ask(console: Console, ask: Ask) -> None:
+    """A function that asks the rule, and its lines around the question; where some are left out stands a gap."""
+    head = Text(f"  {ask.place}", style="cyan")
+    head.append(f"  {ask.function}", style="bold not cyan")
+    if ask.handlers:
+        head.append(f", for {', '.join(ask.handlers)}", style="dim not cyan")
+    console.print(head, no_wrap=True, crop=False, overflow="ignore")
+    margin = min(len(line.text) - len(line.text.lstrip()) for line in ask.lines if line.text.strip())
+    wide = max(len(str(line.number)) for line in ask.lines)
+    before = ask.lines[0].number - 1
+    for line in ask.lines:
+        if line.number != before + 1:
+            console.print(Text(f"    {'':{wide}}  ...", style="dim"))
+        before = line.number
+        text = Text(f"    {line.number:>{wide}}  ", style="cyan")
+        text.append(line.text[margin:].rstrip(), style="not cyan")
+        text.rstrip()
+        console.print(text, no_wrap=True, crop=False, overflow="ignore")
+
+
+def _listed(one: str, names: Sequence[str]) -> str:
+    """`the action A`, or `the actions A, B`."""
+    return f"{one}{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _row(console: Console, row: zoo.Row, names: Sequence[str]) -> None:
