@@ -184,13 +184,17 @@ DuplicateWaitsForCommit(p, offset) == offset >= highWatermark[p]
 \* KAFKA-6683. Without it a leader remembers a batch that it did not append, and acknowledges the retry (row 67).
 StateFollowsAppend(appended) == appended
 
-\* KIP-360 (KAFKA-7190). Without it a leader forgets a producer whose batches may be retried, and takes them again (row 62):
-\* producer.id.expiration.ms exceeds delivery.timeout.ms and the life of any request.
+\* KIP-360 (KAFKA-7190). Without it a leader forgets a producer whose last batch may be retried, and takes it again (row 62).
+\* A leader compares times: producer.id.expiration.ms have gone since it appended the producer's last batch, and these exceed
+\* delivery.timeout.ms and the life of any request. By then nothing is under way of the batches that it has appended. A later
+\* batch may be.
 StateOutlivesRetries(p, pid) ==
+    LET IsLater(number) == \A i \in 1..Len(log[p]) : log[p][i].pid = pid => log[p][i].number < number IN
     \A c \in Producers :
-        /\ producer[c].pid = pid => sender[c][p].batches = <<>>
-        /\ \A i \in 1..Len(wire[c][p]) : wire[c][p][i].type = "request" => wire[c][p][i].pid # pid
-        /\ \A i \in 1..Len(late[c][p]) : late[c][p][i].pid # pid
+        /\ producer[c].pid = pid => \A i \in 1..Len(sender[c][p].batches) : IsLater(sender[c][p].batches[i].number)
+        /\ \A i \in 1..Len(wire[c][p]) :
+              wire[c][p][i].type = "request" => wire[c][p][i].pid # pid \/ IsLater(wire[c][p][i].number)
+        /\ \A i \in 1..Len(late[c][p]) : late[c][p][i].pid # pid \/ IsLater(late[c][p][i].number)
 
 \* KIP-98. Without it a new leader remembers batches that it has truncated, and acknowledges their retries.
 StateFollowsTruncation(p, keep) == keep < Len(log[p])
@@ -541,7 +545,7 @@ RejectBatch(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
-\* FailAppend   who: leader   code: idempotence/partition.py
+\* FailAppend   who: leader   code: idempotence/partition.py (append_batch)
 \* The batch is in order, and cannot be appended: too few replicas are in sync.
 FailAppend(b, c, p) ==
     LET i == NextAt(b, c, p)
@@ -611,7 +615,7 @@ ExpireProducer(p, pid) ==
     /\ UNCHANGED <<leader, log, highWatermark, issued, producer, sender, wire, late>>
     /\ UNCHANGED acked
 
-\* ElectLeader   who: controller   code: idempotence/partition.py
+\* ElectLeader   who: controller   code: idempotence/partition.py (truncate_to)
 \* b leads (perhaps the same broker, started again). It has what is committed and `keep` batches in all, and has loaded its
 \* producer state from a snapshot taken at some offset. Who waits is told that the old leader leads no more.
 ElectLeader(p, b, keep, snapshot) ==

@@ -15,8 +15,8 @@ _original_manager = ProducerStateManager.__init__
 _original_producer = IdempotentProducer.__init__
 
 
-def _remembers_one_more(self: ProducerStateManager, rules: Any, window: int, max_sequence: int) -> None:
-    _original_manager(self, rules, window + 1, max_sequence)  # window
+def _remembers_one_more(self: ProducerStateManager, rules: Any, window: int, *rest: Any) -> None:
+    _original_manager(self, rules, window + 1, *rest)  # window
 
 
 def _sends_one_more(self: IdempotentProducer, *arguments: Any) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tidemark.common.errors import Errors
 from tidemark.idempotence.flaws import rules_without
 from tidemark.idempotence.messages import ProduceResponse
-from tidemark.idempotence.partition import Parked, Partition
+from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Parked, Partition
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
 from tidemark.producer_batching.partitioner import partition_for_key
 from tidemark.producer_batching.record_accumulator import WORD, AccumulatorConfig, Appended, RecordAccumulator
@@ -62,7 +62,8 @@ class Line:
     def arrive(self, partition: int, refused: bool = False) -> None:
         if self.requests[partition]:
             sent, leader = self.requests[partition].popleft(), self.leaders[partition]
-            answer = (leader.fail_append(sent[1]) if refused else None) or leader.append_batch(sent[1])
+            leader.in_sync_replicas = MIN_IN_SYNC_REPLICAS - refused
+            answer = leader.append_batch(sent[1], self.now)
             if isinstance(answer, Parked):
                 leader.advance_high_watermark(len(leader.log))
                 answer = ProduceResponse(Errors.NONE, answer.offset)
@@ -95,7 +96,7 @@ class Line:
                 self.reply(partition, 0)
 
     def log(self, partition: int) -> list[bytes]:
-        return [key for one in self.leaders[partition].log for key in self.contents[partition, one.payload]]
+        return [key for one in self.leaders[partition].log for key in self.contents[partition, one.request.payload]]
 
 
 EVENTS = st.lists(st.tuples(st.sampled_from("ssssppppaaaarrrcft"), st.integers(0, WORD - 1)), max_size=120)
@@ -173,7 +174,7 @@ def test_nobody_knows_of_what_is_late() -> None:
     line.settle()
     assert line.log(partition) == [b"0", b"behind"]
     assert line.told[b"behind"] is Errors.NONE
-    assert [one.producer_epoch for one in line.leaders[partition].log] == [0, 1]
+    assert [one.request.producer_epoch for one in line.leaders[partition].log] == [0, 1]
 
 
 def test_a_reply_that_is_late_frees_the_memory() -> None:

@@ -7,9 +7,11 @@ specification with the same names in `Without` allows exactly the steps that it 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from tidemark.common.removal import remove_rules
 from tidemark.exactly_once.rules import RULES, Rules
+from tidemark.transactions.messages import IsolationLevel
 
 GUARDS = {
     "fence_request_epoch",
@@ -29,6 +31,9 @@ GUARDS = {
 """Rules that refuse something: without one, nothing is refused. The others provide for a case: without one, the case is
 not seen."""
 
+COMPUTED: dict[str, tuple[str, Any]] = {"read_committed": ("isolation_level", IsolationLevel.READ_UNCOMMITTED)}
+"""Which setting changes, beside the rule's own answer."""
+
 
 def rules_without(names: Iterable[str]) -> Rules:
     """The rules with some removed; names as in the specification ("RefuseStaged") or as here ("refuse_staged").
@@ -36,5 +41,7 @@ def rules_without(names: Iterable[str]) -> Rules:
     Raises ValueError for a name that is no rule.
     """
     rules = Rules()
-    remove_rules(rules, names, RULES, GUARDS)
+    for rule in remove_rules(rules, names, RULES, GUARDS):
+        if rule in COMPUTED:
+            setattr(rules, *COMPUTED[rule])
     return rules

@@ -122,8 +122,8 @@ class MessageProcessor:
         if not self.producer.receive_end_txn(response):
             return
         if not committed:
-            for partition in self.processed:
-                if self._rules.rewind_after_abort(True):
+            for partition in range(len(self.positions)):
+                if self._rules.rewind_after_abort(partition in self.processed):
                     self.positions[partition] = NO_POSITION
         self.processed.clear()
         self.sent = False

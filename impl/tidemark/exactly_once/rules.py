@@ -15,6 +15,7 @@ from tidemark.groups.partitions import MemberId
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.idempotence.rules import recognize_duplicate
 from tidemark.offsets.rules import OffsetRules, refuse_staged
+from tidemark.transactions.messages import IsolationLevel
 from tidemark.transactions.rules import Rules as TransactionRules
 from tidemark.transactions.rules import (
     fence_older_epoch,
@@ -81,7 +82,7 @@ def read_committed(position: int, last_stable_offset: int) -> bool:
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force, one callable each."""
+    """The rules in force, one callable each. `isolation_level`: of who reads the results."""
 
     fence_request_epoch: Callable[[int, int], bool] = fence_request_epoch
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
@@ -100,6 +101,7 @@ class Rules:
     rewind_after_abort: Callable[[bool], bool] = rewind_after_abort
     abort_after_error: Callable[[bool], bool] = abort_after_error
     read_committed: Callable[[int, int], bool] = read_committed
+    isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
 
     def for_transactions(self) -> TransactionRules:
         """The rules of the transaction coordinator and of the partition with the results."""
@@ -134,5 +136,6 @@ class Rules:
         )
 
 
-RULES = tuple(field.name for field in fields(Rules))
+COMPUTATIONS = ("isolation_level",)
+RULES = tuple(field.name for field in fields(Rules) if field.name not in COMPUTATIONS)
 """The rules' names, in the specification's order."""

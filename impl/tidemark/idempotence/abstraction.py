@@ -45,6 +45,18 @@ class Exchange(Protocol):
         """The reply."""
 
 
+class LateRequest(Protocol):
+    """A request that outlived its connection."""
+
+    @property
+    def broker(self) -> int:
+        """The broker."""
+
+    @property
+    def request(self) -> ProduceRequest:
+        """The request."""
+
+
 class Abstraction:
     """The abstraction function of one run."""
 
@@ -57,11 +69,12 @@ class Abstraction:
 
     def log(self, partition: Partition) -> Key:
         """The batches of a log."""
-        return tuple(partition.log)
+        return tuple([batch.request for batch in partition.log])
 
     def entry(self, partition: Partition) -> Key:
         """What the leader remembers, per producer id."""
-        return tuple(map(partition.producers.entries.get, self._pids))
+        known = map(partition.producers.entries.get, self._pids)
+        return tuple([None if entry is None else (entry.epoch, entry.batches) for entry in known])
 
     def producer(self, producer: IdempotentProducer) -> Key:
         """A process."""
@@ -82,6 +95,6 @@ class Abstraction:
         """What is on the way."""
         return tuple([(one.broker, one.request, one.response or one.parked) for one in exchanges])
 
-    def late(self, requests: Sequence[tuple[int, ProduceRequest]]) -> Key:
+    def late(self, requests: Sequence[LateRequest]) -> Key:
         """What outlived its connection."""
-        return tuple(requests)
+        return tuple([(one.broker, one.request) for one in requests])

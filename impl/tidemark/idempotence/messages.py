@@ -25,6 +25,14 @@ class ProduceRequest(NamedTuple):
     payload: int
 
 
+class RecordBatch(NamedTuple):
+    """A batch in a log. `timestamp`: when the leader appended it, in milliseconds of its clock
+    (message.timestamp.type=LogAppendTime); a follower copies it."""
+
+    request: ProduceRequest
+    timestamp: int
+
+
 class ProduceResponse(NamedTuple):
     """The answer: the batch's offset, or an error."""
 

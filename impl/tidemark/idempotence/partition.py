@@ -1,19 +1,22 @@
-"""A partition with its leader, as far as idempotence needs it: the log, the high watermark, producer state.
+"""A partition at a broker, as far as idempotence needs it: the log, the high watermark, producer state, snapshot files.
 
-How the log is replicated is replication's affair: here a new leader has all that is committed, and as much more as is
-said.
+How the log is replicated is replication's affair: here a follower is given batches, and may be told to truncate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tidemark.common.errors import Errors
-from tidemark.idempotence.messages import ProduceRequest, ProduceResponse, ProducerId
-from tidemark.idempotence.producer_state import ProducerStateManager
+from tidemark.idempotence.messages import ProduceRequest, ProduceResponse, ProducerId, RecordBatch
+from tidemark.idempotence.producer_state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager, Snapshot
 from tidemark.idempotence.rules import Rules
 
 Broker = int
+
+MIN_IN_SYNC_REPLICAS = 2
+"""min.insync.replicas."""
 
 
 class Parked(NamedTuple):
@@ -24,19 +27,32 @@ class Parked(NamedTuple):
 
 
 class Partition:
-    """One partition; `leader` leads it. `log`: the batches that it has, one offset each."""
+    """One partition at the broker `leader`, which leads it or is about to. `log`: the batches that it has, one offset
+    each; `snapshots`: its snapshot files; `in_sync_replicas`: how many replicas are in the ISR."""
 
-    __slots__ = ("_rules", "high_watermark", "leader", "log", "producers")
+    __slots__ = ("_rules", "high_watermark", "in_sync_replicas", "leader", "log", "producers", "snapshots")
 
-    def __init__(self, rules: Rules, window: int, max_sequence: int, leader: Broker) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        window: int,
+        max_sequence: int,
+        leader: Broker,
+        expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
+    ) -> None:
         self._rules = rules
         self.leader = leader
-        self.log: list[ProduceRequest] = []
+        self.log: list[RecordBatch] = []
         self.high_watermark = 0
-        self.producers = ProducerStateManager(rules, window, max_sequence)
+        self.in_sync_replicas = MIN_IN_SYNC_REPLICAS
+        self.producers = ProducerStateManager(rules, window, max_sequence, expiration_ms)
+        self.snapshots: list[Snapshot] = []
 
-    def append_batch(self, request: ProduceRequest) -> Parked | ProduceResponse:
-        """Handle a produce: append it, or say why not. A duplicate is answered with its old offset."""
+    # --- as a leader ------------------------------------------------------------------------------------------------
+
+    def append_batch(self, request: ProduceRequest, now: int) -> Parked | ProduceResponse:
+        """Handle a produce: append it, or say why not. A duplicate is answered with its old offset. `now`: the time in
+        milliseconds."""
         duplicate = self.producers.duplicate_of(request)
         if duplicate is not None:
             if self._rules.duplicate_waits_for_commit(duplicate.offset, self.high_watermark):
@@ -46,19 +62,12 @@ class Partition:
         if error is not Errors.NONE:
             return ProduceResponse(error)
         offset = len(self.log)
-        self.log.append(request)
-        if self._rules.state_follows_append(True):
-            self.producers.update(request, offset)
-        return Parked(offset, False)
-
-    def fail_append(self, request: ProduceRequest) -> ProduceResponse | None:
-        """Handle a produce while too few replicas are in sync: what would be appended is refused. None for what would
-        not be appended anyway."""
-        if self.producers.duplicate_of(request) is not None or self.producers.validate(request) is not Errors.NONE:
-            return None
-        if self._rules.state_follows_append(False):
-            self.producers.update(request, len(self.log))
-        return ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
+        appended = self.in_sync_replicas >= MIN_IN_SYNC_REPLICAS
+        if appended:
+            self.log.append(RecordBatch(request, now))
+        if self._rules.state_follows_append(appended):
+            self.producers.update(request, offset, now)
+        return Parked(offset, False) if appended else ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
 
     def advance_high_watermark(self, offset: int) -> bool:
         """The replicas have all below `offset`; False if that is nothing new."""
@@ -67,21 +76,29 @@ class Partition:
         self.high_watermark = offset
         return True
 
-    def expire_producer(self, producer_id: ProducerId, under_way: bool) -> bool | None:
-        """producer.id.expiration.ms is over for a producer, of which something may be `under_way`. None if nothing is
-        known of it, False if it is kept."""
-        if producer_id not in self.producers.entries:
-            return None
-        if not self._rules.state_outlives_retries(under_way):
-            return False
-        self.producers.expire(producer_id)
-        return True
+    def expire_producer(self, producer_id: ProducerId, now: int) -> bool:
+        """Forget a producer if producer.id.expiration.ms are over for it; whether it is forgotten. `now`: the time in
+        milliseconds."""
+        return self.producers.remove_expired(producer_id, now)
 
-    def elect_leader(self, leader: Broker, keep: int, snapshot_offset: int) -> None:
-        """Another broker leads (or the same, started again). It has the first `keep` batches, and loads its producer
-        state from a snapshot taken at `snapshot_offset`."""
-        before = list(self.log)
-        del self.log[keep:]
-        self.leader = leader
-        known = self.log if self._rules.state_follows_truncation(keep, len(before)) else before
-        self.producers.load(known, snapshot_offset)
+    # --- as a follower, and at a start ------------------------------------------------------------------------------
+
+    def append_as_follower(self, batches: Iterable[RecordBatch]) -> None:
+        """Append what the leader has appended."""
+        for batch in batches:
+            self.producers.update(batch.request, len(self.log), batch.timestamp)
+            self.log.append(batch)
+
+    def take_snapshot(self) -> None:
+        """Write a snapshot file at the end of the log: a segment is full, or the broker stops."""
+        self.snapshots.append(self.producers.take_snapshot())
+
+    def restart(self) -> None:
+        """The broker has stopped and starts again: log and snapshot files are there, producer state is loaded."""
+        self.producers.load(self.log, self.snapshots)
+
+    def truncate_to(self, offset: int) -> None:
+        """Keep what is below an offset: the next leader has nothing behind it."""
+        del self.log[offset:]
+        self.snapshots = [one for one in self.snapshots if one.offset <= offset]
+        self.producers.truncate_and_reload(self.log, self.snapshots)

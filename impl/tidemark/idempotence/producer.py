@@ -6,7 +6,7 @@ that there will be none. The application's batches are numbered per partition.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tidemark.common.errors import Errors
@@ -72,10 +72,9 @@ class PartitionSequences:
         before = sum(1 for one in self.in_flight if one.sequence < batch.sequence)
         self.in_flight.insert(before, batch)
 
-    def start_sequences_at_beginning(self, epoch: int, in_order: bool) -> None:
-        """The batches in flight are numbered from 0, in a new epoch; if not `in_order`, in that of a heap."""
-        if not in_order and len(self.in_flight) > 2:
-            self.in_flight[1:3] = self.in_flight[2:0:-1]
+    def start_sequences_at_beginning(self, epoch: int, order: Sequence[int]) -> None:
+        """The batches in flight are numbered from 0, in a new epoch, and in this order of their places."""
+        self.in_flight = [self.in_flight[place] for place in order]
         for sequence, batch in enumerate(self.in_flight):
             batch.epoch = epoch
             batch.sequence = sequence
@@ -172,8 +171,8 @@ class IdempotentProducer:
         self.epoch += 1
         for sequences in self.partitions:
             if self._rules.drain_before_new_epoch(sequences.rewrite):
-                in_order = self._rules.resequence_in_order(len(sequences.in_flight))
-                sequences.start_sequences_at_beginning(self.epoch, in_order)
+                order = self._rules.resequence_in_order([batch.sequence for batch in sequences.in_flight])
+                sequences.start_sequences_at_beginning(self.epoch, order)
         return True
 
     def _request(self, batch: ProducerBatch) -> ProduceRequest:

@@ -1,17 +1,21 @@
 """What a leader remembers of producers (ProducerStateManager, ProducerStateEntry, ProducerAppendInfo).
 
-Of each producer: its epoch, and its last few batches with their offsets. It follows from the log: a broker that starts
-loads a snapshot and replays what the log has behind it.
+Of each producer: its epoch, its last few batches with their offsets, and when the last one was appended. It follows
+from the log: a broker that starts loads its latest snapshot file and replays the log from the snapshot's offset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tidemark.common.errors import Errors
-from tidemark.idempotence.messages import NO_EPOCH, ProduceRequest, ProducerId
+from tidemark.idempotence.messages import NO_EPOCH, ProduceRequest, ProducerId, RecordBatch
 from tidemark.idempotence.rules import Rules
+
+NO_TIMESTAMP = -1
+PRODUCER_ID_EXPIRATION_MS = 86_400_000
+"""The default of producer.id.expiration.ms (KIP-854)."""
 
 
 class BatchMetadata(NamedTuple):
@@ -22,29 +26,43 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry(NamedTuple):
-    """What is remembered of a producer; `batches` are those of `epoch`, oldest first."""
+    """What is remembered of a producer. `batches` are those of `epoch`, oldest first; `last_timestamp`: of the last one
+    that was appended, in milliseconds."""
 
     epoch: int
     batches: tuple[BatchMetadata, ...]
+    last_timestamp: int
 
 
-NO_ENTRY = ProducerStateEntry(NO_EPOCH, ())
+NO_ENTRY = ProducerStateEntry(NO_EPOCH, (), NO_TIMESTAMP)
 
-Snapshot = Mapping[ProducerId, ProducerStateEntry]
-"""A snapshot file: producer id -> what it keeps."""
+
+class Snapshot(NamedTuple):
+    """A snapshot file: what was remembered when the log ended at `offset`."""
+
+    offset: int
+    entries: Mapping[ProducerId, ProducerStateEntry]
+
+
+NO_SNAPSHOT = Snapshot(0, {})
 
 
 class ProducerStateManager:
     """The producers of one partition. `window`: how many batches of each are remembered; `max_sequence`: the last
-    sequence before 0."""
+    sequence before 0; `expiration_ms`: producer.id.expiration.ms. `map_end_offset`: the end of the log that `entries`
+    are of."""
 
-    __slots__ = ("_max_sequence", "_rules", "_window", "entries")
+    __slots__ = ("_expiration_ms", "_max_sequence", "_rules", "_window", "entries", "map_end_offset")
 
-    def __init__(self, rules: Rules, window: int, max_sequence: int) -> None:
+    def __init__(
+        self, rules: Rules, window: int, max_sequence: int, expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
+    ) -> None:
         self._rules = rules
         self._window = window
         self._max_sequence = max_sequence
+        self._expiration_ms = expiration_ms
         self.entries: dict[ProducerId, ProducerStateEntry] = {}
+        self.map_end_offset = 0
 
     def duplicate_of(self, batch: ProduceRequest) -> BatchMetadata | None:
         """The batch that this one repeats, if it is remembered."""
@@ -75,31 +93,48 @@ class ProducerStateManager:
         last = entry.batches[-1].sequence
         return 0 if last == self._max_sequence else last + 1
 
-    def update(self, batch: ProduceRequest, offset: int) -> None:
-        """Remember a batch at its offset."""
+    def update(self, batch: ProduceRequest, offset: int, timestamp: int) -> None:
+        """Remember a batch that was appended at its offset, at that time."""
         entry = self.entries.get(batch.producer_id, NO_ENTRY)
         epoch = batch.producer_epoch
         before = entry.batches if self._rules.remember_window(entry.epoch, epoch) else ()
         batches = (*before, BatchMetadata(batch.sequence, offset))
-        self.entries[batch.producer_id] = ProducerStateEntry(epoch, batches[-self._window :])
+        self.entries[batch.producer_id] = ProducerStateEntry(epoch, batches[-self._window :], timestamp)
+        self.map_end_offset = offset + 1
 
-    def expire(self, producer_id: ProducerId) -> None:
-        """Forget a producer of which nothing was heard for long."""
-        self.entries.pop(producer_id, None)
+    def expires_at(self, producer_id: ProducerId) -> int | None:
+        """When a producer may be forgotten, in milliseconds; None if nothing is known of it."""
+        entry = self.entries.get(producer_id)
+        return None if entry is None else entry.last_timestamp + self._expiration_ms
+
+    def remove_expired(self, producer_id: ProducerId, now: int) -> bool:
+        """Forget a producer if it has expired (removeExpiredProducers goes through all of them)."""
+        entry = self.entries.get(producer_id)
+        if entry is None or not self._rules.state_outlives_retries(now - entry.last_timestamp, self._expiration_ms):
+            return False
+        del self.entries[producer_id]
+        return True
 
     def take_snapshot(self) -> Snapshot:
-        """What a snapshot file keeps."""
+        """A snapshot file of what is remembered now."""
         keeps = self._rules.snapshot_keeps_window
-        return {
-            producer_id: entry if keeps(len(entry.batches)) else ProducerStateEntry(entry.epoch, entry.batches[-1:])
+        kept = {
+            producer_id: entry if keeps(len(entry.batches)) else entry._replace(batches=entry.batches[-1:])
             for producer_id, entry in self.entries.items()
         }
+        return Snapshot(self.map_end_offset, kept)
 
-    def load(self, batches: Sequence[ProduceRequest], snapshot_offset: int) -> None:
-        """Start anew from a snapshot that was taken at an offset of this log, and the batches behind it."""
-        self.entries = {}
-        for offset, batch in enumerate(batches[:snapshot_offset]):
-            self.update(batch, offset)
-        self.entries = dict(self.take_snapshot())
-        for offset, batch in enumerate(batches[snapshot_offset:], snapshot_offset):
-            self.update(batch, offset)
+    def load(self, log: Sequence[RecordBatch], snapshots: Iterable[Snapshot]) -> None:
+        """Start anew from the latest snapshot that is not of a longer log, and replay the log from there
+        (rebuildProducerState). What has expired since comes back until somebody looks."""
+        within = [one for one in snapshots if one.offset <= len(log)]
+        latest = max(within, key=lambda one: one.offset, default=NO_SNAPSHOT)
+        self.entries = dict(latest.entries)
+        self.map_end_offset = latest.offset
+        for offset in range(latest.offset, len(log)):
+            self.update(log[offset].request, offset, log[offset].timestamp)
+
+    def truncate_and_reload(self, log: Sequence[RecordBatch], snapshots: Iterable[Snapshot]) -> None:
+        """The log was truncated: what is remembered has to end where it ends."""
+        if self._rules.state_follows_truncation(len(log), self.map_end_offset):
+            self.load(log, snapshots)

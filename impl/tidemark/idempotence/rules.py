@@ -1,13 +1,13 @@
 """The safety rules of idempotent producers, one small pure function each, under the specification's names.
 
-A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in producer_state.py,
-partition.py and idempotence/producer.py. `Rules` gathers them, and whoever builds a leader or a producer passes one in;
-flaws.py has the variants with a rule removed.
+A rule answers "may this go ahead" or "does this case apply", and `resequence_in_order` "in which order"; the mechanism
+that asks is in producer_state.py, partition.py and idempotence/producer.py. `Rules` gathers them, and whoever builds a
+leader or a producer passes one in; flaws.py has the variants with a rule removed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 
 
@@ -58,16 +58,17 @@ def state_follows_append(appended: bool) -> bool:
     return appended
 
 
-def state_outlives_retries(under_way: bool) -> bool:
-    """KIP-360 (KAFKA-7190): a producer is forgotten only when nothing of it may be retried any more. Without it its
-    batches are taken again (row 62)."""
-    return not under_way
+def state_outlives_retries(idle_ms: int, expiration_ms: int) -> bool:
+    """KIP-360 (KAFKA-7190): a producer is forgotten producer.id.expiration.ms after its last batch was appended. These
+    exceed delivery.timeout.ms and the life of any request. Without it that batch is retried, and taken again (row 62).
+    """
+    return idle_ms >= expiration_ms
 
 
-def state_follows_truncation(keep: int, end_offset: int) -> bool:
-    """KIP-98: producer state is loaded again when the log is truncated. Without it a leader acknowledges the retries of
-    batches that it has truncated."""
-    return keep < end_offset
+def state_follows_truncation(log_end_offset: int, map_end_offset: int) -> bool:
+    """KIP-98: producer state is loaded again when the log ends before what it was taken from. Without it a leader
+    acknowledges the retries of batches that it has truncated."""
+    return log_end_offset < map_end_offset
 
 
 def snapshot_keeps_window(batches: int) -> bool:
@@ -88,11 +89,10 @@ def drain_before_new_epoch(rewrite: bool) -> bool:
     return rewrite
 
 
-def resequence_in_order(in_flight: int) -> bool:
-    """KAFKA-8483: at a bump the batches in flight get their new sequences in the order of the old ones. Without it they
-    get them in the order of a heap whose least was taken away, the third before the second (row 65). Two are in order
-    in any heap."""
-    return in_flight > 2
+def resequence_in_order(sequences: Sequence[int]) -> Sequence[int]:
+    """KAFKA-8483: the batches in flight get their new sequences in the order of the old ones. Returns their places in
+    that order. Without it they get them in the order of a heap, the third before the second (row 65)."""
+    return sorted(range(len(sequences)), key=sequences.__getitem__)
 
 
 def restart_sequence_per_partition(partition_epoch: int, epoch: int) -> bool:
@@ -131,12 +131,12 @@ class Rules:
     fence_older_epoch: Callable[[int, int], bool] = fence_older_epoch
     duplicate_waits_for_commit: Callable[[int, int], bool] = duplicate_waits_for_commit
     state_follows_append: Callable[[bool], bool] = state_follows_append
-    state_outlives_retries: Callable[[bool], bool] = state_outlives_retries
+    state_outlives_retries: Callable[[int, int], bool] = state_outlives_retries
     state_follows_truncation: Callable[[int, int], bool] = state_follows_truncation
     snapshot_keeps_window: Callable[[int], bool] = snapshot_keeps_window
     resequence_only_refused: Callable[[bool], bool] = resequence_only_refused
     drain_before_new_epoch: Callable[[bool], bool] = drain_before_new_epoch
-    resequence_in_order: Callable[[int], bool] = resequence_in_order
+    resequence_in_order: Callable[[Sequence[int]], Sequence[int]] = resequence_in_order
     restart_sequence_per_partition: Callable[[int, int], bool] = restart_sequence_per_partition
     expired_keeps_sequence: Callable[[int], bool] = expired_keeps_sequence
     drain_before_wrap: Callable[[int, int], bool] = drain_before_wrap

@@ -8,6 +8,7 @@ specification with the same names in `Without` allows exactly the steps that it 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from tidemark.common.removal import remove_rules
 from tidemark.transactions.rules import RULES, Rules
@@ -28,6 +29,9 @@ GUARDS = {
 """Rules that refuse something: without one, nothing is refused. The others provide for a case: without one, the case is
 not seen."""
 
+COMPUTED: dict[str, tuple[str, Any]] = {"epoch_per_transaction": ("transaction_version", 1)}
+"""Which setting changes, beside the rule's own answer."""
+
 
 def rules_without(names: Iterable[str]) -> Rules:
     """The rules with some removed; names as in the specification ("ResumeOnLoad") or as here ("resume_on_load").
@@ -35,5 +39,7 @@ def rules_without(names: Iterable[str]) -> Rules:
     Raises ValueError for a name that is no rule.
     """
     rules = Rules()
-    remove_rules(rules, names, RULES, GUARDS)
+    for rule in remove_rules(rules, names, RULES, GUARDS):
+        if rule in COMPUTED:
+            setattr(rules, *COMPUTED[rule])
     return rules

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tidemark.common.errors import Errors
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest, ProducerId
-from tidemark.idempotence.producer_state import ProducerStateEntry, ProducerStateManager
+from tidemark.idempotence.producer_state import NO_TIMESTAMP, ProducerStateEntry, ProducerStateManager
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.transactions.messages import (
     AbortedTransaction,
@@ -185,7 +185,7 @@ class TransactionalPartition:
         return offset
 
     def _remember(self, request: ProduceRequest, offset: int) -> None:
-        self.producers.update(request, offset)
+        self.producers.update(request, offset, NO_TIMESTAMP)
         self.transactions.add_batch(request.producer_id, offset)
         if self.is_offsets:
             self.staged[request.producer_id] = request.payload
@@ -225,7 +225,7 @@ class TransactionalPartition:
         entries, producer_id, epoch = self.producers.entries, marker.producer_id, marker.producer_epoch
         entry = entries.get(producer_id)
         batches = entry.batches if entry is not None and entry.epoch == epoch else ()
-        entries[producer_id] = ProducerStateEntry(epoch, batches)
+        entries[producer_id] = ProducerStateEntry(epoch, batches, NO_TIMESTAMP)
         staged = self.staged.pop(producer_id, None)
         if staged is not None and marker.committed:
             self.offsets = staged

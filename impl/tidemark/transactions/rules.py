@@ -208,7 +208,8 @@ def aborted_list_of_delayed_fetch(delayed: bool) -> bool:
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force, one callable each."""
+    """The rules in force, one callable each. `transaction_version`: the finalized feature level transaction.version
+    (KIP-890), 1 or 2."""
 
     epoch_per_transaction: Callable[[int, int], bool] = epoch_per_transaction
     fence_request_epoch: Callable[[int, int], bool] = fence_request_epoch
@@ -241,12 +242,14 @@ class Rules:
     await_marker: Callable[[int, int], bool] = await_marker
     read_high_watermark_once: Callable[[int, int], bool] = read_high_watermark_once
     aborted_list_of_delayed_fetch: Callable[[bool], bool] = aborted_list_of_delayed_fetch
+    transaction_version: int = 2
 
 
-RULES = tuple(field.name for field in fields(Rules))
+COMPUTATIONS = ("transaction_version",)
+RULES = tuple(field.name for field in fields(Rules) if field.name not in COMPUTATIONS)
 """The rules' names, in the specification's order."""
 
 
 def is_version_2(rules: Rules) -> bool:
-    """Whether transactions are of version 2: what this rule changes is more than one answer."""
-    return rules.epoch_per_transaction(0, 0)
+    """Whether transactions are of version 2."""
+    return rules.transaction_version >= 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tidemark.exactly_once.rules import Rules
 from tidemark.transactions.fetcher import Fetcher
-from tidemark.transactions.messages import IsolationLevel
 from tidemark.transactions.partition import TransactionalPartition
 
 
@@ -18,8 +17,7 @@ class ResultsReader:
     def __init__(self, partition: TransactionalPartition, rules: Rules) -> None:
         self._partition = partition
         self._rules = rules
-        committed = not rules.read_committed(1, 0)  # what it leaves out is more than one answer
-        self._fetcher = Fetcher(IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED)
+        self._fetcher = Fetcher(rules.isolation_level)
         self._fetched: dict[int, int] = {}
         self.position = 0
         self.returned: list[int] = []

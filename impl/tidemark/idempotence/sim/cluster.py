@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import ProduceResponse, ProducerId
-from tidemark.idempotence.partition import Broker, Parked
+from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Broker, Parked
 from tidemark.idempotence.sim.network import Exchange
-from tidemark.idempotence.sim.state import Acknowledged, ProducerState
+from tidemark.idempotence.sim.state import DELIVERY_TIMEOUT_MS, REQUEST_LIFE_MS, Acknowledged, ProducerState
+
+ANSWERS = {Errors.NONE: "AnswerDuplicate", Errors.NOT_ENOUGH_REPLICAS: "FailAppend"}
+"""The action of an answer that a leader gives at once; any other error is a RejectBatch."""
 
 
 class ProducerCluster(ProducerState):
@@ -37,8 +40,9 @@ class ProducerCluster(ProducerState):
         if not producer.allowed(topic):
             self.recorder.blocked("SendBatch", client, topic, broker)
             return True
-        request = producer.send_batch(topic)
-        self.connections[client][topic].wire.append(Exchange(broker, request))
+        request, connection = producer.send_batch(topic), self.connections[client][topic]
+        connection.deadlines[request.payload] = self.now + DELIVERY_TIMEOUT_MS
+        connection.send(broker, request, REQUEST_LIFE_MS)
         self.recorder.did("SendBatch", client, topic, broker)
         return True
 
@@ -47,7 +51,7 @@ class ProducerCluster(ProducerState):
         request = self.producers[client].resend_batch(topic)
         if request is None:
             return False
-        self.connections[client][topic].wire.append(Exchange(broker, request))
+        self.connections[client][topic].send(broker, request, REQUEST_LIFE_MS)
         self.recorder.did("ResendBatch", client, topic, broker)
         return True
 
@@ -69,9 +73,12 @@ class ProducerCluster(ProducerState):
         return True
 
     def expire_batch(self, client: int, topic: int) -> bool:
-        """delivery.timeout.ms is over for the oldest batch in flight."""
-        if not self.producers[client].expire_batch(topic):
+        """Time goes on until delivery.timeout.ms is over for the oldest batch in flight."""
+        producer = self.producers[client]
+        oldest = min((batch.number for batch in producer.partitions[topic].in_flight), default=0)
+        if not producer.expire_batch(topic):
             return False
+        self.now = max(self.now, self.connections[client][topic].deadlines[oldest])
         self.recorder.did("ExpireBatch", client, topic)
         return True
 
@@ -107,17 +114,15 @@ class ProducerCluster(ProducerState):
             self.recorder.did("RejectBatch", broker, client, topic)
             return True
         if too_few_in_sync:
-            exchange.response = partition.fail_append(exchange.request)
-            if exchange.response is not None:
-                self.recorder.did("FailAppend", broker, client, topic)
-                return True
-        outcome = partition.append_batch(exchange.request)
+            partition.in_sync_replicas = MIN_IN_SYNC_REPLICAS - 1
+        outcome = partition.append_batch(exchange.request, self.now)
+        partition.in_sync_replicas = MIN_IN_SYNC_REPLICAS
         if isinstance(outcome, Parked):
             exchange.parked = outcome
             action = "AnswerDuplicate" if outcome.duplicate else "AppendBatch"
         else:
             exchange.response = outcome
-            action = "AnswerDuplicate" if outcome.error is Errors.NONE else "RejectBatch"
+            action = ANSWERS.get(outcome.error, "RejectBatch")
         self.recorder.did(action, broker, client, topic)
         return True
 
@@ -133,9 +138,9 @@ class ProducerCluster(ProducerState):
         late, partition = self.connections[client][topic].late, self.partitions[topic]
         if not late:
             return False
-        broker, request = late.pop(0)
-        reads = read and partition.leader == broker
-        outcome = partition.append_batch(request) if reads else None
+        one = late.pop(0)
+        reads = read and partition.leader == one.broker
+        outcome = partition.append_batch(one.request, self.now) if reads else None
         if isinstance(outcome, Parked) and not outcome.duplicate:
             self.recorder.did("AppendLate", client, topic)
             return True
@@ -152,35 +157,56 @@ class ProducerCluster(ProducerState):
         return True
 
     def expire_producer(self, topic: int, producer_id: ProducerId) -> bool:
-        """A leader forgets a producer, or keeps it because it may be heard of again."""
-        expired = self.partitions[topic].expire_producer(producer_id, self._under_way(topic, producer_id))
-        if expired:
+        """A leader looks whether a producer has expired. The specification has no clock: it refuses what comes too
+        early if the last batch may be retried, and only then a refusal is told."""
+        if self.partitions[topic].expire_producer(producer_id, self.now):
             self.recorder.did("ExpireProducer", topic, producer_id)
-        elif expired is False:
-            self.recorder.blocked("ExpireProducer", topic, producer_id)
-        return expired is not None
+            return True
+        log = [batch.request for batch in self.partitions[topic].log]
+        last = max((one.payload for one in log if one.producer_id == producer_id), default=0)
+        if not any(number <= last for number, _ in self._under_way(topic, producer_id)):
+            return False
+        self.recorder.blocked("ExpireProducer", topic, producer_id)
+        return True
 
-    def _under_way(self, topic: int, producer_id: ProducerId) -> bool:
-        """Whether something of a producer may still be sent again, or arrive."""
+    def let_expire(self, topic: int, producer_id: ProducerId) -> bool:
+        """Time goes on until a leader may forget a producer, but past no time-out of the producer's own batches and
+        requests: then the leader looks now. It does not look while such a time-out is over and was not seen."""
+        expires_at = self.partitions[topic].producers.expires_at(producer_id)
+        if expires_at is None:
+            return False
+        first = min((until for _, until in self._under_way(topic, producer_id)), default=max(self.now, expires_at))
+        if first >= max(self.now, expires_at):
+            self.now = max(self.now, expires_at)
+        elif self.now >= expires_at:
+            return False
+        return self.expire_producer(topic, producer_id)
+
+    def _under_way(self, topic: int, producer_id: ProducerId) -> list[tuple[int, int]]:
+        """What of a producer may still be sent again, or arrive: the number of the batch, and until when."""
+        found: list[tuple[int, int]] = []
         for producer, connections in zip(self.producers, self.connections, strict=True):
             connection = connections[topic]
-            if producer.producer_id == producer_id and producer.partitions[topic].in_flight:
-                return True
-            if any(one.request.producer_id == producer_id for one in connection.late):
-                return True
-            if any(
-                one.request.producer_id == producer_id and one.parked is None and one.response is None
-                for one in connection.wire
-            ):
-                return True
-        return False
+            if producer.producer_id == producer_id:
+                in_flight = producer.partitions[topic].in_flight
+                found += [(batch.number, connection.deadlines[batch.number]) for batch in in_flight]
+            found += connection.under_way(producer_id)
+        return found
 
     def elect_leader(self, topic: int, broker: Broker, keep: int, snapshot: int) -> bool:
-        """Another broker leads, which has `keep` batches, and a snapshot taken at an offset."""
-        partition = self.partitions[topic]
-        if not partition.high_watermark <= keep <= len(partition.log) or snapshot > keep:
+        """Another broker leads, or the same again. It has copied the log, has taken a snapshot on the way, at that
+        offset, and was started since. Of the batches that are not committed it loses those from `keep` on."""
+        leader = self.partitions[topic]
+        if not leader.high_watermark <= keep <= len(leader.log) or snapshot > keep:
             return False
-        partition.elect_leader(broker, keep, snapshot)
+        successor = self.new_partition(broker)
+        successor.append_as_follower(leader.log[:snapshot])
+        successor.take_snapshot()
+        successor.append_as_follower(leader.log[snapshot:])
+        successor.restart()
+        successor.truncate_to(keep)
+        successor.advance_high_watermark(leader.high_watermark)
+        self.partitions[topic] = successor
         for connections in self.connections:
             connections[topic].depose()
         self.recorder.did("ElectLeader", topic, broker, keep, snapshot)
@@ -206,6 +232,6 @@ class ProducerCluster(ProducerState):
             return False
         self.producers[client] = self.new_process()
         for connection in self.connections[client]:
-            connection.wire.clear()
+            connection.crash()
         self.recorder.did("CrashProducer", client)
         return True

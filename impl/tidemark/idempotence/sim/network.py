@@ -5,37 +5,59 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tidemark.common.errors import Errors
-from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
+from tidemark.idempotence.messages import ProduceRequest, ProduceResponse, ProducerId
 from tidemark.idempotence.partition import Broker, Parked
 
 
 class Exchange:
-    """A request on its connection: on the way, parked at the leader until its batch is committed, or answered."""
+    """A request on its connection: on the way, parked at the leader until its batch is committed, or answered. It
+    reaches its broker by `until`, or never."""
 
-    __slots__ = ("broker", "parked", "request", "response")
+    __slots__ = ("broker", "parked", "request", "response", "until")
 
-    def __init__(self, broker: Broker, request: ProduceRequest) -> None:
+    def __init__(self, broker: Broker, request: ProduceRequest, until: int) -> None:
         self.broker = broker
         self.request = request
+        self.until = until
         self.parked: Parked | None = None
         self.response: ProduceResponse | None = None
 
 
 class Late(NamedTuple):
-    """A request whose connection is gone, and that its broker may still read."""
+    """A request whose connection is gone, and that its broker may still read, by `until`."""
 
     broker: Broker
     request: ProduceRequest
+    until: int
 
 
 class Connections:
-    """What a producer has on the way for one partition. `wire`: oldest first, of all brokers; `late`: oldest first."""
+    """What a producer has on the way for one partition. `wire`: oldest first, of all brokers; `late`: oldest first;
+    `deadlines`: when the producer gives up each batch that it has made, by number."""
 
-    __slots__ = ("late", "wire")
+    __slots__ = ("deadlines", "late", "wire")
 
     def __init__(self) -> None:
+        self.deadlines: dict[int, int] = {}
         self.wire: list[Exchange] = []
         self.late: list[Late] = []
+
+    def send(self, broker: Broker, request: ProduceRequest, life_ms: int) -> None:
+        """A request leaves, and lives so much longer than its batch."""
+        self.wire.append(Exchange(broker, request, self.deadlines[request.payload] + life_ms))
+
+    def under_way(self, producer_id: ProducerId) -> list[tuple[int, int]]:
+        """The requests of a producer id that a broker may still handle: the number of the batch, and until when."""
+        return [
+            (one.request.payload, one.until)
+            for one in self.wire
+            if one.parked is None and one.response is None and one.request.producer_id == producer_id
+        ] + [(one.request.payload, one.until) for one in self.late if one.request.producer_id == producer_id]
+
+    def crash(self) -> None:
+        """The process is gone, and its connections with it."""
+        self.wire.clear()
+        self.deadlines.clear()
 
     def next_at(self, broker: Broker) -> Exchange | None:
         """What a broker handles next."""
@@ -62,6 +84,6 @@ class Connections:
         `keep`. Which batches were on it."""
         gone = [one for one in self.wire if one.broker == broker]
         self.wire = [one for one in self.wire if one.broker != broker]
-        unhandled = [one.request for one in gone if one.parked is None and one.response is None]
-        self.late += [Late(broker, request) for request in unhandled[:keep]]
+        unhandled = [one for one in gone if one.parked is None and one.response is None]
+        self.late += [Late(broker, one.request, one.until) for one in unhandled[:keep]]
         return [one.request.payload for one in gone]

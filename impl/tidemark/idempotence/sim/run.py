@@ -39,6 +39,8 @@ class ProducerSimulator(SimulatorBase):
 class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
 
+    TICK_MS = 100
+
     def __init__(self, simulator: ProducerSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
         self.table = table = simulator.table
@@ -52,6 +54,10 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
             [(first + step) % self._brokers for step in range(self._brokers)] for first in range(self._brokers)
         ]
         self._busy = (first >> 32) % self._clients
+
+    def advance(self, milliseconds: int) -> None:
+        """Everybody's clock goes on."""
+        self.cluster.now += milliseconds
 
     def heal(self) -> bool:
         """Faults stop; whether everything came to rest."""
@@ -180,7 +186,7 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         if not self.cluster.issued:
             return False
         topic = 0 if word & 3 else (word >> 2) % self._topics
-        return self.cluster.expire_producer(topic, 1 + (word >> 8) % self.cluster.issued)
+        return self.cluster.let_expire(topic, 1 + (word >> 8) % self.cluster.issued)
 
     def elect(self, word: int) -> bool:
         """Another broker leads a partition, or the same again."""

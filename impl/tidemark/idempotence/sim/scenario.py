@@ -77,7 +77,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
 }
 """What makes each action happen."""
 
-STAGE = Stage(begin, EVENTS)
+STAGE = Stage(begin, EVENTS, clock=True)
 
 
 def _numbered(epoch: int, sequence: int) -> str:
@@ -107,7 +107,8 @@ def _flight(producer_id: int, sequences: PartitionSequences) -> str:
 
 def _partition(partition: Partition, brokers: Sequence[str]) -> str:
     batches = [
-        f"{one.producer_id}.{one.payload}/{_numbered(one.producer_epoch, one.sequence)}" for one in partition.log
+        f"{one.producer_id}.{one.payload}/{_numbered(one.producer_epoch, one.sequence)}"
+        for one in [batch.request for batch in partition.log]
     ]
     mark = partition.high_watermark
     said = [f"{brokers[partition.leader]}:", *batches[:mark], "|", *batches[mark:]]

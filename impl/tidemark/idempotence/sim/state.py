@@ -11,6 +11,13 @@ from tidemark.idempotence.rules import Rules
 from tidemark.idempotence.sim.network import Connections
 from tidemark.trace.recording import Recorder
 
+DELIVERY_TIMEOUT_MS = 120_000
+"""delivery.timeout.ms: so long after it was made a batch is given up, if it has not been acknowledged."""
+REQUEST_LIFE_MS = 10_000
+"""So long after its batch is given up a request may still reach its broker."""
+EXPIRATION_MS = DELIVERY_TIMEOUT_MS + REQUEST_LIFE_MS + 1
+"""producer.id.expiration.ms, as short as it may be."""
+
 
 class Acknowledged(NamedTuple):
     """What an application was told: which batch of a process is where."""
@@ -22,9 +29,10 @@ class Acknowledged(NamedTuple):
 
 
 class ProducerState:
-    """The parts, without the events: see `ProducerCluster`. `recorder` must be set before the first event."""
+    """The parts, without the events: see `ProducerCluster`. `recorder` must be set before the first event. `partitions`
+    are those of the leaders; `now`: the time in milliseconds, by everybody's clock."""
 
-    __slots__ = ("acked", "config", "connections", "issued", "partitions", "producers", "recorder", "rules")
+    __slots__ = ("acked", "config", "connections", "issued", "now", "partitions", "producers", "recorder", "rules")
 
     recorder: Recorder
 
@@ -32,10 +40,15 @@ class ProducerState:
         self.rules = rules
         self.config = config
         self.issued = 0
-        self.partitions = [Partition(rules, config.window, config.max_sequence, leader) for leader in leaders]
+        self.now = 0
+        self.partitions = [self.new_partition(leader) for leader in leaders]
         self.producers = [self.new_process() for _ in range(producers)]
         self.connections = [[Connections() for _ in leaders] for _ in range(producers)]
         self.acked: list[Acknowledged] = []
+
+    def new_partition(self, broker: Broker) -> Partition:
+        """A partition at a broker that has nothing of it yet."""
+        return Partition(self.rules, self.config.window, self.config.max_sequence, broker, EXPIRATION_MS)
 
     def new_process(self) -> IdempotentProducer:
         """A process that has just started."""
@@ -46,7 +59,7 @@ class ProducerState:
         what a reader of the logs finds."""
         wrong = sum(not self._is_at(one) for one in self.acked)
         seen = [
-            (topic, batch.producer_id, batch.payload)
+            (topic, batch.request.producer_id, batch.request.payload)
             for topic, partition in enumerate(self.partitions)
             for batch in partition.log
         ]
@@ -54,5 +67,5 @@ class ProducerState:
 
     def _is_at(self, one: Acknowledged) -> bool:
         log = self.partitions[one.partition].log
-        found = log[one.offset] if one.offset < len(log) else None
+        found = log[one.offset].request if one.offset < len(log) else None
         return found is not None and (found.producer_id, found.payload) == (one.producer_id, one.number)
