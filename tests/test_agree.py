@@ -39,8 +39,8 @@ def test_both_backends_agree_with_tlc(dumped: graph.Graph, spec: Specification) 
     assert found.ok, [str(one.first) for one in found.comparisons]
     assert found.violating_states > 0
     assert found.non_edges >= found.edges
-    python, numba = found.comparisons
-    assert python.kinds == numba.kinds
+    python, kernels = found.comparisons
+    assert python.kinds == kernels.kinds
     assert set(python.kinds) == {
         *("domains", "states", "ghosts", "edges", "properties", "invariants after steps", "non-edges", "walks")
     }
@@ -146,7 +146,7 @@ def test_the_command_on_a_foreign_specification(tmp_path: Path, capsys: pytest.C
         model
     )
     assert (model["states"], model["violating_states"], model["edges"]) == (623, 90, 2218)
-    for name in ("python", "numba"):
+    for name in ("python", "kernels"):
         assert model["backends"][name]["compared"] > 2 * model["edges"]
         assert model["backends"][name]["disagreements"] == 0
     assert "0 differ" in capsys.readouterr().out

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tidemark_conformance import cache, paths
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.tla.kernels import compile_kernels
+from tidemark_conformance.tla.kernels import compile_kernels, link, runtime
 from tidemark_conformance.tla.spec import load
 
 PACKAGE = "tidemark_conformance"
@@ -139,7 +140,7 @@ def test_every_module_of_the_closure_is_in_the_key(kind: str, tmp_path: Path) ->
 def test_kernels_depend_on_the_evaluator_whose_values_are_folded_into_them() -> None:
     found, libraries = cache.closure(modules("kernels"), places())
     assert {f"{PACKAGE}.tla.python.emit", f"{PACKAGE}.tla.python.runtime", f"{PACKAGE}.tla.values"} <= set(found)
-    assert {"numba", "llvmlite", "numpy"} <= libraries
+    assert {"llvmlite", "numpy"} <= libraries
 
 
 @pytest.mark.parametrize(
@@ -232,10 +233,8 @@ def test_damaged_kernels_are_made_anew(subject: Path) -> None:
     """Each file of what is compiled, and of what it is compiled of: the process neither dies nor says otherwise."""
     whole = run(subject, CONSUMER)[0]
     root = subject / "cache"
-    folders = {file.parent for file in root.rglob(cache.SEAL)}
-    kept = [file for file in sorted(root.rglob("*")) if file.is_file() and file.suffix in (".pickle", ".nbc", ".nbi")]
-    assert len(folders) == 1
-    assert {file.parent.name for file in kept} == {"ir", "sany", "programs", "__pycache__"}
+    kept = [file for file in sorted(root.rglob("*")) if file.is_file() and file.suffix in (".pickle", ".object")]
+    assert {file.parent.name for file in kept} == {"ir", "sany", "programs", "kernels"}
     for number, file in enumerate(kept):
         if file.parent.name == "sany":
             shutil.rmtree(root / "ir")  # it would be found, and nobody would ask for tables
@@ -243,7 +242,25 @@ def test_damaged_kernels_are_made_anew(subject: Path) -> None:
         file.write_bytes(damaged(content, (["flip", "cut"][number % 2], len(content) * 2 // 3, 3)))
         assert run(subject, CONSUMER)[0] == whole
         assert file.read_bytes() != damaged(content, (["flip", "cut"][number % 2], len(content) * 2 // 3, 3))
-        assert all(cache.sealed(folder) for folder in folders)
+        assert cache.get(file) is not None
+
+
+def test_object_code_is_loaded_on_the_processor_that_it_was_made_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one makes its own, and does not believe this one's under the name of its own."""
+    (tmp_path / "Named.tla").write_text(NAMED)
+    (tmp_path / "Named.cfg").write_text(CONFIG)
+    named = load(tmp_path / "Named.tla", tmp_path / "Named.cfg")
+    made: list[str] = []
+    here = runtime.compile_kernels(named, tmp_path, lambda: made.append("here")).place
+    monkeypatch.setattr(link, "processor", lambda: "another")
+    for name in ("there", "again"):
+        monkeypatch.setattr(runtime, "_loaded", {})
+        there = runtime.compile_kernels(named, tmp_path, partial(made.append, name)).place
+        shutil.copyfile(here, there)
+    assert made == ["here", "there", "again"]
+    assert here != there
 
 
 # Others' folders

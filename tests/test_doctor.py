@@ -29,7 +29,7 @@ def test_this_machine_has_what_is_needed(tmp_path: Path, capsys: pytest.CaptureF
     assert len(printed) == len(found) + 1
     assert not [line for line in printed if line != line.rstrip()]
     assert "checked a model of 3 states" in found["TLC"]["found"]
-    assert {"Python", "Java", "tla2tools.jar", "pyspark", "numba", "cores", "memory", "cache"} <= set(found)
+    assert {"Python", "Java", "tla2tools.jar", "pyspark", "llvmlite", "cores", "memory", "cache"} <= set(found)
 
 
 def test_a_missing_jar_and_package_are_said(

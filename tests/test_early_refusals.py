@@ -22,10 +22,10 @@ def refuse(*_, **__):
 subprocess.Popen.__init__ = refuse
 from tidemark_conformance.cli import main
 code = main(sys.argv[1:])
-print([name for name in ("pyspark", "py4j", "numba", "llvmlite") if name in sys.modules])
+print([name for name in ("pyspark", "py4j", "llvmlite") if name in sys.modules])
 sys.exit(code)
 """
-"""No process at all is started: no JVM, and none of SANY; numba, which compiles, is not even loaded."""
+"""No process at all is started: no JVM, and none of SANY; llvmlite, which compiles, is not even loaded."""
 
 CASES: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("hash", {"spec_hash": "0" * 64}, [], "written for another text of TwoPhase"),

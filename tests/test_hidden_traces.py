@@ -19,7 +19,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.kernels.driver import REASONS
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.types import decode
-from tidemark_conformance.tlc.backends import NumbaBackend
+from tidemark_conformance.tlc.backends import KernelsBackend
 from tidemark_conformance.tlc.walks import Record, Walk
 from tidemark_conformance.trace.lines import split_traces
 from tidemark_conformance.trace.ndjson import LineReader
@@ -122,7 +122,7 @@ def test_a_computed_value_beyond_its_capacity_is_undecided_and_names_the_variabl
 
 def test_a_walk_beyond_a_computed_capacity_is_undecided_and_names_the_variable() -> None:
     """The comparison with TLC replays walks, and must say what an audit says of them."""
-    backend = NumbaBackend(election())
+    backend = KernelsBackend(election())
     zeros = [0] * backend.layout.cells
     state = {one.name: decode(one.type, zeros, one.offset) for one in backend.layout.variables}
     stands = (Record("Stand", (backend.domains("Stand")[0][0],), state),) * 7

@@ -189,7 +189,7 @@ def test_extras_are_those_of_the_project() -> None:
     """The extra that brings a package is in pyproject.toml, and the package, or what brings it, is in the extra."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(EXTRA_OF.values()) <= set(extras)
-    brings = {"llvmlite": "numba", "py4j": "pyspark", "mypyc": "mypy[mypyc]", "z3": "z3-solver", "mypy": "mypy[mypyc]"}
+    brings = {"py4j": "pyspark", "mypyc": "mypy[mypyc]", "z3": "z3-solver", "mypy": "mypy[mypyc]"}
     for package, extra in EXTRA_OF.items():
         names = {re.split(r"[<>=]", requirement)[0] for requirement in extras[extra]}
         assert brings.get(package, package) in names, package

@@ -191,13 +191,13 @@ def test_a_second_process_loads_what_the_first_compiled() -> None:
         "def refuse(*_): raise SystemExit('compiled again')\n"
         "link.lowered = refuse; runtime.Generator.program = refuse\n"
         "kernels = compile_kernels(load(Path(sys.argv[1]), Path(sys.argv[2])))\n"
-        "print(len(kernels.checks), sum(kernels._run.stats.cache_hits.values()))\n"
+        "print(len(kernels.checks))\n"
     )
     folder = spec_root() / "twophase"
     arguments = [sys.executable, "-c", program, str(folder / "TwoPhase.tla"), str(folder / "TwoPhase.cfg")]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.split() == [str(len(two_phase().kernels.checks)), "1"]
+    assert done.stdout.split() == [str(len(two_phase().kernels.checks))]
 
 
 def test_generated_text_does_not_depend_on_the_hash_seed() -> None:
@@ -262,7 +262,7 @@ def test_without_is_a_runtime_argument() -> None:
         compile_kernels(load(folder / "TwoPhase.tla", folder / f"{name}.cfg"))
         for name in ("TwoPhase", "TwoPhaseFlawed")
     )
-    assert right.folder == flawed.folder
+    assert right.place == flawed.place
     state = {**two_phase().initial(), "decided": two_phase().python.initial_ghosts(two_phase().initial())["decided"]}
     message = Fn({"type": "decision", "outcome": "committed"})
     after = {**state, "tmState": "committed", "messages": frozenset({message})}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_reference import MODELS, program_of, two_phase
+from tidemark_conformance.tla.kernels import link
 from tidemark_conformance.tla.kernels.lower import Lowering
 
 TEXT = """
@@ -74,6 +75,31 @@ def test_machine_code_and_python_agree(machine, cells, data, count) -> None:  # 
     result = machine[1](memory, data, count)
     assert namespace["both"](expected, data, count) == result
     assert list(memory) == [int(cell) for cell in expected]
+
+
+MAIN = """
+def main(p: "I64", d: "U8", a: "I64", b: "I64", c: "I64", e: "I64", what, index, low, high, nodes, snapshot):
+    return what + snapshot
+"""
+UNKNOWN = """
+declare i64 @"known.nowhere"(i64)
+define i64 @"kernels.main"(i64 %what) {
+  %found = call i64 @"known.nowhere"(i64 %what)
+  ret i64 %found
+}
+"""
+
+
+def test_bytes_that_are_no_module_of_ours_are_refused() -> None:
+    """By an error, not by a signal: cut objects, one without our entry point, one that calls what is not there."""
+    good = link.object_code(link.lowered(MAIN, {}))
+    assert link.load(good)(*[0] * 6, 40, 0, 0, 0, 0, 2) == 42
+    other = Lowering("other", {})
+    other.add(MAIN, exported=frozenset(["main"]))
+    wrong = [link.object_code(assembly) for assembly in (other.text(), UNKNOWN)]
+    for code in (b"", b"no object", good[: len(good) // 2], *wrong):
+        with pytest.raises(RuntimeError):
+            link.load(code)
 
 
 @pytest.mark.parametrize("text", ["x = [1]", "for i in y: pass", "x = 1.5", "x = lambda: 1", "return a @ b"])

@@ -234,7 +234,7 @@ def test_lint_needs_nothing_that_is_heavy(two_phase: TwoPhase) -> None:
         "subprocess.Popen.__init__ = refuse\n"
         "from tidemark_conformance.cli import main\n"
         "code = main(sys.argv[1:])\n"
-        "heavy = ('pyspark', 'pyarrow', 'pandas', 'numpy', 'numba', 'llvmlite')\n"
+        "heavy = ('pyspark', 'pyarrow', 'pandas', 'numpy', 'llvmlite')\n"
         "print([name for name in heavy if name in sys.modules])\n"
         "sys.exit(code)\n"
     )

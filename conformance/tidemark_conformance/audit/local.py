@@ -110,7 +110,7 @@ def _judged(job: Job, judge: Judge, part: Part) -> Tally:
 
 def _pooled(job: Job, parts: Sequence[Part], processes: int) -> Iterator[Tally]:
     """The tallies of the parts, as they come. However the iteration ends, no process is left."""
-    context = multiprocessing.get_context("spawn")  # numba's threads and locks do not survive a fork
+    context = multiprocessing.get_context("spawn")  # threads and locks of pyarrow's do not survive a fork
     pool: dict[Connection, BaseProcess] = {}
     try:
         for _ in range(processes):

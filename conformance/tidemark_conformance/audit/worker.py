@@ -2,7 +2,8 @@
 pickled tally out. Spark itself is not needed here.
 
 A worker process makes its judge once. On this machine the kernels come from the cache folder; on a cluster they, and
-our packages, travel with the job (`shipping.py`), and a worker whose processor or numba differs compiles them again.
+our packages, travel with the job (`shipping.py`), and a worker of another processor, or of other versions of the
+libraries, compiles them again.
 """
 
 from __future__ import annotations

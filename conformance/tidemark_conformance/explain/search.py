@@ -87,7 +87,7 @@ def _looked_at(traces: Iterator[Stored], explainer: Explainer, schema: Schema) -
 
 
 def _kernels(explainer: Explainer) -> Callable[[list[Stored]], list[int]] | None:
-    """A function from traces to what they have to show by the kernels; None where numba is not installed."""
+    """A function from traces to what they have to show by the kernels; None without the extra `audit`."""
     try:
         import numpy
 

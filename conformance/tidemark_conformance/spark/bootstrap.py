@@ -19,14 +19,13 @@ Partition = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 def pack(folders: dict[str, Path], archive: Path) -> None:
-    """Pack folders (or single files) under new names, times of modification included (numba's cache goes by them)."""
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+    """Pack folders (or single files) under new names; the same contents are the same archive, whatever their times."""
+    with zipfile.ZipFile(archive, "w") as packed:
         for name, folder in folders.items():
             for file in [folder] if folder.is_file() else sorted(folder.rglob("*")):
                 if file.is_file() and "__pycache__" not in file.relative_to(folder).parts:
                     entry = zipfile.ZipInfo(name if file == folder else f"{name}/{file.relative_to(folder)}")
-                    entry.comment = repr(file.stat().st_mtime).encode()
-                    packed.writestr(entry, file.read_bytes())
+                    packed.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def unpack(source: Path) -> Path:
@@ -42,10 +41,7 @@ def unpack(source: Path) -> Path:
     mask = os.umask(0o077)
     try:
         with zipfile.ZipFile(source) as packed:
-            for entry in packed.infolist():
-                path = Path(packed.extract(entry, draft))
-                modified = float(entry.comment.decode())
-                os.utime(path, (modified, modified))
+            packed.extractall(draft)
     finally:
         os.umask(mask)
     try:

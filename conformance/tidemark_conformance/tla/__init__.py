@@ -1,1 +1,1 @@
-"""The specification compiler: SANY's XML -> typed, closed IR -> Python source and numba kernels."""
+"""The specification compiler: SANY's XML -> typed, closed IR -> Python source and kernels in machine code."""

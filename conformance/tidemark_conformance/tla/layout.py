@@ -1,7 +1,7 @@
 """A state as a vector of int64 cells: variables in declared order (hidden ones and ghosts last), each a fixed run.
 
 Equal states are equal vectors, because unused cells are 0. A *unit* is one element of a variable's outermost function
-(or the whole variable): what a delta names and what a dirty bit stands for. Nothing here needs numpy or numba.
+(or the whole variable): what a delta names and what a dirty bit stands for. Nothing here needs numpy or llvmlite.
 """
 
 from __future__ import annotations

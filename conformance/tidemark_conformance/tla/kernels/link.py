@@ -1,24 +1,22 @@
-"""Numba's side of a generated module: lowers its text, links it into numba's library, and compiles the entry point."""
+"""LLVM's side of a generated module: lowers its text, makes object code for this processor, and links it to be called.
+
+An object is position-independent and needs nothing but the C library, so that it can be kept, and sent to a machine
+with the same processor.
+"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+import ctypes
+import itertools
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-import llvmlite.binding as llvm  # type: ignore[import-untyped]
-from llvmlite import ir
-from numba import config, int64, njit
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+import llvmlite.binding as llvm
 
 from tidemark_conformance.tla.kernels.lower import Lowering
 
-ARGUMENTS = 12
-"""Parameters of the entry point, all int64: six addresses (memory, bytes, four tables), then six numbers."""
-
+ENTRY = "main"
+MODULE = "kernels"
 INLINED = frozenset(
     [
         "bit",
@@ -40,64 +38,61 @@ INLINED = frozenset(
 )
 
 
-def lowered(source: str, names: dict[str, int], module: str) -> str:
-    """The LLVM assembly of a generated module's text; its entry point is `<module>.main`."""
-    lowering = Lowering(module, names)
-    defined = {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
-    lowering.add(source, exported=frozenset(["main"]), inlined=INLINED & defined)
+class Run(Protocol):
+    """The entry point of a module: six addresses (memory, bytes, four tables), then six numbers (see `driver.main`).
+
+    The interpreter's lock is released while it runs.
+    """
+
+    def __call__(self, *arguments: int) -> int: ...
+
+
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+_HOST = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+_LINKER = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+_LINKED: list[Any] = []
+_NUMBERS = itertools.count()
+_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6, *[ctypes.c_int64] * 6)
+
+
+def lowered(source: str, names: Mapping[str, int]) -> str:
+    """The LLVM assembly of a generated module's text, in which `names` stand for numbers."""
+    lowering = Lowering(MODULE, names)
+    lowering.add(source, exported=frozenset([ENTRY]), inlined=INLINED)
     return lowering.text()
 
 
-def entry_point(folder: Path, module: str) -> Callable[..., Any]:
-    """A function for numba's compiler that calls a generated module: kernel.ll in `folder` is read when it compiles."""
-    pointers = [ir.IntType(64).as_pointer(), ir.IntType(8).as_pointer(), *[ir.IntType(64).as_pointer()] * 4]
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def run(
-        _context: Any,
-        a0: Any,
-        a1: Any,
-        a2: Any,
-        a3: Any,
-        a4: Any,
-        a5: Any,
-        a6: Any,
-        a7: Any,
-        a8: Any,
-        a9: Any,
-        a10: Any,
-        a11: Any,
-    ) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            parsed = llvm.parse_assembly((folder / "kernel.ll").read_text(encoding="utf-8"))
-            parsed.verify()
-            context.active_code_library.add_llvm_module(parsed)
-            kind = ir.FunctionType(ir.IntType(64), [*pointers, *[ir.IntType(64)] * 6])
-            function = cgutils.get_or_insert_function(builder.module, kind, f"{module}.main")
-            values = [builder.inttoptr(v, p) for v, p in zip(arguments[:6], pointers, strict=True)]
-            return builder.call(function, [*values, *arguments[6:]])
-
-        return types.int64(*[types.int64] * ARGUMENTS), generate
-
-    return run  # type: ignore[no-any-return]
+def processor() -> str:
+    """LLVM's names of this platform, of its processor and of what that can do: on no other an object is run."""
+    return " ".join(_HOST)
 
 
-@contextmanager
-def _options() -> Iterator[None]:
-    """LLVM level 2, and no vectorising of loops that run a handful of times: more costs time and gains nothing.
-    Object code is kept beside the entry point, where it is verified, whatever NUMBA_CACHE_DIR says."""
-    names = ("LOOP_VECTORIZE", "SLP_VECTORIZE", "OPT", "CACHE_DIR")
-    before = [getattr(config, name) for name in names]
-    for name, value in zip(names, (0, 0, min(config.OPT, type(config.OPT)(2)), ""), strict=True):
-        setattr(config, name, value)
-    try:
-        yield
-    finally:
-        for name, value in zip(names, before, strict=True):
-            setattr(config, name, value)
+def object_code(assembly: str) -> bytes:
+    """The object file of a module in LLVM assembly, at LLVM's level 2.
+
+    Loops are not vectorised: they run a handful of times, so that it costs time and gains nothing.
+    """
+    triple, cpu, features = _HOST
+    target = llvm.Target.from_triple(triple)
+    machine = target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small")
+    module = llvm.parse_assembly(assembly)
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    module.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = tuning.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)  # type: ignore[no-any-return]
 
 
-def compiled(function: Callable[..., int]) -> Callable[..., int]:
-    """The numba kernel of an entry point written in Python (in a file, so that numba keeps it on disk)."""
-    with _options():
-        return njit(int64(*[int64] * ARGUMENTS), nogil=True, cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+def load(code: bytes) -> Run:
+    """The entry point of an object that `object_code` made on a machine with this processor.
+
+    It stays until the process ends. Raises RuntimeError for bytes that are no such object.
+    """
+    entry = f"{MODULE}.{ENTRY}"
+    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(entry)
+    linked = library.link(_LINKER, f"{MODULE}-{next(_NUMBERS)}")
+    _LINKED.append(linked)
+    return _SIGNATURE(linked[entry])

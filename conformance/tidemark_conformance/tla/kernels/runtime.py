@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
-import importlib.util
 import json
-import os
-import shutil
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidemark_conformance import cache
-from tidemark_conformance.errors import Unusable, writable
-from tidemark_conformance.paths import cache_root, temporary_folder
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.paths import cache_root
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.ir import NOT_A_STEP, Expr, HasRule, Lit
 from tidemark_conformance.tla.kernels.driver import REASONS
@@ -33,10 +31,10 @@ from tidemark_conformance.tla.values import Value, show
 from tidemark_conformance.tla.walk import map_children
 
 if TYPE_CHECKING:
+    from tidemark_conformance.tla.kernels.link import Run
     from tidemark_conformance.tla.spec import Specification
 
 Cells = NDArray[np.int64]
-_MTIME = 1_000_000_000
 __all__ = ["NOT_A_STEP", "REASONS", "BatchResult", "Kernels", "compile_kernels"]
 
 
@@ -70,13 +68,13 @@ class Kernels:
     def __init__(
         self,
         program: Program,
-        run: Callable[..., int],
+        run: Run,
         layout: Layout,
         parameters: dict[str, Parameters],
         constants: Sequence[int],
-        folder: Path,
+        place: Path,
     ) -> None:
-        self.layout, self.parameters, self.folder = layout, parameters, folder
+        self.layout, self.parameters, self.place = layout, parameters, place
         self.checks, self.history = program.checks, program.history
         self.actions, self.rules = program.actions, program.rules
         self.invariants, self.properties, self.quiescence = program.invariants, program.properties, program.quiescence
@@ -267,10 +265,9 @@ def compile_kernels(
 ) -> Kernels:
     """The kernels of a specification, from the cache on disk if it has them.
 
-    The folder `<cache>/kernels/<hash>` holds the generated text, its LLVM assembly and numba's object code; it may be
-    copied to another machine (files carry a fixed time, because numba's cache goes by it). `folder` overrides the
-    cache; `starting` is called before work that the cache does not spare. Raises Unsupported for constructs outside the
-    conventions, with module and line.
+    `<cache>/kernels` holds the generated programs and their object code; it may be copied to another machine, which
+    compiles the programs again if it has another processor. `folder` overrides it; `starting` is called before work
+    that the cache does not spare. Raises Unsupported for constructs outside the conventions, with module and line.
     """
     from tidemark_conformance.tla.python import compile_python
 
@@ -285,9 +282,23 @@ def compile_kernels(
             told.append(True)
             starting()
 
-    program = _program(spec, constant, layout, parameters, root, tell)
-    place, run = _compiled(program, root, tell)
+    with _uncollected():
+        program = _program(spec, constant, layout, parameters, root, tell)
+        place, run = _compiled(program, root, tell)
     return Kernels(program, run, layout, parameters, evaluate_hoisted(program.hoisted, constant), place)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """The collector of cycles rests: it would walk again and again over millions of nodes that all are in use, for half
+    of the time that generating and lowering take."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def evaluator(spec: Specification, constant: Evaluate) -> Evaluate:
@@ -345,92 +356,23 @@ def _generator_digest() -> str:
     return cache.code(__name__, "tidemark_conformance.tla.kernels.link", "tidemark_conformance.tla.python")
 
 
-_ENTRY = '''"""Generated: the entry point of one specification's kernels (their text: kernel.txt)."""
-
-from pathlib import Path
-
-from tidemark_conformance.tla.kernels.link import compiled, entry_point
-
-_run = entry_point(Path(__file__).parent, "{module}")
+_loaded: dict[Path, Run] = {}
 
 
-def run(p, d, a, b, c, e, what, index, low, high, nodes, snapshot):
-    return _run(p, d, a, b, c, e, what, index, low, high, nodes, snapshot)
-
-
-run = compiled(run)
-'''
-
-_loaded: dict[Path, Callable[..., int]] = {}
-
-
-def _compiled(program: Program, root: Path, tell: Callable[[], None]) -> tuple[Path, Callable[..., int]]:
-    """The folder and the compiled entry point of a program, compiled now, after a `tell`, if it is not there whole.
-
-    The folder is sealed: what differs from what was written there is neither run nor unpickled, but made anew.
+def _compiled(program: Program, root: Path, tell: Callable[[], None]) -> tuple[Path, Run]:
+    """The file of a program's object code, and its entry point. It is compiled now, after a `tell`, if it is not there
+    whole: what differs from what was written there, or was written for another processor, is not loaded.
     """
+    from tidemark_conformance.tla.kernels import link
+
     names = json.dumps(program.names, sort_keys=True)
-    digest = hashlib.sha256(f"{program.source}\0{names}\0{_generator_digest()}".encode()).hexdigest()[:20]
-    place = root / digest
-    if place in _loaded:
-        return place, _loaded[place]
-    module = f"tidemark_{digest}"
-    if cache.sealed(place):
-        entry = place / "entry.py"
-        if entry.stat().st_mtime != _MTIME:
-            os.utime(entry, (_MTIME, _MTIME))
-        run = _load(module, place)
-        if not sum(run.stats.cache_hits.values()):  # type: ignore[attr-defined]
-            cache.seal(place)  # another processor: numba has compiled it once more, and kept that beside
-    else:
-        tell()
-        run = _make(program, names, module, place)
-    _loaded[place] = run
-    return place, run
-
-
-def _make(program: Program, names: str, module: str, place: Path) -> Callable[..., int]:
-    """Compile a program in a folder aside, which then takes its `place`."""
-    from tidemark_conformance.tla.kernels.link import lowered
-
-    if place.is_relative_to(cache_root()):
-        cache.folder(*place.parent.relative_to(cache_root()).parts)
-    with writable(place):
-        place.parent.mkdir(parents=True, exist_ok=True)
-    with writable(place), temporary_folder("draft-", place.parent) as draft:
-        _write(draft / "kernel.txt", program.source.encode())
-        _write(draft / "names.json", names.encode())
-        _write(draft / "kernel.ll", lowered(program.source, program.names, module).encode())
-        _write(draft / "entry.py", _ENTRY.format(module=module).encode())
-        run = _load(module, draft)
-        cache.seal(draft)
-        if place.exists() and not cache.sealed(place):
-            shutil.rmtree(place, ignore_errors=True)
-        try:
-            draft.rename(place)
-        except OSError:
-            if not cache.sealed(place):  # else somebody else was faster
-                raise
-    return run
-
-
-def _load(module: str, place: Path) -> Callable[..., int]:
-    """The entry point of a folder, compiled by numba or found there."""
-    description = importlib.util.spec_from_file_location(module, place / "entry.py")
-    if description is None or description.loader is None:
-        raise Unusable(f"{place}: the compiled kernels cannot be loaded: delete this folder.")
-    loaded = importlib.util.module_from_spec(description)
-    sys.modules[module] = loaded
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # it would be a file that no seal has
-    try:
-        description.loader.exec_module(loaded)
-    finally:
-        sys.dont_write_bytecode = before
-    run: Callable[..., int] = loaded.run
-    return run
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a file with the fixed time that numba's cache goes by."""
-    file.write_bytes(content)
-    os.utime(file, (_MTIME, _MTIME))
+    key = "\0".join([program.source, names, _generator_digest(), link.processor()])
+    place = root / f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.object"
+    if place not in _loaded:
+        code = cache.get(place)
+        if code is None:
+            tell()
+            code = link.object_code(link.lowered(program.source, program.names))
+            cache.put(place, code)
+        _loaded[place] = link.load(code)
+    return place, _loaded[place]
