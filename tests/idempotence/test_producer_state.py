@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidemark.common.errors import Errors
-from tidemark.idempotence.flaws import rules_without
+from tidemark.common.removal import rules_without
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.partition import Parked, Partition
 from tidemark.idempotence.producer_state import BatchMetadata, ProducerStateManager
@@ -87,7 +87,7 @@ def test_a_new_leader_forgets_what_it_truncated() -> None:
     one.elect_leader(1, keep=2, snapshot_offset=0)
     assert one.leader == 1
     assert one.append_batch(batch(2)) == Parked(2, False)
-    flawed = partition(0, 1, 2, rules=rules_without({"StateFollowsTruncation"}))
+    flawed = partition(0, 1, 2, rules=rules_without(Rules, {"StateFollowsTruncation"}))
     flawed.elect_leader(1, keep=2, snapshot_offset=0)
     assert flawed.append_batch(batch(2)) == Parked(2, True)
 
@@ -97,9 +97,9 @@ def test_a_snapshot_keeps_all_that_is_remembered() -> None:
     whole, last = (BatchMetadata(0, 0), BatchMetadata(1, 1), BatchMetadata(2, 2), BatchMetadata(3, 3)), 4
     for rules, snapshot, kept in (
         (Rules(), last, whole),
-        (rules_without({"SnapshotKeepsWindow"}), last, whole[3:]),
-        (rules_without({"SnapshotKeepsWindow"}), 2, whole[1:]),
-        (rules_without({"SnapshotKeepsWindow"}), 0, whole),
+        (rules_without(Rules, {"SnapshotKeepsWindow"}), last, whole[3:]),
+        (rules_without(Rules, {"SnapshotKeepsWindow"}), 2, whole[1:]),
+        (rules_without(Rules, {"SnapshotKeepsWindow"}), 0, whole),
     ):
         manager = ProducerStateManager(rules, WINDOW, LAST)
         manager.load(log, snapshot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidemark.idempotence.flaws import rules_without
+from tidemark.idempotence.rules import Rules
 from tidemark.idempotence.sim import MIXES, PROFILES, simulate
 from tidemark.idempotence.sim.run import ProducerSimulator
 from tidemark.idempotence.sim.scenario import STAGE
@@ -15,9 +15,7 @@ from tidemark_conformance.simulate.shared import Adapter
 NODES = ("b1", "b2", "c1", "c2")
 """Where steps happen: brokers and producers; what the network does happens nowhere."""
 
-ADAPTER = Adapter(
-    "idempotence", simulate, rules_without, frozenset({*PROFILES, *MIXES}), "or doubled batches", "producers"
-)
+ADAPTER = Adapter("idempotence", simulate, Rules, frozenset({*PROFILES, *MIXES}), "or doubled batches", "producers")
 
 simulator = ADAPTER.simulator
 

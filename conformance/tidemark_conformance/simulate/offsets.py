@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidemark.offsets.flaws import rules_without
+from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim import MIXES, PROFILES, OffsetsSimulator, simulate
 from tidemark.offsets.sim.scenario import STAGE
 from tidemark.simulator.script import run_script
@@ -14,7 +14,7 @@ from tidemark_conformance.simulate.shared import Adapter
 NODES = ("b1", "b2", "t1", "t2")
 """Where steps happen: brokers and producers; what the clock, the cleaner and the network do happens nowhere."""
 
-ADAPTER = Adapter("the offsets", simulate, rules_without, frozenset({*PROFILES, *MIXES}), "offsets", "groups")
+ADAPTER = Adapter("the offsets", simulate, OffsetRules, frozenset({*PROFILES, *MIXES}), "offsets", "groups")
 
 simulator = ADAPTER.simulator
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidemark.replication.flaws import rules_without
+from tidemark.replication.flaws import VARIANTS
+from tidemark.replication.rules import Rules
 from tidemark.replication.sim import MIXES, PROFILES, Simulator, simulate
 from tidemark.replication.sim.scenario import run_scenario
 
@@ -11,7 +12,7 @@ from tidemark_conformance.simulate.shared import Adapter
 NODES = ("b1", "b2", "b3", "controller")
 """Where steps happen; what the network does happens nowhere."""
 
-ADAPTER = Adapter("replication", simulate, rules_without, frozenset({*PROFILES, *MIXES}), "records", "clusters")
+ADAPTER = Adapter("replication", simulate, Rules, frozenset({*PROFILES, *MIXES}), "records", "clusters", VARIANTS)
 
 simulator = ADAPTER.simulator
 

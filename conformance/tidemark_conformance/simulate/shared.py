@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from tidemark.common.errors import UndeclaredChange
+from tidemark.common.removal import Variant, rules_without
 from tidemark.simulator.script import ScenarioError
 
 from tidemark_conformance.errors import DefectError, Unusable
@@ -28,16 +29,18 @@ DEFAULT_PROFILE = "mixed"
 class Adapter:
     """A protocol's simulator, bound to the registry. It travels to Spark's workers by pickle.
 
-    `owner`: what messages call the protocol; `simulate`, `rules_without`: the implementation's; `profiles`: the names
-    that it takes; `lost`, `healed`: what its clients call what they lose ("records"), and what is healed ("clusters").
+    `owner`: what messages call the protocol; `simulate`: the implementation's; `rules`: the class of its rules;
+    `profiles`: the names that it takes; `lost`, `healed`: what its clients call what they lose ("records"), and what is
+    healed ("clusters"); `variants`: what it computes otherwise without some rules.
     """
 
     owner: str
     simulate: Callable[..., SimResult]
-    rules_without: Callable[[tuple[str, ...]], Any]
+    rules: Callable[[], Any]
     profiles: frozenset[str]
     lost: str
     healed: str
+    variants: tuple[Variant, ...] = ()
 
     def simulator(
         self,
@@ -61,7 +64,11 @@ class Adapter:
 
     def removed(self, names: Collection[str]) -> Any:
         """The implementation's rules without some, made once. Raises Unusable for a name that is no rule."""
-        return _removed(self.rules_without, tuple(sorted(names)))
+        return _removed(self.rules, tuple(sorted(names)), self.variants)
+
+    def rules_without(self, names: Collection[str]) -> Any:
+        """The implementation's rules without some. Raises ValueError for a name that is no rule."""
+        return rules_without(self.rules, names, self.variants)
 
     def run(self, header: dict[str, Any], steps: int, profile: str, without: tuple[str, ...], seed: int) -> Simulated:
         """The trace of one seed, with what a client found after healing among its facts."""
@@ -116,9 +123,9 @@ def defects_named(owner: str) -> Iterator[None]:
 
 
 @cache
-def _removed(rules_without: Callable[[tuple[str, ...]], Any], names: tuple[str, ...]) -> Any:
+def _removed(rules: Callable[[], Any], names: tuple[str, ...], variants: tuple[Variant, ...]) -> Any:
     try:
-        return rules_without(names)
+        return rules_without(rules, names, variants)
     except ValueError as problem:
         raise Unusable(str(problem)) from problem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tidemark.simulator.script import run_script
-from tidemark.transactions.flaws import rules_without
+from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim import MIXES, PROFILES, simulate
 from tidemark.transactions.sim.run import TransactionSimulator
 from tidemark.transactions.sim.scenario import STAGE
@@ -16,7 +16,7 @@ NODES = ("b1", "b2", "b3", "c1", "c2")
 """Where steps happen: coordinators and processes; what partitions' leaders and the network do happens nowhere."""
 
 ADAPTER = Adapter(
-    "transactions", simulate, rules_without, frozenset({*PROFILES, *MIXES}), "or torn transactions", "transactions"
+    "transactions", simulate, Rules, frozenset({*PROFILES, *MIXES}), "or torn transactions", "transactions"
 )
 
 simulator = ADAPTER.simulator
