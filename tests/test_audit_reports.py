@@ -105,7 +105,7 @@ def test_every_failing_trace_stands_beside_the_conjunct_that_refuses_it(
     (run,) = told[0]["runs"]
     step = "TwoPhase/not-a-step/"
     lines = refusing(run)
-    assert lines[step + "TMDecide", "hasty"] == line_of('Has("CommitOnlyIfAllPrepared")')
+    assert lines[step + "TMDecide", "hasty"] == line_of("=> CommitOnlyIfAllPrepared")
     assert lines[step + "TMDecide", "twice"] == line_of('tmState = "init"')
     assert lines[step + "TMDecide", "silent"] == line_of("messages' =")
     assert lines[step + "TMRestart", "restless"] == line_of("tmState' =", "TMRestart ==")
@@ -163,7 +163,7 @@ def test_junit_has_a_case_for_each_check_that_holds_and_each_trace_that_fails(wr
     }
     failure = cases["TwoPhase.step.TMDecide", "trace hasty"].find("failure")
     assert failure is not None
-    place = f"TwoPhase.tla:{line_of('Has(')}: trace hasty, step "
+    place = f"TwoPhase.tla:{line_of('=> CommitOnlyIfAllPrepared')}: trace hasty, step "
     assert place in (failure.get("message") or "")
     assert "tmPrepared = RM" in (failure.text or "")
     assert "one of 3 traces that fail so" in (failure.text or "")

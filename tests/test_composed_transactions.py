@@ -10,14 +10,15 @@ import pytest
 from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.common.errors import Errors
+from tidemark.common.removal import rules_without
 from tidemark.compositions import running, transaction_cluster
 from tidemark.compositions import transaction_run as composed_run
 from tidemark.compositions.protocol import COMPOSED_TRANSACTIONS
 from tidemark.compositions.replicated_log import LostRecordsReturnedError
 from tidemark.compositions.transaction_run import PROFILES, STATE, ReplicatedTransactionsSimulator
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.transactions.flaws import rules_without
 from tidemark.transactions.messages import EndTransactionMarker, InitProducerIdRequest
+from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import TransactionCluster
 from tidemark.transactions.sim.network import Broker
 from tidemark.transactions.sim.reader import by_markers
@@ -44,7 +45,7 @@ def simulator(
     composed: Composed, profile: str = "mixed", without: frozenset[str] = frozenset()
 ) -> ReplicatedTransactionsSimulator:
     headers = composed.headers
-    rules = rules_without(tuple(without))
+    rules = rules_without(Rules, tuple(without))
     return ReplicatedTransactionsSimulator(headers[STATE], headers[TRANSACTIONS], profile=profile, rules=rules)
 
 

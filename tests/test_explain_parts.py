@@ -172,7 +172,7 @@ def test_the_text_of_a_definition_comes_with_its_comment(two_phase: Any) -> None
     assert lines[-1].number == last == place.line
     (use,) = source.uses("PreparedWaits")
     assert source.enclosing(use) == "RMAbort"
-    assert source.item(Loc("TwoPhase", use.number, 8)) == 'Has("PreparedWaits") => PreparedWaits(r)'
+    assert source.item(Loc("TwoPhase", use.number, 8)) == "PreparedWaits(r)"
     assert source.item(Loc("Nowhere", 1, 1)) == ""
 
 

@@ -17,10 +17,13 @@ from typing import Any
 import pytest
 from simulated import SIMULATED, Simulated
 from tidemark.common.naming import snake_case
+from tidemark.common.rule_kinds import is_guard
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.tla import cfg
+from tidemark_conformance.tla.ir import Mark, RuleGuard
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
+from tidemark_conformance.tla.walk import walk
 
 each = pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
 
@@ -62,9 +65,14 @@ def names_of_rules(one: Simulated) -> list[str]:
     return [field.name for field in fields(one.descriptor.rules_without(())) if field.name not in computations]
 
 
-def flaws(one: Simulated) -> ModuleType:
-    """What takes the implementation's rules out of force."""
-    return importlib.import_module(one.descriptor.rules_without.__module__)
+def kinds_of_rules(one: Simulated) -> dict[str, set[str]]:
+    """How the specification's actions ask each rule's operator: as a guard ("implies"), or as a case ("and")."""
+    kinds: dict[str, set[str]] = {}
+    for action in one.specification.module.actions:
+        for node in walk(action.body):
+            if isinstance(node, RuleGuard) and isinstance(node.predicate, Mark) and node.predicate.name == node.rule:
+                kinds.setdefault(node.rule, set()).add(node.connective)
+    return kinds
 
 
 class TestRules:
@@ -83,15 +91,22 @@ class TestRules:
     @each
     def test_every_one_can_be_removed_and_no_other_changes(self, one: Simulated) -> None:
         right = one.descriptor.rules_without(())
-        computed = getattr(flaws(one), "COMPUTED", {})
+        computed = {variant.rule: variant.computation for variant in one.descriptor.variants}
         for rule in rules_of_specification(one):
             flawed = one.descriptor.rules_without({rule})
             name = snake_case(rule)
             changed = {
                 field.name for field in fields(right) if getattr(flawed, field.name) is not getattr(right, field.name)
             }
-            assert changed == {name} | ({computed[name][0]} if name in computed else set())
-        assert set(names_of_rules(one)) >= flaws(one).GUARDS
+            assert changed == {name} | ({computed[name]} if name in computed else set())
+            everything_may = is_guard(getattr(right, name))  # of a case: it never arises
+            assert getattr(flawed, name)() is everything_may
+
+    @each
+    def test_guards_and_cases_are_those_of_the_specification(self, one: Simulated) -> None:
+        rules = one.descriptor.rules_without(())
+        said = {rule: {"implies" if is_guard(getattr(rules, snake_case(rule))) else "and"} for rule in one.rules}
+        assert kinds_of_rules(one) == said
 
     @each
     def test_a_rule_has_its_own_name(self, one: Simulated) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tidemark.replication.flaws import rules_without
+from tidemark.common.removal import rules_without
+from tidemark.replication.rules import Rules
 from tidemark.replication.sim.scenario import run_scenario
 from tidemark.simulator.script import ScenarioError
 from tidemark_conformance.cli import main
@@ -51,7 +52,7 @@ expect right: not acked r
 
 
 def test_a_scenario_differs_with_the_rule_in_place(header: dict[str, Any]) -> None:
-    flawed = run_scenario(header, SCENARIO, rules_without({"AckAllOnlyBelowHw"}))
+    flawed = run_scenario(header, SCENARIO, rules_without(Rules, {"AckAllOnlyBelowHw"}))
     right = run_scenario(header, SCENARIO)
     assert "complete A r   (a rule says no)" in right.transcript
     assert "a rule says no" not in flawed.transcript

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from simulated import SIMULATED
-from tidemark.classic_group.flaws import rules_without
+from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.sim.scenario import STAGE
+from tidemark.common.removal import rules_without
 from tidemark.simulator.script import ScenarioError, Stage, run_script
 from tidemark_conformance.registry.protocols import protocols
 
@@ -88,7 +89,7 @@ def test_a_line_that_says_nothing_is_refused(group: dict[str, Any], text: str, m
 
 
 def test_without_the_rules_every_line_happens_as_it_says(group: dict[str, Any]) -> None:
-    flawed = rules_without(("RequireKnownMemberId",))
+    flawed = rules_without(Rules, ("RequireKnownMemberId",))
     with pytest.raises(ScenarioError, match=r"line 4: IssueMemberId b1 c1   \(instead: AddMember b1 c1 m=1\)"):
         run_script(STAGE, group, f"{BEGINNING}IssueMemberId b1 c1", flawed)
     with pytest.raises(ScenarioError, match=r"line 4: AddMember b1 c1 m=2   \(instead: AddMember b1 c1 m=1\)"):
@@ -109,7 +110,7 @@ def test_with_the_rules_it_may_end_differently(group: dict[str, Any]) -> None:
 
 def test_what_only_the_right_run_does_is_left_out_of_the_flawed_one(group: dict[str, Any]) -> None:
     text = f"{BEGINNING}right: LoseMemberRpc c1\nexpect right: c1: nonsense"
-    result = run_script(STAGE, group, text, rules_without(("RequireKnownMemberId",)))
+    result = run_script(STAGE, group, text, rules_without(Rules, ("RequireKnownMemberId",)))
     assert "LoseMemberRpc" not in result.transcript
 
 

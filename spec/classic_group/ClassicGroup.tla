@@ -235,85 +235,92 @@ Capacities == {"MaxMember", "MaxGeneration", "MaxEpoch", "MaxOffset", "MaxAppend
 
 Has(rule) == rule \notin Without
 
+\* A guard answers "may this go ahead", and without its rule everything may. A case answers "does this case arise", and without
+\* its rule it never does.
+Guard(rule, may)   == Has(rule) => may
+Case(rule, arises) == Has(rule) /\ arises
+
 \* KIP-394 (KAFKA-7610). Without it a JoinGroup without a member id adds a member at once; a reply that is lost leaves a member
 \* that nobody knows to be itself (row 35).
-RequireKnownMemberId(m) == m # 0
+RequireKnownMemberId(m) == Guard("RequireKnownMemberId", m # 0)
 
 \* KAFKA-9232. Without it a member stays new after the join phase, so that it expires while it waits in a later one (row 36).
-CompletedJoinEndsNewness(member) == member.isNew
+CompletedJoinEndsNewness(member) == Case("CompletedJoinEndsNewness", member.isNew)
 
 \* KAFKA-8500 (KIP-345). Without it two processes of one instance get the same member id, and both own its partitions (row 38).
-ReplaceStaticMemberId(g) == InstanceMember(g) # 0
+ReplaceStaticMemberId(g) == Case("ReplaceStaticMemberId", InstanceMember(g) # 0)
 
 \* KAFKA-9801. Without it a static member replaced while the leader assigns is not in the assignment (row 39).
-RebalanceOnReplacementInCompleting(g) == g.state = "CompletingRebalance"
+RebalanceOnReplacementInCompleting(g) == Case("RebalanceOnReplacementInCompleting", g.state = "CompletingRebalance")
 
 \* KAFKA-10284. Without it the replacement is told but not persisted; the next coordinator takes the old process back (row 40).
-PersistStaticReplacement(g) == g.state = "Stable"
+PersistStaticReplacement(g) == Case("PersistStaticReplacement", g.state = "Stable")
 
 \* KIP-429. Without it a cooperative assignor gives away a partition in the round that revokes it (row 42).
-WithholdUntilRevoked(owners, m) == owners \subseteq {m}
+WithholdUntilRevoked(owners, m) == Guard("WithholdUntilRevoked", owners \subseteq {m})
 
 \* KIP-792 (KAFKA-12984, KAFKA-13406). Without it a claim of an older generation may win over the owner's (row 43).
-HighestClaimWins(roster, p, m) ==
-    \A x \in MemberIds : roster[x].present /\ p \in roster[x].owned => roster[x].ownedGeneration <= roster[m].ownedGeneration
+HighestClaimWins(roster, p, m) == Guard("HighestClaimWins",
+    \A x \in MemberIds : roster[x].present /\ p \in roster[x].owned => roster[x].ownedGeneration <= roster[m].ownedGeneration)
 
 NewestClaim(roster, m) ==
     \A x \in MemberIds : roster[x].present => roster[x].ownedGeneration <= roster[m].ownedGeneration
 
 \* KAFKA-14639. Without it only claims of the newest generation of all count, and what an owner of an older generation still
 \* reads is given away in the round that revokes it (row 44).
-OlderClaimCounts(roster, m) == ~NewestClaim(roster, m)
+OlderClaimCounts(roster, m) == Case("OlderClaimCounts", ~NewestClaim(roster, m))
 
 \* This project's repair of the ghost generation; Kafka 4.x lacks it. A coordinator counts on from its own epoch's first
 \* generation. Without it a generation that was handed out and not persisted is handed out again to other members (row 49).
-GenerationExceedsOlderEpochs(b) == group[b].generation < (epoch[b] - 1) * EpochGenerations
+GenerationExceedsOlderEpochs(b) == Case("GenerationExceedsOlderEpochs",
+    group[b].generation < (epoch[b] - 1) * EpochGenerations)
 
 \* KAFKA-2555. Without it a commit of an older generation overwrites the new owner's offset (row 50).
-CommitOfCurrentGeneration(g, generation) == generation = g.generation
+CommitOfCurrentGeneration(g, generation) == Guard("CommitOfCurrentGeneration", generation = g.generation)
 
 \* Without it a consumer that was removed commits for partitions that are no longer its own.
-CommitOfMember(g, m) == m \in Present(g)
+CommitOfMember(g, m) == Guard("CommitOfMember", m \in Present(g))
 
 \* Without it a leader of an older generation assigns for members that it has not seen.
-SyncOfCurrentGeneration(g, generation) == generation = g.generation
+SyncOfCurrentGeneration(g, generation) == Guard("SyncOfCurrentGeneration", generation = g.generation)
 
 \* Without it a consumer of an older generation is not told that it missed a rebalance.
-HeartbeatOfCurrentGeneration(g, generation) == generation = g.generation
+HeartbeatOfCurrentGeneration(g, generation) == Guard("HeartbeatOfCurrentGeneration", generation = g.generation)
 
 \* KIP-345. Without it the replaced process goes on under its old member id.
-FenceInstanceId(g, m) == m = InstanceMember(g)
+FenceInstanceId(g, m) == Guard("FenceInstanceId", m = InstanceMember(g))
 
 \* The assignment is committed before a member hears of it. Without it the next coordinator gives the same generation another one.
-PersistAssignmentFirst(g) == g.state = "CompletingRebalance"
+PersistAssignmentFirst(g) == Case("PersistAssignmentFirst", g.state = "CompletingRebalance")
 
 \* Without it an assignment that commits late is handed out in a later generation.
-PropagateOnlyToItsGeneration(g, stored) == g.generation = stored.generation
+PropagateOnlyToItsGeneration(g, stored) == Guard("PropagateOnlyToItsGeneration", g.generation = stored.generation)
 
 \* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew makes all join again, for
 \* the first assignment waits to commit, or counts. Without it the first is handed out, and the log ends with the second (row 106);
 \* or the second is nobody's, and the leader takes it for the group's.
-OneAssignmentPerGeneration(b, assignments) ==
+OneAssignmentPerGeneration(b, assignments) == Guard("OneAssignmentPerGeneration",
     /\ \A i \in 1..Len(appended[b]) :
         appended[b][i].type = "group" => appended[b][i].cause # "sync" \/ appended[b][i].group.generation # group[b].generation
-    /\ group[b].state = "Stable" => \A m \in MemberIds : assignments[m] \subseteq group[b].members[m].assignment
+    /\ group[b].state = "Stable" => \A m \in MemberIds : assignments[m] \subseteq group[b].members[m].assignment)
 
 \* This project's conjecture; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment
 \* takes from it. Without it a static member revokes, and commits, what another member has owned since (row 107).
-LoseWhatWasMissed(c) == consumer[c].missed
+LoseWhatWasMissed(c) == Case("LoseWhatWasMissed", consumer[c].missed)
 
 \* This project's; Kafka 4.x lacks it (KIP-814). A leader that comes back and need not assign does not know by what partitions
 \* and subscriptions the group was assigned: it joins again once. Without it nobody notices what has changed since (row 108).
-NoticeWhatWasMissed(reply) == reply.role = "leader skipping"
+NoticeWhatWasMissed(reply) == Case("NoticeWhatWasMissed", reply.role = "leader skipping")
 
 \* This project's; Kafka 4.x compares the vote only. A static member that is replaced by one with another subscription makes the
 \* group rebalance. Without it nobody is given what the new process subscribes to (row 109).
-ReplacementKeepsSubscription(member, request) == member.subscription = request.subscription
+ReplacementKeepsSubscription(member, request) == Guard("ReplacementKeepsSubscription",
+    member.subscription = request.subscription)
 
 \* This project's; Kafka 4.x lacks it. A static member that is replaced before it has given up what its assignment takes from it
 \* makes the group rebalance: its successor has nothing to give up, and does not join again. Without it nobody is given what was
 \* withheld for it (row 135).
-ReplacementOwesNothing(member) == member.owned \subseteq member.assignment
+ReplacementOwesNothing(member) == Guard("ReplacementOwesNothing", member.owned \subseteq member.assignment)
 
 Rules == {"RequireKnownMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
           "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "WithholdUntilRevoked", "HighestClaimWins",
@@ -351,7 +358,7 @@ ProtocolFits(g, mode) ==
 LongestRebalance(g) == Highest({0} \cup {g.members[m].rebalance : m \in Present(g)})
 
 NextGeneration(b) ==
-    IF Has("GenerationExceedsOlderEpochs") /\ GenerationExceedsOlderEpochs(b)
+    IF GenerationExceedsOlderEpochs(b)
     THEN (epoch[b] - 1) * EpochGenerations + 1
     ELSE group[b].generation + 1
 
@@ -379,7 +386,7 @@ CompleteJoin(b, g) ==
         leader  == IF g.leader \in joined \/ (joined = {} /\ g.leader \in kept) THEN g.leader
                    ELSE IF kept = {} THEN 0 ELSE Lowest(IF joined = {} THEN kept ELSE joined)
         staying == [m \in MemberIds |-> IF m \in kept THEN g.members[m] ELSE NoMember]
-        isNew(member) == IF Has("CompletedJoinEndsNewness") /\ CompletedJoinEndsNewness(member) THEN FALSE ELSE member.isNew
+        isNew(member) == IF CompletedJoinEndsNewness(member) THEN FALSE ELSE member.isNew
         ended(member) == With(member, "nothing", isNew(member), member.assignment)
         timers  == [m \in MemberIds |-> IF m \in kept /\ joined # {} THEN g.members[m].session
                                         ELSE IF m \in Present(g) \ kept THEN 0 ELSE g.timers[m]]
@@ -669,7 +676,7 @@ SendSync(c, assignments) ==
 JoinAsFollower(c) ==
     LET reply == memberRpc[c]
         leads == reply.role = "leader skipping"
-        seen  == IF (Has("NoticeWhatWasMissed") /\ NoticeWhatWasMissed(reply)) \/ ~leads THEN {} ELSE partitions IN
+        seen  == IF NoticeWhatWasMissed(reply) \/ ~leads THEN {} ELSE partitions IN
     \* enabled when
     /\ reply.type = "joined" /\ consumer[c].state = "PREPARING_REBALANCE"
     /\ reply.role # "leader"
@@ -684,14 +691,14 @@ JoinAsFollower(c) ==
 \* Who is taken to own p, by the members' claims.
 Owners(roster, p) ==
     {m \in MemberIds : /\ roster[m].present /\ p \in roster[m].owned
-                       /\ Has("HighestClaimWins") => HighestClaimWins(roster, p, m)
-                       /\ (Has("OlderClaimCounts") /\ OlderClaimCounts(roster, m)) \/ NewestClaim(roster, m)}
+                       /\ HighestClaimWins(roster, p, m)
+                       /\ OlderClaimCounts(roster, m) \/ NewestClaim(roster, m)}
 
 \* May m get p? An eager assignor may give all to anyone. A cooperative one gives a partition that is owned to its owner only.
 MayGet(roster, protocol, p, m) ==
     /\ roster[m].present /\ p \in roster[m].subscription
     /\ \/ protocol = "range"
-       \/ Has("WithholdUntilRevoked") => WithholdUntilRevoked(Owners(roster, p), m)
+       \/ WithholdUntilRevoked(Owners(roster, p), m)
        \/ ~Has("HighestClaimWins") /\ p \in roster[m].owned
 
 \* What an assignor may answer (0 is nobody). It gives all that somebody subscribes to; a cooperative one may withhold what is
@@ -761,7 +768,7 @@ ReceiveAssignment(c) ==
         given   == memberRpc[c].assignment
         outside == ~(given \subseteq me.subscription)
         taken   == me.owned \ given
-        missed  == Has("LoseWhatWasMissed") /\ LoseWhatWasMissed(c)
+        missed  == LoseWhatWasMissed(c)
         revokes == IsCooperative(c) /\ taken # {} /\ ~missed
         owned   == IF outside THEN IF missed THEN me.owned \cap given ELSE me.owned
                    ELSE IF revokes THEN me.owned
@@ -916,7 +923,7 @@ Parked(type, b, m)       == [type |-> type, broker |-> b, member |-> m]
 \* What c is told if it acts as member m: the instance's mapping is looked at first.
 MemberError(g, c, m) ==
     IF c \in Static /\ InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF c \in Static /\ ~(Has("FenceInstanceId") => FenceInstanceId(g, m)) THEN "FENCED_INSTANCE_ID"
+    ELSE IF c \in Static /\ ~FenceInstanceId(g, m) THEN "FENCED_INSTANCE_ID"
     ELSE IF m \notin Present(g) THEN "UNKNOWN_MEMBER_ID"
     ELSE "NONE"
 
@@ -948,7 +955,7 @@ IssueMemberId(b, c, late, m) ==
     LET request == Request(c, late) IN
     \* enabled when
     /\ Accepts(b, c, request) /\ c \in Dynamic /\ m = issued + 1
-    /\ Has("RequireKnownMemberId") /\ ~RequireKnownMemberId(request.member)
+    /\ ~RequireKnownMemberId(request.member)
     \* effect
     /\ issued' = m
     /\ group' = [group EXCEPT ![b].pending = @ \cup {m}, ![b].timers[m] = SessionTimeout(c)]
@@ -973,7 +980,7 @@ AddMember(b, c, late, m) ==
     \* enabled when
     /\ Accepts(b, c, request) /\ c \in Dynamic
     /\ IF request.member # 0 THEN m = request.member /\ m \in group[b].pending ELSE m = issued + 1
-    /\ Has("RequireKnownMemberId") => RequireKnownMemberId(request.member)
+    /\ RequireKnownMemberId(request.member)
     \* effect
     /\ issued' = Max(issued, m)
     /\ Settle(b, Rebalance(b, before), Replied(c, late, Parked("joining", b, m)), 0, <<>>)
@@ -999,15 +1006,15 @@ JoinStaticMember(b, c, late, m) ==
     LET request  == Request(c, late)
         g        == group[b]
         old      == InstanceMember(g)
-        fresh    == (Has("ReplaceStaticMemberId") /\ ReplaceStaticMemberId(g)) \/ old = 0
+        fresh    == ReplaceStaticMemberId(g) \/ old = 0
         replaced == Replaced(g, c, old, m, "join", request)
         stays    == /\ Vote(replaced.members) = g.protocol
-                    /\ Has("ReplacementKeepsSubscription") => ReplacementKeepsSubscription(g.members[old], request)
-                    /\ Has("ReplacementOwesNothing") => ReplacementOwesNothing(g.members[old])
+                    /\ ReplacementKeepsSubscription(g.members[old], request)
+                    /\ ReplacementOwesNothing(g.members[old])
         persists == /\ old # 0
-                    /\ Has("PersistStaticReplacement") /\ PersistStaticReplacement(g)
+                    /\ PersistStaticReplacement(g)
                     /\ stays
-        forces   == Has("RebalanceOnReplacementInCompleting") /\ RebalanceOnReplacementInCompleting(g)
+        forces   == RebalanceOnReplacementInCompleting(g)
         \* an error of old versions: the new process is told at once what the generation is
         tells    == /\ old # 0 /\ ~persists /\ ~forces
                     /\ g.state = "CompletingRebalance" \/ (g.state = "Stable" /\ stays) IN
@@ -1062,7 +1069,7 @@ SyncError(b, c, request) ==
     LET g == group[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF MemberError(g, c, request.member) # "NONE" THEN MemberError(g, c, request.member)
-    ELSE IF ~(Has("SyncOfCurrentGeneration") => SyncOfCurrentGeneration(g, request.generation)) THEN "ILLEGAL_GENERATION"
+    ELSE IF ~SyncOfCurrentGeneration(g, request.generation) THEN "ILLEGAL_GENERATION"
     ELSE IF g.state = "PreparingRebalance" THEN "REBALANCE_IN_PROGRESS"
     ELSE "NONE"
 
@@ -1099,10 +1106,10 @@ HandleSync(b, c, late) ==
                              !.members[m].awaiting = IF g.state = "CompletingRebalance" THEN "sync" ELSE @]
         record  == Record(before, request.assignments)
         leads   == g.state \in {"CompletingRebalance", "Stable"} /\ m = g.leader
-        once    == Has("OneAssignmentPerGeneration") => OneAssignmentPerGeneration(b, request.assignments)
+        once    == OneAssignmentPerGeneration(b, request.assignments)
         assigns == leads /\ once /\ g.state = "CompletingRebalance"
         again   == leads /\ ~once
-        waits   == Has("PersistAssignmentFirst") /\ PersistAssignmentFirst(g) IN
+        waits   == PersistAssignmentFirst(g) IN
     \* enabled when
     /\ request.type = "sync" /\ request.broker = b
     /\ SyncError(b, c, request) = "NONE"
@@ -1122,7 +1129,7 @@ HeartbeatError(b, c, request) ==
     LET g == group[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF MemberError(g, c, request.member) # "NONE" THEN MemberError(g, c, request.member)
-    ELSE IF ~(Has("HeartbeatOfCurrentGeneration") => HeartbeatOfCurrentGeneration(g, request.generation)) THEN "ILLEGAL_GENERATION"
+    ELSE IF ~HeartbeatOfCurrentGeneration(g, request.generation) THEN "ILLEGAL_GENERATION"
     ELSE IF g.state = "PreparingRebalance" THEN "REBALANCE_IN_PROGRESS"
     ELSE "NONE"
 
@@ -1227,9 +1234,9 @@ CommitError(b, c, request) ==
     LET g == group[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF c \in Static /\ InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF c \in Static /\ ~(Has("FenceInstanceId") => FenceInstanceId(g, request.member)) THEN "FENCED_INSTANCE_ID"
-    ELSE IF ~(Has("CommitOfMember") => CommitOfMember(g, request.member)) THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF ~(Has("CommitOfCurrentGeneration") => CommitOfCurrentGeneration(g, request.generation)) THEN "ILLEGAL_GENERATION"
+    ELSE IF c \in Static /\ ~FenceInstanceId(g, request.member) THEN "FENCED_INSTANCE_ID"
+    ELSE IF ~CommitOfMember(g, request.member) THEN "UNKNOWN_MEMBER_ID"
+    ELSE IF ~CommitOfCurrentGeneration(g, request.generation) THEN "ILLEGAL_GENERATION"
     ELSE IF g.state = "CompletingRebalance" THEN "REBALANCE_IN_PROGRESS"
     ELSE "NONE"
 
@@ -1286,7 +1293,7 @@ HandleOffsetFetch(b, c) ==
 Applied(b, entry) ==
     LET g == group[b] IN
     CASE entry.cause = "sync" /\ g.state = "CompletingRebalance"
-         /\ (Has("PropagateOnlyToItsGeneration") => PropagateOnlyToItsGeneration(g, entry.group)) -> Distribute(g, entry.group)
+         /\ PropagateOnlyToItsGeneration(g, entry.group) -> Distribute(g, entry.group)
       [] entry.cause = "static" /\ g.members[entry.member].awaiting = "join" ->
             [g EXCEPT !.members[entry.member].awaiting = "nothing"]
       [] OTHER -> g

@@ -200,81 +200,90 @@ Capacities == {"MaxMember", "MaxGroupEpoch", "MaxEpoch", "MaxOffset", "MaxAppend
 
 Has(rule) == rule \notin Without
 
+\* A guard answers "may this go ahead", and without its rule everything may. A case answers "does this case arise", and without
+\* its rule it never does.
+Guard(rule, may)   == Has(rule) => may
+Case(rule, arises) == Has(rule) /\ arises
+
 \* KIP-848. Without it a partition counts as revoked as soon as its member was told, and the next member gets it while the first
 \* still reads it.
-AwaitRevocation(request, revoked) == request.reports /\ request.owned \cap revoked = {}
+AwaitRevocation(request, revoked) == Guard("AwaitRevocation", request.reports /\ request.owned \cap revoked = {})
 
 \* KIP-848; that what the member itself is revoking is no other's: KAFKA-19449. Without it a member gets what another one holds.
-AssignReleased(b, member, p) == partitionEpoch[b][p] = -1 \/ p \in PartitionsOf(member.revoking)
+AssignReleased(b, member, p) == Guard("AssignReleased", partitionEpoch[b][p] = -1 \/ p \in PartitionsOf(member.revoking))
 
 \* KAFKA-16147. Without it the epochs of what a member was revoking are removed after those of its new assignment are added: a
 \* partition that came back to it counts as released (row 45).
-RemoveEpochsFirst(old, p) == p \in PartitionsOf(old.revoking)
+RemoveEpochsFirst(old, p) == Case("RemoveEpochsFirst", p \in PartitionsOf(old.revoking))
 
 \* KAFKA-19233. Without it a member that was fenced, or whose join was answered in vain, cannot join again (row 47).
-AcceptRejoin(request) == request.memberEpoch = 0
+AcceptRejoin(request) == Case("AcceptRejoin", request.memberEpoch = 0)
 
 \* KAFKA-20442. Without it a group that everybody has left stays at a group epoch that was never assigned (row 48).
-EmptyGroupIsAssigned(g, m) == Present(g) = {m}
+EmptyGroupIsAssigned(g, m) == Case("EmptyGroupIsAssigned", Present(g) = {m})
 
 \* KIP-848. Without it a consumer that was fenced, or has missed an assignment, goes on as a member.
-HeartbeatOfMemberEpoch(member, request) == request.memberEpoch = member.memberEpoch
+HeartbeatOfMemberEpoch(member, request) == Guard("HeartbeatOfMemberEpoch", request.memberEpoch = member.memberEpoch)
 
 \* KIP-848. A reply may be lost, so the previous epoch is good enough for who owns no more than it is assigned. Without this a
 \* consumer that still owns what was given away is taken for current.
-PreviousEpochOfOwner(member, request) == request.reports /\ request.owned \subseteq PartitionsOf(member.assigned)
+PreviousEpochOfOwner(member, request) == Guard("PreviousEpochOfOwner",
+    request.reports /\ request.owned \subseteq PartitionsOf(member.assigned))
 
 \* KIP-848, as it was until KAFKA-19974 (4.2). Who acknowledges a revocation and has to revoke more goes on in another epoch.
 \* Without it a late request of the time before the revocation still counts: it acknowledges, or commits, for another owner.
-AcknowledgedRevocationEndsEpoch(member) == member.state = "UNREVOKED_PARTITIONS"
+AcknowledgedRevocationEndsEpoch(member) == Case("AcknowledgedRevocationEndsEpoch", member.state = "UNREVOKED_PARTITIONS")
 
 \* KIP-345, KIP-848. Without it a second process of an instance takes the first one's place while that goes on.
-ReplaceReleasedInstance(g) == g.members[InstanceMember(g)].memberEpoch = -2
+ReplaceReleasedInstance(g) == Guard("ReplaceReleasedInstance", g.members[InstanceMember(g)].memberEpoch = -2)
 
 \* Proposed in Kafka (pull request 23542). Without it a static consumer that joins again under its own member id, because a reply
 \* was lost or its epoch was fenced, is told UNRELEASED_INSTANCE_ID, and ends.
-RejoinOfOwnInstance(g, m) == InstanceMember(g) = m
+RejoinOfOwnInstance(g, m) == Case("RejoinOfOwnInstance", InstanceMember(g) = m)
 
 \* KIP-345. Without it a process that was replaced acts as its successor.
-FenceInstanceId(g, m) == m = InstanceMember(g)
+FenceInstanceId(g, m) == Guard("FenceInstanceId", m = InstanceMember(g))
 
 \* Without it a consumer that was removed commits for partitions that are no longer its own.
-CommitOfMember(g, m) == m \in Present(g)
+CommitOfMember(g, m) == Guard("CommitOfMember", m \in Present(g))
 
 \* KIP-1251. A commit in an older epoch is for a partition that the member has held since. Without it the late commit of a partition
 \* that has been another's meanwhile overwrites that one's.
-CommitFromAssignmentEpoch(member, p, at) == AssignmentEpoch(member, p) >= 0 /\ AssignmentEpoch(member, p) <= at
+CommitFromAssignmentEpoch(member, p, at) == Guard("CommitFromAssignmentEpoch",
+    AssignmentEpoch(member, p) >= 0 /\ AssignmentEpoch(member, p) <= at)
 
 \* This project's; Kafka 4.x lacks it. Without it a member commits, in its own epoch, for a partition that it does not hold.
-CommitOfHeldPartition(member, p) == p \in Holds(member)
+CommitOfHeldPartition(member, p) == Guard("CommitOfHeldPartition", p \in Holds(member))
 
 \* The records of a heartbeat are committed before its reply is sent. Without it a consumer goes on with an assignment that the
 \* next coordinator has never heard of.
-ReplyAfterCommit(batches) == batches > 0
+ReplyAfterCommit(batches) == Case("ReplyAfterCommit", batches > 0)
 
 \* This project's; Kafka 4.x gives an assignment only in the reply to the heartbeat that changes it (or that asks for all). Without
 \* it a late heartbeat takes the news: its reply is nobody's, and the consumer is never told.
-GiveUntilReported(request, after) == ~(request.reports /\ request.owned = PartitionsOf(after.assigned))
+GiveUntilReported(request, after) == Case("GiveUntilReported",
+    ~(request.reports /\ request.owned = PartitionsOf(after.assigned)))
 
 \* KAFKA-19862. A load may have read a record of a member from before the log cleaner came by, and then miss the next one. Without
 \* it the load fails where it does not find the epoch of a partition that it expects (row 46).
-TolerantReplay(found, expected) == found # expected
+TolerantReplay(found, expected) == Case("TolerantReplay", found # expected)
 
 \* This project's; Kafka 4.3 lacks it. What such a load has read of a member may be older than what it has read of the next holder.
 \* Without it the load fails where the member says something of itself, or joins again after it was removed (row 117).
-KeepNewerEpoch(found, said) == found >= said
+KeepNewerEpoch(found, said) == Case("KeepNewerEpoch", found >= said)
 
 \* The consumer's: it reports as owned what it owns until the rebalance listener is done. Without it a revocation is acknowledged
 \* while the consumer still reads.
-ReportUntilRevoked(c) == consumer[c].reconciling
+ReportUntilRevoked(c) == Case("ReportUntilRevoked", consumer[c].reconciling)
 
 \* The consumer's, and this project's; Kafka 4.x lacks it. It reports also what it was assigned and is about to take. Without it a
 \* heartbeat sent while it takes a partition reads as if it had revoked it: the next member gets it, and both read it.
-ReportWhatIsTaken(c) == ~(consumer[c].resolved \cup consumer[c].target \subseteq consumer[c].owned)
+ReportWhatIsTaken(c) == Case("ReportWhatIsTaken",
+    ~(consumer[c].resolved \cup consumer[c].target \subseteq consumer[c].owned))
 
 \* The consumer's: who is fenced gives up the reconciliation under way. Without it a consumer that has joined again takes what it
 \* was assigned before.
-AbandonReconciliation(c) == consumer[c].reconciling
+AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconciling)
 
 Rules == {"AwaitRevocation", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
           "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "ReplaceReleasedInstance", "RejoinOfOwnInstance",
@@ -289,7 +298,7 @@ KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "Co
 (* The coordinator's vocabulary (GroupMetadataManager, ConsumerGroup, CurrentAssignmentBuilder): groups to groups *)
 
 \* Is the revocation of these partitions acknowledged by this heartbeat?
-Acknowledged(request, revoked) == Has("AwaitRevocation") => AwaitRevocation(request, revoked)
+Acknowledged(request, revoked) == AwaitRevocation(request, revoked)
 
 \* What a heartbeat makes of the member (CurrentAssignmentBuilder): nothing, if it is where it should be or has not acknowledged;
 \* else it comes one step closer to its target: what it must give up first, or else what it gets of what is released.
@@ -300,9 +309,9 @@ Reconciled(b, member, target, targetEpoch, request) ==
         kept    == held \cap target
         revoked == held \ target
         revokes == revoked # {} /\ ~Acknowledged(request, revoked)
-        ready   == {p \in target \ kept : Has("AssignReleased") => AssignReleased(b, member, p)}
+        ready   == {p \in target \ kept : AssignReleased(b, member, p)}
         waits   == ~(target \subseteq kept \cup ready)
-        ends    == Has("AcknowledgedRevocationEndsEpoch") /\ AcknowledgedRevocationEndsEpoch(member)
+        ends    == AcknowledgedRevocationEndsEpoch(member)
     IN  [present |-> member.present, static |-> member.static, subscription |-> member.subscription, rebalance |-> member.rebalance,
          memberEpoch |-> IF stays THEN member.memberEpoch
                          ELSE IF ~revokes THEN targetEpoch
@@ -351,7 +360,7 @@ EpochsAfter(epochs, g, entry) ==
         new == entry.value
         wrote == new # old
         says  == new.subscription # old.subscription \/ new.rebalance # old.rebalance
-        lost(p) == IF Has("RemoveEpochsFirst") /\ RemoveEpochsFirst(old, p) THEN FALSE
+        lost(p) == IF RemoveEpochsFirst(old, p) THEN FALSE
                    ELSE p \in PartitionsOf(old.revoking) \cap PartitionsOf(new.assigned)
         removed(p) == \/ wrote /\ p \in Holds(old) /\ (epochs[p] = old.memberEpoch \/ says)
                       \/ p \in Holds(out) /\ epochs[p] = out.memberEpoch
@@ -388,8 +397,8 @@ Records(stored, kept) ==
 \* One record, by which m holds `holds` in the epoch `at`, on top of what was loaded.
 Load(loaded, m, holds, at) ==
     LET left == [p \in Partitions |-> IF p \in loaded.holds[m] /\ loaded.epochs[p] = loaded.at[m] THEN -1 ELSE loaded.epochs[p]]
-        unlike(found, expected) == IF Has("TolerantReplay") /\ TolerantReplay(found, expected) THEN FALSE ELSE found # expected
-        unset(found) == IF Has("KeepNewerEpoch") /\ KeepNewerEpoch(found, at) THEN FALSE
+        unlike(found, expected) == IF TolerantReplay(found, expected) THEN FALSE ELSE found # expected
+        unset(found) == IF KeepNewerEpoch(found, at) THEN FALSE
                         ELSE IF found >= at THEN found # -1 ELSE unlike(found, -1)
     IN  [holds |-> [loaded.holds EXCEPT ![m] = holds],
          at |-> [loaded.at EXCEPT ![m] = at],
@@ -438,7 +447,7 @@ Write(b, entry) ==
 \* The member m is removed: the group epoch goes up, and who heartbeats next computes a target assignment.
 Fencing(g, m) ==
     [type |-> "group", groupEpoch |-> g.groupEpoch + 1,
-     assignmentEpoch |-> IF Has("EmptyGroupIsAssigned") /\ EmptyGroupIsAssigned(g, m) THEN g.groupEpoch + 1 ELSE g.assignmentEpoch,
+     assignmentEpoch |-> IF EmptyGroupIsAssigned(g, m) THEN g.groupEpoch + 1 ELSE g.assignmentEpoch,
      metadata |-> Subscribed([g.members EXCEPT ![m] = NoMember]),
      target |-> [g.target EXCEPT ![m] = {}], removed |-> m, member |-> 0, value |-> NoMember]
 
@@ -546,11 +555,11 @@ StillAsked(c, owned) ==
 SendHeartbeat(c, b) ==
     LET me    == consumer[c]
         full  == me.full \/ me.state = "JOINING"
-        early == IF Has("ReportUntilRevoked") /\ ReportUntilRevoked(c) THEN FALSE ELSE me.reconciling
+        early == IF ReportUntilRevoked(c) THEN FALSE ELSE me.reconciling
         tells == full \/ me.subscription # me.told
         reports == full \/ me.unreported \/ early
         owned == IF early THEN me.resolved
-                 ELSE IF Has("ReportWhatIsTaken") /\ ReportWhatIsTaken(c) THEN me.owned \cup me.resolved \cup me.target
+                 ELSE IF ReportWhatIsTaken(c) THEN me.owned \cup me.resolved \cup me.target
                  ELSE me.owned IN
     \* enabled when
     /\ me.running /\ heartbeatRpc[c].type = "idle"
@@ -569,8 +578,8 @@ SendHeartbeat(c, b) ==
 \* The consumer without its epoch: it has lost what it owned, and joins again under its member id.
 Fenced(c) ==
     [consumer[c] EXCEPT !.state = "JOINING", !.memberEpoch = 0, !.full = TRUE, !.unreported = FALSE, !.owned = {}, !.target = {},
-                        !.reconciling = IF Has("AbandonReconciliation") /\ AbandonReconciliation(c) THEN FALSE ELSE @,
-                        !.resolved = IF Has("AbandonReconciliation") /\ AbandonReconciliation(c) THEN {} ELSE @]
+                        !.reconciling = IF AbandonReconciliation(c) THEN FALSE ELSE @,
+                        !.resolved = IF AbandonReconciliation(c) THEN {} ELSE @]
 
 Fatal == {"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"}
 
@@ -589,7 +598,7 @@ ReceiveHeartbeat(c) ==
                     IF reply.error \in {"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"} THEN Fenced(c)
                     ELSE IF reply.error # "NONE" THEN [me EXCEPT !.full = TRUE]
                     ELSE [me EXCEPT !.memberEpoch = reply.memberEpoch, !.target = target,
-                                    !.unreported = @ \/ (Has("ReportWhatIsTaken") /\ ReportWhatIsTaken(c) /\ me.target \ target # {}),
+                                    !.unreported = @ \/ (ReportWhatIsTaken(c) /\ me.target \ target # {}),
                                     !.state = IF ~reply.gives THEN me.state
                                               ELSE IF me.owned # target THEN "RECONCILING"
                                               ELSE IF me.state \in {"RECONCILING", "JOINING"} THEN "STABLE" ELSE me.state]]
@@ -620,7 +629,7 @@ FinishReconciliation(c) ==
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].reconciling = FALSE, ![c].resolved = {}, ![c].owned = owned,
                                     ![c].unreported = \/ me.unreported \/ ~stale
-                                                      \/ Has("ReportWhatIsTaken") /\ ReportWhatIsTaken(c),
+                                                      \/ ReportWhatIsTaken(c),
                                     ![c].state = IF stale THEN me.state ELSE "ACKNOWLEDGING"]
     /\ position' = [position EXCEPT ![c] = Keep(c, owned)]
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = StillAsked(c, owned)]
@@ -699,10 +708,10 @@ Failed(error) == [type |-> "answered", error |-> error, memberEpoch |-> 0, gives
 
 \* May the member go on with what this request says of it?
 EpochError(member, request) ==
-    IF Has("HeartbeatOfMemberEpoch") => HeartbeatOfMemberEpoch(member, request) THEN "NONE"
-    ELSE IF Has("AcceptRejoin") /\ AcceptRejoin(request) THEN "NONE"
+    IF HeartbeatOfMemberEpoch(member, request) THEN "NONE"
+    ELSE IF AcceptRejoin(request) THEN "NONE"
     ELSE IF /\ request.memberEpoch < member.memberEpoch /\ request.memberEpoch = member.previousMemberEpoch
-            /\ Has("PreviousEpochOfOwner") => PreviousEpochOfOwner(member, request)
+            /\ PreviousEpochOfOwner(member, request)
          THEN "NONE"
     ELSE "FENCED_MEMBER_EPOCH"
 
@@ -710,8 +719,8 @@ EpochError(member, request) ==
 JoinError(g, c, request) ==
     LET instance == InstanceMember(g) IN
     IF c \in Static /\ instance # 0
-    THEN IF Has("ReplaceReleasedInstance") => ReplaceReleasedInstance(g) THEN "NONE"
-         ELSE IF Has("RejoinOfOwnInstance") /\ RejoinOfOwnInstance(g, request.member) THEN EpochError(g.members[instance], request)
+    THEN IF ReplaceReleasedInstance(g) THEN "NONE"
+         ELSE IF RejoinOfOwnInstance(g, request.member) THEN EpochError(g.members[instance], request)
          ELSE "UNRELEASED_INSTANCE_ID"
     ELSE IF request.member \in Present(g) THEN EpochError(g.members[request.member], request)
     ELSE "NONE"
@@ -720,7 +729,7 @@ JoinError(g, c, request) ==
 MemberError(g, c, request) ==
     IF c \in Static
     THEN IF InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
-         ELSE IF ~(Has("FenceInstanceId") => FenceInstanceId(g, request.member)) THEN "FENCED_INSTANCE_ID"
+         ELSE IF ~FenceInstanceId(g, request.member) THEN "FENCED_INSTANCE_ID"
          ELSE EpochError(g.members[InstanceMember(g)], request)
     ELSE IF request.member \notin Present(g) THEN "UNKNOWN_MEMBER_ID"
     ELSE EpochError(g.members[request.member], request)
@@ -775,9 +784,9 @@ MembersWith(g, c, request) ==
 Answer(batches, b, request, before, after) ==
     LET gives == \/ request.full \/ request.memberEpoch = 0
                  \/ PartitionsOf(after.assigned) # PartitionsOf(before.assigned)
-                 \/ Has("GiveUntilReported") /\ GiveUntilReported(request, after)
+                 \/ GiveUntilReported(request, after)
         assignment == IF gives THEN PartitionsOf(after.assigned) ELSE {}
-    IN  IF Has("ReplyAfterCommit") /\ ReplyAfterCommit(batches)
+    IN  IF ReplyAfterCommit(batches)
         THEN [type |-> "waiting", broker |-> b, remaining |-> batches, memberEpoch |-> after.memberEpoch, gives |-> gives,
               assignment |-> assignment]
         ELSE [type |-> "answered", error |-> "NONE", memberEpoch |-> after.memberEpoch, gives |-> gives, assignment |-> assignment]
@@ -900,15 +909,15 @@ CommitRequestOf(c, late) == IF late THEN stray[c] ELSE offsetRpc[c]
 Takes(g, request, p) ==
     LET member == g.members[request.member] IN
     IF ~member.present THEN TRUE
-    ELSE IF request.memberEpoch = member.memberEpoch THEN Has("CommitOfHeldPartition") => CommitOfHeldPartition(member, p)
-    ELSE Has("CommitFromAssignmentEpoch") => CommitFromAssignmentEpoch(member, p, request.memberEpoch)
+    ELSE IF request.memberEpoch = member.memberEpoch THEN CommitOfHeldPartition(member, p)
+    ELSE CommitFromAssignmentEpoch(member, p, request.memberEpoch)
 
 Committable(b, request) == {p \in Partitions : request.offsets[p] >= 0 /\ Takes(group[b], request, p)}
 
 CommitError(b, request) ==
     LET g == group[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
-    ELSE IF ~(Has("CommitOfMember") => CommitOfMember(g, request.member)) THEN "UNKNOWN_MEMBER_ID"
+    ELSE IF ~CommitOfMember(g, request.member) THEN "UNKNOWN_MEMBER_ID"
     ELSE IF g.members[request.member].present /\ request.memberEpoch > g.members[request.member].memberEpoch THEN "STALE_MEMBER_EPOCH"
     ELSE IF Committable(b, request) = {} THEN "STALE_MEMBER_EPOCH"
     ELSE "NONE"

@@ -176,61 +176,63 @@ Capacities == {"MaxOffset", "MaxOutput", "MaxEpoch", "MaxSequence", "MaxMember",
 
 Has(rule) == rule \notin Without
 
+\* A guard answers "may this go ahead", and without its rule everything may. A case answers "does this case arise", and without
+\* its rule it never does.
+Guard(rule, may)   == Has(rule) => may
+Case(rule, arises) == Has(rule) /\ arises
+
 \* KIP-98. Without it the request of a transaction that is over ends the next.
-FenceRequestEpoch(t, r) == r.epoch = t.epoch
+FenceRequestEpoch(t, r) == Guard("FenceRequestEpoch", r.epoch = t.epoch)
 
 \* KIP-98. Without it what a process wrote stays open when it is replaced, which nobody ends.
-FenceOpenTransaction(t) == t.state = "Ongoing"
+FenceOpenTransaction(t) == Case("FenceOpenTransaction", t.state = "Ongoing")
 
 \* KIP-98. Without it what is late is written behind its successors.
-FenceOlderEpoch(epoch, r) == r.epoch >= epoch
-
-\* What the coordinator says of a request that would take a partition into the transaction.
-CoordinatorTakes(t, r) == (Has("FenceRequestEpoch") => FenceRequestEpoch(t, r)) /\ t.state \notin Prepared
+FenceOlderEpoch(epoch, r) == Guard("FenceOlderEpoch", r.epoch >= epoch)
 
 \* KIP-890. Without it a request that is late opens a transaction that nobody will end.
-VerifyTransaction(t, r) == CoordinatorTakes(t, r)
+VerifyTransaction(open) == Case("VerifyTransaction", ~open)
 
 \* KIP-890 (KIP-1228). Without it a marker that comes again ends the next transaction.
-MarkerOfItsTransaction(epoch, open, m) == m.epoch > epoch \/ ~open
+MarkerOfItsTransaction(epoch, open, m) == Guard("MarkerOfItsTransaction", m.epoch > epoch \/ ~open)
 
 \* KIP-98. Without it a result that is sent again is there twice (if InSequence is missing, too).
-RecognizeDuplicate(e, r) == e.epoch = r.epoch /\ e.sequence = r.sequence
+RecognizeDuplicate(e, r) == Case("RecognizeDuplicate", e.epoch = r.epoch /\ e.sequence = r.sequence)
 
 \* KIP-98. Without it a result is written although the one before it was not, or twice.
-InSequence(e, r) == IF e.epoch = r.epoch THEN r.sequence = e.sequence + 1 ELSE r.sequence = 0
+InSequence(e, r) == Guard("InSequence", IF e.epoch = r.epoch THEN r.sequence = e.sequence + 1 ELSE r.sequence = 0)
 
 \* KIP-447 (KAFKA-9365). Without it an instance whose partitions have gone to another commits what it has made of them, beside
 \* the other.
-TxnCommitOfCurrentGeneration(r) == r.generation = group.generation
+TxnCommitOfCurrentGeneration(r) == Guard("TxnCommitOfCurrentGeneration", r.generation = group.generation)
 
 \* KIP-447. Without it who was removed from the group commits as long as the generation lasts.
-CommitOfMember(r) == r.member \in group.members
+CommitOfMember(r) == Guard("CommitOfMember", r.member \in group.members)
 
 \* KIP-345. Without it a process that was replaced commits beside its successor, which has its generation.
-FenceInstanceId(i, r) == r.member = group.instance[i]
+FenceInstanceId(i, r) == Guard("FenceInstanceId", r.member = group.instance[i])
 
 \* KIP-447. Without it a new owner reads from before a transaction that has been committed.
-RefuseStaged(p) == \A i \in Instances : staged[i][p] = -1
+RefuseStaged(p) == Guard("RefuseStaged", \A i \in Instances : staged[i][p] = -1)
 
 \* The application's part of KIP-447. Without it (sendOffsetsToTransaction by group id alone) nobody can tell who commits.
-SendGroupMetadata(named) == named
+SendGroupMetadata(named) == Guard("SendGroupMetadata", named)
 
 \* The application's part of KIP-447; no broker checks it, nor the next three. Without it an instance rejoins with its
 \* transaction open, and commits as a member of a generation in which others own what it has read.
-RevokeEndsTransaction(me) == me.state \in {"UNINITIALIZED", "READY", "FATAL_ERROR"}
+RevokeEndsTransaction(me) == Guard("RevokeEndsTransaction", me.state \in {"UNINITIALIZED", "READY", "FATAL_ERROR"})
 
 \* The application's part of KIP-98. Without it offsets are committed beside the transaction; if it aborts, nobody reads them.
-CommitInTransaction(me) == me.state = "READY"
+CommitInTransaction(me) == Guard("CommitInTransaction", me.state = "READY")
 
 \* The application's part of KIP-98. Without it an instance goes on behind the records of an aborted transaction.
-RewindAfterAbort(me, p) == p \in me.processed
+RewindAfterAbort(me, p) == Case("RewindAfterAbort", p \in me.processed)
 
 \* The client's part of KIP-98. Without it a transaction is committed although its offsets were refused.
-AbortAfterError(me) == me.state # "ABORTABLE_ERROR"
+AbortAfterError(me) == Guard("AbortAfterError", me.state # "ABORTABLE_ERROR")
 
 \* KIP-98 (isolation.level). Without it the reader gets what is open, and what is aborted.
-ReadCommitted(stable) == read < stable
+ReadCommitted(stable) == Guard("ReadCommitted", read < stable)
 
 Rules == {"FenceRequestEpoch", "FenceOpenTransaction", "FenceOlderEpoch", "VerifyTransaction", "MarkerOfItsTransaction",
           "RecognizeDuplicate", "InSequence", "TxnCommitOfCurrentGeneration", "CommitOfMember", "FenceInstanceId",
@@ -246,11 +248,14 @@ KafkaAsShipped == {}
 -----------------------------------------------------------------------------
 (* Verdicts *)
 
+\* Does the coordinator take the request's partition into the transaction?
+CoordinatorTakes(t, r) == FenceRequestEpoch(t, r) /\ t.state \notin Prepared
+
 \* Whether a partition may take the request of a transaction that is not open there: it asks the transaction coordinator.
 Verification(i, open, r) ==
-    IF open THEN "NONE"
-    ELSE IF Has("VerifyTransaction") => VerifyTransaction(txn[i], r) THEN "NONE"
-    ELSE IF Has("FenceRequestEpoch") => FenceRequestEpoch(txn[i], r) THEN "CONCURRENT_TRANSACTIONS"
+    IF ~VerifyTransaction(open) THEN "NONE"
+    ELSE IF CoordinatorTakes(txn[i], r) THEN "NONE"
+    ELSE IF FenceRequestEpoch(txn[i], r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE "INVALID_PRODUCER_EPOCH"
 
 \* The transaction once the coordinator was asked, and took the partition into it.
@@ -264,10 +269,10 @@ OpenInOutput(i, r)  == entry[i].first >= 0 /\ entry[i].epoch = r.epoch
 OpenInOffsets(i, r) == HasStaged(i) /\ known[i] = r.epoch
 
 ProduceVerdict(i, r) ==
-    IF ~(Has("FenceOlderEpoch") => FenceOlderEpoch(entry[i].epoch, r)) THEN "INVALID_PRODUCER_EPOCH"
+    IF ~FenceOlderEpoch(entry[i].epoch, r) THEN "INVALID_PRODUCER_EPOCH"
     ELSE IF Verification(i, OpenInOutput(i, r), r) # "NONE" THEN Verification(i, OpenInOutput(i, r), r)
-    ELSE IF Has("RecognizeDuplicate") /\ RecognizeDuplicate(entry[i], r) THEN "DUPLICATE"
-    ELSE IF ~(Has("InSequence") => InSequence(entry[i], r)) THEN "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    ELSE IF RecognizeDuplicate(entry[i], r) THEN "DUPLICATE"
+    ELSE IF ~InSequence(entry[i], r) THEN "OUT_OF_ORDER_SEQUENCE_NUMBER"
     ELSE "NONE"
 
 \* The group's check. A commit that names neither member nor generation comes from a client before KIP-447, and is taken.
@@ -275,20 +280,20 @@ ProduceVerdict(i, r) ==
 GroupVerdict(i, r) ==
     IF r.generation < 0 /\ r.member = 0 THEN "NONE"
     ELSE IF i \in Static /\ group.instance[i] = 0 THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF i \in Static /\ ~(Has("FenceInstanceId") => FenceInstanceId(i, r)) THEN "FENCED_INSTANCE_ID"
-    ELSE IF ~(Has("CommitOfMember") => CommitOfMember(r)) THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF ~(Has("TxnCommitOfCurrentGeneration") => TxnCommitOfCurrentGeneration(r)) THEN "ILLEGAL_GENERATION"
+    ELSE IF i \in Static /\ ~FenceInstanceId(i, r) THEN "FENCED_INSTANCE_ID"
+    ELSE IF ~CommitOfMember(r) THEN "UNKNOWN_MEMBER_ID"
+    ELSE IF ~TxnCommitOfCurrentGeneration(r) THEN "ILLEGAL_GENERATION"
     ELSE "NONE"
 
 CommitVerdict(i, r) ==
     IF Verification(i, OpenInOffsets(i, r), r) # "NONE" THEN Verification(i, OpenInOffsets(i, r), r)
     ELSE IF GroupVerdict(i, r) # "NONE" THEN GroupVerdict(i, r)
-    ELSE IF ~(Has("FenceOlderEpoch") => FenceOlderEpoch(known[i], r)) THEN "INVALID_PRODUCER_EPOCH"
+    ELSE IF ~FenceOlderEpoch(known[i], r) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"
 
 EndVerdict(i, r) ==
     LET t     == txn[i]
-        valid == IF t.state \in Undecided THEN Has("FenceRequestEpoch") => FenceRequestEpoch(t, r)
+        valid == IF t.state \in Undecided THEN FenceRequestEpoch(t, r)
                  ELSE IF t.state \in Prepared THEN t.epoch = r.epoch + 1
                  ELSE t.epoch \in {r.epoch, r.epoch + 1} IN
     IF ~valid THEN "PRODUCER_FENCED"
@@ -335,7 +340,7 @@ InitProducerId(i) ==
     \* enabled when
     /\ instance[i].state = "UNINITIALIZED"
     /\ t.state \notin Prepared
-    /\ ~(Has("FenceOpenTransaction") /\ FenceOpenTransaction(t))
+    /\ ~FenceOpenTransaction(t)
     \* effect
     /\ txn' = [txn EXCEPT ![i] = [state |-> "Empty", epoch |-> t.epoch + 1, partitions |-> {}]]
     /\ instance' = [instance EXCEPT ![i].state = "READY", ![i].epoch = t.epoch + 1, ![i].next = 0]
@@ -347,7 +352,7 @@ FenceProducer(i) ==
     \* enabled when
     /\ instance[i].state = "UNINITIALIZED"
     /\ txn[i].state \notin Prepared
-    /\ Has("FenceOpenTransaction") /\ FenceOpenTransaction(txn[i])
+    /\ FenceOpenTransaction(txn[i])
     \* effect
     /\ txn' = [txn EXCEPT ![i] = Decided(txn[i], "ABORT")]
     /\ UNCHANGED <<input, group, issued, committed, staged, known, output, entry, read, returned, instance, rpc, late,
@@ -376,7 +381,7 @@ SendTxnOffsetCommit(i, named) ==
     LET me == instance[i] IN
     \* enabled when
     /\ me.state = "IN_TRANSACTION" /\ ~me.sent /\ me.processed # {} /\ rpc[i].type = "idle"
-    /\ Has("SendGroupMetadata") => SendGroupMetadata(named)
+    /\ SendGroupMetadata(named)
     \* effect
     /\ rpc' = [rpc EXCEPT ![i] = [type |-> "commit", epoch |-> me.epoch, member |-> IF named THEN me.member ELSE 0,
                                   generation |-> IF named THEN me.generation ELSE -1,
@@ -390,7 +395,7 @@ SendEndTxn(i, result) ==
     \* enabled when
     /\ rpc[i].type = "idle"
     /\ me.state = "ABORTABLE_ERROR" \/ (me.state = "IN_TRANSACTION" /\ (result = "COMMIT" => me.sent))
-    /\ result = "COMMIT" => (Has("AbortAfterError") => AbortAfterError(me))
+    /\ result = "COMMIT" => AbortAfterError(me)
     \* effect
     /\ rpc' = [rpc EXCEPT ![i] = [type |-> "end", epoch |-> me.epoch, result |-> result]]
     /\ instance' = [instance EXCEPT ![i].state = IF result = "COMMIT" THEN "COMMITTING_TRANSACTION" ELSE "ABORTING_TRANSACTION"]
@@ -400,7 +405,7 @@ SendEndTxn(i, result) ==
 Ended(me, epoch) ==
     [me EXCEPT !.state = "READY", !.epoch = epoch, !.next = 0, !.processed = {}, !.sent = FALSE,
                !.position = [p \in Partitions |->
-                   IF me.state = "ABORTING_TRANSACTION" /\ (Has("RewindAfterAbort") /\ RewindAfterAbort(me, p)) THEN -1
+                   IF me.state = "ABORTING_TRANSACTION" /\ RewindAfterAbort(me, p) THEN -1
                    ELSE me.position[p]]]
 
 \* ReceiveReply   who: instance   code: exactly_once/message_processor.py
@@ -544,7 +549,7 @@ CommitOffset(i) ==
     /\ me.state \in {"READY", "IN_TRANSACTION"} /\ rpc[i].type = "idle"
     /\ me.member \in group.members /\ me.generation = group.generation
     /\ \E p \in me.owned : me.position[p] >= 0
-    /\ Has("CommitInTransaction") => CommitInTransaction(me)
+    /\ CommitInTransaction(me)
     \* effect
     /\ committed' = [p \in Partitions |-> IF p \in me.owned /\ me.position[p] >= 0 THEN me.position[p] ELSE committed[p]]
     /\ UNCHANGED <<input, txn, group, issued, staged, known, output, entry, read, returned, instance, rpc, late, lateMarker>>
@@ -588,7 +593,7 @@ MarkerAccepted(i, m) ==
     LET epoch == IF m.target = "output" THEN entry[i].epoch ELSE known[i]
         open  == IF m.target = "output" THEN entry[i].first >= 0 ELSE HasStaged(i) IN
     /\ m.epoch >= epoch
-    /\ Has("MarkerOfItsTransaction") => MarkerOfItsTransaction(epoch, open, m)
+    /\ MarkerOfItsTransaction(epoch, open, m)
 
 \* A marker is written: what is open ends.
 Mark(i, m) ==
@@ -665,7 +670,7 @@ RevokePartitions(i) ==
     LET me == instance[i] IN
     \* enabled when
     /\ me.owned # {} /\ rpc[i].type = "idle"
-    /\ Has("RevokeEndsTransaction") => RevokeEndsTransaction(me)
+    /\ RevokeEndsTransaction(me)
     \* effect
     /\ instance' = [instance EXCEPT ![i].owned = {},
                                     ![i].position = [p \in Partitions |-> IF p \in me.processed THEN me.position[p] ELSE -1]]
@@ -742,7 +747,7 @@ FetchOffset(i, p) ==
     LET me == instance[i] IN
     \* enabled when
     /\ p \in me.owned /\ me.position[p] = -1 /\ rpc[i].type = "idle"
-    /\ Has("RefuseStaged") => RefuseStaged(p)
+    /\ RefuseStaged(p)
     \* effect
     /\ instance' = [instance EXCEPT ![i].position[p] = committed[p]]
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, rpc, late, lateMarker>>
@@ -757,7 +762,7 @@ ReadOutput ==
         counts == Has("ReadCommitted") => Decision(read + 1) = "COMMIT" IN
     \* enabled when
     /\ read < Len(output)
-    /\ Has("ReadCommitted") => ReadCommitted(LastStableOffset)
+    /\ ReadCommitted(LastStableOffset)
     \* effect
     /\ read' = read + 1
     /\ returned' = IF record.type = "data" /\ counts

@@ -157,79 +157,85 @@ Capacities == {"MaxPid", "MaxEpoch", "MaxLog", "MaxNumber", "MaxWire", "MaxLate"
 
 Has(rule) == rule \notin Without
 
+\* A guard answers "may this go ahead", and without its rule everything may. A case answers "does this case arise", and without
+\* its rule it never does.
+Guard(rule, may)   == Has(rule) => may
+Case(rule, arises) == Has(rule) /\ arises
+
 \* KIP-98. Without it a retry after a lost reply is a second batch (if InSequence is missing too; one after a failure is
 \* written behind its successors, row 60).
-RecognizeDuplicate(e, r) ==
-    e.epoch = r.epoch /\ \E i \in 1..Len(e.batches) : e.batches[i].sequence = r.sequence
+RecognizeDuplicate(e, r) == Case("RecognizeDuplicate",
+    e.epoch = r.epoch /\ \E i \in 1..Len(e.batches) : e.batches[i].sequence = r.sequence)
 
 \* KIP-98. Without it a batch is written although the one before it was not (row 60).
-InSequence(e, r) == e.batches # <<>> /\ (e.batches # <<>> => r.sequence = Successor(e.batches[Len(e.batches)].sequence))
+InSequence(e, r) == Guard("InSequence",
+    e.batches # <<>> /\ (e.batches # <<>> => r.sequence = Successor(e.batches[Len(e.batches)].sequence)))
 
 \* KAFKA-5494. Without it a leader remembers one batch of a producer, and refuses the retries of the others (row 61).
-RememberWindow(e, r) == e.epoch = r.epoch
+RememberWindow(e, r) == Case("RememberWindow", e.epoch = r.epoch)
 
 \* KAFKA-15591. Without it a leader that knows nothing of a producer takes any sequence; the batches before it are refused for
 \* ever (row 63). Kafka 4.x has it for transactional producers only.
-FirstSequenceIsZero(r) == r.sequence = 0
+FirstSequenceIsZero(r) == Guard("FirstSequenceIsZero", r.sequence = 0)
 
 \* KIP-98. Without it a later batch of a new epoch is taken before the first.
-NewEpochStartsAtZero(r) == r.sequence = 0
+NewEpochStartsAtZero(r) == Guard("NewEpochStartsAtZero", r.sequence = 0)
 
 \* KIP-98. Without it a request of an older epoch is written behind the batches that replaced it.
-FenceOlderEpoch(e, r) == r.epoch >= e.epoch
+FenceOlderEpoch(e, r) == Guard("FenceOlderEpoch", r.epoch >= e.epoch)
 
 \* KIP-98. Without it a duplicate of a batch that is not committed is acknowledged, and the batch is lost with its leader.
-DuplicateWaitsForCommit(p, offset) == offset >= highWatermark[p]
+DuplicateWaitsForCommit(p, offset) == Case("DuplicateWaitsForCommit", offset >= highWatermark[p])
 
 \* KAFKA-6683. Without it a leader remembers a batch that it did not append, and acknowledges the retry (row 67).
-StateFollowsAppend(appended) == appended
+StateFollowsAppend(appended) == Guard("StateFollowsAppend", appended)
 
 \* KIP-360 (KAFKA-7190). Without it a leader forgets a producer whose last batch may be retried, and takes it again (row 62).
 \* A leader compares times: producer.id.expiration.ms have gone since it appended the producer's last batch, and these exceed
 \* delivery.timeout.ms and the life of any request. By then nothing is under way of the batches that it has appended. A later
 \* batch may be.
-StateOutlivesRetries(p, pid) ==
+StateOutlivesRetries(p, pid) == Guard("StateOutlivesRetries",
     LET IsLater(number) == \A i \in 1..Len(log[p]) : log[p][i].pid = pid => log[p][i].number < number IN
     \A c \in Producers :
         /\ producer[c].pid = pid => \A i \in 1..Len(sender[c][p].batches) : IsLater(sender[c][p].batches[i].number)
         /\ \A i \in 1..Len(wire[c][p]) :
               wire[c][p][i].type = "request" => wire[c][p][i].pid # pid \/ IsLater(wire[c][p][i].number)
-        /\ \A i \in 1..Len(late[c][p]) : late[c][p][i].pid # pid \/ IsLater(late[c][p][i].number)
+        /\ \A i \in 1..Len(late[c][p]) : late[c][p][i].pid # pid \/ IsLater(late[c][p][i].number))
 
 \* KIP-98. Without it a new leader remembers batches that it has truncated, and acknowledges their retries.
-StateFollowsTruncation(p, keep) == keep < Len(log[p])
+StateFollowsTruncation(p, keep) == Case("StateFollowsTruncation", keep < Len(log[p]))
 
 \* This project's find; Kafka 4.x lacks it. Without it a snapshot holds the last batch of a producer only, and a leader that
 \* starts from one refuses the retries of the others, as if it had remembered one (CAND-7, row 112).
-SnapshotKeepsWindow(before) == before > 1
+SnapshotKeepsWindow(before) == Case("SnapshotKeepsWindow", before > 1)
 
 \* This project's find; Kafka 4.x lacks it. Without it a batch that may be in the log, or may still get there by an older
 \* request, gets a sequence of the new epoch and is written twice (CAND-8, row 113).
-ResequenceOnlyRefused(c, p) ==
-    \A i \in 1..Len(sender[c][p].batches) : ~sender[c][p].batches[i].sent /\ ~sender[c][p].batches[i].doubt
+ResequenceOnlyRefused(c, p) == Guard("ResequenceOnlyRefused",
+    \A i \in 1..Len(sender[c][p].batches) : ~sender[c][p].batches[i].sent /\ ~sender[c][p].batches[i].doubt)
 
 \* KIP-360. Without it a bump for one partition gives new sequences to another's batches, which may be in the log
 \* (row 66, librdkafka 4953).
-DrainBeforeNewEpoch(c, p) == sender[c][p].rewrite
+DrainBeforeNewEpoch(c, p) == Guard("DrainBeforeNewEpoch", sender[c][p].rewrite)
 
 \* KAFKA-8483. Without it the batches in flight get their new sequences in the order of a heap whose least was taken away: the
 \* third before the second (row 65). Two are in order in any heap.
-ResequenceInOrder(s) == Len(s.batches) > 2
+ResequenceInOrder(s) == Case("ResequenceInOrder", Len(s.batches) > 2)
 
 \* KAFKA-12152. Without it a partition that was idle during a bump goes on counting in the new epoch, where 0 is due (row 64).
-RestartSequencePerPartition(c, p) == sender[c][p].epoch # producer[c].epoch
+RestartSequencePerPartition(c, p) == Case("RestartSequencePerPartition", sender[c][p].epoch # producer[c].epoch)
 
 \* KAFKA-6053. Without it the sequence of a batch that expired in flight is given to another, which the leader takes for it.
-ExpiredKeepsSequence(s) == Len(s.batches) = 1
+ExpiredKeepsSequence(s) == Case("ExpiredKeepsSequence", Len(s.batches) = 1)
 
 \* This project's find; Kafka 4.x lacks it. Without it batches before and behind the wrap-around are in flight together: at a
 \* bump those behind it come first, being lower; and who knows nothing of the producer takes this 0 for a first batch
 \* (CAND-9, row 114).
-DrainBeforeWrap(s, sequence) == sequence = 0 => s.batches = <<>>
+DrainBeforeWrap(s, sequence) == Guard("DrainBeforeWrap", sequence = 0 => s.batches = <<>>)
 
 \* This project's find; Kafka 4.x lacks it. Without it later batches are acknowledged and others sent while the first is still
 \* in doubt; the leader remembers those, and refuses the retry of the first, which it has (CAND-11, row 115).
-SpanWithinWindow(s) == s.batches # <<>> => Ahead(s.batches[1].sequence, s.next) < Window
+SpanWithinWindow(s) == Guard("SpanWithinWindow", s.batches # <<>> => Ahead(s.batches[1].sequence, s.next) < Window)
 
 Rules == {"RecognizeDuplicate", "InSequence", "RememberWindow", "FirstSequenceIsZero", "NewEpochStartsAtZero",
           "FenceOlderEpoch", "DuplicateWaitsForCommit", "StateFollowsAppend", "StateOutlivesRetries",
@@ -249,18 +255,18 @@ KafkaAsShipped == {"FirstSequenceIsZero", "SnapshotKeepsWindow", "ResequenceOnly
 \* What becomes of a producer's request at the leader of p, in Kafka's order.
 Verdict(p, r) ==
     LET e == entry[p][r.pid]
-    IN  IF Has("RecognizeDuplicate") /\ RecognizeDuplicate(e, r) THEN "DUPLICATE"
+    IN  IF RecognizeDuplicate(e, r) THEN "DUPLICATE"
         ELSE IF e.epoch = -1
-             THEN IF Has("FirstSequenceIsZero") => FirstSequenceIsZero(r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
-        ELSE IF ~(Has("FenceOlderEpoch") => FenceOlderEpoch(e, r)) THEN "INVALID_PRODUCER_EPOCH"
+             THEN IF FirstSequenceIsZero(r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
+        ELSE IF ~FenceOlderEpoch(e, r) THEN "INVALID_PRODUCER_EPOCH"
         ELSE IF e.epoch # r.epoch
-             THEN IF Has("NewEpochStartsAtZero") => NewEpochStartsAtZero(r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
-        ELSE IF Has("InSequence") => InSequence(e, r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
+             THEN IF NewEpochStartsAtZero(r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
+        ELSE IF InSequence(e, r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
 
 \* The entry once r is appended at this offset.
 Remember(e, r, offset) ==
     [epoch |-> r.epoch,
-     batches |-> Last((IF Has("RememberWindow") /\ RememberWindow(e, r) THEN e.batches ELSE <<>>)
+     batches |-> Last((IF RememberWindow(e, r) THEN e.batches ELSE <<>>)
                           \o <<[sequence |-> r.sequence, offset |-> offset]>>, Window)]
 
 \* The entry of a producer by the batches of a log: the last of its latest epoch.
@@ -278,7 +284,7 @@ Replay(pid, batches) ==
 \* What is left of an entry that was loaded from a snapshot taken at an offset, and the log behind it.
 FromSnapshot(e, snapshot) ==
     LET before == Cardinality({i \in 1..Len(e.batches) : e.batches[i].offset < snapshot})
-    IN  IF Has("SnapshotKeepsWindow") /\ SnapshotKeepsWindow(before) THEN e
+    IN  IF SnapshotKeepsWindow(before) THEN e
         ELSE [e EXCEPT !.batches = SubSeq(@, Max(1, before), Len(@))]
 
 \* Producer state as a broker loads it.
@@ -291,7 +297,7 @@ OldOffset(e, r) ==
 
 \* What the leader of p remembers once r was handled, and appended or not.
 Known(p, r, appended) ==
-    IF Has("StateFollowsAppend") => StateFollowsAppend(appended)
+    IF StateFollowsAppend(appended)
     THEN [entry EXCEPT ![p][r.pid] = Remember(@, r, Len(log[p]))] ELSE entry
 
 Waiting(r, offset) ==
@@ -314,14 +320,14 @@ Insert(batches, batch) ==
 \* The epoch is bumped before anything else is sent.
 MustBump(c) == \E p \in Partitions : sender[c][p].rewrite
 MayBump(c)  ==
-    \A p \in Partitions : sender[c][p].rewrite => (Has("ResequenceOnlyRefused") => ResequenceOnlyRefused(c, p))
+    \A p \in Partitions : sender[c][p].rewrite => ResequenceOnlyRefused(c, p)
 
 \* The partitions whose batches get new sequences.
-Rewritten(c) == {p \in Partitions : Has("DrainBeforeNewEpoch") => DrainBeforeNewEpoch(c, p)}
+Rewritten(c) == {p \in Partitions : DrainBeforeNewEpoch(c, p)}
 
 \* Which batch in flight gets the i-th sequence of a new epoch.
 InTurn(s, i) ==
-    IF (Has("ResequenceInOrder") /\ ResequenceInOrder(s)) \/ Len(s.batches) <= 2 \/ i \notin {2, 3} THEN i ELSE 5 - i
+    IF ResequenceInOrder(s) \/ Len(s.batches) <= 2 \/ i \notin {2, 3} THEN i ELSE 5 - i
 
 \* A sender in a new epoch: its batches are numbered from 0.
 Resequenced(s, e) ==
@@ -391,7 +397,7 @@ GetProducerId(c, pid) ==
 \* wrap-around it counts anew what was acknowledged.
 SendBatch(c, p, b) ==
     LET s     == sender[c][p]
-        anew  == Has("RestartSequencePerPartition") /\ RestartSequencePerPartition(c, p)
+        anew  == RestartSequencePerPartition(c, p)
         batch == [number |-> s.created + 1, epoch |-> producer[c].epoch, sequence |-> IF anew THEN 0 ELSE s.next,
                   sent |-> TRUE, doubt |-> FALSE]
         wraps == batch.sequence = 0 /\ s.batches = <<>> IN
@@ -401,8 +407,8 @@ SendBatch(c, p, b) ==
     /\ ~s.rewrite /\ s.unresolved = -1
     /\ Len(s.batches) < MaxInFlight /\ \A i \in 1..Len(s.batches) : s.batches[i].sent
     /\ s.epoch # producer[c].epoch => s.batches = <<>>
-    /\ Has("SpanWithinWindow") => SpanWithinWindow(s)
-    /\ Has("DrainBeforeWrap") => DrainBeforeWrap(s, batch.sequence)
+    /\ SpanWithinWindow(s)
+    /\ DrainBeforeWrap(s, batch.sequence)
     \* effect
     /\ sender' = [sender EXCEPT ![c][p] =
                     [s EXCEPT !.epoch = producer[c].epoch, !.next = Successor(batch.sequence), !.created = @ + 1,
@@ -462,7 +468,7 @@ ReceiveError(b, c, p) ==
 ExpireBatch(c, p) ==
     LET s     == sender[c][p]
         place == Least({i \in 1..Len(s.batches) : \A j \in 1..Len(s.batches) : s.batches[i].number <= s.batches[j].number})
-        keeps == (Has("ExpiredKeepsSequence") /\ ExpiredKeepsSequence(s)) \/ Len(s.batches) > 1 IN
+        keeps == ExpiredKeepsSequence(s) \/ Len(s.batches) > 1 IN
     \* enabled when
     /\ s.batches # <<>>
     \* effect
@@ -527,7 +533,7 @@ AnswerDuplicate(b, c, p) ==
     /\ leader[p] = b /\ Verdict(p, r) = "DUPLICATE"
     \* effect
     /\ wire' = [wire EXCEPT ![c][p][i] =
-                    IF Has("DuplicateWaitsForCommit") /\ DuplicateWaitsForCommit(p, offset) THEN Waiting(r, offset)
+                    IF DuplicateWaitsForCommit(p, offset) THEN Waiting(r, offset)
                     ELSE Reply(r, "NONE", offset)]
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
     /\ UNCHANGED acked
@@ -609,7 +615,7 @@ AdvanceHighWatermark(p, offset) ==
 ExpireProducer(p, pid) ==
     \* enabled when
     /\ entry[p][pid] # NoEntry
-    /\ Has("StateOutlivesRetries") => StateOutlivesRetries(p, pid)
+    /\ StateOutlivesRetries(p, pid)
     \* effect
     /\ entry' = [entry EXCEPT ![p][pid] = NoEntry]
     /\ UNCHANGED <<leader, log, highWatermark, issued, producer, sender, wire, late>>
@@ -620,7 +626,7 @@ ExpireProducer(p, pid) ==
 \* producer state from a snapshot taken at some offset. Who waits is told that the old leader leads no more.
 ElectLeader(p, b, keep, snapshot) ==
     LET kept  == SubSeq(log[p], 1, keep)
-        known == IF Has("StateFollowsTruncation") /\ StateFollowsTruncation(p, keep) THEN kept ELSE log[p] IN
+        known == IF StateFollowsTruncation(p, keep) THEN kept ELSE log[p] IN
     \* enabled when
     /\ keep >= highWatermark[p] /\ keep <= Len(log[p])
     /\ snapshot <= keep

@@ -205,77 +205,89 @@ Capacities == {"MaxTime", "MaxOffset", "MaxGeneration", "MaxProducerEpoch", "Max
 
 Has(rule) == rule \notin Without
 
+\* A guard answers "may this go ahead", and without its rule everything may. A case answers "does this case arise", and without
+\* its rule it never does.
+Guard(rule, may)   == Has(rule) => may
+Case(rule, arises) == Has(rule) /\ arises
+
 \* KIP-211 (KAFKA-4682). Without it the offset of a partition that a member reads expires (row 53).
-ExpireOnlyUnsubscribed(g, p) == p \notin g.subscribed
+ExpireOnlyUnsubscribed(g, p) == Guard("ExpireOnlyUnsubscribed", p \notin g.subscribed)
 
 \* KIP-211. Without it the offsets of a group expire as soon as its last member has gone, if it committed seldom.
-CountFromEmpty(g) == g.state = "Empty"
+CountFromEmpty(g) == Case("CountFromEmpty", g.state = "Empty")
 
 \* This project's; Kafka 4.x lacks it. An offset that is committed into an empty group counts from its commit. Without it, if the
 \* group has been empty for long, the next sweep removes what was committed a moment ago (row 110).
-CountFromCommit(g, committed) == g.since <= committed.time
+CountFromCommit(g, committed) == Case("CountFromCommit", g.since <= committed.time)
 
 \* Without it an offset expires although a transaction has staged another; the staged one goes with the tombstone, and the
 \* transaction commits nothing (row 58).
-KeepStaged(memory, p) == ~IsStaged(memory, p)
+KeepStaged(memory, p) == Guard("KeepStaged", ~IsStaged(memory, p))
 
 \* KAFKA-19163. Without it a group that has only staged offsets is removed as empty; its transaction commits offsets that no
 \* fetch finds (row 111).
-KeepGroupOfOpenTransaction(known) == \A t \in Producers : known[t].first = -1
+KeepGroupOfOpenTransaction(known) == Guard("KeepGroupOfOpenTransaction", \A t \in Producers : known[t].first = -1)
 
 \* KIP-496. Without it an operator deletes the offset of a partition that a member reads.
-DeleteOnlyUnsubscribed(g, p) == p \notin g.subscribed
+DeleteOnlyUnsubscribed(g, p) == Guard("DeleteOnlyUnsubscribed", p \notin g.subscribed)
 
 \* KIP-229. Without it an operator deletes a group with its members.
-DeleteOnlyEmptyGroup(g) == g.state # "Stable"
+DeleteOnlyEmptyGroup(g) == Guard("DeleteOnlyEmptyGroup", g.state # "Stable")
 
 \* KAFKA-14505. Without it a deleted offset comes back with a transaction that staged it before, but not after compaction.
-TombstoneClearsStaged(tombstone, p) == p \in tombstone.partitions
+TombstoneClearsStaged(tombstone, p) == Case("TombstoneClearsStaged", p \in tombstone.partitions)
 
 \* KAFKA-5247. Without it the marker of a transaction puts its offset over one that was committed later; after compaction
 \* only the later is there (row 59).
-LatestRecordCounts(existing, new) == existing.position > new.position
+LatestRecordCounts(existing, new) == Case("LatestRecordCounts", existing.position > new.position)
 
 \* KAFKA-5600. Without it what a load has read first stays (row 55).
-LoadReplaces(existing) == existing.offset >= 0
+LoadReplaces(existing) == Case("LoadReplaces", existing.offset >= 0)
 
 \* KIP-447 (KAFKA-9365). Without it a producer whose consumer was removed from the group commits offsets of partitions that
 \* others read by now (row 51).
-TxnCommitOfCurrentGeneration(g, generation) == generation = g.generation
+TxnCommitOfCurrentGeneration(g, generation) == Guard("TxnCommitOfCurrentGeneration", generation = g.generation)
 
 \* A transactional commit without a generation comes from a client before KIP-447, and is taken.
 FitsGroup(g, generation) ==
-    generation < 0 \/ (Has("TxnCommitOfCurrentGeneration") => TxnCommitOfCurrentGeneration(g, generation))
+    generation < 0 \/ TxnCommitOfCurrentGeneration(g, generation)
 
 \* KAFKA-15784. Without it the group is asked before the transaction coordinator is, and not when the answer is there (row 57).
-ValidateAfterVerification(g, request) == FitsGroup(g, request.generation) # request.valid
+ValidateAfterVerification(g, request) == Case("ValidateAfterVerification", FitsGroup(g, request.generation) # request.valid)
+
+\* The transaction coordinator has this transaction of the producer.
+IsOngoing(t, request) == transaction[t].phase = "ongoing" /\ transaction[t].epoch = request.epoch
 
 \* KIP-890. Without it a late request opens a transaction that nobody will end.
-VerifyTransaction(t, request) == transaction[t].phase = "ongoing" /\ transaction[t].epoch = request.epoch
+VerifyTransaction(t, request) == Guard("VerifyTransaction", IsOngoing(t, request))
 
 \* KIP-98. Without it a late request of an older transaction falls into the next, or opens one that nobody will end.
-FenceProducerEpoch(known, request) == request.epoch >= known.epoch
+FenceProducerEpoch(known, request) == Guard("FenceProducerEpoch", request.epoch >= known.epoch)
 
 \* KIP-890 (KAFKA-19446, KAFKA-19999). Without it a copy of the last transaction's marker ends the next.
-MarkerOfItsTransaction(known, request) == request.epoch > known.epoch \/ known.first = -1
+MarkerOfItsTransaction(known, request) == Guard("MarkerOfItsTransaction", request.epoch > known.epoch \/ known.first = -1)
 
-\* KAFKA-17507. Without it a marker is answered before the offsets count, and nobody sends it again if it is lost (row 56).
-MaterialiseFirst(b, t) ==
+\* Offsets of the transaction are staged, or will be once they are written.
+AtStake(b, t) ==
     \/ producers[b][t].first >= 0
     \/ \E i \in 1..Len(appended[b]) : appended[b][i].type = "staged" /\ appended[b][i].producer = t
 
+\* KAFKA-17507. Without it a marker is answered before the offsets count, and nobody sends it again if it is lost (row 56).
+MaterialiseFirst(b, t) == Case("MaterialiseFirst", AtStake(b, t))
+
 \* KIP-447. Without it a new owner reads from before a transaction that has been committed (row 52).
-RefuseStaged(memory, p) == ~IsStaged(memory, p)
+RefuseStaged(memory, p) == Guard("RefuseStaged", ~IsStaged(memory, p))
 
 \* Without it a fetch is told an offset that the next coordinator does not have.
-FetchWaitsForCommit(b) == appended[b] # <<>>
+FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
 
 \* KAFKA-13194. Without it compaction drops the last committed offset for one whose transaction aborts later.
-CleanBelowUnstable(position) == \A t \in Producers : producers[office.broker][t].first \notin 0..position
+CleanBelowUnstable(position) == Guard("CleanBelowUnstable",
+    \A t \in Producers : producers[office.broker][t].first \notin 0..position)
 
 \* KAFKA-14055. Without it compaction drops a marker and leaves its records, which are open for ever after the next load.
-MarkerOutlivesItsData(entry, n) ==
-    \E i \in 1..n : OfProducer(log[i], "staged", entry.producer) /\ log[i].position < entry.position /\ DataSurvives(log[i], n)
+MarkerOutlivesItsData(entry, n) == Case("MarkerOutlivesItsData",
+    \E i \in 1..n : OfProducer(log[i], "staged", entry.producer) /\ log[i].position < entry.position /\ DataSurvives(log[i], n))
 
 Rules == {"ExpireOnlyUnsubscribed", "CountFromEmpty", "CountFromCommit", "KeepStaged", "KeepGroupOfOpenTransaction",
           "DeleteOnlyUnsubscribed", "DeleteOnlyEmptyGroup", "TombstoneClearsStaged", "LatestRecordCounts", "LoadReplaces",
@@ -292,7 +304,7 @@ KafkaAsShipped == {"CountFromCommit"}
 \* What commits when a transaction does: the staged offset, unless a later record has been committed.
 Materialised(existing, new) ==
     IF new.offset < 0 THEN existing
-    ELSE IF Has("LatestRecordCounts") /\ LatestRecordCounts(existing, new) THEN existing ELSE new
+    ELSE IF LatestRecordCounts(existing, new) THEN existing ELSE new
 
 \* A group that is not managed exists as long as it has offsets.
 AtLeastSimple(g) == IF g.state = "None" THEN SimpleGroup ELSE g
@@ -312,7 +324,7 @@ Replayed(entry, memory) ==
             [group   |-> IF entry.group THEN NoGroup ELSE memory.group,
              offsets |-> [p \in Partitions |-> IF p \in entry.partitions THEN NoCommitted ELSE memory.offsets[p]],
              staged  |-> [t \in Producers |-> [p \in Partitions |->
-                            IF Has("TombstoneClearsStaged") /\ TombstoneClearsStaged(entry, p) THEN NoCommitted
+                            IF TombstoneClearsStaged(entry, p) THEN NoCommitted
                             ELSE memory.staged[t][p]]]]
       [] entry.type = "group" ->
             [group |-> entry.value, offsets |-> memory.offsets, staged |-> memory.staged]
@@ -326,7 +338,7 @@ Replayed(entry, memory) ==
 \* A load reads the same records; what is later replaces what is earlier.
 Loading(entry, memory) ==
     IF entry.type # "commit" THEN Replayed(entry, memory)
-    ELSE IF (Has("LoadReplaces") /\ LoadReplaces(memory.offsets[entry.partition])) \/ memory.offsets[entry.partition].offset < 0
+    ELSE IF LoadReplaces(memory.offsets[entry.partition]) \/ memory.offsets[entry.partition].offset < 0
     THEN Replayed(entry, memory) ELSE memory
 
 \* What the partition keeps of a record's producer.
@@ -405,20 +417,20 @@ CommitOffset(b, p, offset) ==
 
 \* When the retention of an offset begins.
 CountsFrom(g, committed) ==
-    IF Has("CountFromEmpty") /\ CountFromEmpty(g) /\ ~(Has("CountFromCommit") /\ CountFromCommit(g, committed))
+    IF CountFromEmpty(g) /\ ~CountFromCommit(g, committed)
     THEN g.since ELSE committed.time
 
 Expired(memory, p) ==
     /\ memory.offsets[p].offset >= 0
     /\ now - CountsFrom(memory.group, memory.offsets[p]) >= Retention
-    /\ Has("ExpireOnlyUnsubscribed") => ExpireOnlyUnsubscribed(memory.group, p)
-    /\ Has("KeepStaged") => KeepStaged(memory, p)
+    /\ ExpireOnlyUnsubscribed(memory.group, p)
+    /\ KeepStaged(memory, p)
 
 \* No offset stays, no transaction is open, nobody is a member: then the group itself goes.
 GroupExpires(b, memory) ==
     /\ memory.group.state \in {"Simple", "Empty"}
     /\ \A p \in Partitions : memory.offsets[p].offset >= 0 => Expired(memory, p)
-    /\ Has("KeepGroupOfOpenTransaction") => KeepGroupOfOpenTransaction(WrittenKnown(b))
+    /\ KeepGroupOfOpenTransaction(WrittenKnown(b))
 
 Tombstone(b, cause, partitions, removesGroup) ==
     [type |-> "tombstone", position |-> NextPosition(b), cause |-> cause, partitions |-> partitions, group |-> removesGroup]
@@ -444,7 +456,7 @@ DeleteOffset(b, p) ==
     LET memory == Written(b) IN
     \* enabled when
     /\ Serving(b) /\ HasOffset(memory, p)
-    /\ Has("DeleteOnlyUnsubscribed") => DeleteOnlyUnsubscribed(memory.group, p)
+    /\ DeleteOnlyUnsubscribed(memory.group, p)
     \* effect
     /\ Write(b, Tombstone(b, "delete", {p}, FALSE))
     /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
@@ -456,7 +468,7 @@ DeleteGroup(b) ==
     LET memory == Written(b) IN
     \* enabled when
     /\ Serving(b) /\ memory.group.state # "None"
-    /\ Has("DeleteOnlyEmptyGroup") => DeleteOnlyEmptyGroup(memory.group)
+    /\ DeleteOnlyEmptyGroup(memory.group)
     \* effect
     /\ Write(b, Tombstone(b, "delete", {p \in Partitions : HasOffset(memory, p)}, TRUE))
     /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
@@ -507,7 +519,7 @@ OpenHere(b, t, request) ==
     LET known == WrittenKnown(b)[t] IN known.first >= 0 /\ known.epoch = request.epoch
 
 MayVerify(b, t, request) ==
-    OpenHere(b, t, request) \/ (Has("VerifyTransaction") => VerifyTransaction(t, request))
+    OpenHere(b, t, request) \/ VerifyTransaction(t, request)
 
 \* VerifyTxnOffsetCommit   who: coordinator   code: offsets/coordinator.py
 \* The transaction coordinator takes the group's partition into the transaction, if it is the producer's and ongoing.
@@ -523,18 +535,18 @@ VerifyTxnOffsetCommit(b, t, isLate) ==
     \* effect
     /\ txnRpc' = IF isLate THEN txnRpc ELSE [txnRpc EXCEPT ![t] = verified]
     /\ late' = IF isLate THEN [late EXCEPT ![t] = verified] ELSE late
-    /\ transaction' = [transaction EXCEPT ![t].added = @ \/ VerifyTransaction(t, request)]
+    /\ transaction' = [transaction EXCEPT ![t].added = @ \/ IsOngoing(t, request)]
     /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, marker, lateMarker, fetch>>
 
 \* Whether the group takes it: asked when the request arrived, and again if the answer has changed.
 GroupTakes(g, request) ==
-    IF Has("ValidateAfterVerification") /\ ValidateAfterVerification(g, request) THEN ~request.valid ELSE request.valid
+    IF ValidateAfterVerification(g, request) THEN ~request.valid ELSE request.valid
 
 TxnCommitError(b, t, request) ==
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF request.type = "request" THEN (IF MayVerify(b, t, request) THEN "NONE" ELSE "INVALID_PRODUCER_EPOCH")
     ELSE IF ~GroupTakes(Written(b).group, request) THEN "ILLEGAL_GENERATION"
-    ELSE IF ~(Has("FenceProducerEpoch") => FenceProducerEpoch(WrittenKnown(b)[t], request)) THEN "INVALID_PRODUCER_EPOCH"
+    ELSE IF ~FenceProducerEpoch(WrittenKnown(b)[t], request) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"
 
 \* HandleTxnOffsetCommit   who: coordinator   code: offsets/coordinator.py
@@ -612,14 +624,14 @@ MarkerError(b, t, request) ==
     LET known == WrittenKnown(b)[t] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF request.epoch < known.epoch THEN "INVALID_PRODUCER_EPOCH"
-    ELSE IF ~(Has("MarkerOfItsTransaction") => MarkerOfItsTransaction(known, request)) THEN "INVALID_PRODUCER_EPOCH"
+    ELSE IF ~MarkerOfItsTransaction(known, request) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"
 
 \* HandleMarker   who: coordinator   code: offsets/coordinator.py
 \* The marker is written; it is answered when it has committed and the offsets count.
 HandleMarker(b, t, isLate) ==
     LET request == MarkerOf(t, isLate)
-        waits   == (Has("MaterialiseFirst") /\ MaterialiseFirst(b, t)) \/ ~MaterialiseFirst(b, t) IN
+        waits   == MaterialiseFirst(b, t) \/ ~AtStake(b, t) IN
     \* enabled when
     /\ request.type = "marker" /\ request.broker = b
     /\ MarkerError(b, t, request) = "NONE"
@@ -662,7 +674,7 @@ ReceiveMarkerReply(t) ==
 \* they have committed, and none of a partition for which a transaction has staged another.
 FetchOffsets(b, stable) ==
     LET memory   == IF stable THEN Written(b) ELSE Memory(b)
-        unstable == {p \in Partitions : stable /\ ~(Has("RefuseStaged") => RefuseStaged(memory, p))}
+        unstable == {p \in Partitions : stable /\ ~RefuseStaged(memory, p)}
         found    == [p \in Partitions |-> IF memory.group.state = "None" \/ p \in unstable THEN -1
                                           ELSE memory.offsets[p].offset] IN
     \* enabled when
@@ -671,7 +683,7 @@ FetchOffsets(b, stable) ==
     /\ fetch' = IF ~Serving(b)
                 THEN [type |-> "fetched", broker |-> b, error |-> "NOT_COORDINATOR", stable |-> stable, offsets |-> NothingFound,
                       unstable |-> {}]
-                ELSE IF stable /\ Has("FetchWaitsForCommit") /\ FetchWaitsForCommit(b)
+                ELSE IF stable /\ FetchWaitsForCommit(b)
                 THEN [type |-> "waiting", broker |-> b, remaining |-> Len(appended[b]), offsets |-> found, unstable |-> unstable]
                 ELSE [type |-> "fetched", broker |-> b, error |-> "NONE", stable |-> stable, offsets |-> found,
                       unstable |-> unstable]
@@ -734,7 +746,7 @@ Survives(entry, n, horizon) ==
     CASE entry.type = "tombstone" ->
             ~horizon /\ (Cleaned(entry, n).partitions # {} \/ Cleaned(entry, n).group)
       [] entry.type = "marker" ->
-            ~horizon \/ (Has("MarkerOutlivesItsData") /\ MarkerOutlivesItsData(entry, n))
+            ~horizon \/ MarkerOutlivesItsData(entry, n)
       [] OTHER -> DataSurvives(entry, n)
 
 CleanedLog(n, horizon) ==
@@ -747,7 +759,7 @@ CleanedLog(n, horizon) ==
 Compact(n, horizon) ==
     \* enabled when
     /\ n <= Len(log)
-    /\ Has("CleanBelowUnstable") => CleanBelowUnstable(log[n].position)
+    /\ CleanBelowUnstable(log[n].position)
     \* effect
     /\ log' = CleanedLog(n, horizon)
     /\ UNCHANGED <<now, office, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,

@@ -29,10 +29,10 @@ EndOffsetsTypeOK == known \in Epochs /\ told \in Offsets
 (* The safety rules. Each says what goes wrong without it. *)
 
 \* KIP-207 (KAFKA-2334). Without it the end of a partition goes back when a leader is elected whose high watermark lags (row 100).
-ReachedOwnEpoch(b) == highWatermark[b] >= epochStart[b]
+ReachedOwnEpoch(b) == Guard("ReachedOwnEpoch", highWatermark[b] >= epochStart[b])
 
 \* KIP-320. Without it a leader that was deposed and does not know it tells an end that its successor's answers have passed.
-MatchClientEpoch(b) == view[b].leaderEpoch = known
+MatchClientEpoch(b) == Guard("MatchClientEpoch", view[b].leaderEpoch = known)
 
 -----------------------------------------------------------------------------
 
@@ -52,8 +52,8 @@ UpdateClientMetadata(n) ==
 ListOffsets(b) ==
     \* enabled when
     /\ Leads(b)
-    /\ Has("MatchClientEpoch") => MatchClientEpoch(b)
-    /\ Has("ReachedOwnEpoch") => ReachedOwnEpoch(b)
+    /\ MatchClientEpoch(b)
+    /\ ReachedOwnEpoch(b)
     \* effect
     /\ told' = highWatermark[b]
     /\ UNCHANGED <<vars, known>>

@@ -200,90 +200,98 @@ Capacities == {"MaxLog", "MaxEpoch", "MaxMetadata", "MaxBrokerEpoch", "MaxValue"
 
 Has(rule) == rule \notin Without
 
+\* A guard answers "may this go ahead", and without its rule everything may. A case answers "does this case arise", and without
+\* its rule it never does.
+Guard(rule, may)   == Has(rule) => may
+Case(rule, arises) == Has(rule) /\ arises
+
 \* KIP-101 (KAFKA-1211). Without it a follower truncates to its own high watermark, which may lag: committed records
 \* vanish (row 1) and logs diverge (row 2).
-TruncateByEpoch(b) == epochCache[b] # <<>>
+TruncateByEpoch(b) == Case("TruncateByEpoch", epochCache[b] # <<>>)
 
 \* KIP-279 (KAFKA-6361). Without it leader and follower look at offsets alone although the epochs differ: logs diverge (row 3).
-DivergingReplyCarriesEpoch(own, e) == own.epoch # e
+DivergingReplyCarriesEpoch(own, e) == Case("DivergingReplyCarriesEpoch", own.epoch # e)
 
 \* KAFKA-7415. Without it a new leader does not know where its epoch began: a follower of a later epoch gets an undefined
 \* answer and truncates to its high watermark (row 4).
-CacheEpochAtElection(b, e) == e > LatestEpoch(epochCache[b])
+CacheEpochAtElection(b, e) == Case("CacheEpochAtElection", e > LatestEpoch(epochCache[b]))
 
 \* KIP-320. Without it a follower of an older epoch is counted in the high watermark, then truncates (row 5; with the next, row 7).
-FenceOlderFetch(l, e) == e >= view[l].leaderEpoch
+FenceOlderFetch(l, e) == Guard("FenceOlderFetch", e >= view[l].leaderEpoch)
 
 \* KIP-320. Without it a leader that has not heard of the newer epoch answers: a truncation point of a stale leader (row 6).
-FenceNewerFetch(l, e) == e <= view[l].leaderEpoch
+FenceNewerFetch(l, e) == Guard("FenceNewerFetch", e <= view[l].leaderEpoch)
 
 \* KAFKA-7164. Without it a follower that missed epochs of an unchanged leader skips the divergence check (row 8).
-TruncateOnEveryEpochChange(b, n) == metadata[n].leaderEpoch # view[b].leaderEpoch
+TruncateOnEveryEpochChange(b, n) == Case("TruncateOnEveryEpochChange", metadata[n].leaderEpoch # view[b].leaderEpoch)
 
 \* KAFKA-7128. Without it a follower at the new leader's stale high watermark joins the ISR without the records up to the
 \* start of the epoch, is elected, and acknowledged records vanish (row 9).
-ReachedEpochStart(b, f) == remoteLeo[b][f] >= epochStart[b]
+ReachedEpochStart(b, f) == Guard("ReachedEpochStart", remoteLeo[b][f] >= epochStart[b])
 
 \* KAFKA-13141. Without it a fetch that the leader answers with a divergence still counts as having reached its offset (row 10).
-DivergingFetchNotCounted(diverges) == ~diverges
+DivergingFetchNotCounted(diverges) == Guard("DivergingFetchNotCounted", ~diverges)
 
 \* KAFKA-14704. Without it a follower adopts the leader's high watermark over records that it is about to truncate (row 11).
-TruncateBeforeHw(f, l) == fetch[f][l].type # "diverging"
+TruncateBeforeHw(f, l) == Guard("TruncateBeforeHw", fetch[f][l].type # "diverging")
 
 \* KAFKA-18723. Without it a slow response carries batches of an epoch above the fetch's: logs diverge (row 12).
-NoBatchAboveFetchEpoch(e, fetchEpoch) == e <= fetchEpoch
+NoBatchAboveFetchEpoch(e, fetchEpoch) == Guard("NoBatchAboveFetchEpoch", e <= fetchEpoch)
 
 \* Consumers read what is committed. Without it one is given a record that the ISR does not have, and that may vanish (row 138).
-ReadBelowHw(b, end) == end <= highWatermark[b]
+ReadBelowHw(b, end) == Guard("ReadBelowHw", end <= highWatermark[b])
 
 \* acks=all means committed. Without it a produce is acknowledged before the ISR has it (row 17).
-AckAllOnlyBelowHw(b, v) == highWatermark[b] >= waiting[b][v]
+AckAllOnlyBelowHw(b, v) == Guard("AckAllOnlyBelowHw", highWatermark[b] >= waiting[b][v])
+
+\* An ISR member, or a member of the ELR when the ISR is empty.
+IsEligible(l, isr, elr) == l \in isr \/ (isr = {} /\ l \in elr)
 
 \* Unclean leader election is off. Without it a laggard is elected (row 18).
-ElectFromIsr(l, isr, elr) == l \in isr \/ (isr = {} /\ l \in elr)
+ElectFromIsr(l, isr, elr) == Guard("ElectFromIsr", IsEligible(l, isr, elr))
 
 \* CAND-1, this project's find; Kafka 4.x lacks it. Without it a leader that is elected again within one delta keeps what its
 \* followers had in the older epoch, and counts records that they have truncated (row 19).
-ResetRemoteLeoOnNewLeaderEpoch(b, n) == metadata[n].leaderEpoch # view[b].leaderEpoch
+ResetRemoteLeoOnNewLeaderEpoch(b, n) == Case("ResetRemoteLeoOnNewLeaderEpoch", metadata[n].leaderEpoch # view[b].leaderEpoch)
 
 \* KIP-966. Without it a broker that may have lost records stays electable (row 20).
-UncleanLeavesIsr(b) == status[b] # "stopped"
+UncleanLeavesIsr(b) == Case("UncleanLeavesIsr", status[b] # "stopped")
 
 \* KIP-966 (KAFKA-15583). Without it the high watermark passes records that members of the ELR lack (row 21).
-HwBlockedUnderMinIsr(isr) == Cardinality(isr) >= EffectiveMinIsr
+HwBlockedUnderMinIsr(isr) == Guard("HwBlockedUnderMinIsr", Cardinality(isr) >= EffectiveMinIsr)
 
 \* KIP-903 (KAFKA-14139). Without it a proposal made before a member's restart re-adds the member without its records (row 22).
-BrokerEpochPerIsrMember(request) ==
-    \A r \in request.isr : request.memberEpochs[r] \in {-1, registered[r].epoch}
+BrokerEpochPerIsrMember(request) == Guard("BrokerEpochPerIsrMember",
+    \A r \in request.isr : request.memberEpochs[r] \in {-1, registered[r].epoch})
 
 \* KIP-497. Without it the high watermark stops counting a member before the controller has removed it (row 25).
-CountMembersBeingRemoved(isr, pending) == pending.active /\ pending.isr \subseteq isr
+CountMembersBeingRemoved(isr, pending) == Case("CountMembersBeingRemoved", pending.active /\ pending.isr \subseteq isr)
 
 \* KIP-497. Without it the high watermark does not count a member that the controller may have added already (row 26).
-CountMembersBeingAdded(isr, pending) == pending.active /\ isr \subseteq pending.isr
+CountMembersBeingAdded(isr, pending) == Case("CountMembersBeingAdded", pending.active /\ isr \subseteq pending.isr)
 
 \* KAFKA-18991. Without it a response to a fetch of an older epoch truncates committed records (row 103).
-MatchFetchEpoch(f, l) == fetch[f][l].epoch = view[f].leaderEpoch
+MatchFetchEpoch(f, l) == Guard("MatchFetchEpoch", fetch[f][l].epoch = view[f].leaderEpoch)
 
 \* CAND-3, this project's find; Kafka 4.x lacks it. Without it bytes that the leader read late put a lower epoch behind a
 \* higher one, where no later fetch can see the divergence (row 104).
-TailEpochMonotone(e, tail) == e >= tail
+TailEpochMonotone(e, tail) == Guard("TailEpochMonotone", e >= tail)
 
 \* CAND-4, found by reading Kafka beside this specification; Kafka 4.x lacks it. Without it a leader that was told of a change by
 \* an AlterPartition reply applies its metadata once more and forgets the proposal that it has made since: the high watermark
 \* does not count a member that the controller may have added (row 105).
-KeepProposalAtKnownEpoch(b, n) == n = view[b].partitionEpoch
+KeepProposalAtKnownEpoch(b, n) == Case("KeepProposalAtKnownEpoch", n = view[b].partitionEpoch)
 
 \* KIP-497. Without them a proposal of a deposed leader or on an older ISR is taken; without the first alone only the error differs.
-FenceAlterByLeaderEpoch(request)    == request.leaderEpoch >= Partition.leaderEpoch
-FenceAlterByPartitionEpoch(request) == request.partitionEpoch >= Len(metadata)
-FenceAlterByBrokerEpoch(b, request) == request.brokerEpoch = registered[b].epoch
+FenceAlterByLeaderEpoch(request)    == Guard("FenceAlterByLeaderEpoch", request.leaderEpoch >= Partition.leaderEpoch)
+FenceAlterByPartitionEpoch(request) == Guard("FenceAlterByPartitionEpoch", request.partitionEpoch >= Len(metadata))
+FenceAlterByBrokerEpoch(b, request) == Guard("FenceAlterByBrokerEpoch", request.brokerEpoch = registered[b].epoch)
 
 \* KIP-841. Without it a fenced or stopping broker joins the ISR.
-IsrMembersActive(request) == \A r \in request.isr : registered[r].state = "active"
+IsrMembersActive(request) == Guard("IsrMembersActive", \A r \in request.isr : registered[r].state = "active")
 
 \* acks=all needs min.insync.replicas. Without it a record is taken that waits for members; no property sees that.
-MinIsrOnAppend(b) == Cardinality(view[b].isr) >= EffectiveMinIsr
+MinIsrOnAppend(b) == Guard("MinIsrOnAppend", Cardinality(view[b].isr) >= EffectiveMinIsr)
 
 Rules == {"TruncateByEpoch", "DivergingReplyCarriesEpoch", "CacheEpochAtElection", "FenceOlderFetch", "FenceNewerFetch",
           "TruncateOnEveryEpochChange", "ReachedEpochStart", "DivergingFetchNotCounted", "TruncateBeforeHw",
@@ -302,12 +310,12 @@ KafkaAsShipped == {"ResetRemoteLeoOnNewLeaderEpoch", "TailEpochMonotone", "KeepP
 \* The replicas that the high watermark counts: the maximal ISR while a proposal is pending.
 HwIsr(isr, pending) ==
          (IF pending.active /\ pending.isr \subseteq isr THEN pending.isr ELSE isr)
-    \cup (IF Has("CountMembersBeingRemoved") /\ CountMembersBeingRemoved(isr, pending) THEN isr ELSE {})
-    \cup (IF Has("CountMembersBeingAdded") /\ CountMembersBeingAdded(isr, pending) THEN pending.isr ELSE {})
+    \cup (IF CountMembersBeingRemoved(isr, pending) THEN isr ELSE {})
+    \cup (IF CountMembersBeingAdded(isr, pending) THEN pending.isr ELSE {})
 
 \* The leader b's high watermark, given its committed and pending ISR, its log end, and what it knows of the others.
 HwOf(b, isr, pending, end, remote) ==
-    IF Has("HwBlockedUnderMinIsr") => HwBlockedUnderMinIsr(isr)
+    IF HwBlockedUnderMinIsr(isr)
     THEN Max(highWatermark[b], FoldSet(LAMBDA r, least : Min(least, remote[r]), end, HwIsr(isr, pending) \ {b}))
     ELSE highWatermark[b]
 
@@ -374,7 +382,7 @@ NextElr(isr, unclean) ==
 \* May l lead a partition with this ISR and ELR, given the brokers that are active?
 Electable(l, isr, elr, active) ==
     /\ l \in active
-    /\ Has("ElectFromIsr") => ElectFromIsr(l, isr, elr)
+    /\ ElectFromIsr(l, isr, elr)
 
 \* One partition change: the target ISR, the brokers that shut down uncleanly, the leader chosen. A leader outside the ISR
 \* (from the ELR, or unclean) becomes its only member. No record is written when nothing changes.
@@ -391,7 +399,7 @@ WriteChange(isr, unclean, l) ==
 \* none if there is none.
 ChosenLeader(l, isr, unclean, active) ==
     LET elr   == NextElr(isr, unclean)
-        valid == {b \in active : ElectFromIsr(b, isr, elr)}
+        valid == {b \in active : IsEligible(b, isr, elr)}
     IN  IF Partition.leader \in valid THEN l = Partition.leader
         ELSE IF l = None THEN valid = {}
         ELSE Electable(l, isr, elr, active)
@@ -445,7 +453,7 @@ UnfenceBroker(b, l) ==
 \* A new incarnation registers once the old session is fenced (a live one is rejected: DUPLICATE_BROKER_REGISTRATION).
 \* After an unclean shutdown it leaves ISR and ELR before it fetches. It starts fenced and knows nothing of the partition.
 RegisterBroker(b, l) ==
-    LET leaves == IF Has("UncleanLeavesIsr") /\ UncleanLeavesIsr(b) THEN {b} ELSE {}
+    LET leaves == IF UncleanLeavesIsr(b) THEN {b} ELSE {}
         isr    == Partition.isr \ leaves IN
     \* enabled when
     /\ ~Running(b) /\ registered[b].state = "fenced"
@@ -490,13 +498,13 @@ ControlledShutdown(b, l) ==
 
 \* What the controller answers to an AlterPartition, in Kafka's order of checks.
 AlterVerdict(b, request) ==
-    IF ~(Has("FenceAlterByBrokerEpoch") => FenceAlterByBrokerEpoch(b, request)) THEN "STALE_BROKER_EPOCH"
+    IF ~FenceAlterByBrokerEpoch(b, request) THEN "STALE_BROKER_EPOCH"
     ELSE IF request.leaderEpoch > Partition.leaderEpoch \/ request.partitionEpoch > Len(metadata) THEN "NOT_CONTROLLER"
-    ELSE IF ~(Has("FenceAlterByLeaderEpoch") => FenceAlterByLeaderEpoch(request)) THEN "FENCED_LEADER_EPOCH"
+    ELSE IF ~FenceAlterByLeaderEpoch(request) THEN "FENCED_LEADER_EPOCH"
     ELSE IF Partition.leader # b THEN "INVALID_REQUEST"
-    ELSE IF ~(Has("FenceAlterByPartitionEpoch") => FenceAlterByPartitionEpoch(request)) THEN "INVALID_UPDATE_VERSION"
-    ELSE IF ~(Has("BrokerEpochPerIsrMember") => BrokerEpochPerIsrMember(request)) THEN "INELIGIBLE_REPLICA"
-    ELSE IF ~(Has("IsrMembersActive") => IsrMembersActive(request)) THEN "INELIGIBLE_REPLICA"
+    ELSE IF ~FenceAlterByPartitionEpoch(request) THEN "INVALID_UPDATE_VERSION"
+    ELSE IF ~BrokerEpochPerIsrMember(request) THEN "INELIGIBLE_REPLICA"
+    ELSE IF ~IsrMembersActive(request) THEN "INELIGIBLE_REPLICA"
     ELSE "NONE"
 
 \* HandleAlterPartition   who: controller   code: replication/controller/replication_control.py
@@ -524,14 +532,14 @@ ViewOf(n) == [leader |-> metadata[n].leader, leaderEpoch |-> metadata[n].leaderE
 
 \* The leader-epoch cache of a broker that leads after change n.
 CacheAtElection(b, n) ==
-    IF Has("CacheEpochAtElection") /\ CacheEpochAtElection(b, metadata[n].leaderEpoch)
+    IF CacheEpochAtElection(b, metadata[n].leaderEpoch)
     THEN ExtendCache(epochCache[b], metadata[n].leaderEpoch, Leo(b))
     ELSE epochCache[b]
 
 \* Does a broker that leads after change n forget what it knew of its followers? Kafka: only if it did not lead before.
 ForgetsFollowers(b, n) ==
     \/ view[b].leader # b
-    \/ Has("ResetRemoteLeoOnNewLeaderEpoch") /\ ResetRemoteLeoOnNewLeaderEpoch(b, n)
+    \/ ResetRemoteLeoOnNewLeaderEpoch(b, n)
 
 \* b leads after change n, in a new epoch or (only the ISR changed) in the same. A pending proposal is settled.
 MakeLeader(b, n) ==
@@ -549,14 +557,14 @@ MakeLeader(b, n) ==
 \* The last fetched epoch with which follower b goes on after change n: that of its tail, so that the leader finds a divergence.
 FetchesFrom(b, n, cache) ==
     IF \/ view[b].leader # metadata[n].leader
-       \/ Has("TruncateOnEveryEpochChange") /\ TruncateOnEveryEpochChange(b, n)
+       \/ TruncateOnEveryEpochChange(b, n)
     THEN LatestEpoch(cache)
     ELSE IF metadata[n].leaderEpoch = view[b].leaderEpoch THEN lastFetchedEpoch[b] ELSE -1
 
 \* b follows (or waits for a leader) after change n.
 MakeFollower(b, n) ==
     LET newEpoch == metadata[n].leaderEpoch # view[b].leaderEpoch
-        byEpoch  == Has("TruncateByEpoch") /\ TruncateByEpoch(b)
+        byEpoch  == TruncateByEpoch(b)
         end      == IF byEpoch \/ ~newEpoch THEN Leo(b) ELSE Min(highWatermark[b], Leo(b))
         cache    == IF byEpoch \/ ~newEpoch THEN epochCache[b] ELSE TrimCache(epochCache[b], end)
     IN  /\ log' = [log EXCEPT ![b] = SubSeq(@, 1, end)]
@@ -581,7 +589,7 @@ ApplyMetadata(b, n) ==
     /\ Leads(b) \/ waiting[b] = NotWaiting
     \* effect
     /\ view' = [view EXCEPT ![b] = ViewOf(n)]
-    /\ IF Has("KeepProposalAtKnownEpoch") /\ KeepProposalAtKnownEpoch(b, n)
+    /\ IF KeepProposalAtKnownEpoch(b, n)
        THEN UNCHANGED <<log, flushed, epochCache, highWatermark, epochStart, remoteLeo, remoteEpoch, pendingIsr, lastFetchedEpoch>>
        ELSE IF metadata[n].leader = b THEN MakeLeader(b, n) ELSE MakeFollower(b, n)
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, checkpoint, produced, waiting, fetch, alter,
@@ -600,7 +608,7 @@ MaximalIsr(b) == view[b].isr \cup pendingIsr[b].isr
 AppendRecord(b, v, acks) ==
     \* enabled when
     /\ Leads(b) /\ v = produced + 1
-    /\ acks = "all" => (Has("MinIsrOnAppend") => MinIsrOnAppend(b))
+    /\ acks = "all" => MinIsrOnAppend(b)
     \* effect
     /\ produced' = v
     /\ log' = [log EXCEPT ![b] = Append(@, [epoch |-> view[b].leaderEpoch, value |-> v])]
@@ -618,7 +626,7 @@ CompleteProduce(b, v, offset) ==
     \* enabled when
     /\ Leads(b) /\ waiting[b][v] = offset + 1
     /\ Cardinality(MaximalIsr(b)) >= EffectiveMinIsr
-    /\ Has("AckAllOnlyBelowHw") => AckAllOnlyBelowHw(b, v)
+    /\ AckAllOnlyBelowHw(b, v)
     \* effect
     /\ waiting' = [waiting EXCEPT ![b][v] = 0]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
@@ -664,13 +672,13 @@ OutOfRange(l, request) ==
     IF request.lastEpoch = -1 THEN request.offset > Leo(l) ELSE LeaderEnd(l, request).epoch = -1
 Diverges(l, request) ==
     /\ request.lastEpoch # -1
-    /\ \/ Has("DivergingReplyCarriesEpoch") /\ DivergingReplyCarriesEpoch(LeaderEnd(l, request), request.lastEpoch)
+    /\ \/ DivergingReplyCarriesEpoch(LeaderEnd(l, request), request.lastEpoch)
        \/ LeaderEnd(l, request).endOffset < request.offset
 
 \* The errors in Kafka's order: epochs, leadership, range (Partition.getLocalLog).
 LeaderError(l, epoch) ==
-    IF ~(Has("FenceOlderFetch") => FenceOlderFetch(l, epoch)) THEN "FENCED_LEADER_EPOCH"
-    ELSE IF ~(Has("FenceNewerFetch") => FenceNewerFetch(l, epoch)) THEN "UNKNOWN_LEADER_EPOCH"
+    IF ~FenceOlderFetch(l, epoch) THEN "FENCED_LEADER_EPOCH"
+    ELSE IF ~FenceNewerFetch(l, epoch) THEN "UNKNOWN_LEADER_EPOCH"
     ELSE IF ~Leads(l) THEN "NOT_LEADER_OR_FOLLOWER"
     ELSE "NONE"
 FetchError(l, request) ==
@@ -680,7 +688,7 @@ FetchError(l, request) ==
 
 \* The fetch tells the leader how far the follower is; the high watermark may advance.
 CountFetch(l, f, request) ==
-    IF Has("DivergingFetchNotCounted") => DivergingFetchNotCounted(Diverges(l, request))
+    IF DivergingFetchNotCounted(Diverges(l, request))
     THEN /\ remoteLeo' = [remoteLeo EXCEPT ![l][f] = request.offset]
          /\ remoteEpoch' = [remoteEpoch EXCEPT ![l][f] = request.brokerEpoch]
          /\ highWatermark' = [highWatermark EXCEPT ![l] =
@@ -779,19 +787,19 @@ Responses == {"records", "diverging", "error"}
 Processable(f, l) ==
     /\ fetch[f][l].type \in Responses
     /\ Follows(f, l) /\ fetch[f][l].offset = Leo(f)
-    /\ Has("MatchFetchEpoch") => MatchFetchEpoch(f, l)
+    /\ MatchFetchEpoch(f, l)
 
 \* The high watermark that the follower takes from a response, before it is clamped to the log.
 AdoptedHw(f, l) ==
-    IF Has("TruncateBeforeHw") => TruncateBeforeHw(f, l) THEN fetch[f][l].hw ELSE highWatermark[f]
+    IF TruncateBeforeHw(f, l) THEN fetch[f][l].hw ELSE highWatermark[f]
 
 \* How many records of the response's batch the follower appends.
 TailEpoch(f) == IF log[f] = <<>> THEN -1 ELSE log[f][Leo(f)].epoch
 Acceptable(f, l, i) ==
     LET batch == fetch[f][l].batch
         tail  == IF i = 1 THEN TailEpoch(f) ELSE batch[i - 1].epoch
-    IN  /\ Has("NoBatchAboveFetchEpoch") => NoBatchAboveFetchEpoch(batch[i].epoch, fetch[f][l].epoch)
-        /\ Has("TailEpochMonotone") => TailEpochMonotone(batch[i].epoch, tail)
+    IN  /\ NoBatchAboveFetchEpoch(batch[i].epoch, fetch[f][l].epoch)
+        /\ TailEpochMonotone(batch[i].epoch, tail)
 Accepted(f, l) ==
     Cardinality({m \in 1..Len(fetch[f][l].batch) : \A i \in 1..m : Acceptable(f, l, i)})
 
@@ -818,7 +826,7 @@ FollowerAppend(f, l) ==
 TruncationPoint(f, e, end) ==
     LET own == EndOffsetFor(epochCache[f], Leo(f), e)
     IN  IF own.epoch = -1 THEN Min(end, Leo(f))
-        ELSE IF Has("DivergingReplyCarriesEpoch") /\ DivergingReplyCarriesEpoch(own, e) THEN Min(own.endOffset, Leo(f))
+        ELSE IF DivergingReplyCarriesEpoch(own, e) THEN Min(own.endOffset, Leo(f))
         ELSE IF Has("DivergingReplyCarriesEpoch") THEN Min(Min(own.endOffset, end), Leo(f))
         ELSE Min(end, Leo(f))
 
@@ -849,7 +857,7 @@ FollowerAdoptHw(f, l) ==
     LET response == fetch[f][l] IN
     \* enabled when
     /\ response.type = "diverging" /\ Processable(f, l)
-    /\ Has("TruncateBeforeHw") => TruncateBeforeHw(f, l)
+    /\ TruncateBeforeHw(f, l)
     \* effect
     /\ highWatermark' = [highWatermark EXCEPT ![f] = Min(response.hw, Leo(f))]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart, remoteLeo,
@@ -936,7 +944,7 @@ FollowerAnswers(b, request) ==
     /\ view[b].leaderEpoch # -1 /\ request.offset <= Leo(b)
 
 \* How many records from an offset on a consumer may be given.
-Readable(b, offset) == Cardinality({i \in (offset + 1)..Leo(b) : Has("ReadBelowHw") => ReadBelowHw(b, i)})
+Readable(b, offset) == Cardinality({i \in (offset + 1)..Leo(b) : ReadBelowHw(b, i)})
 
 \* AnswerRead   who: broker   code: replication/partition.py
 \* Gives the consumer n records. None, though there are some, is an answer too: a quota, or too few bytes in the time it waits.
@@ -1021,7 +1029,7 @@ ExpandIsr(b, f) ==
     \* enabled when
     /\ Leads(b) /\ ~pendingIsr[b].active /\ alter[b].type = "idle"
     /\ f # b /\ f \notin view[b].isr /\ remoteLeo[b][f] >= highWatermark[b]
-    /\ Has("ReachedEpochStart") => ReachedEpochStart(b, f)
+    /\ ReachedEpochStart(b, f)
     \* effect
     /\ Propose(b, view[b].isr \cup {f})
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,

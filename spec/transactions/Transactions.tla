@@ -257,12 +257,17 @@ Opened(records, pid, i) ==
     IN  IF data = {} THEN 0 ELSE MinOf(data)
 
 -----------------------------------------------------------------------------
-(* The safety rules: what goes wrong without each. Has(R) => R or Has(R) /\ R: see docs/conventions.md, Rules. *)
+(* The safety rules: what goes wrong without each. Guards and cases: docs/conventions.md, Rules. *)
 
 \* The constants that only bound a trace; every other limit of TypeOK means something.
 Capacities == {"MaxPid", "MaxCoordinatorEpoch", "MaxUnreplicated", "MaxLog", "MaxSequence", "MaxTransaction"}
 
 Has(rule) == rule \notin Without
+
+\* A guard answers "may this go ahead", and without its rule everything may. A case answers "does this case arise", and without
+\* its rule it never does.
+Guard(rule, may)   == Has(rule) => may
+Case(rule, arises) == Has(rule) /\ arises
 
 \* Transactions of version 2 (KIP-890, part 2), else of version 1. As a rule, EpochPerTransaction is asked in EndVerdictV2 alone.
 V2 == Has("EpochPerTransaction")
@@ -270,113 +275,113 @@ V2 == Has("EpochPerTransaction")
 \* KIP-890, part 2. A request with the epoch of the coordinator is of the next transaction, not of the one that is complete.
 \* Without it (version 1) an EndTxn that is late ends a later transaction (row 72, KAFKA-17754), and a batch that is late falls
 \* into it (row 71).
-EpochPerTransaction(m, r) == r.epoch = m.epoch
+EpochPerTransaction(m, r) == Case("EpochPerTransaction", r.epoch = m.epoch)
 
 \* KIP-98. Without it a process that was replaced goes on with the transaction of its successor.
-FenceRequestEpoch(m, r) == r.epoch = m.epoch
+FenceRequestEpoch(m, r) == Guard("FenceRequestEpoch", r.epoch = m.epoch)
 
 \* KIP-360. Without it a client that does not know what became of a batch goes on in its epoch; the batch, late, falls into the
 \* next transaction (row 71). Version 2 needs it no more.
-BumpAfterDoubt(m) == m.bump
+BumpAfterDoubt(m) == Case("BumpAfterDoubt", m.bump)
 
 \* KIP-98. Without it a new process begins while its predecessor's transaction is open, which nobody ends.
-FenceOpenTransaction(m) == m.state = "Ongoing"
+FenceOpenTransaction(m) == Case("FenceOpenTransaction", m.state = "Ongoing")
 
 \* KAFKA-6119. Without it a producer whose transaction has timed out goes on in the same epoch, and commits what is left (row 69).
-FenceOnTimeOut(fenced) == fenced
+FenceOnTimeOut(fenced) == Case("FenceOnTimeOut", fenced)
 
 \* KAFKA-20090. Without it a transaction that its producer did not end is aborted in the last epoch of the producer id, and no other
 \* id follows: the producer asks for the abort, is told that epoch, and goes on in it; nothing is left to end that with (row 78).
-RotateOnFence(m) == Exhausted(m.epoch)
+RotateOnFence(m) == Case("RotateOnFence", Exhausted(m.epoch))
 
 \* KAFKA-19367. Without it, in version 2, the abort that follows a fence takes an epoch of its own: the producer that asks for that
 \* abort is two epochs behind, and ends; behind the last epoch but one there is none (row 78).
-BumpOnce(fenced) == fenced
+BumpOnce(fenced) == Case("BumpOnce", fenced)
 
 \* KAFKA-18660. Without it a producer whose epochs are used up is told the last one instead of the next producer id (row 79).
-TellNextId(record) == record.nextPid # 0
+TellNextId(record) == Case("TellNextId", record.nextPid # 0)
 
 \* KAFKA-18660. Without it a producer that was told the next producer id, and begins before the last transaction is complete, is
 \* told that its id is none (row 79).
-AwaitNextId(m, r) == r.pid = m.nextPid
+AwaitNextId(m, r) == Case("AwaitNextId", r.pid = m.nextPid)
 
 \* KIP-588. Without it a producer whose transaction has timed out, and that nobody has replaced, ends (row 92).
-AbortOnInvalidEpoch(reply) == reply.error = "INVALID_PRODUCER_EPOCH"
+AbortOnInvalidEpoch(reply) == Case("AbortOnInvalidEpoch", reply.error = "INVALID_PRODUCER_EPOCH")
 
 \* KAFKA-9666. Without it every attempt to fence takes an epoch, though none can be written, until there is none left (row 80,
 \* version 1).
-FenceOnce(b) == aside[b].fence
+FenceOnce(b) == Case("FenceOnce", aside[b].fence)
 
 \* KAFKA-8803, KAFKA-5415. Without it a transition whose time is before the last one's is written, and pending for ever (row 88).
-AcceptEarlierTime(b) == aside[b].clock
+AcceptEarlierTime(b) == Case("AcceptEarlierTime", aside[b].clock)
 
 \* KAFKA-10080. Without it two threads that have found a transaction complete both write that down, one of them in the next
 \* transaction (row 85).
-CompleteOnce(b) == sending[b] = epoch[b]
+CompleteOnce(b) == Guard("CompleteOnce", sending[b] = epoch[b])
 
 \* KIP-98. Without it a transaction is complete, and the next begins, before all of its markers are written.
-CompleteAfterMarkers(m) == m.partitions = {}
+CompleteAfterMarkers(m) == Guard("CompleteAfterMarkers", m.partitions = {})
 
 \* KAFKA-5351. Without it a transition whose record could not be appended is pending for ever (row 86).
-ClearPendingOnFailure(b) == pending[b] \notin Completed
+ClearPendingOnFailure(b) == Case("ClearPendingOnFailure", pending[b] \notin Completed)
 
 \* KAFKA-5416. Without it the completion that is to be appended again is forgotten (row 87).
-KeepPendingOnRetry(b) == pending[b] \in Completed
+KeepPendingOnRetry(b) == Case("KeepPendingOnRetry", pending[b] \in Completed)
 
 \* KIP-98. Without it a decided transaction whose coordinator fails stays open (row 81).
-ResumeOnLoad(m) == m.state \in Prepared
+ResumeOnLoad(m) == Case("ResumeOnLoad", m.state \in Prepared)
 
 \* Kafka 4.x lacks it: its record has no field for the last producer epoch. Without it a process that asks for its next epoch again,
 \* as the coordinator has failed before it answered, is told by the successor that it is replaced (CAND-13, row 137, version 1).
-PersistLastEpoch(m) == m.lastEpoch # -1
+PersistLastEpoch(m) == Case("PersistLastEpoch", m.lastEpoch # -1)
 
 \* This project's conjecture; Kafka 4.x lacks it. Without it a coordinator sends the markers of a decision that is lost with it:
 \* its successor decides anew, the other way (CAND-2, row 94).
-ActOnCommitted(b) == unreplicated[b] = <<>>
+ActOnCommitted(b) == Guard("ActOnCommitted", unreplicated[b] = <<>>)
 
 \* KAFKA-16352. Without it the reply to a marker of an older coordinator epoch ends the sending of the present one (row 83).
-CancelOwnEntry(b, reply) == sending[b] = reply.coordinatorEpoch
+CancelOwnEntry(b, reply) == Guard("CancelOwnEntry", sending[b] = reply.coordinatorEpoch)
 
 \* KIP-890, part 1. Without it a batch that arrives behind its transaction's marker opens one that nobody ends (row 70).
-VerifyTransaction(ongoing) == ~ongoing
+VerifyTransaction(ongoing) == Case("VerifyTransaction", ~ongoing)
 
 \* KAFKA-14884. Without it a batch is appended because it was verified, though the transaction has ended since (row 73).
-VerificationGuard(r) == r.guard
+VerificationGuard(r) == Guard("VerificationGuard", r.guard)
 
 \* KAFKA-18575. Without it a batch of the next transaction is taken while the last one waits for its marker (row 75).
-OngoingOfItsEpoch(e, r) == e.epoch = r.epoch
+OngoingOfItsEpoch(e, r) == Guard("OngoingOfItsEpoch", e.epoch = r.epoch)
 
 \* KIP-98. Without it a process that was replaced writes behind its successor.
-FenceOlderEpoch(e, r) == r.epoch >= e.epoch
+FenceOlderEpoch(e, r) == Guard("FenceOlderEpoch", r.epoch >= e.epoch)
 
 \* KAFKA-9144. A producer is forgotten when it has written nothing for a day, and no marker was written for it: nothing that was sent
 \* before is still under way, and every deposed coordinator has heard of it. Without it only batches count; a producer is forgotten
 \* as soon as its marker is written, and the marker of an older coordinator is accepted (row 68).
-TrackMarkerTime(p, pid) ==
+TrackMarkerTime(p, pid) == Guard("TrackMarkerTime",
     /\ \A b \in Brokers : Serving(b) => Acting(b)
     /\ \A b \in Brokers : ~IsMarkerOf(marker[b][p], pid) /\ ~IsMarkerOf(lateMarker[b][p], pid)
-    /\ \A c \in Clients : ~IsBatchOf(produce[c][p], pid) /\ ~IsBatchOf(lateProduce[c][p], pid)
+    /\ \A c \in Clients : ~IsBatchOf(produce[c][p], pid) /\ ~IsBatchOf(lateProduce[c][p], pid))
 
 \* KAFKA-19446 (KIP-1228). Without it a marker that comes again ends the next transaction (row 76).
-MarkerOfItsTransaction(e, m) == m.epoch > e.epoch
+MarkerOfItsTransaction(e, m) == Guard("MarkerOfItsTransaction", m.epoch > e.epoch)
 
 \* KAFKA-19999. Without it a marker whose reply was lost is refused when it comes again, and the transaction never completes
 \* (row 77).
-AcceptRepeatedMarker(e) == e.first = -1
+AcceptRepeatedMarker(e) == Case("AcceptRepeatedMarker", e.first = -1)
 
 \* KIP-98. Without it the marker of a deposed coordinator is written behind its successor's (row 82).
-FenceOlderCoordinator(e, m) == m.coordinatorEpoch >= e.coordinatorEpoch
+FenceOlderCoordinator(e, m) == Guard("FenceOlderCoordinator", m.coordinatorEpoch >= e.coordinatorEpoch)
 
 \* KIP-98. Without it a reader gets what is decided by a marker that may be lost (row 98).
-AwaitMarker(i, offset) == i > offset
+AwaitMarker(i, offset) == Case("AwaitMarker", i > offset)
 
 \* KAFKA-9807. Without it a fetch that has seen nothing undecided below the high watermark reads to the high watermark of later,
 \* below which there may be something (row 95).
-ReadHighWatermarkOnce(p, slot) == slot.end < highWatermark[p]
+ReadHighWatermarkOnce(p, slot) == Case("ReadHighWatermarkOnce", slot.end < highWatermark[p])
 
 \* KAFKA-5376. Without it the response to a fetch that has waited lacks the aborted transactions, and the consumer returns their
 \* records (row 97).
-AbortedListOfDelayedFetch(slot) == slot.delayed
+AbortedListOfDelayedFetch(slot) == Case("AbortedListOfDelayedFetch", slot.delayed)
 
 Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
           "RotateOnFence", "BumpOnce", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "FenceOnce", "AcceptEarlierTime",
@@ -405,7 +410,7 @@ InitVerdict(b, r) ==
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF r.pid # 0 /\ m.epoch # -1 /\ r.pid # m.pid /\ ~(r.pid = m.previousPid /\ Exhausted(r.epoch)) THEN "PRODUCER_FENCED"
     ELSE IF m.state \in Prepared THEN "CONCURRENT_TRANSACTIONS"
-    ELSE IF Has("FenceOpenTransaction") /\ FenceOpenTransaction(m) THEN "FENCE"
+    ELSE IF FenceOpenTransaction(m) THEN "FENCE"
     ELSE IF Exhausted(m.epoch) THEN IF r.pid = 0 \/ r.epoch = m.epoch THEN "ROTATE" ELSE "PRODUCER_FENCED"
     ELSE IF r.pid = 0 \/ m.epoch = -1 \/ r.epoch = m.epoch THEN "BUMP"
     ELSE IF r.epoch = m.lastEpoch THEN "SAME"
@@ -422,9 +427,9 @@ AddVerdict(b, r, p) ==
     LET m == metadata[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
-    ELSE IF Has("AwaitNextId") /\ AwaitNextId(m, r) THEN "CONCURRENT_TRANSACTIONS"
+    ELSE IF AwaitNextId(m, r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF r.pid # m.pid THEN "INVALID_PRODUCER_ID_MAPPING"
-    ELSE IF ~(Has("FenceRequestEpoch") => FenceRequestEpoch(m, r)) THEN "PRODUCER_FENCED"
+    ELSE IF ~FenceRequestEpoch(m, r) THEN "PRODUCER_FENCED"
     ELSE IF m.state \in Prepared THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF m.state = "Ongoing" /\ p \in m.partitions THEN "NONE"
     ELSE "APPEND"
@@ -434,7 +439,7 @@ VerifyVerdict(b, r, p) ==
     LET m == metadata[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF r.pid # m.pid THEN "INVALID_PRODUCER_ID_MAPPING"
-    ELSE IF ~(Has("FenceRequestEpoch") => FenceRequestEpoch(m, r)) THEN "PRODUCER_FENCED"
+    ELSE IF ~FenceRequestEpoch(m, r) THEN "PRODUCER_FENCED"
     ELSE IF m.state \in Prepared THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF p \in m.partitions THEN "NONE"
     ELSE "TRANSACTION_ABORTABLE"
@@ -448,7 +453,7 @@ EndVerdictV1(b, r) ==
     LET m == metadata[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF r.pid # m.pid THEN "INVALID_PRODUCER_ID_MAPPING"
-    ELSE IF ~(Has("FenceRequestEpoch") => FenceRequestEpoch(m, r)) THEN "PRODUCER_FENCED"
+    ELSE IF ~FenceRequestEpoch(m, r) THEN "PRODUCER_FENCED"
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF m.state = "Ongoing" THEN "APPEND"
     ELSE IF m.state = "Empty" \/ ResultOf(m.state) # r.result THEN "INVALID_TXN_STATE"
@@ -459,17 +464,17 @@ EndVerdictV2(b, r) ==
     LET m        == metadata[b]
         overflow == m.previousPid = r.pid /\ Exhausted(r.epoch) /\ m.epoch = 0
         retry    == m.epoch = r.epoch + 1 \/ overflow
-        valid    == IF m.state \in Undecided THEN Has("FenceRequestEpoch") => FenceRequestEpoch(m, r)
+        valid    == IF m.state \in Undecided THEN FenceRequestEpoch(m, r)
                     ELSE IF m.state \in Prepared THEN m.epoch = r.epoch + 1
                     ELSE retry \/ r.epoch = m.epoch IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
-    ELSE IF Has("AwaitNextId") /\ AwaitNextId(m, r) THEN "CONCURRENT_TRANSACTIONS"
+    ELSE IF AwaitNextId(m, r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF r.pid # m.pid /\ ~overflow THEN "INVALID_PRODUCER_ID_MAPPING"
     ELSE IF ~valid THEN "PRODUCER_FENCED"
     ELSE IF m.state = "Ongoing" THEN "APPEND"
     ELSE IF m.state \in Prepared THEN IF ResultOf(m.state) = r.result THEN "CONCURRENT_TRANSACTIONS" ELSE "INVALID_TXN_STATE"
-    ELSE IF m.state = "Empty" \/ (Has("EpochPerTransaction") /\ EpochPerTransaction(m, r))
+    ELSE IF m.state = "Empty" \/ EpochPerTransaction(m, r)
     THEN IF r.result = "ABORT" THEN "APPEND" ELSE "INVALID_TXN_STATE"
     ELSE IF ResultOf(m.state) = r.result THEN "NONE" ELSE "INVALID_TXN_STATE"
 
@@ -479,11 +484,11 @@ EndVerdict(b, r) == IF V2 THEN EndVerdictV2(b, r) ELSE EndVerdictV1(b, r)
 \* if there is none, a new producer id comes with the completion. last: the epoch that it follows.
 EndRecord(b, result, fenced) ==
     LET m       == metadata[b]
-        ahead   == fenced /\ Has("FenceOnce") /\ FenceOnce(b)
-        bumps   == (Has("FenceOnTimeOut") /\ FenceOnTimeOut(fenced) /\ ~ahead) \/ V2
-        once    == Has("BumpOnce") /\ BumpOnce(fenced)
+        ahead   == fenced /\ FenceOnce(b)
+        bumps   == (FenceOnTimeOut(fenced) /\ ~ahead) \/ V2
+        once    == BumpOnce(fenced)
         last    == IF V2 /\ ~once /\ fenced THEN Min(m.epoch + 1, MaxEpoch) ELSE m.epoch
-        rotates == V2 /\ IF fenced THEN Has("RotateOnFence") /\ RotateOnFence(m) ELSE Exhausted(m.epoch) IN
+        rotates == V2 /\ IF fenced THEN RotateOnFence(m) ELSE Exhausted(m.epoch) IN
     [state |-> PrepareOf(result), pid |-> m.pid, previousPid |-> m.pid,
      nextPid |-> IF rotates THEN issued + 1 ELSE 0,
      epoch |-> IF bumps THEN Min(last + 1, MaxEpoch) ELSE m.epoch,
@@ -511,7 +516,7 @@ Committed(slot, record) ==
     LET kind  == IF slot.kind = "fence" THEN "init" ELSE slot.kind
         error == IF slot.kind = "fence" THEN "CONCURRENT_TRANSACTIONS" ELSE "NONE"
         says  == slot.kind = "init" \/ (slot.kind = "end" /\ V2)
-        next  == says /\ Has("TellNextId") /\ TellNextId(record)
+        next  == says /\ TellNextId(record)
         pid   == IF ~says THEN 0 ELSE IF next THEN record.nextPid ELSE record.pid
         e     == IF ~says THEN -1 ELSE IF next THEN 0 ELSE record.epoch IN
     RpcReply(kind, error, pid, e, slot.partitions)
@@ -529,9 +534,9 @@ IsAdding(slot, b) == IF slot.type # "adding" THEN FALSE ELSE slot.broker = b
 BatchOf(c, p, late) == IF late THEN lateProduce[c][p] ELSE produce[c][p]
 MarkerOf(b, p, late) == IF late THEN lateMarker[b][p] ELSE marker[b][p]
 
-IsOngoing(e, r) == e.first >= 0 /\ (Has("OngoingOfItsEpoch") => OngoingOfItsEpoch(e, r))
-MustVerify(p, r) == Has("VerifyTransaction") /\ VerifyTransaction(IsOngoing(entry[p][r.pid], r))
-IsStale(p, r) == ~(Has("FenceOlderEpoch") => FenceOlderEpoch(entry[p][r.pid], r))
+IsOngoing(e, r) == e.first >= 0 /\ OngoingOfItsEpoch(e, r)
+MustVerify(p, r) == VerifyTransaction(IsOngoing(entry[p][r.pid], r))
+IsStale(p, r) == ~FenceOlderEpoch(entry[p][r.pid], r)
 
 \* It has arrived, and is not to be verified, or was.
 IsReady(p, r) ==
@@ -541,7 +546,7 @@ IsReady(p, r) ==
 
 \* A batch whose producer has no transaction here must come with the guard that the partition has given out.
 LacksGuard(e, r) ==
-    IF r.type # "verified" THEN FALSE ELSE ~IsOngoing(e, r) /\ ~(Has("VerificationGuard") => VerificationGuard(r))
+    IF r.type # "verified" THEN FALSE ELSE ~IsOngoing(e, r) /\ ~VerificationGuard(r)
 
 \* KAFKA-15591: in version 2 a partition that knows nothing of the producer takes the first batch only. What a group's coordinator
 \* writes has no sequence, and nobody looks whether it is there already.
@@ -562,10 +567,10 @@ BatchVerdict(p, r) ==
 MarkerVerdict(p, m) ==
     LET e == entry[p][m.pid] IN
     IF m.epoch < e.epoch THEN "INVALID_PRODUCER_EPOCH"
-    ELSE IF V2 /\ ~(Has("MarkerOfItsTransaction") => MarkerOfItsTransaction(e, m))
-            /\ ~(Has("AcceptRepeatedMarker") /\ AcceptRepeatedMarker(e))
+    ELSE IF V2 /\ ~MarkerOfItsTransaction(e, m)
+            /\ ~AcceptRepeatedMarker(e)
     THEN "INVALID_PRODUCER_EPOCH"
-    ELSE IF ~(Has("FenceOlderCoordinator") => FenceOlderCoordinator(e, m)) THEN "TRANSACTION_COORDINATOR_FENCED"
+    ELSE IF ~FenceOlderCoordinator(e, m) THEN "TRANSACTION_COORDINATOR_FENCED"
     ELSE "NONE"
 
 \* What the leader knows of a producer once its record is in the log at this offset.
@@ -606,7 +611,7 @@ ReplayOffsets(records) ==
 StableEnd(records, known, offset) ==
     LET open    == {known[pid].first : pid \in {x \in Pids : known[x].first >= 0}}
         markers == {i \in 1..Len(records) : /\ records[i].type = "marker"
-                                            /\ Has("AwaitMarker") /\ AwaitMarker(i, offset)
+                                            /\ AwaitMarker(i, offset)
                                             /\ Opened(records, records[i].pid, i) # 0}
         undone  == {Opened(records, records[i].pid, i) - 1 : i \in markers}
     IN  MinOf({offset} \cup open \cup undone)
@@ -641,7 +646,7 @@ Unguarded(slot, pid) ==
 LastReadable(r, p) == IF r = "read_committed" THEN lastStableOffset[p] ELSE highWatermark[p]
 
 ReadEnd(p, slot) ==
-    IF (Has("ReadHighWatermarkOnce") /\ ReadHighWatermarkOnce(p, slot)) \/ ~slot.stable THEN slot.end ELSE highWatermark[p]
+    IF ReadHighWatermarkOnce(p, slot) \/ ~slot.stable THEN slot.end ELSE highWatermark[p]
 
 \* Where the aborted transactions begin that have records from one offset to before another, or end among them.
 AbortedIn(p, from, end) ==
@@ -649,7 +654,7 @@ AbortedIn(p, from, end) ==
                                                                    /\ abortedIndex[p][x].last >= from}}
 ResponseAborted(r, p, slot, end) ==
     IF r = "read_uncommitted" THEN {}
-    ELSE IF (Has("AbortedListOfDelayedFetch") /\ AbortedListOfDelayedFetch(slot)) \/ ~slot.delayed
+    ELSE IF AbortedListOfDelayedFetch(slot) \/ ~slot.delayed
     THEN AbortedIn(p, position[r][p], end)
     ELSE {}
 
@@ -861,7 +866,7 @@ ReceiveEndTxn(c) ==
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = Idle]
     /\ client' = [client EXCEPT ![c] =
-                    [state |-> IF done THEN IF Has("BumpAfterDoubt") /\ BumpAfterDoubt(m) /\ ~V2 THEN "INITIALIZING" ELSE "READY"
+                    [state |-> IF done THEN IF BumpAfterDoubt(m) /\ ~V2 THEN "INITIALIZING" ELSE "READY"
                                ELSE IF reply.error \in FatalErrors THEN "FATAL_ERROR" ELSE m.state,
                      pid |-> IF done /\ V2 THEN reply.pid ELSE m.pid,
                      epoch |-> IF done /\ V2 THEN reply.epoch ELSE m.epoch,
@@ -884,7 +889,7 @@ ReceiveProduce(c, p) ==
         again == reply.error \in Retriable /\ m.state # "FATAL_ERROR"
         ok    == reply.error = "NONE" \/ reply.error \in Retriable
         abort == \/ reply.error \notin {"INVALID_PRODUCER_ID_MAPPING", "INVALID_PRODUCER_EPOCH"}
-                 \/ Has("AbortOnInvalidEpoch") /\ AbortOnInvalidEpoch(reply) IN
+                 \/ AbortOnInvalidEpoch(reply) IN
     \* enabled when
     /\ reply.type = "reply" /\ ~IsOffsets(p)
     \* effect
@@ -1169,7 +1174,7 @@ ClockGoesBack(b) ==
 CommitRecord(b) ==
     LET record == Head(unreplicated[b])
         mine   == /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ Len(unreplicated[b]) = 1
-                  /\ (Has("AcceptEarlierTime") /\ AcceptEarlierTime(b)) \/ ~aside[b].clock IN
+                  /\ AcceptEarlierTime(b) \/ ~aside[b].clock IN
     \* enabled when
     /\ office.broker = b /\ unreplicated[b] # <<>>
     \* effect
@@ -1193,8 +1198,8 @@ CommitRecord(b) ==
 \* Too few replicas are in sync: the record is not written. A completion will be appended again. In version 1 the epoch that was
 \* to fence stays in memory.
 FailAppend(b) ==
-    LET keeps  == Has("KeepPendingOnRetry") /\ KeepPendingOnRetry(b)
-        clears == Has("ClearPendingOnFailure") /\ ClearPendingOnFailure(b)
+    LET keeps  == KeepPendingOnRetry(b)
+        clears == ClearPendingOnFailure(b)
         record == Last(unreplicated[b])
         fences == ~V2 /\ pending[b] = "PrepareAbort" /\ record.epoch > metadata[b].epoch IN
     \* enabled when
@@ -1229,18 +1234,18 @@ BecomeCoordinator(b, keep) ==
     /\ UNCHANGED told
 
 \* What b's log says.
-Loaded(b) == [LogEnd(b) EXCEPT !.lastEpoch = IF Has("PersistLastEpoch") /\ PersistLastEpoch(LogEnd(b)) THEN @ ELSE -1]
+Loaded(b) == [LogEnd(b) EXCEPT !.lastEpoch = IF PersistLastEpoch(LogEnd(b)) THEN @ ELSE -1]
 
 \* LoadTransactions   who: broker   code: transactions/coordinator.py
 \* Its memory is what its log says; the markers of what is decided go out again.
 LoadTransactions(b) ==
     \* enabled when
     /\ office.broker = b /\ ~Serving(b)
-    /\ Has("ActOnCommitted") => ActOnCommitted(b)
+    /\ ActOnCommitted(b)
     \* effect
     /\ epoch' = [epoch EXCEPT ![b] = office.epoch]
     /\ metadata' = [metadata EXCEPT ![b] = Loaded(b)]
-    /\ sending' = [sending EXCEPT ![b] = IF Has("ResumeOnLoad") /\ ResumeOnLoad(LogEnd(b)) THEN office.epoch ELSE 0]
+    /\ sending' = [sending EXCEPT ![b] = IF ResumeOnLoad(LogEnd(b)) THEN office.epoch ELSE 0]
     /\ UNCHANGED <<office, stored, unreplicated, pending, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -1290,7 +1295,7 @@ ReceiveMarkerReply(b, p) ==
     LET reply  == marker[b][p]
         own    == Serving(b) /\ reply.coordinatorEpoch = epoch[b]
         fenced == reply.error \in {"INVALID_PRODUCER_EPOCH", "TRANSACTION_COORDINATOR_FENCED"}
-        ends   == (~own \/ fenced) /\ (Has("CancelOwnEntry") => CancelOwnEntry(b, reply)) IN
+        ends   == (~own \/ fenced) /\ CancelOwnEntry(b, reply) IN
     \* enabled when
     /\ reply.type = "reply"
     \* effect
@@ -1309,8 +1314,8 @@ CompleteTransaction(b) ==
     LET again == pending[b] \in Completed /\ ~IsWritten(b) IN
     \* enabled when
     /\ Serving(b) /\ metadata[b].state \in Prepared
-    /\ again \/ (pending[b] = "none" /\ (Has("CompleteOnce") => CompleteOnce(b)))
-    /\ Has("CompleteAfterMarkers") => CompleteAfterMarkers(metadata[b])
+    /\ again \/ (pending[b] = "none" /\ CompleteOnce(b))
+    /\ CompleteAfterMarkers(metadata[b])
     \* effect
     /\ Write(b, CompleteRecord(metadata[b]))
     /\ sending' = [sending EXCEPT ![b] = 0]
@@ -1340,7 +1345,7 @@ SecondRecord(b) ==
 \* CompleteAgain   who: coordinator   code: transactions/coordinator.py
 \* The second thread goes on when the first has written the completion: it finds no entry, and leaves it at that.
 CompleteAgain(b) ==
-    LET writes == Has("CompleteOnce") => CompleteOnce(b) IN
+    LET writes == CompleteOnce(b) IN
     \* enabled when
     /\ Serving(b) /\ aside[b].second # "none" /\ pending[b] = "none" /\ metadata[b].state \notin Prepared
     \* effect
@@ -1518,7 +1523,7 @@ AdvanceHighWatermark(p, offset) ==
 ExpireProducer(p, pid) ==
     \* enabled when
     /\ entry[p][pid].epoch # -1 /\ entry[p][pid].first = -1
-    /\ Has("TrackMarkerTime") => TrackMarkerTime(p, pid)
+    /\ TrackMarkerTime(p, pid)
     \* effect
     /\ entry' = [entry EXCEPT ![p][pid] = [NoEntry EXCEPT !.guard = entry[p][pid].guard]]
     /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,

@@ -46,14 +46,19 @@ TypeOK ==
 
 Has(rule) == rule \notin Without
 
+\* A guard answers "may this go ahead", and without its rule everything may. A case answers "does this case arise", and without
+\* its rule it never does.
+Guard(rule, may)   == Has(rule) => may
+Case(rule, arises) == Has(rule) /\ arises
+
 \* Without it the transaction commits while a resource manager may still abort alone.
-CommitOnlyIfAllPrepared == tmPrepared = RM
+CommitOnlyIfAllPrepared == Guard("CommitOnlyIfAllPrepared", tmPrepared = RM)
 
 \* Without it a resource manager that has promised to commit changes its mind.
-PreparedWaits(r) == rmState[r] = "working"
+PreparedWaits(r) == Guard("PreparedWaits", rmState[r] = "working")
 
 \* The decision is on disk before it is sent. Without it a restarted manager forgets that it committed, and aborts.
-KeepDecision == tmState # "init"
+KeepDecision == Case("KeepDecision", tmState # "init")
 
 -----------------------------------------------------------------------------
 Init ==
@@ -82,7 +87,7 @@ RMPrepare(r) ==
 RMAbort(r) ==
     \* enabled when
     /\ rmState[r] \notin Outcomes
-    /\ Has("PreparedWaits") => PreparedWaits(r)
+    /\ PreparedWaits(r)
     \* effect
     /\ rmState' = [rmState EXCEPT ![r] = "aborted"]
     /\ UNCHANGED <<tmState, tmPrepared, messages>>
@@ -103,7 +108,7 @@ TMReceivePrepared(r) ==
 TMDecide(outcome) ==
     \* enabled when
     /\ tmState = "init"
-    /\ outcome = "committed" => (Has("CommitOnlyIfAllPrepared") => CommitOnlyIfAllPrepared)
+    /\ outcome = "committed" => CommitOnlyIfAllPrepared
     \* effect
     /\ tmState' = outcome
     /\ messages' = messages \cup {[type |-> "decision", outcome |-> outcome]}
@@ -112,7 +117,7 @@ TMDecide(outcome) ==
 \* TMRestart   who: transaction manager
 \* It comes back with what is on its disk: the decision, if it had made one.
 TMRestart ==
-    /\ tmState' = IF Has("KeepDecision") /\ KeepDecision THEN tmState ELSE "init"
+    /\ tmState' = IF KeepDecision THEN tmState ELSE "init"
     /\ tmPrepared' = {}
     /\ UNCHANGED <<rmState, messages, decided>>
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from brokers import P0, P1, Brokers
 from tidemark.classic_group.coordinator import JoinVerdict
-from tidemark.classic_group.flaws import rules_without
 from tidemark.classic_group.group import ClassicGroup
+from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.states import GroupState
 from tidemark.common.errors import Errors
+from tidemark.common.removal import rules_without
 from tidemark.groups.messages import SyncGroupResponse
 from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Timer, TimerKind
 
@@ -81,7 +82,7 @@ class TestFirstJoin:
         assert brokers.joined("a").protocol_name == "range"
 
     def test_without_known_member_ids_a_lost_reply_leaves_a_phantom(self) -> None:
-        brokers = Brokers(rules_without({"RequireKnownMemberId"}))
+        brokers = Brokers(rules_without(Rules, {"RequireKnownMemberId"}))
         assert brokers.join("lost") is JoinVerdict.ADD_MEMBER
         assert brokers.join("again") is JoinVerdict.ADD_MEMBER
         assert len(brokers.group.members) == 2
@@ -162,7 +163,7 @@ class TestJoinPhase:
         assert brokers.joined("a").generation_id == 2
 
     def test_without_the_end_of_newness_it_does(self) -> None:
-        brokers = Brokers(rules_without({"CompletedJoinEndsNewness"}))
+        brokers = Brokers(rules_without(Rules, {"CompletedJoinEndsNewness"}))
         first, _ = brokers.stable()
         brokers.join("a", first)
         assert brokers.expire(TimerKind.SESSION, first)
@@ -258,7 +259,7 @@ class TestSync:
     def test_a_leader_that_assigns_anew_when_its_first_assignment_counts_begins_a_rebalance(
         self, removed: tuple[str, ...]
     ) -> None:
-        brokers = Brokers(rules_without(removed))
+        brokers = Brokers(rules_without(Rules, removed))
         first, second = brokers.two_joined()
         brokers.replies.clear()
         brokers.sync("a", first, 1, {first: (P0,)})
@@ -278,7 +279,7 @@ class TestSync:
         assert brokers.group.state is GroupState.STABLE
 
     def test_without_that_rule_the_log_ends_with_another_one(self) -> None:
-        brokers = Brokers(rules_without({"OneAssignmentPerGeneration"}))
+        brokers = Brokers(rules_without(Rules, {"OneAssignmentPerGeneration"}))
         first, second = brokers.two_joined()
         brokers.sync("a", first, 1, {first: (P0,)})
         brokers.sync("a again", first, 1, {second: (P0,)})
@@ -287,7 +288,7 @@ class TestSync:
         assert ClassicGroup.load(brokers.log[-1]).members[first].assignment == ()  # type: ignore[arg-type]
 
     def test_without_persistence_first_they_hear_of_it_at_once(self) -> None:
-        brokers = Brokers(rules_without({"PersistAssignmentFirst"}))
+        brokers = Brokers(rules_without(Rules, {"PersistAssignmentFirst"}))
         first, _ = brokers.two_joined()
         brokers.replies.clear()
         brokers.sync("a", first, 1, {first: (P0,)})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from brokers import P0, P1, PER_EPOCH, Brokers
 from tidemark.classic_group.coordinator import JoinVerdict
-from tidemark.classic_group.flaws import rules_without
 from tidemark.classic_group.group import Awaiting, ClassicGroup
+from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.states import GroupState
 from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.common.removal import rules_without
 from tidemark.groups.messages import OffsetCommitResponse, SyncGroupResponse
 from tidemark.groups.purgatory import Timer, TimerKind
 
@@ -44,7 +45,7 @@ class TestStaticMembers:
         assert (reply.leader, reply.skip_assignment, reply.members) == (reply.member_id, True, ())
 
     def test_unpersisted_the_next_coordinator_takes_the_old_process_back(self) -> None:
-        brokers = Brokers(rules_without({"PersistStaticReplacement"}))
+        brokers = Brokers(rules_without(Rules, {"PersistStaticReplacement"}))
         _, second = brokers.stable(static=True)
         brokers.join("new", instance="i")
         assert brokers.joined("new").error is Errors.NONE
@@ -64,7 +65,7 @@ class TestStaticMembers:
 
     @pytest.mark.parametrize("removed", [(), ("ReplacementKeepsSubscription",)])
     def test_a_replacement_with_another_subscription_begins_a_rebalance(self, removed: tuple[str, ...]) -> None:
-        brokers = Brokers(rules_without(removed))
+        brokers = Brokers(rules_without(Rules, removed))
         brokers.stable(static=True)
         brokers.join("new", instance="i", topics="p")
         assert brokers.group.state is (GroupState.STABLE if removed else GroupState.PREPARING_REBALANCE)
@@ -74,7 +75,7 @@ class TestStaticMembers:
     def test_a_replacement_that_had_to_give_something_up_begins_a_rebalance(
         self, removed: tuple[str, ...], fails_over: bool
     ) -> None:
-        brokers = Brokers(rules_without(removed))
+        brokers = Brokers(rules_without(Rules, removed))
         first, second = brokers.stable(static=True)
         brokers.join("a", first)
         brokers.join("b", second, "i", owned=(P1,))
@@ -109,7 +110,7 @@ class TestStaticMembers:
         assert brokers.reply("b").error is Errors.FENCED_INSTANCE_ID
 
     def test_without_that_rule_it_is_not_in_the_assignment(self) -> None:
-        brokers = Brokers(rules_without({"RebalanceOnReplacementInCompleting"}))
+        brokers = Brokers(rules_without(Rules, {"RebalanceOnReplacementInCompleting"}))
         first, second = brokers.stable(static=True)
         brokers.join("a", first)
         brokers.join("b", second, "i")
@@ -128,7 +129,7 @@ class TestStaticMembers:
         assert brokers.group.members[brokers.group.static_members["i"]].awaiting is Awaiting.JOIN
 
     def test_without_replacement_two_processes_are_one_member(self) -> None:
-        brokers = Brokers(rules_without({"ReplaceStaticMemberId"}))
+        brokers = Brokers(rules_without(Rules, {"ReplaceStaticMemberId"}))
         _, second = brokers.stable(static=True)
         brokers.join("new", instance="i")
         brokers.commit()
@@ -170,7 +171,7 @@ class TestOffsets:
         assert brokers.commit_offsets("c", first, 2, {P0: 5}) is Errors.REBALANCE_IN_PROGRESS
 
     def test_without_the_generation_an_old_owner_overwrites(self) -> None:
-        brokers = Brokers(rules_without({"CommitOfCurrentGeneration"}))
+        brokers = Brokers(rules_without(Rules, {"CommitOfCurrentGeneration"}))
         first, _ = brokers.stable()
         assert brokers.commit_offsets("c", first, 0, {P0: 5}) is Errors.NONE
 
@@ -211,7 +212,7 @@ class TestFailOver:
         assert brokers.group.generation == PER_EPOCH + 1
 
     def test_without_that_rule_a_generation_is_handed_out_twice(self) -> None:
-        brokers = Brokers(rules_without({"GenerationExceedsOlderEpochs"}))
+        brokers = Brokers(rules_without(Rules, {"GenerationExceedsOlderEpochs"}))
         first, second = brokers.stable()
         brokers.join("a", first)
         brokers.join("b", second)

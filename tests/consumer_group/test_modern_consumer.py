@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from modern_brokers import BOTH, P0, P1
 from tidemark.common.errors import Errors
+from tidemark.common.removal import rules_without
 from tidemark.consumer_group.consumer import ModernConsumer, ModernConsumerConfig
-from tidemark.consumer_group.flaws import rules_without
 from tidemark.consumer_group.membership import MemberState
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatResponse
@@ -109,7 +109,7 @@ class TestReconciliation:
         assert one.send_heartbeat().topic_partitions == (P0,)
 
     def test_without_its_rule_a_revocation_is_reported_too_early(self) -> None:
-        one, _ = owner(rules=rules_without({"ReportUntilRevoked"}))
+        one, _ = owner(rules=rules_without(Rules, {"ReportUntilRevoked"}))
         told(one, 1, (P0,))
         one.reconcile()
         assert one.send_heartbeat().topic_partitions == (P0,)
@@ -128,7 +128,7 @@ class TestReconciliation:
         one.reconcile()
         one.lose_heartbeat()
         assert one.send_heartbeat().topic_partitions == BOTH
-        flawed, _ = owner((P0,), rules_without({"ReportWhatIsTaken"}))
+        flawed, _ = owner((P0,), rules_without(Rules, {"ReportWhatIsTaken"}))
         told(flawed, 2, BOTH)
         flawed.reconcile()
         flawed.lose_heartbeat()
@@ -156,7 +156,7 @@ class TestReconciliation:
         assert (request.member_id, request.member_epoch, request.full) == ("m", 0, True)
 
     def test_without_its_rule_an_abandoned_reconciliation_goes_on(self) -> None:
-        one, _ = consumer(rules_without({"AbandonReconciliation"}))
+        one, _ = consumer(rules_without(Rules, {"AbandonReconciliation"}))
         told(one, 2, (P0,))
         one.reconcile()
         told(one, 0, error=Errors.UNKNOWN_MEMBER_ID)

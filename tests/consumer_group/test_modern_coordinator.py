@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from modern_brokers import BOTH, P0, P1, ModernBrokers
 from tidemark.common.errors import Errors
+from tidemark.common.removal import rules_without
 from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator
-from tidemark.consumer_group.flaws import rules_without
+from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatRequest, MemberState
 from tidemark.groups.purgatory import Timer, TimerKind
 
@@ -35,7 +36,7 @@ class TestJoin:
 
     def test_what_a_late_heartbeat_was_told_is_told_again(self) -> None:
         """Row 116: "a" has given up what "b" is to get, and an older heartbeat of "b" takes it."""
-        for rules, told in ((None, True), (rules_without({"GiveUntilReported"}), False)):
+        for rules, told in ((None, True), (rules_without(Rules, {"GiveUntilReported"}), False)):
             brokers = ModernBrokers(rules)
             kept, gone = brokers.revoking()
             brokers.heartbeat("a", 1, owned=kept)
@@ -48,7 +49,7 @@ class TestJoin:
         brokers = ModernBrokers()
         kept, _ = brokers.revoking()
         assert brokers.heartbeat("a").assignment == kept
-        flawed = ModernBrokers(rules_without({"AcceptRejoin"}))
+        flawed = ModernBrokers(rules_without(Rules, {"AcceptRejoin"}))
         flawed.revoking()
         assert flawed.heartbeat("a").error is Errors.FENCED_MEMBER_EPOCH
 
@@ -153,7 +154,7 @@ class TestReconciliation:
         assert brokers.member("b").current.state is MemberState.STABLE
 
     def test_without_acknowledgement_two_are_assigned_one_partition(self) -> None:
-        brokers = ModernBrokers(rules_without({"AwaitRevocation"}))
+        brokers = ModernBrokers(rules_without(Rules, {"AwaitRevocation"}))
         _, gone = brokers.revoking()
         assert brokers.heartbeat("b", 2).assignment == gone, "and a has not even been told"
 
@@ -167,7 +168,7 @@ class TestReconciliation:
 
     def test_a_partition_that_comes_back_to_who_gives_it_up_keeps_its_epoch(self) -> None:
         """KAFKA-16147, row 45: "b" goes before "a" has given up what it was to get."""
-        for rules, epochs in ((None, {P0: 3, P1: 3}), (rules_without({"RemoveEpochsFirst"}), None)):
+        for rules, epochs in ((None, {P0: 3, P1: 3}), (rules_without(Rules, {"RemoveEpochsFirst"}), None)):
             brokers = ModernBrokers(rules)
             kept, gone = brokers.revoking()
             brokers.leave("b")
@@ -180,7 +181,7 @@ class TestReconciliation:
         brokers.heartbeat("a")
         assert brokers.leave("a") is Errors.NONE
         assert (brokers.group.group_epoch, brokers.group.assignment_epoch, brokers.group.members) == (2, 2, {})
-        flawed = ModernBrokers(rules_without({"EmptyGroupIsAssigned"}))
+        flawed = ModernBrokers(rules_without(Rules, {"EmptyGroupIsAssigned"}))
         flawed.heartbeat("a")
         flawed.leave("a")
         assert (flawed.group.group_epoch, flawed.group.assignment_epoch) == (2, 1)
@@ -239,7 +240,7 @@ class TestStaticMembers:
         brokers = ModernBrokers()
         brokers.heartbeat("a", instance="i")
         assert brokers.heartbeat("a", instance="i").assignment == BOTH
-        flawed = ModernBrokers(rules_without({"RejoinOfOwnInstance"}))
+        flawed = ModernBrokers(rules_without(Rules, {"RejoinOfOwnInstance"}))
         flawed.heartbeat("a", instance="i")
         assert flawed.heartbeat("a", instance="i").error is Errors.UNRELEASED_INSTANCE_ID
 
@@ -348,6 +349,6 @@ class TestOvertakenLoad:
 
     @pytest.mark.parametrize("rule", ["TolerantReplay", "KeepNewerEpoch"])
     def test_it_fails(self, rule: str) -> None:
-        coordinator = self.loaded(ModernBrokers(rules_without({rule})))
+        coordinator = self.loaded(ModernBrokers(rules_without(Rules, {rule})))
         assert not coordinator.serving
         assert not coordinator.group.members

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemark.exactly_once.flaws import rules_without
+from tidemark.common.removal import rules_without
+from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.batching import VALUE
 from tidemark.exactly_once.sim.demonstration import Counted, Demonstration
 from tidemark.exactly_once.sim.profiles import BATCHES
@@ -48,7 +49,7 @@ def strays(stream: bytes) -> int:
 
 def run(without: frozenset[str] = frozenset(), seed: int = 1, rebalances: int = 4) -> Counted:
     told: list[int] = []
-    made = Demonstration(header(), [300, 299, 301], 2, 3, seed, rules_without(without), 3, rebalances)
+    made = Demonstration(header(), [300, 299, 301], 2, 3, seed, rules_without(Rules, without), 3, rebalances)
     found = made.run(told.append)
     assert told == sorted(told)
     assert told[-1] >= found.once
@@ -66,14 +67,15 @@ def test_every_result_is_there_once_whatever_happens() -> None:
 @pytest.mark.parametrize(("records", "crashes", "rebalances"), [(90, 60, 60), (10, 150, 0)])
 def test_as_many_crash_and_are_thought_gone_as_was_asked_for(records: int, crashes: int, rebalances: int) -> None:
     """However few records there are: two at once would befall the same process, and the second nobody."""
-    found = Demonstration(header(), [records], 2, 3, 0, rules_without(()), crashes, rebalances).run(lambda _: None)
+    demonstration = Demonstration(header(), [records], 2, 3, 0, Rules(), crashes, rebalances)
+    found = demonstration.run(lambda _: None)
     assert (found.once, found.missing, found.repeated, found.converged) == (records, [], [], True)
     assert found.counts["crashes"] >= crashes
     assert found.counts["members thought gone"] >= rebalances
 
 
 def test_results_go_in_batches_to_the_partitions_of_their_keys() -> None:
-    made = Demonstration(header(), [1000, 1000, 1000], 2, 3, 0, rules_without(()), 3, 4)
+    made = Demonstration(header(), [1000, 1000, 1000], 2, 3, 0, rules_without(Rules, ()), 3, 4)
     found, cluster = made.run(lambda _: None), made.cluster
     batches = [
         (number, cluster.results(one.payload))
@@ -125,7 +127,7 @@ def test_without_rules_results_are_lost_or_there_twice(without: set[str], missin
 def test_a_header_of_another_specification_is_refused() -> None:
     other = {**header(), "variables": {}}
     with pytest.raises(ValueError, match="other variables"):
-        Demonstration(other, [1], 1, 1, 0, rules_without(()), 0, 0)
+        Demonstration(other, [1], 1, 1, 0, rules_without(Rules, ()), 0, 0)
 
 
 def test_the_command_counts_and_audits(spark: Any, tmp_path: Path, capsys: Capture) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 from tidemark.common.errors import Errors
+from tidemark.common.removal import rules_without
 from tidemark.groups.offset_records import (
     NO_PRODUCER_ID,
     Cause,
@@ -22,7 +23,6 @@ from tidemark.groups.offset_records import (
 from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.compaction import compact
 from tidemark.offsets.coordinator import OffsetCoordinator
-from tidemark.offsets.flaws import rules_without
 from tidemark.offsets.metadata import OffsetMetadata
 from tidemark.offsets.rules import OffsetRules
 
@@ -109,7 +109,7 @@ class TestExpiry:
         assert outcome.record == LogRecord(3, OffsetTombstone(Cause.EXPIRY, (P,), True))
 
     def test_what_is_committed_into_an_old_empty_group_stays_as_kafka_s_does_not(self) -> None:
-        for rules, stays in ((OffsetRules(), True), (rules_without({"CountFromCommit"}), False)):
+        for rules, stays in ((OffsetRules(), True), (rules_without(OffsetRules, {"CountFromCommit"}), False)):
             coordinator = serving(rules)
             coordinator.rebalance((P,), 0)
             coordinator.rebalance((), 0)

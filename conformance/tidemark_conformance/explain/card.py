@@ -1,8 +1,8 @@
 """One safety rule side by side: its lines in the specification, its Python, its zoo rows, how it fails without it.
 
 Nothing here knows a protocol. A rule `ReachedEpochStart` of `spec/<protocol>/` is the function `reached_epoch_start` of
-the module `tidemark.<protocol>.rules`; `rules_without({"ReachedEpochStart"})` of `tidemark.<protocol>.flaws` holds what
-stands in its place (`package` of `spec/<protocol>/protocol.toml`: in another package). The rows that remove it are in
+the module `tidemark.<protocol>.rules`. `tidemark.common.removal` says what stands in its place;
+`tidemark.<protocol>.flaws`, where there is one, what is computed otherwise without it. The rows that remove it are in
 `spec/<protocol>/zoo.toml`, their models in `spec/<protocol>/manifest.json`, their scenarios in `traces/golden/`.
 """
 
@@ -278,17 +278,19 @@ def _shared(rules: object, siblings: Iterable[str]) -> int:
 
 
 def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple[PythonRule, ...]:
-    """What differs without the rule: the attributes of `rules_without({rule})` that are others than with all rules."""
+    """What differs without the rule: the attributes of the protocol's rules that are others than with all of them."""
     found = [
-        (without(()), without)
-        for without in (getattr(flaws, "rules_without", None) for flaws in _implementations(package, "flaws"))
-        if without is not None
+        kind
+        for module in _implementations(package, "rules")
+        for kind in vars(module).values()
+        if isinstance(kind, type) and is_dataclass(kind) and hasattr(kind, snake_case(rule))
     ]
-    found = [(right, without) for right, without in found if hasattr(right, snake_case(rule))]
     if not found:
         return ()
-    right, without = max(found, key=lambda one: _shared(one[0], siblings))
-    return _differences(right, without({rule}))
+    kind: type[Any] = max(found, key=lambda kind: _shared(kind, siblings))
+    removal = importlib.import_module("tidemark.common.removal")
+    variants = [one for flaws in _implementations(package, "flaws") for one in flaws.VARIANTS]
+    return _differences(kind(), removal.rules_without(kind, {rule}, variants))
 
 
 def _differences(right: Any, flawed: Any) -> tuple[PythonRule, ...]:

@@ -74,8 +74,9 @@ class Source:
         return " ".join(line for line in plain if line)
 
     def uses(self, rule: str) -> list[Line]:
-        """Every line outside comments that asks whether the rule is in force, in the order of the modules."""
-        wanted = re.compile(rf'\bHas\(\s*"{re.escape(rule)}"\s*\)')
+        """Every line outside comments that asks the rule, or whether it is in force, in the order of the modules."""
+        named = re.escape(rule)
+        wanted = re.compile(rf'\bHas\(\s*"{named}"\s*\)|(?<!")\b{named}\b(?!"|(?:\([^=]*\))?\s*==)')
         return [
             Line(f"{name}.tla", number, text.rstrip())
             for name, lines in self._lines.items()

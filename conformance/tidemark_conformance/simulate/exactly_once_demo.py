@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.common.naming import snake_case
-from tidemark.exactly_once.flaws import rules_without
+from tidemark.common.removal import rules_without
+from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.demonstration import Counted, Demonstration
 
 from tidemark_conformance.console.progress import Progress
@@ -85,7 +86,7 @@ class ExactlyOnceDemonstration(demonstration.Demonstration):
         """All of it."""
         more = args.records % args.partitions
         inputs = [args.records // args.partitions + (number < more) for number in range(args.partitions)]
-        rules = rules_without(_rules(args.without))
+        rules = rules_without(Rules, _rules(args.without))
         made = Demonstration(header, inputs, args.outputs, args.instances, args.seed, rules, args.crash, args.rebalance)
         counted = made.run(lambda returned: progress.update(min(returned, args.records), args.records))
         return shown(args.records, args.seed, counted)
@@ -102,7 +103,7 @@ def _rules(without: str | None) -> list[str]:
         raise Unusable(f"--without {without!r} names no rule; leave the option out, or give rules, separated by commas")
     rules = sorted({rule for name in names for rule in ALIASES.get(name, (name,))}, key=snake_case)
     try:
-        rules_without(rules)
+        rules_without(Rules, rules)
     except ValueError as problem:
         raise Unusable(f"{problem} (for several at once: {', '.join(ALIASES)})") from problem
     return rules

@@ -26,6 +26,7 @@ from tidemark_conformance.tla.ir import (
     Local,
     Mark,
     Op,
+    RuleGuard,
     SetEnum,
     TupleLit,
     Var,
@@ -69,6 +70,10 @@ class Elaborator:
         if entry is None:
             raise refuse(loc, "the name means a module, theorem or assumption", "use an operator of the module")
         return entry
+
+    def is_argument(self, node: sany.Node) -> bool:
+        """Is this the name of a parameter, so that its text stands elsewhere?"""
+        return isinstance(node, sany.Apply) and isinstance(self.tables.entries.get(node.operator), sany.Formal)
 
     def origin(self, definition: sany.Definition) -> tuple[str, str]:
         """Module and name of a definition, seen through INSTANCE: where the text of its body stands."""
@@ -234,10 +239,20 @@ class Elaborator:
             home.at if home is not None else None,
             context.spine,
         )
-        body = self._wrap(lets, self.expression(entry.body, inside))
-        if isinstance(walk.strip(body), HasRule):
+        body = self.expression(entry.body, inside)
+        plain = walk.strip(body)
+        if isinstance(plain, HasRule) or (isinstance(plain, RuleGuard) and self._names(arguments, plain.rule)):
             return body
-        return Mark(name, entry.loc, body, tuple(written.argument(one, self.tables) for one in arguments))
+        given = tuple(written.argument(one, self.tables) for one in arguments)
+        if isinstance(plain, RuleGuard) and plain.rule == name:
+            return replace(plain, predicate=Mark(name, entry.loc, self._wrap(lets, plain.predicate), given))
+        return Mark(name, entry.loc, self._wrap(lets, body), given)
+
+    @staticmethod
+    def _names(arguments: Sequence[Meaning], rule: str) -> bool:
+        """Is the first argument the name of this rule? Then the operator is one of those that all rules are made of."""
+        first = arguments[0] if arguments else None
+        return isinstance(first, Closure) and isinstance(first.node, sany.String) and first.node.value == rule
 
     def _argument(self, formal: int, argument: Meaning, uses: int, context: Context) -> Meaning:
         """What a formal parameter means inside the body: the argument itself, or a `Let` if it is used repeatedly."""

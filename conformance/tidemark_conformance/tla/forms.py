@@ -49,7 +49,7 @@ def _and(elaborator: Elaborator, node: sany.Apply, context: Context) -> Expr:
     for operand in node.operands:
         expr = elaborator.expression(operand, context)
         plain = walk.strip(expr)
-        if isinstance(plain, Op) and plain.name == "and" and plain is expr:
+        if isinstance(plain, Op) and plain.name == "and" and plain is expr and not elaborator.is_argument(operand):
             items.extend(plain.args)
         else:
             items.append(Mark("", operand.loc, expr) if context.spine else expr)

@@ -122,7 +122,7 @@ class HasRule(Expr):
 
 @dataclass(frozen=True, slots=True)
 class RuleGuard(Expr):
-    """A place where a safety rule decides: `Has(r) => P` (connective "implies") or `Has(r) /\\ P` ("and").
+    """A place where a safety rule decides: guard `Has(r) => P` (connective "implies") or case `Has(r) /\\ P` ("and").
 
     `predicate` is P. Coverage counts P's two sides, and only while the rule is in force.
     """

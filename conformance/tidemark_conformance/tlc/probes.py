@@ -4,10 +4,11 @@ A generated root module extends the model's, and prints a line when it sees some
 register of TLCSet remembers it). Rules: the generated cfg replaces each rule's operator by a twin that calls the
 original through INSTANCE and returns the original's value:
 
-    tidemark_Rule(a) == IF tidemark_Owner!Rule(a) THEN tidemark_seen(1001) ELSE ~tidemark_seen(1002)
+    tidemark_Rule(a) == IF "Rule" \in Without THEN tidemark_Owner!Rule(a)
+                        ELSE IF tidemark_Owner!Rule(a) THEN tidemark_seen(1001) ELSE ~tidemark_seen(1002)
 
-A rule out of force is never evaluated (`Has(rule) => ...`), so it prints nothing. Actions: the generated Next is the
-model's, disjunct by disjunct, each followed by its probe, which is evaluated once a successor is complete:
+A rule out of force prints nothing. Actions: the generated Next is the model's, disjunct by disjunct, each followed by
+its probe, which is evaluated once a successor is complete:
 
     tidemark_next == \/ \E tidemark_p1 \in D : Action(tidemark_p1) /\ tidemark_seen(1003)
 
@@ -26,12 +27,13 @@ from pathlib import Path
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.java import modules
 from tidemark_conformance.tla import cfg as cfg_files
+from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tlc import definitions
 
 PROBE = "TidemarkProbe"
 FIRST_REGISTER = 1001
 """Of TLCSet; a specification's own registers are below."""
-_HAS = re.compile(r'\bHas\(\s*"(\w+)"\s*\)')
+_RULE = re.compile(r'\b(?:Has|Guard|Case)\(\s*"(\w+)"\s*[,)]')
 _NEXT = re.compile(r"^[ \t]*NEXT\s+\w+", re.MULTILINE)
 _LINE = re.compile(r'<<"tidemark-seen", (\d+)>>')
 
@@ -58,12 +60,13 @@ class Probe:
 
 
 def rules_of(module: Path) -> dict[str, tuple[str, int]]:
-    """The rules used as `Has("Rule")` by `module` or what it extends: name -> (defining module, number of parameters).
+    """The rules of `module` and what it extends: name -> (defining module, number of parameters). A rule is named by
+    `Guard("Rule", ...)`, `Case("Rule", ...)` or `Has("Rule")`.
 
     Raises Unusable where a rule has no operator of its name, or one that takes operators.
     """
     texts = {name: text for name, (_, text) in modules.closure(module).items()}
-    used = {rule for text in texts.values() for rule in _HAS.findall(modules.without_comments(text))}
+    used = {rule for text in texts.values() for rule in _RULE.findall(modules.without_comments(text))}
     found: dict[str, tuple[str, int]] = {}
     for rule in sorted(used):
         head = re.compile(rf"^[ \t]*{rule}[ \t]*(?:\(([^=]*?)\))?[ \t]*==", re.MULTILINE)
@@ -75,7 +78,7 @@ def rules_of(module: Path) -> dict[str, tuple[str, int]]:
                     raise Unusable(f"rule {rule} in {name}.tla takes an operator: give it values only")
                 found[rule] = (name, len(formals))
         if rule not in found:
-            raise Unusable(f'{module.name} uses Has("{rule}") but no operator {rule} is defined: define the rule')
+            raise Unusable(f"{module.name} names the rule {rule} but no operator {rule} is defined: define the rule")
     return found
 
 
@@ -103,7 +106,8 @@ def probe(module: Path, cfg: str) -> Probe | None:
         call = f"({formals})" if arity else ""
         true, false = (number[f"rule {rule} {side}"] for side in ("true", "false"))
         lines.append(
-            f"tidemark_{rule}{call} == IF tidemark_{owner}!{rule}{call} "
+            f'tidemark_{rule}{call} == IF "{rule}" \\in {WITHOUT} THEN tidemark_{owner}!{rule}{call} '
+            f"ELSE IF tidemark_{owner}!{rule}{call} "
             f"THEN tidemark_seen({true}) ELSE ~tidemark_seen({false})"
         )
     if disjuncts:

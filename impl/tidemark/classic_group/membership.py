@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
 from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.common.rule_kinds import case
 from tidemark.common.structs import value
 from tidemark.groups.assignors import RebalanceProtocol
 from tidemark.groups.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, StickyUserData, Subscription, TopicPartition
@@ -83,6 +84,7 @@ class JoinPrepare:
     commit: Offsets | None = None
 
 
+@case
 def lose_what_was_missed(missed: bool) -> bool:
     """This project's rule; Kafka 4.x lacks it: a consumer that was left out of a generation has lost what its next
     assignment takes away. Without it a static member revokes, and commits, what another has owned since (row 107)."""

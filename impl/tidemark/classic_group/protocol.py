@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidemark.classic_group.flaws import rules_without
+from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.sim.profiles import MIXES, PROFILES
 from tidemark.classic_group.sim.run import GroupSimulator
 from tidemark.classic_group.sim.scenario import STAGE
@@ -18,7 +18,7 @@ PROTOCOL = Protocol(
     "the classic group",
     nodes=NODES,
     simulators=GroupSimulator,
-    rules_without=rules_without,
+    rules=Rules,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="offsets",

@@ -1,8 +1,8 @@
 """The safety rules of the classic group, one small pure function each, under the specification's names.
 
-A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in the other files. `Rules`
-gathers them, and whoever builds a coordinator or a consumer passes one in; flaws.py has the variants with a rule
-removed. The three that an assignor asks for stand in groups/assignors/claims.py, the consumer's own in membership.py.
+A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in the other files.
+`Rules` gathers them; a coordinator or a consumer is given one when it is built. The three that an assignor asks for
+stand in groups/assignors/claims.py, the consumer's own in membership.py.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 from tidemark.classic_group.membership import lose_what_was_missed
 from tidemark.classic_group.states import GroupState
+from tidemark.common.rule_kinds import case, guard
 from tidemark.groups.assignors.claims import Claim, highest_claim_wins, older_claim_counts, withhold_until_revoked
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
 
@@ -19,36 +20,42 @@ Assigned = Mapping[MemberId, Collection[TopicPartition]]
 """Member -> what it is assigned."""
 
 
+@guard
 def require_known_member_id(member_id: MemberId) -> bool:
     """KIP-394 (KAFKA-7610): a consumer joins with a member id that it was told before. Without it a JoinGroup without
     one adds a member at once; a reply that is lost leaves a member that nobody knows to be itself (row 35)."""
     return member_id != UNKNOWN_MEMBER_ID
 
 
+@case
 def completed_join_ends_newness(is_new: bool) -> bool:
     """KAFKA-9232: a member is new until its first join phase ends. Without it the member stays new, so that it expires
     while it waits in a later one (row 36)."""
     return is_new
 
 
+@case
 def replace_static_member_id(instance_member: MemberId | None) -> bool:
     """KAFKA-8500 (KIP-345): a new process of an instance that is a member already gets a member id of its own. Without
     it two processes have the same one, and both own its partitions (row 38)."""
     return instance_member is not None
 
 
+@case
 def rebalance_on_replacement_in_completing(state: GroupState) -> bool:
     """KAFKA-9801: a static member that is replaced while the leader assigns makes all join again. Without it the new
     member id is not in the assignment (row 39)."""
     return state is GroupState.COMPLETING_REBALANCE
 
 
+@case
 def persist_static_replacement(state: GroupState) -> bool:
     """KAFKA-10284: a replacement in a stable group is written down before anybody hears of it. Without it the next
     coordinator takes the old process back (row 40)."""
     return state is GroupState.STABLE
 
 
+@case
 def generation_exceeds_older_epochs(generation: int, epoch: int, epoch_generations: int) -> bool:
     """This project's repair of the ghost generation; Kafka 4.x lacks it: a coordinator counts on from the first
     generation of its own epoch. Without it a generation that was handed out and not persisted is handed out again, to
@@ -56,48 +63,56 @@ def generation_exceeds_older_epochs(generation: int, epoch: int, epoch_generatio
     return generation < (epoch - 1) * epoch_generations
 
 
+@guard
 def commit_of_current_generation(generation: int, current: int) -> bool:
     """KAFKA-2555: offsets are taken from the current generation. Without it a commit of an older one overwrites the new
     owner's offset (row 50)."""
     return generation == current
 
 
+@guard
 def commit_of_member(member_id: MemberId, members: Collection[MemberId]) -> bool:
     """Offsets are taken from members. Without it a consumer that was removed commits for partitions that are no longer
     its own."""
     return member_id in members
 
 
+@guard
 def sync_of_current_generation(generation: int, current: int) -> bool:
     """Assignments are taken from the current generation. Without it a leader of an older one assigns for members that
     it has not seen."""
     return generation == current
 
 
+@guard
 def heartbeat_of_current_generation(generation: int, current: int) -> bool:
     """A heartbeat names the current generation. Without it a consumer of an older one is not told that it missed a
     rebalance."""
     return generation == current
 
 
+@guard
 def fence_instance_id(member_id: MemberId, instance_member: MemberId) -> bool:
     """KIP-345: an instance acts under the member id that it is mapped to. Without it the replaced process goes on under
     its old one."""
     return member_id == instance_member
 
 
+@case
 def persist_assignment_first(state: GroupState) -> bool:
     """An assignment is committed before a member hears of it. Without it the next coordinator gives the same generation
     another one."""
     return state is GroupState.COMPLETING_REBALANCE
 
 
+@guard
 def propagate_only_to_its_generation(generation: int, assigned: int) -> bool:
     """A committed assignment is for the generation that it was made for. Without it one that commits late is handed out
     in a later generation."""
     return generation == assigned
 
 
+@guard
 def one_assignment_per_generation(
     generation: int, waiting: Iterable[int], assigned: Assigned | None, assignments: Assigned
 ) -> bool:
@@ -111,6 +126,7 @@ def one_assignment_per_generation(
     return generation not in waiting and counts
 
 
+@case
 def notice_what_was_missed(skip_assignment: bool) -> bool:
     """This project's; Kafka 4.x lacks it (KIP-814): a leader that comes back and need not assign does not know by what
     partitions and subscriptions the group was assigned, and joins again once. Without it nobody notices what has
@@ -118,12 +134,14 @@ def notice_what_was_missed(skip_assignment: bool) -> bool:
     return skip_assignment
 
 
+@guard
 def replacement_keeps_subscription(before: Collection[str], after: Collection[str]) -> bool:
     """This project's; Kafka 4.x compares the vote only: a static member that comes back with other topics makes the
     group rebalance. Without it nobody is given what the new process subscribes to (row 109)."""
     return before == after
 
 
+@guard
 def replacement_owes_nothing(owned: Collection[TopicPartition], assignment: Collection[TopicPartition]) -> bool:
     """This project's; Kafka 4.x lacks it: a static member that is replaced before it has given up what its assignment
     takes from it makes the group rebalance, for its successor has nothing to give up and does not join again. Without

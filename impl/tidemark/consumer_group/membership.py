@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Protocol
 
 from tidemark.common.errors import BrokenInvariant
+from tidemark.common.rule_kinds import case
 from tidemark.groups.partitions import TopicPartition
 from tidemark.groups.rebalance_listener import Partitions, RebalanceListener
 from tidemark.groups.subscription_state import SubscriptionState
@@ -90,12 +91,14 @@ TRANSITIONS: dict[tuple[MemberState, MemberEvent], Transition[MemberState]] = {
 }
 
 
+@case
 def report_until_revoked(reconciling: bool) -> bool:
     """KIP-848: a consumer reports as owned what it owns until the rebalance listener is done. Without it a revocation
     is acknowledged while the consumer still reads."""
     return reconciling
 
 
+@case
 def report_what_is_taken(taken: Owned, owned: Owned) -> bool:
     """This project's; Kafka 4.x lacks it: a consumer reports also what it was assigned and is about to take (`taken`).
     Without it a heartbeat sent while it takes a partition reads as if it had revoked it: the next member gets it, and
@@ -103,6 +106,7 @@ def report_what_is_taken(taken: Owned, owned: Owned) -> bool:
     return any(one not in owned for one in taken)
 
 
+@case
 def abandon_reconciliation(reconciling: bool) -> bool:
     """KIP-848: who is fenced gives up the reconciliation under way. Without it a consumer that has joined again takes
     what it was assigned before."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidemark.consumer_group.flaws import rules_without
+from tidemark.consumer_group.rules import Rules
 from tidemark.consumer_group.sim.profiles import MIXES, PROFILES
 from tidemark.consumer_group.sim.run import ModernSimulator
 from tidemark.consumer_group.sim.scenario import STAGE
@@ -18,7 +18,7 @@ PROTOCOL = Protocol(
     "the consumer group",
     nodes=NODES,
     simulators=ModernSimulator,
-    rules_without=rules_without,
+    rules=Rules,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="offsets",

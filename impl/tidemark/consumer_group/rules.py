@@ -1,8 +1,7 @@
 """The safety rules of a KIP-848 group, one small pure function each, under the specification's names.
 
-A rule answers "may this go ahead" or "does this case apply". `Rules` gathers them, and whoever builds a coordinator or
-a consumer passes one in; flaws.py has the variants with a rule removed. The consumer's own stand in
-consumer_group/membership.py.
+A guard answers "may this go ahead", a case "does this case arise". `Rules` gathers them; a coordinator or a consumer is
+given one when it is built. The consumer's own stand in consumer_group/membership.py.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
+from tidemark.common.rule_kinds import case, guard
 from tidemark.consumer_group.membership import abandon_reconciliation, report_until_revoked, report_what_is_taken
 from tidemark.groups.consumer_group_messages import (
     JOIN_GROUP_MEMBER_EPOCH,
@@ -23,48 +23,56 @@ RELEASED = -1
 """The epoch of a partition that nobody holds."""
 
 
+@guard
 def await_revocation(owned: Owned | None, revoked: Owned) -> bool:
     """KIP-848: what a member has to give up is given up when it reports to own none of it. Without it a partition
     counts as revoked as soon as its member was told, and the next member gets it while the first still reads it."""
     return owned is not None and not any(one in owned for one in revoked)
 
 
+@guard
 def assign_released(epoch: int, partition: TopicPartition, revoking: Owned) -> bool:
     """KIP-848 (KAFKA-19449): a member gets what nobody holds (`epoch`: of its holder), or what it was itself giving up.
     Without it a member gets a partition that another one holds."""
     return epoch == RELEASED or partition in revoking
 
 
+@case
 def remove_epochs_first(partition: TopicPartition, revoking: Owned) -> bool:
     """KAFKA-16147: the epochs of what a member held are removed before those of what it holds now are added. Without it
     a partition that came back to the member that was giving it up counts as released (row 45)."""
     return partition in revoking
 
 
+@case
 def accept_rejoin(member_epoch: int) -> bool:
     """KAFKA-19233: a member may join again. Without it one that was fenced, or whose join was answered in vain, cannot
     (row 47)."""
     return member_epoch == JOIN_GROUP_MEMBER_EPOCH
 
 
+@case
 def empty_group_is_assigned(members: Collection[MemberId], member_id: MemberId) -> bool:
     """KAFKA-20442: when the last member is removed, the group's new epoch counts as assigned. Without it a group that
     everybody has left stays at an epoch that was never assigned (row 48)."""
     return len(members) == 1 and member_id in members
 
 
+@guard
 def heartbeat_of_member_epoch(epoch: int, current: int) -> bool:
     """KIP-848: a heartbeat names the member's epoch. Without it a consumer that was fenced, or has missed an
     assignment, goes on as a member."""
     return epoch == current
 
 
+@guard
 def previous_epoch_of_owner(owned: Owned | None, assigned: Owned) -> bool:
     """KIP-848: a reply may be lost, so the previous epoch is good enough for who owns no more than it is assigned.
     Without it a consumer that still owns what was given away is taken for current."""
     return owned is not None and all(one in assigned for one in owned)
 
 
+@case
 def acknowledged_revocation_ends_epoch(state: MemberState) -> bool:
     """KIP-848 as it was until KAFKA-19974 (4.2): who acknowledges a revocation and has to revoke more goes on in
     another epoch. Without it a late request of the time before the revocation acknowledges, or commits, for another
@@ -72,30 +80,35 @@ def acknowledged_revocation_ends_epoch(state: MemberState) -> bool:
     return state is MemberState.UNREVOKED_PARTITIONS
 
 
+@guard
 def replace_released_instance(member_epoch: int) -> bool:
     """KIP-345, KIP-848: an instance's next process needs that the one before it has left. Without it a second process
     takes the first one's place while that goes on."""
     return member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH
 
 
+@case
 def rejoin_of_own_instance(member_id: MemberId, instance_member: MemberId) -> bool:
     """Proposed in Kafka (pull request 23542): a static consumer joins again under its own member id. Without it one
     that lost a reply or was fenced is told UNRELEASED_INSTANCE_ID, and ends."""
     return member_id == instance_member
 
 
+@guard
 def fence_instance_id(member_id: MemberId, instance_member: MemberId) -> bool:
     """KIP-345: an instance acts under the member id that it is mapped to. Without it a process that was replaced acts
     as its successor."""
     return member_id == instance_member
 
 
+@guard
 def commit_of_member(member_id: MemberId, members: Collection[MemberId]) -> bool:
     """Offsets are taken from members. Without it a consumer that was removed commits for partitions that are no longer
     its own."""
     return member_id in members
 
 
+@guard
 def commit_from_assignment_epoch(assignment_epoch: int, epoch: int) -> bool:
     """KIP-1251: a commit in an older epoch is for a partition that the member has held since (`assignment_epoch` gave
     it that; -1: it does not hold it). Without it the late commit of a partition that has been another's meanwhile
@@ -103,18 +116,21 @@ def commit_from_assignment_epoch(assignment_epoch: int, epoch: int) -> bool:
     return 0 <= assignment_epoch <= epoch
 
 
+@guard
 def commit_of_held_partition(assignment_epoch: int) -> bool:
     """This project's; Kafka 4.x lacks it: also a commit in the member's own epoch is for a partition that it holds.
     Without it a member's commit of what has been another's since overwrites that one's."""
     return assignment_epoch >= 0
 
 
+@case
 def reply_after_commit(batches: int) -> bool:
     """The records of a heartbeat are committed before it is answered (`batches` are not yet). Without it a consumer
     goes on with an assignment that the next coordinator has never heard of."""
     return batches > 0
 
 
+@case
 def give_until_reported(owned: Owned | None, assigned: Collection[TopicPartition]) -> bool:
     """This project's; Kafka 4.x gives an assignment only in the reply to the heartbeat that changes it, or that asks
     for all: a reply has the member's assignment (`assigned`) until the member reports to own just that. Without it a
@@ -122,12 +138,14 @@ def give_until_reported(owned: Owned | None, assigned: Collection[TopicPartition
     return owned is None or set(owned) != set(assigned)
 
 
+@case
 def tolerant_replay(found: int, expected: int) -> bool:
     """KAFKA-19862: a load finds another epoch of a partition than it expects, since it has read a member's record from
     before the log cleaner came by and missed the next one; it goes on. Without it the load fails (row 46)."""
     return found != expected
 
 
+@case
 def keep_newer_epoch(found: int, epoch: int) -> bool:
     """This project's; Kafka 4.3 lacks it: what such a load has read of a member may be older than what it has read of
     the partition's next holder, whose epoch stays. Without it the load fails where the member says something of itself,

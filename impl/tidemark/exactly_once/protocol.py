@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidemark.exactly_once.flaws import rules_without
+from tidemark.exactly_once.flaws import VARIANTS
+from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.profiles import MIXES, PROFILES
 from tidemark.exactly_once.sim.run import ExactlyOnceSimulator
 from tidemark.exactly_once.sim.scenario import STAGE
@@ -19,7 +20,8 @@ PROTOCOL = Protocol(
     "exactly once",
     nodes=NODES,
     simulators=ExactlyOnceSimulator,
-    rules_without=rules_without,
+    rules=Rules,
+    variants=VARIANTS,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="or repeated results",

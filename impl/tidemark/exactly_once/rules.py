@@ -1,8 +1,8 @@
 """The safety rules of consume-transform-produce, one small pure function each, under the specification's names.
 
-A rule answers "may this go ahead" or "does this case apply". Those that transactions, idempotence or a group have too
-are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). What only an
-application can do wrong is asked for in message_processor.py; flaws.py has the variants with a rule removed.
+A guard answers "may this go ahead", a case "does this case arise". Those that transactions, idempotence or a group
+have too are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). What
+only an application can do wrong is asked for in message_processor.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
 from tidemark.classic_group.rules import commit_of_member, fence_instance_id
+from tidemark.common.rule_kinds import case, guard
 from tidemark.groups.partitions import MemberId
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.idempotence.rules import recognize_duplicate
@@ -27,30 +28,35 @@ from tidemark.transactions.states import TransactionState
 from tidemark.transactions.transactional_producer import ProducerState, abort_after_error
 
 
+@guard
 def marker_of_its_transaction(epoch: int, known_epoch: int, is_open: bool) -> bool:
     """KAFKA-19446, KIP-1228: a marker is of a later epoch than the transaction that it ends; where none is open it may
     come again. Without it a copy of the last transaction's marker ends the next."""
     return epoch > known_epoch or not is_open
 
 
+@guard
 def in_sequence(sequence: int, expected: int) -> bool:
     """KIP-98: a batch follows the last one of its epoch, and the first has sequence 0. Without it (and
     RecognizeDuplicate) a result that is sent again is there twice."""
     return sequence == expected
 
 
+@guard
 def txn_commit_of_current_generation(generation: int, current: int) -> bool:
     """KIP-447 (KAFKA-9365): offsets are taken from the current generation. Without it an instance whose partitions
     others read by now commits them, and its results are there beside theirs (row 51)."""
     return generation == current
 
 
+@guard
 def send_group_metadata(named: bool) -> bool:
     """KIP-447: a producer says for which member of which generation it commits offsets. Without it the group cannot
     tell, and takes them, as those of clients before KIP-447."""
     return named
 
 
+@guard
 def revoke_ends_transaction(state: ProducerState) -> bool:
     """An instance gives its partitions up when its transaction has ended. Without it results stay in a transaction
     whose offsets it does not know any more."""
@@ -62,18 +68,21 @@ def revoke_ends_transaction(state: ProducerState) -> bool:
     )
 
 
+@guard
 def commit_in_transaction(state: ProducerState) -> bool:
     """KIP-98: the offsets of what a transaction has processed are committed in it. Without it they count although the
     transaction is aborted, and its results are lost."""
     return state is ProducerState.READY
 
 
+@case
 def rewind_after_abort(processed: bool) -> bool:
     """An instance whose transaction is aborted goes back to where the group stands. Without it what it had processed is
     never processed again, and its results are lost."""
     return processed
 
 
+@guard
 def read_committed(position: int, last_stable_offset: int) -> bool:
     """KIP-98 (isolation.level): a consumer of the results reads up to the last stable offset, and leaves out what is
     aborted. Without it it gets what is open, and what is aborted."""

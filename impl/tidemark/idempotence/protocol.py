@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidemark.idempotence.flaws import rules_without
+from tidemark.idempotence.flaws import VARIANTS
+from tidemark.idempotence.rules import Rules
 from tidemark.idempotence.sim.profiles import MIXES, PROFILES
 from tidemark.idempotence.sim.run import ProducerSimulator
 from tidemark.idempotence.sim.scenario import STAGE
@@ -18,7 +19,8 @@ PROTOCOL = Protocol(
     "idempotence",
     nodes=NODES,
     simulators=ProducerSimulator,
-    rules_without=rules_without,
+    rules=Rules,
+    variants=VARIANTS,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="or doubled batches",

@@ -1,8 +1,8 @@
 """The safety rules of idempotent producers, one small pure function each, under the specification's names.
 
-A rule answers "may this go ahead" or "does this case apply", and `resequence_in_order` "in which order"; the mechanism
-that asks is in producer_state.py, partition.py and idempotence/producer.py. `Rules` gathers them, and whoever builds a
-leader or a producer passes one in; flaws.py has the variants with a rule removed.
+A guard answers "may this go ahead", a case "does this case arise", and `resequence_in_order` "in which order"; the
+mechanism that asks is in producer_state.py, partition.py and producer.py. `Rules` gathers them; a leader or a producer
+is given one when it is built.
 """
 
 from __future__ import annotations
@@ -10,54 +10,65 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 
+from tidemark.common.rule_kinds import case, guard
 
+
+@case
 def recognize_duplicate(sequence: int, remembered: Collection[int]) -> bool:
     """KIP-98: a batch of the same epoch that the leader remembers is not appended again. Without it (and the next) a
     retry after a lost reply is a second batch (row 60)."""
     return sequence in remembered
 
 
+@guard
 def in_sequence(sequence: int, expected: int | None) -> bool:
     """KIP-98: a batch follows the last one of its epoch. Without it a batch is written although the one before it was
     not (row 60)."""
     return sequence == expected
 
 
+@case
 def remember_window(known_epoch: int, epoch: int) -> bool:
     """KAFKA-5494: the leader remembers as many batches of an epoch as may be in flight. Without it it remembers one,
     and refuses the retries of the others (row 61)."""
     return known_epoch == epoch
 
 
+@guard
 def first_sequence_is_zero(sequence: int) -> bool:
     """KAFKA-15591: who knows nothing of a producer takes its sequence 0 only; Kafka 4.x has it for transactional
     producers. Without it any sequence is taken, and the batches before it are refused for ever (row 63)."""
     return sequence == 0
 
 
+@guard
 def new_epoch_starts_at_zero(sequence: int) -> bool:
     """KIP-98: the first batch of an epoch has sequence 0. Without it a later one is taken before the first."""
     return sequence == 0
 
 
+@guard
 def fence_older_epoch(epoch: int, known_epoch: int) -> bool:
     """KIP-98: nothing of an older epoch is taken. Without it a late request is written behind the batches that
     replaced it."""
     return epoch >= known_epoch
 
 
+@case
 def duplicate_waits_for_commit(offset: int, high_watermark: int) -> bool:
     """KIP-98: a duplicate is answered when the batch is committed. Without it a batch is acknowledged that is lost
     with its leader."""
     return offset >= high_watermark
 
 
+@guard
 def state_follows_append(appended: bool) -> bool:
     """KAFKA-6683: what is remembered of a producer changes with the log, not before. Without it a leader acknowledges
     the retry of a batch that it did not append (row 67)."""
     return appended
 
 
+@guard
 def state_outlives_retries(idle_ms: int, expiration_ms: int) -> bool:
     """KIP-360 (KAFKA-7190): a producer is forgotten producer.id.expiration.ms after its last batch was appended. These
     exceed delivery.timeout.ms and the life of any request. Without it that batch is retried, and taken again (row 62).
@@ -65,54 +76,63 @@ def state_outlives_retries(idle_ms: int, expiration_ms: int) -> bool:
     return idle_ms >= expiration_ms
 
 
+@case
 def state_follows_truncation(log_end_offset: int, map_end_offset: int) -> bool:
     """KIP-98: producer state is loaded again when the log ends before what it was taken from. Without it a leader
     acknowledges the retries of batches that it has truncated."""
     return log_end_offset < map_end_offset
 
 
+@case
 def snapshot_keeps_window(batches: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: a snapshot holds all that is remembered of a producer. Without it it
     holds the last batch, and whoever starts from it refuses the retries of the others (CAND-7, row 112)."""
     return batches > 1
 
 
+@guard
 def resequence_only_refused(in_doubt: bool) -> bool:
     """This project's repair; Kafka 4.x lacks it: a batch that may be in the log gets no sequence of a new epoch.
     Without it it is written twice (CAND-8, row 113)."""
     return not in_doubt
 
 
+@guard
 def drain_before_new_epoch(rewrite: bool) -> bool:
     """KIP-360: only the partitions that asked for a bump get new sequences at once. Without it another's batches, which
     may be in the log, get some, too (row 66)."""
     return rewrite
 
 
+@case
 def resequence_in_order(sequences: Sequence[int]) -> Sequence[int]:
     """KAFKA-8483: the batches in flight get their new sequences in the order of the old ones. Returns their places in
     that order. Without it they get them in the order of a heap, the third before the second (row 65)."""
     return sorted(range(len(sequences)), key=sequences.__getitem__)
 
 
+@case
 def restart_sequence_per_partition(partition_epoch: int, epoch: int) -> bool:
     """KAFKA-12152: a partition that follows its producer into a new epoch counts from 0. Without it one that was idle
     goes on counting (row 64)."""
     return partition_epoch != epoch
 
 
+@case
 def expired_keeps_sequence(in_flight: int) -> bool:
     """KAFKA-6053: the sequence of a batch that expired in flight is not given to another. Without it the leader takes
     the other for it, and the other is lost."""
     return in_flight == 1
 
 
+@guard
 def drain_before_wrap(sequence: int, in_flight: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: where sequences wrap around nothing is in flight. Without it batches
     behind 0 count as those before it (CAND-9, row 114)."""
     return sequence != 0 or in_flight == 0
 
 
+@guard
 def span_within_window(span: int, window: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: no batch is sent that pushes the first in flight out of what a leader
     remembers. Without it the retry of the first is refused, though it is written (CAND-11, row 115)."""

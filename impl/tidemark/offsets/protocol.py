@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidemark.offsets.flaws import rules_without
+from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim.profiles import MIXES, PROFILES
 from tidemark.offsets.sim.run import OffsetsSimulator
 from tidemark.offsets.sim.scenario import STAGE
@@ -18,7 +18,7 @@ PROTOCOL = Protocol(
     "the offsets",
     nodes=NODES,
     simulators=OffsetsSimulator,
-    rules_without=rules_without,
+    rules=OffsetRules,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="offsets",

@@ -1,7 +1,6 @@
 """The safety rules of committed offsets, one small pure function each, under the specification's names.
 
-As in rules.py: a rule answers "may this go ahead" or "does this case apply"; `OffsetRules` gathers them, and
-offset_flaws.py has the variants with a rule removed.
+As in rules.py: a guard answers "may this go ahead", a case "does this case arise"; `OffsetRules` gathers them.
 """
 
 from __future__ import annotations
@@ -9,20 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
 
+from tidemark.common.rule_kinds import case, guard
 from tidemark.groups.offset_records import OffsetsGroupState, ProducerId
 from tidemark.groups.partitions import TopicPartition
 
 
+@guard
 def expire_only_unsubscribed(partition: TopicPartition, subscribed: Collection[TopicPartition]) -> bool:
     """KIP-211 (KAFKA-4682). Without it the offset of a partition that a member reads expires (row 53)."""
     return partition not in subscribed
 
 
+@case
 def count_from_empty(state: OffsetsGroupState) -> bool:
     """KIP-211. Without it the offsets of a group expire as soon as its last member has gone, if it committed seldom."""
     return state is OffsetsGroupState.EMPTY
 
 
+@case
 def count_from_commit(since_ms: int, commit_timestamp_ms: int) -> bool:
     """This project's; Kafka 4.x lacks it: an offset that is committed into an empty group counts from its commit.
     Without it, if the group has been empty for long, the next sweep removes what was committed a moment ago (row
@@ -30,34 +33,40 @@ def count_from_commit(since_ms: int, commit_timestamp_ms: int) -> bool:
     return since_ms <= commit_timestamp_ms
 
 
+@guard
 def keep_staged(staged: bool) -> bool:
     """Without it an offset expires although a transaction has staged another; the staged one goes with the tombstone,
     and the transaction commits nothing (row 58)."""
     return not staged
 
 
+@guard
 def keep_group_of_open_transaction(open_transactions: Collection[ProducerId]) -> bool:
     """KAFKA-19163. Without it a group that has only staged offsets is removed as empty; its transaction commits offsets
     that no fetch finds (row 111)."""
     return not open_transactions
 
 
+@guard
 def delete_only_unsubscribed(partition: TopicPartition, subscribed: Collection[TopicPartition]) -> bool:
     """KIP-496. Without it an operator deletes the offset of a partition that a member reads."""
     return partition not in subscribed
 
 
+@guard
 def delete_only_empty_group(state: OffsetsGroupState) -> bool:
     """KIP-229. Without it an operator deletes a group with its members."""
     return state is not OffsetsGroupState.STABLE
 
 
+@case
 def tombstone_clears_staged(partition: TopicPartition, removed: Collection[TopicPartition]) -> bool:
     """KAFKA-14505. Without it a deleted offset comes back with a transaction that staged it before, but not after
     compaction."""
     return partition in removed
 
 
+@case
 def latest_record_counts(existing: int, new: int) -> bool:
     """KAFKA-5247: of two records the one at the higher position counts (positions, -1 for no record). Without it the
     marker of a transaction puts its offset over one that was committed later; after compaction only the later is there
@@ -65,66 +74,77 @@ def latest_record_counts(existing: int, new: int) -> bool:
     return existing > new
 
 
+@case
 def load_replaces(existing: int) -> bool:
     """KAFKA-5600: what a load has read of a partition is replaced by what it reads later. Without it what was read
     first stays (row 55)."""
     return existing >= 0
 
 
+@guard
 def txn_commit_of_current_generation(generation: int, current: int) -> bool:
     """KIP-447 (KAFKA-9365). Without it a producer whose consumer was removed from the group commits offsets of
     partitions that others read by now (row 51)."""
     return generation == current
 
 
+@case
 def validate_after_verification(now: bool, before: bool) -> bool:
     """KAFKA-15784: whether the group takes a transactional commit is asked again when the transaction coordinator has
     answered. Without it only what was true before counts (row 57)."""
     return now != before
 
 
+@guard
 def verify_transaction(ongoing: bool, epoch: int, producer_epoch: int) -> bool:
     """KIP-890: the transaction coordinator has this transaction of the producer. Without it a late request opens one
     that nobody will end."""
     return ongoing and epoch == producer_epoch
 
 
+@guard
 def fence_producer_epoch(producer_epoch: int, known: int) -> bool:
     """KIP-98. Without it a late request of an older transaction falls into the next, or opens one that nobody will
     end."""
     return producer_epoch >= known
 
 
+@guard
 def marker_of_its_transaction(producer_epoch: int, known: int, is_open: bool) -> bool:
     """KIP-890 (KAFKA-19446, KAFKA-19999): a marker ends a transaction of an older epoch than its own; where none is
     open it may come again. Without it a copy of the last transaction's marker ends the next."""
     return producer_epoch > known or not is_open
 
 
+@case
 def materialise_first(at_stake: bool) -> bool:
     """KAFKA-17507: a marker is answered when it has committed and what was staged counts. Without it, it is answered
     before, and nobody sends it again if it is lost (row 56)."""
     return at_stake
 
 
+@guard
 def refuse_staged(staged: bool) -> bool:
     """KIP-447: who asks for stable offsets gets none of a partition for which a transaction has staged another. Without
     it a new owner reads from before a transaction that has been committed (row 52)."""
     return not staged
 
 
+@case
 def fetch_waits_for_commit(waiting: int) -> bool:
     """A stable fetch is answered when the records (`waiting`: how many) that it has read have committed. Without it, it
     is told an offset that the next coordinator does not have."""
     return waiting > 0
 
 
+@guard
 def clean_below_unstable(position: int, first_offsets: Iterable[int]) -> bool:
     """KAFKA-13194: records from the first of an open transaction on are not compacted. Without it compaction drops the
     last committed offset for one whose transaction aborts later (row 102)."""
     return all(position < first for first in first_offsets)
 
 
+@case
 def marker_outlives_its_data(surviving: bool) -> bool:
     """KAFKA-14055: a marker stays as long as there are records of its transaction. Without it they are open for ever
     after the next load (row 89)."""

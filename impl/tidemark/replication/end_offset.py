@@ -10,11 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidemark.common.errors import Errors
+from tidemark.common.rule_kinds import guard
 from tidemark.replication.partition import Partition
 
 UNKNOWN_END = -1
 
 
+@guard
 def reached_own_epoch(high_watermark: int, epoch_start_offset: int) -> bool:
     """KIP-207 (KAFKA-2334): a leader knows what is committed when its high watermark has passed the start of its
     epoch. Without it the end of the partition goes back when a leader is elected whose high watermark lags
@@ -22,6 +24,7 @@ def reached_own_epoch(high_watermark: int, epoch_start_offset: int) -> bool:
     return high_watermark >= epoch_start_offset
 
 
+@guard
 def match_client_epoch(leader_epoch: int, client_epoch: int) -> bool:
     """KIP-320: a leader answers a client that knows the same leader epoch. Without it one that was deposed, and does
     not know it, tells an end that its successor's answers have passed."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidemark.replication.flaws import rules_without
+from tidemark.replication.flaws import VARIANTS
+from tidemark.replication.rules import Rules
 from tidemark.replication.sim.profiles import MIXES, PROFILES
 from tidemark.replication.sim.run import Simulator
 from tidemark.replication.sim.scenario import run_scenario
@@ -21,7 +22,8 @@ PROTOCOL = Protocol(
     "replication",
     nodes=NODES,
     simulators=Simulator,
-    rules_without=rules_without,
+    rules=Rules,
+    variants=VARIANTS,
     profiles=(*PROFILES, *MIXES),
     scenario=run_scenario,
     lost="records",

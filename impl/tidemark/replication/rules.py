@@ -1,7 +1,8 @@
 """The safety rules of replication, one small pure function each, under the names that the specification gives them.
 
-A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in the other files. `Rules`
-gathers them, and whoever builds a broker or a controller passes one in; flaws.py has the variants with a rule removed.
+A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in the other files.
+`Rules` gathers them; a broker or a controller is given one when it is built. flaws.py has what is computed otherwise
+without some of them.
 """
 
 from __future__ import annotations
@@ -9,129 +10,151 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
+from tidemark.common.rule_kinds import case, guard
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset, LeaderEpochCache
 from tidemark.replication.messages import UNKNOWN_BROKER_EPOCH, BrokerId, FetchResponse
 
 
+@case
 def truncate_by_epoch(cache: LeaderEpochCache) -> bool:
     """KIP-101 (KAFKA-1211): a follower that knows epochs asks its leader where they end. Without it the follower cuts
     its log to its own high watermark, which may lag: committed records vanish (row 1) and logs diverge (row 2)."""
     return bool(cache.entries)
 
 
+@case
 def diverging_reply_carries_epoch(own: EpochEndOffset, asked_epoch: int) -> bool:
     """KIP-279 (KAFKA-6361): who is asked where an epoch ends says which epoch the answer is for; another one than asked
     is a divergence. Without it leader and follower compare offsets alone: logs diverge (row 3)."""
     return own.epoch != asked_epoch
 
 
+@case
 def cache_epoch_at_election(leader_epoch: int, latest_epoch: int) -> bool:
     """KAFKA-7415: a new leader notes where its epoch begins. Without it a follower of a later epoch gets an undefined
     answer and cuts its log to its high watermark (row 4)."""
     return leader_epoch > latest_epoch
 
 
+@guard
 def fence_older_fetch(fetch_epoch: int, leader_epoch: int) -> bool:
     """KIP-320: a fetch of an older leader epoch is refused. Without it a follower of an older epoch is counted in the
     high watermark, then truncates (row 5; with the next rule, row 7)."""
     return fetch_epoch >= leader_epoch
 
 
+@guard
 def fence_newer_fetch(fetch_epoch: int, leader_epoch: int) -> bool:
     """KIP-320: a leader that has not heard of the fetch's epoch does not answer. Without it a stale leader gives the
     truncation point (row 6)."""
     return fetch_epoch <= leader_epoch
 
 
+@case
 def truncate_on_every_epoch_change(known_epoch: int, new_epoch: int) -> bool:
     """KAFKA-7164: a follower checks for divergence in every new epoch. Without it one that missed epochs of an
     unchanged leader skips the check (row 8)."""
     return new_epoch != known_epoch
 
 
+@guard
 def reached_epoch_start(follower_end_offset: int, epoch_start_offset: int) -> bool:
     """KAFKA-7128: a follower joins the ISR when it has the leader's records up to the start of its epoch. Without it
     one at the new leader's stale high watermark joins, is elected, and acknowledged records vanish (row 9)."""
     return follower_end_offset >= epoch_start_offset
 
 
+@guard
 def diverging_fetch_not_counted(diverges: bool) -> bool:
     """KAFKA-13141: a fetch that diverges says nothing of how far the follower is. Without it the follower counts as
     having reached an offset that it is about to truncate (row 10)."""
     return not diverges
 
 
+@guard
 def truncate_before_hw(response: FetchResponse) -> bool:
     """KAFKA-14704: a follower takes the leader's high watermark only after it truncated. Without it the high watermark
     covers records that are about to go (row 11)."""
     return response.diverging is None
 
 
+@guard
 def no_batch_above_fetch_epoch(batch_epoch: int, fetch_epoch: int) -> bool:
     """KAFKA-18723: a batch of a later epoch than the fetch's is dropped. Without it a slow response of a former leader
     brings records of an epoch that the follower has not reconciled with: logs diverge (row 12)."""
     return batch_epoch <= fetch_epoch
 
 
+@guard
 def ack_all_only_below_hw(high_watermark: int, required_offset: int) -> bool:
     """acks=all means committed. Without it a produce is acknowledged before the ISR has it (row 17)."""
     return high_watermark >= required_offset
 
 
+@guard
 def elect_from_isr(broker: BrokerId, isr: Collection[BrokerId], elr: Collection[BrokerId]) -> bool:
     """Unclean leader election is off: an ISR member leads, or one of the ELR when the ISR is empty. Without it a
     laggard is elected (row 18)."""
     return broker in isr or (not isr and broker in elr)
 
 
+@case
 def reset_remote_leo_on_new_leader_epoch(known_epoch: int, new_epoch: int) -> bool:
     """CAND-1, this project's find; Kafka 4.x lacks it: a leader of a new epoch forgets what its followers had. Without
     it a leader that is elected again within one delta counts records that they have truncated (row 19)."""
     return new_epoch != known_epoch
 
 
+@case
 def unclean_leaves_isr(previous_broker_epoch: int | None, registered_epoch: int) -> bool:
     """KIP-966: an incarnation after an unclean stop leaves ISR and ELR. Without it a broker that may have lost records
     stays electable (row 20)."""
     return previous_broker_epoch != registered_epoch
 
 
+@guard
 def hw_blocked_under_min_isr(isr_size: int, effective_min_isr: int) -> bool:
     """KIP-966 (KAFKA-15583): the high watermark waits while the ISR is below min.insync.replicas. Without it the high
     watermark passes records that members of the ELR lack (row 21)."""
     return isr_size >= effective_min_isr
 
 
+@guard
 def broker_epoch_per_isr_member(member_epoch: int, registered_epoch: int) -> bool:
     """KIP-903 (KAFKA-14139): a proposed member is the incarnation that fetched. Without it a proposal made before a
     member's restart adds it again without its records (row 22)."""
     return member_epoch in (UNKNOWN_BROKER_EPOCH, registered_epoch)
 
 
+@case
 def count_members_being_removed(isr: frozenset[BrokerId], proposed: frozenset[BrokerId]) -> bool:
     """KIP-497: a member counts until the controller has removed it. Without it the high watermark passes a member that
     can still be elected (row 25)."""
     return proposed <= isr
 
 
+@case
 def count_members_being_added(isr: frozenset[BrokerId], proposed: frozenset[BrokerId]) -> bool:
     """KIP-497: a proposed member counts at once, since the controller may have added it already. Without it the high
     watermark passes a member that can be elected (row 26)."""
     return isr <= proposed
 
 
+@guard
 def match_fetch_epoch(fetch_epoch: int, leader_epoch: int) -> bool:
     """KAFKA-18991: a response counts only in the leader epoch of its request. Without it one to a fetch of an older
     epoch truncates committed records (row 103)."""
     return fetch_epoch == leader_epoch
 
 
+@guard
 def tail_epoch_monotone(batch_epoch: int, tail_epoch: int) -> bool:
     """CAND-3, this project's find; Kafka 4.x lacks it: no batch goes behind a record of a later epoch. Without it bytes
     that the leader read late hide a divergence from every later fetch (row 104)."""
     return batch_epoch >= tail_epoch
 
 
+@case
 def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: int) -> bool:
     """CAND-4; Kafka 4.x lacks it: metadata that only repeats what an AlterPartition reply has told leaves a proposal
     alone that the leader has made since. Without it the proposal is forgotten while the controller may accept it: the
@@ -139,33 +162,39 @@ def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: in
     return partition_epoch == known_partition_epoch
 
 
+@guard
 def fence_alter_by_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
     """KIP-497. Without it alone a deposed leader's proposal gets another error: a new leader's epoch comes with a new
     partition epoch, so `fence_alter_by_partition_epoch` refuses it all the same."""
     return request_epoch >= leader_epoch
 
 
+@guard
 def fence_alter_by_partition_epoch(request_epoch: int, partition_epoch: int) -> bool:
     """KIP-497. Without it a proposal that was made on an older ISR is taken."""
     return request_epoch >= partition_epoch
 
 
+@guard
 def fence_alter_by_broker_epoch(request_epoch: int, registered_epoch: int) -> bool:
     """KIP-497. Without it a proposal of the leader's earlier incarnation is taken."""
     return request_epoch == registered_epoch
 
 
+@guard
 def isr_members_active(active: bool) -> bool:
     """KIP-841: a fenced or stopping broker is no ISR member. Without it such a broker joins the ISR."""
     return active
 
 
+@guard
 def min_isr_on_append(isr_size: int, effective_min_isr: int) -> bool:
     """acks=all needs min.insync.replicas. Without it a record is taken that waits for members; no property of the
     specification sees that, for it is acknowledged only once there are enough."""
     return isr_size >= effective_min_isr
 
 
+@guard
 def read_below_hw(end_offset: int, high_watermark: int) -> bool:
     """Consumers read what is committed. Without it one is given a record that the ISR does not have, and that may
     vanish (row 138)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from tidemark.common.removal import Variant, rules_without
 from tidemark.simulator.running import SimulatorBase
 from tidemark.simulator.script import ScenarioResult
 from tidemark.simulator.shared import Prepared, SimResult
@@ -22,10 +23,11 @@ class Protocol:
     """A protocol's nodes, profiles, simulator, stage and words.
 
     `owner`: the protocol in messages; `nodes`: the names of the nodes in its traces; `simulators`: the class of its
-    simulators; `rules_without`: its rules with some removed; `profiles`: the names of nemesis schedules and mixes of
-    them; `scenario`: the run of a golden scenario; `lost`, `healed`: its clients' words for a loss ("records") and for
-    that which heals ("clusters"); `faults`: kinds of events that may change something although no step is recorded;
-    `sized`: the nodes of another size, None where there is one size only.
+    simulators; `rules`: the class of its rules; `variants`: what is computed otherwise without some of them;
+    `profiles`: the names of nemesis schedules and mixes of them; `scenario`: the run of a golden scenario; `lost`,
+    `healed`: its clients' words for a loss ("records") and for that which heals ("clusters"); `faults`: kinds of events
+    that may change something although no step is recorded; `sized`: the nodes of another size, None where there is one
+    size only.
     """
 
     def __init__(
@@ -34,19 +36,28 @@ class Protocol:
         *,
         nodes: tuple[str, ...],
         simulators: Callable[..., SimulatorBase],
-        rules_without: Callable[[Iterable[str]], Any],
+        rules: Callable[[], Any],
         profiles: Iterable[str],
         scenario: Scenario,
         lost: str,
         healed: str,
+        variants: Iterable[Variant] = (),
         faults: Iterable[str] = (),
         sized: Callable[[int], tuple[str, ...]] | None = None,
     ) -> None:
         self.owner, self.nodes, self.sized = owner, nodes, sized
-        self.simulators, self.rules_without, self.scenario = simulators, rules_without, scenario
+        self.simulators, self.rules, self.scenario = simulators, rules, scenario
+        self.variants = tuple(variants)
         self.profiles, self.faults = frozenset(profiles), frozenset(faults)
         self.lost, self.healed = lost, healed
         self._prepared: Prepared[SimulatorBase] = Prepared(simulators)
+
+    def rules_without(self, names: Iterable[str]) -> Any:
+        """Its rules with some removed; names as in the specification ("TruncateByEpoch") or in Python.
+
+        Raises ValueError for a name that is no rule.
+        """
+        return rules_without(self.rules, names, self.variants)
 
     def simulate(
         self, seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = DEFAULT_PROFILE, rules: Any = None

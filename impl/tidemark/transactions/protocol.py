@@ -6,7 +6,8 @@ from functools import partial
 
 from tidemark.simulator.protocol import Protocol
 from tidemark.simulator.script import run_script
-from tidemark.transactions.flaws import rules_without
+from tidemark.transactions.flaws import VARIANTS
+from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.profiles import MIXES, PROFILES
 from tidemark.transactions.sim.run import TransactionSimulator
 from tidemark.transactions.sim.scenario import STAGE
@@ -18,7 +19,8 @@ PROTOCOL = Protocol(
     "transactions",
     nodes=NODES,
     simulators=TransactionSimulator,
-    rules_without=rules_without,
+    rules=Rules,
+    variants=VARIANTS,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="or torn transactions",

@@ -1,10 +1,10 @@
 """The safety rules of transactions, one small pure function each, under the specification's names.
 
-A rule answers "may this go ahead" or "does this case apply"; the mechanism that asks is in coordinator.py,
+A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in coordinator.py,
 partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. Two ask what
 only who has the log or the network can say, so the simulator's cluster asks them (transactions/sim/cluster.py):
-`act_on_committed` and `track_marker_time`. `Rules` gathers them, and whoever builds a coordinator, a partition or a
-producer passes one in; flaws.py has the variants with a rule removed.
+`act_on_committed` and `track_marker_time`. `Rules` gathers them; a coordinator, a partition or a
+producer is given one when it is built.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
 from tidemark.common.errors import Errors
+from tidemark.common.rule_kinds import case, guard
 from tidemark.transactions.messages import NO_PRODUCER_EPOCH
 from tidemark.transactions.states import TransactionState
 
 
+@case
 def epoch_per_transaction(epoch: int, known_epoch: int) -> bool:
     """KIP-890: every transaction has a producer epoch of its own (TV2), so that a request of the coordinator's epoch is
     of the next transaction. Without it, which is TV1, a late batch lands in the next transaction, and a late EndTxn
@@ -24,102 +26,119 @@ def epoch_per_transaction(epoch: int, known_epoch: int) -> bool:
     return epoch == known_epoch
 
 
+@guard
 def fence_request_epoch(epoch: int, known_epoch: int) -> bool:
     """KIP-98: a coordinator hears only who has the current epoch. Without it a process that was replaced ends the
     transaction of its successor."""
     return epoch == known_epoch
 
 
+@case
 def bump_after_doubt(bump: bool) -> bool:
     """KIP-360: a producer of TV1 asks for the next epoch when it has aborted a transaction with a batch of which it
     does not know whether it is written. Without it the batch comes late, and belongs to the next transaction."""
     return bump
 
 
+@case
 def fence_open_transaction(state: TransactionState) -> bool:
     """KIP-98: a process that takes the id over has what is open aborted first. Without it what is open stays so for
     ever."""
     return state is TransactionState.ONGOING
 
 
+@case
 def fence_on_time_out(fenced: bool) -> bool:
     """KAFKA-6119: a transaction that its producer has not ended is aborted in the next epoch. Without it the producer
     goes on, and commits what is left (row 69)."""
     return fenced
 
 
+@case
 def rotate_on_fence(exhausted: bool) -> bool:
     """KAFKA-20090: a transaction that its producer has not ended takes the next producer id, too, if the epochs of this
     one are used up. Without it the producer is told the last epoch, and what it begins in it never ends (row 78)."""
     return exhausted
 
 
+@case
 def bump_once(fenced: bool) -> bool:
     """KAFKA-19367: what is aborted because it is fenced takes one epoch, not one for the fence and one for the abort
     (TV2). Without it the producer that asks for that abort is two epochs behind, and ends (row 78)."""
     return fenced
 
 
+@case
 def tell_next_id(next_producer_id: int) -> bool:
     """KAFKA-18660: who ends the last transaction of a producer id is told the next one. Without it it goes on in the
     last epoch (row 79)."""
     return next_producer_id != 0
 
 
+@case
 def await_next_id(producer_id: int, next_producer_id: int) -> bool:
     """KAFKA-18660: who was told the next producer id waits until the last transaction of this one is complete. Without
     it it is told that its id is none (row 79)."""
     return producer_id == next_producer_id
 
 
+@case
 def abort_on_invalid_epoch(error: Errors) -> bool:
     """KIP-588: a partition that refuses an epoch does not know whether the process was replaced or timed out; it may
     abort. Without it the process ends (row 92)."""
     return error is Errors.INVALID_PRODUCER_EPOCH
 
 
+@case
 def fence_once(failed_fence: bool) -> bool:
     """KAFKA-9666: an epoch that was taken to fence with, and could not be written, is used by the next attempt (TV1).
     Without it every attempt takes another one, until none is left (row 80)."""
     return failed_fence
 
 
+@case
 def accept_earlier_time(earlier: bool) -> bool:
     """KAFKA-8803, KAFKA-5415: a transition may be of an earlier time than the last one, as clocks differ. Without it it
     is written, and stays pending (row 88)."""
     return earlier
 
 
+@guard
 def complete_once(entry_epoch: int, epoch: int) -> bool:
     """KAFKA-10080: who takes the entry of what is to be sent away completes the transaction. Without it two threads do,
     one of them in the next transaction (row 85)."""
     return entry_epoch == epoch
 
 
+@guard
 def complete_after_markers(unmarked: Collection[int]) -> bool:
     """KIP-98: a transaction is over when all partitions have its marker. Without it the next one begins before, and
     gets the marker of the last."""
     return not unmarked
 
 
+@case
 def clear_pending_on_failure(pending: TransactionState) -> bool:
     """KAFKA-5351: what could not be written is not pending any more. Without it the id answers CONCURRENT_TRANSACTIONS
     for ever (row 86)."""
     return not pending.completed
 
 
+@case
 def keep_pending_on_retry(pending: TransactionState) -> bool:
     """KAFKA-5416: what completes a transaction stays pending until it is written. Without it the completion is
     forgotten, and the transaction never over (row 87)."""
     return pending.completed
 
 
+@case
 def resume_on_load(state: TransactionState) -> bool:
     """KIP-98: a new coordinator tells the partitions what is decided. Without it a transaction that was decided before
     a fail-over is open for ever (row 81)."""
     return state.decided
 
 
+@case
 def persist_last_epoch(last_epoch: int) -> bool:
     """Kafka 4.x lacks it: the log has the last producer epoch, too, by which a coordinator knows an InitProducerId that
     another one has answered. Without it, in TV1, a process that asks again behind a fail-over is told that it is
@@ -127,41 +146,48 @@ def persist_last_epoch(last_epoch: int) -> bool:
     return last_epoch != NO_PRODUCER_EPOCH
 
 
+@guard
 def act_on_committed(unreplicated: int) -> bool:
     """This project's conjecture; Kafka 4.x lacks it: a coordinator serves only when what it has loaded is committed.
     Without it it tells a partition an outcome that its successor does not know (CAND-2, row 94)."""
     return unreplicated == 0
 
 
+@guard
 def cancel_own_entry(entry_epoch: int, answered_epoch: int) -> bool:
     """KAFKA-16352: an answer to an older coordinator epoch removes what that epoch had to send, nothing newer. Without
     it the markers of the current epoch are never sent (row 83)."""
     return entry_epoch == answered_epoch
 
 
+@case
 def verify_transaction(ongoing: bool) -> bool:
     """KIP-890: before the first batch of a transaction a partition asks the coordinator whether it is open. Without it
     a batch that comes behind the marker stays open for ever (row 70)."""
     return not ongoing
 
 
+@guard
 def verification_guard(given: object, current: object) -> bool:
     """KAFKA-14884: what was verified counts until a marker or a batch is written. Without it a verification from before
     the marker lets a batch in behind it (row 73)."""
     return given is current
 
 
+@guard
 def ongoing_of_its_epoch(epoch: int, known_epoch: int) -> bool:
     """KAFKA-18575: a batch belongs to what is open only in the same epoch. Without it the first batch of the next
     transaction is taken for one of the last, of which the marker is still to come (row 75)."""
     return epoch == known_epoch
 
 
+@guard
 def fence_older_epoch(epoch: int, known_epoch: int) -> bool:
     """KIP-98: a partition takes nothing of an older epoch. Without it a process that was replaced goes on writing."""
     return epoch >= known_epoch
 
 
+@guard
 def track_marker_time(under_way: bool) -> bool:
     """KAFKA-9144: a producer is forgotten a day after its last batch or marker, when nothing that was sent before that
     is under way. Without it markers do not count: a producer is forgotten at once, and the marker of an older
@@ -169,30 +195,35 @@ def track_marker_time(under_way: bool) -> bool:
     return not under_way
 
 
+@guard
 def marker_of_its_transaction(epoch: int, known_epoch: int) -> bool:
     """KAFKA-19446, KIP-1228: a marker is of a later epoch than the transaction that it ends. Without it a late one ends
     the next transaction (row 76)."""
     return epoch > known_epoch
 
 
+@case
 def accept_repeated_marker(is_open: bool) -> bool:
     """KAFKA-19999: a marker that comes again finds nothing open, and is fine. Without it the coordinator never hears
     that the transaction is ended there (row 77)."""
     return not is_open
 
 
+@guard
 def fence_older_coordinator(coordinator_epoch: int, known_epoch: int) -> bool:
     """KIP-98: a partition takes no marker of an older coordinator. Without it the marker of one that was
     deposed is written behind its successor's (row 82)."""
     return coordinator_epoch >= known_epoch
 
 
+@case
 def await_marker(offset: int, high_watermark: int) -> bool:
     """KIP-98: a marker decides when it is replicated. Without it a reader gets what is decided by a marker that may be
     lost (row 98)."""
     return offset >= high_watermark
 
 
+@case
 def read_high_watermark_once(end: int, high_watermark: int) -> bool:
     """KAFKA-9807: a fetch that has seen nothing undecided below the high watermark ends where that was, also if it has
     gone on since. Without it a fetch reads to the new high watermark, past a transaction that was begun in between
@@ -200,6 +231,7 @@ def read_high_watermark_once(end: int, high_watermark: int) -> bool:
     return end < high_watermark
 
 
+@case
 def aborted_list_of_delayed_fetch(delayed: bool) -> bool:
     """KAFKA-5376: the response to a fetch that has waited lists the aborted transactions, too. Without it a consumer of
     committed records returns those of aborted transactions (row 97)."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from tidemark.common.errors import Errors
+from tidemark.common.rule_kinds import guard
 from tidemark.groups.offset_records import ConsumerGroupMetadata, TxnOffsetCommitRequest
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest, ProducerId
@@ -69,6 +70,7 @@ COMMIT_FAILED = {
 """What a group's coordinator may answer to TxnOffsetCommit after which the transaction can only be aborted."""
 
 
+@guard
 def abort_after_error(failed: bool) -> bool:
     """KIP-98: a transaction of which a request failed can only be aborted. Without it the application commits what is
     written of it."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tidemark.common.rule_kinds import case, guard
 from tidemark.common.structs import value
 from tidemark.groups.partitions import NO_GENERATION, Assignment, MemberId, Subscriptions, TopicPartition
 
@@ -23,18 +24,21 @@ class Claim:
     generation: int
 
 
+@guard
 def withhold_until_revoked(owners: Collection[MemberId], member: MemberId) -> bool:
     """KIP-429: a partition that is owned goes to its only owner or to nobody; who loses it revokes it and rejoins, and
     the next rebalance finds it unclaimed. Without it the new owner begins while the old one still reads (row 42)."""
     return all(owner == member for owner in owners)
 
 
+@guard
 def highest_claim_wins(claim: Claim, claims: Iterable[Claim]) -> bool:
     """KIP-792 (KAFKA-12984, KAFKA-13406): of a partition's claims those of the highest generation count. Without it a
     stale claim may win over the owner's (row 43)."""
     return all(other.generation <= claim.generation for other in claims)
 
 
+@case
 def older_claim_counts(generation: int, newest_generation: int) -> bool:
     """KAFKA-14639: a claim counts though another member's claims are of a newer generation. Without it what a member
     that missed a rebalance still reads is given away in the round that revokes it (row 44)."""
