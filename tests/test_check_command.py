@@ -332,7 +332,7 @@ class Running:
         monkeypatch.setattr(verify, "_run", self.run)
         monkeypatch.setattr(verify.runner, "stop_all", self.stop)
 
-    def run(self, job: verify.Job, _: verify.Listener) -> verify.Outcome:
+    def run(self, job: verify.Job, *_: Any) -> verify.Outcome:
         with self.lock:
             self.now += job.options.workers
             self.most = max(self.most, self.now)

@@ -230,3 +230,31 @@ def test_a_model_that_should_hold_and_is_of_unknown_size_is_no_brief_one(folder:
     given = Namespace(spec=folder / "Lamps.tla", config=None, workers=None, budget=None, heap=None, no_deadlock=False)
     given.models, given.deep, given.manifest = [], False, None
     assert not verify.prepare(command._model_of(given)).options.brief
+
+
+NAMES = r"""---- MODULE Lamps ----
+EXTENDS Integers
+CONSTANT Lamp
+LOCAL Private == CHOOSE n : n \notin Int
+Public == CHOOSE n : n \notin Int
+VARIABLE lit
+Init == lit \in {Private, Public, Lamp} \cup {n \in Nat : n < 1}
+Next == UNCHANGED lit
+====
+"""
+
+
+def test_a_constant_that_the_module_does_not_have_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """TLC ignores it, so that a misspelled name would check something else."""
+    code, found = check(folder, "INIT Init\nNEXT Next\nCONSTANTS\n    Lamp = {a, b}\n    Limit = 3\n    Limt = 4\n")
+    assert (code, found) == (2, {})
+    said = capsys.readouterr().err
+    assert f"{folder / 'Lamps.cfg'}:6: Limt is given a value, but is no constant and no operator of Lamps: " in said
+    assert "started" not in said
+
+
+def test_a_value_may_stand_for_an_operator(folder: Path) -> None:
+    """The module's own, a LOCAL one too, and that of a module which it extends."""
+    (folder / "Lamps.tla").write_text(NAMES)
+    code, found = check(folder, "INIT Init\nNEXT Next\nCONSTANTS Lamp = l Private = one Public = other Nat = {0}\n")
+    assert (code, found["distinct"]) == (0, 4)

@@ -81,6 +81,8 @@ def _without_spec(arguments: argparse.Namespace) -> None:
 def _foreign(arguments: argparse.Namespace) -> int:
     """TLC on a specification that no manifest knows, which is expected to hold."""
     model = _model_of(arguments)
+    with toolchain.chosen(arguments.jar):
+        _require_known_constants(model)
     outcome = _verify([model], arguments)[0]
     result = outcome.result
     document.write(as_document([outcome], {}, result.seconds), arguments.json)
@@ -88,6 +90,21 @@ def _foreign(arguments: argparse.Namespace) -> int:
     if result.verdict == "error":
         raise Unusable(f"{model.module} cannot be evaluated: {result.reason}")
     return exit_code([outcome], {})
+
+
+def _require_known_constants(model: Model) -> None:
+    """Raises Unusable where the cfg gives a value to a constant that the module does not have, which TLC ignores.
+
+    What our reader of cfgs or SANY's export cannot read is left to TLC.
+    """
+    from tidemark_conformance.tla import cfg, overrides, spec
+
+    try:
+        config = cfg.read(model.cfg)
+        names = spec.names(model.module) if config.constants else frozenset()
+    except Unusable:
+        return
+    overrides.require_known(config, model.module.stem, names)
 
 
 def _model_of(arguments: argparse.Namespace) -> Model:

@@ -20,7 +20,7 @@ import shutil
 import stat
 import subprocess
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -214,15 +214,25 @@ def class_archive(jar: Path) -> Path:
 
 
 def java_command(
-    folder: Path, main: str, *, jar: Path, heap_mib: int = 1024, gc_threads: int = 1, brief: bool = False
+    folder: Path,
+    main: str,
+    *,
+    jar: Path,
+    heap_mib: int = 1024,
+    gc_threads: int = 1,
+    brief: bool = False,
+    shared: bool = False,
+    beside: Iterable[Path] = (),
 ) -> list[str]:
     """The start of a command line that runs class `main` of the jar in the private room `folder` (see `room`).
 
     `brief`: the run is over within seconds, so the optimising compiler stays out (it would take most of them). In a
     longer run it compiles only what is still hot after four times its usual counts: a tenth less in a model of 20 s.
+    `shared`: many runs are to come in this Java, so it compiles as it would by itself. `beside`: further jars.
     """
     archive = class_archive(jar)
-    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archived(archive) else []
+    mapped = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archived(archive) else []
+    compiling = [] if shared else ["-XX:TieredStopAtLevel=1"] if brief else _LATE_OPTIMISING
     parallel = ["-XX:+UseParallelGC", f"-XX:ParallelGCThreads={gc_threads}"]
     collector = parallel if gc_threads > 1 else ["-XX:+UseSerialGC"]
     return [
@@ -231,13 +241,13 @@ def java_command(
         "-Xss16m",
         "-XX:+IgnoreUnrecognizedVMOptions",
         *collector,
-        *(["-XX:TieredStopAtLevel=1"] if brief else _LATE_OPTIMISING),
-        *shared,
+        *compiling,
+        *mapped,
         "-XX:-UsePerfData",
         f"-Djava.io.tmpdir={folder / 'tmp'}",
         f"-DTLA-Library={folder}",
         "-cp",
-        str(jar),
+        os.pathsep.join(map(str, [jar, *beside])),
         main,
     ]
 

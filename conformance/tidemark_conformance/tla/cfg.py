@@ -56,6 +56,7 @@ class Config:
     """A parsed cfg. Operators are given by name; what a cfg does not mention is None or empty.
 
     `constants`: name -> value of `X = value`; `substitutions`: name -> operator of `X <- operator`.
+    `lines`: name of a constant -> the line that gives its value.
     `check_deadlock` is TRUE, FALSE or None (TLC's default, which is to check).
     """
 
@@ -74,6 +75,7 @@ class Config:
     alias: str | None = None
     postcondition: str | None = None
     check_deadlock: bool | None = None
+    lines: dict[str, int] = field(default_factory=dict, compare=False)
 
 
 def read(path: Path) -> Config:
@@ -125,6 +127,7 @@ class _Parser:
         self.at = 0
         self.constants: dict[str, Value] = {}
         self.substitutions: dict[str, str] = {}
+        self.lines: dict[str, int] = {}
 
     def fail(self, message: str) -> Unusable:
         line = self.tokens[min(self.at, len(self.tokens) - 1)].line if self.tokens else 1
@@ -169,6 +172,7 @@ class _Parser:
             path=self.path,
             constants=self.constants,
             substitutions=self.substitutions,
+            lines=self.lines,
             check_deadlock=None if deadlock is None else deadlock == "TRUE",
             **{name: tuple(dict.fromkeys(values)) for name, values in lists.items()},  # type: ignore[arg-type]
             **singles,  # type: ignore[arg-type]
@@ -187,6 +191,7 @@ class _Parser:
             name = self.take("name", "a constant's name").text
             if name in self.constants or name in self.substitutions:
                 raise self.fail(f"constant {name} is given twice: keep one of them")
+            self.lines[name] = self.tokens[self.at - 1].line
             token = self.peek()
             if token is None or token.text not in ("=", "<-"):
                 raise self.fail(f"constant {name} has no value: write {name} = value or {name} <- Operator")

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from tidemark_conformance.errors import Unusable
@@ -22,10 +22,7 @@ def overridden(tables: sany.Tables, config: Config) -> sany.Tables:
         uid = tables.operator(name)
         entry = tables.entries.get(uid) if uid is not None else None
         if uid is None or entry is None or (isinstance(entry, sany.Declaration) and entry.kind == "variable"):
-            raise Unusable(
-                f"{config.path} gives a value to {name}, which is no constant and no operator of {tables.root}: "
-                "correct its name, or remove it"
-            )
+            raise unknown(config, name, tables.root)
         if not isinstance(entry, sany.Definition):
             continue
         if name in config.constants:
@@ -39,6 +36,21 @@ def overridden(tables: sany.Tables, config: Config) -> sany.Tables:
         entries[uid] = replace(other, name=name)
     _refuse_circles(tables, entries, config)
     return replace(tables, entries=entries)
+
+
+def unknown(config: Config, name: str, root: str) -> Unusable:
+    """What refuses a value for a name that the module does not have."""
+    return Unusable(
+        f"{config.path}:{config.lines[name]}: {name} is given a value, but is no constant and no operator of {root}: "
+        "correct its name, or remove it"
+    )
+
+
+def require_known(config: Config, root: str, names: Collection[str]) -> None:
+    """Raises Unusable for a constant of the cfg that is none of the `names` of the root module: TLC ignores it."""
+    for name in config.constants:
+        if name not in names:
+            raise unknown(config, name, root)
 
 
 def _other(tables: sany.Tables, config: Config, entry: sany.Definition) -> sany.Definition:

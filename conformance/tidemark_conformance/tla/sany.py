@@ -183,11 +183,24 @@ def read(root: str, modules: Mapping[str, str], library: frozenset[str] = frozen
 
     Raises Unusable with SANY's first message if the text is not TLA+, or without Java or jar.
     """
+    return _tables(root, _exported(root, modules), library, _extended(root, modules))
+
+
+def names(root: str, modules: Mapping[str, str]) -> frozenset[str]:
+    """The names of all that the module `root` can name, as `Tables.operator` knows them. Raises Unusable as `read`."""
+    items = {int(_text(item, "UID")): item for item in _child(ET.fromstring(_exported(root, modules)), "context")}
+    members: set[int] = set()
+    for item in items.values():
+        if (module := item.find("ModuleNode")) is not None and module.findtext("uniquename") == root:
+            members |= {int(_text(child, "UID")) for child in module if child.tag in _REFERENCES}
+    return frozenset(found for uid in members if uid in items and (found := items[uid].findtext("*/uniquename")))
+
+
+def _exported(root: str, modules: Mapping[str, str]) -> str:
     with toolchain.room("tidemark-sany-") as room:
         for name, text in modules.items():
             (room / f"{name}.tla").write_text(text, encoding="utf-8")
-        xml = _export(root, room)
-    return _tables(root, xml, library, _extended(root, modules))
+        return _export(root, room)
 
 
 def _extended(root: str, modules: Mapping[str, str]) -> frozenset[str]:

@@ -194,9 +194,20 @@ def _tables(texts: dict[str, str], root: str, modules_key: object) -> sany.Table
     return _cached("sany", root, asked, sany.Tables, lambda: sany.read(root, texts, _library(texts)))
 
 
+def names(spec: Path) -> frozenset[str]:
+    """The constants, variables and operators that the module file `spec` can name, those that it extends included.
+
+    Of a module that keeps no convention, too. Raises Unusable if SANY cannot read it, or a module of it is nowhere.
+    """
+    provided = toolchain.modules_of(toolchain.find_jar())
+    texts = {name: text for name, (_, text) in modules.closure(spec, provided=provided).items()}
+    asked = ((spec.stem, sorted(texts.items()), _jar_digest()), cache.code(__name__))
+    return _cached("names", spec.stem, asked, frozenset, lambda: sany.names(spec.stem, texts))
+
+
 def _cfg_key(config: Config) -> str:
-    """A text that is equal for cfgs that ask for the same IR: constants' values and the file's place do not matter."""
-    fields = {name: getattr(config, name) for name in config.__slots__ if name != "path"}
+    """A text that is equal for cfgs that ask for the same IR: constants' values and places do not matter."""
+    fields = {name: getattr(config, name) for name in config.__slots__ if name not in ("path", "lines")}
     fields["constants"] = sorted(config.constants)
     return repr(sorted(fields.items()))
 

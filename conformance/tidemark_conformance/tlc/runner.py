@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import modules, toolchain
@@ -24,6 +25,9 @@ from tidemark_conformance.tla import sany
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc import messages
 from tidemark_conformance.tlc.values import StateParser
+
+if TYPE_CHECKING:
+    from tidemark_conformance.tlc import shared
 
 TEMPORAL_IMPLIED = 2212
 LIVENESS_WITH_SYMMETRY = 2279
@@ -118,11 +122,13 @@ def run(
     on_progress: Progress | None = None,
     on_print: Callable[[str], None] | None = None,
     keep: Mapping[str, Path] | None = None,
+    java: shared.Java | None = None,
 ) -> TlcResult:
     """Run TLC on the root module `module` with `cfg` (a file, or the text of one).
 
     `given`: texts of generated modules by name, the root's among them if it is no file. `on_print` gets each line that
     the specification itself prints. `keep`: files of the private folder to move out at the end (name -> where to).
+    `java`: the Java to run in, whose heap is its own; None starts one for this run alone.
     Raises Unusable for a missing toolchain, a module or cfg that cannot be read, parsed or configured.
     """
     options = options or Options()
@@ -133,10 +139,13 @@ def run(
         for name, (_, source) in found.items():
             (folder / f"{name}.tla").write_text(source, encoding="utf-8")
         (folder / f"{module.stem}.cfg").write_text(text, encoding="utf-8")
-        command = _command(folder, module.stem, options, jar_file)
         reading = _Reading(module.stem, options, on_progress, on_print)
         started = time.monotonic()
-        with _process(command, folder, options.budget_s) as (lines, ended):
+        if java is None:
+            going = _process(_command(folder, module.stem, options, jar_file), folder, options.budget_s)
+        else:
+            going = java.run(folder, module.stem, _arguments(folder, module.stem, options), options.budget_s)
+        with going as (lines, ended):
             for message in messages.read(lines):
                 reading.take(message)
         result = reading.result(ended(), time.monotonic() - started)
@@ -152,17 +161,22 @@ def _read_cfg(cfg: Path) -> str:
     return cfg.read_text(encoding="utf-8")
 
 
+def _arguments(folder: Path, root: str, options: Options) -> list[str]:
+    """TLC's own, but for the root module."""
+    arguments = ["-tool", "-fp", "1", "-seed", "1", "-checkpoint", "0", "-workers", str(options.workers)]
+    arguments += ["-metadir", str(folder / "meta"), "-config", f"{root}.cfg"]
+    if not options.deadlock:
+        arguments.append("-deadlock")  # TLC's switch means: do not check for deadlock
+    if options.coverage:
+        arguments += ["-coverage", "10000"]  # minutes between reports: only the one at the end
+    return [*arguments, *options.extra]
+
+
 def _command(folder: Path, root: str, options: Options, jar: Path) -> list[str]:
     command = toolchain.java_command(
         folder, "tlc2.TLC", jar=jar, heap_mib=options.heap_mib, gc_threads=options.workers, brief=options.brief
     )
-    command += ["-tool", "-fp", "1", "-seed", "1", "-checkpoint", "0", "-workers", str(options.workers)]
-    command += ["-metadir", str(folder / "meta"), "-config", f"{root}.cfg"]
-    if not options.deadlock:
-        command.append("-deadlock")  # TLC's switch means: do not check for deadlock
-    if options.coverage:
-        command += ["-coverage", "10000"]  # minutes between reports: only the one at the end
-    return [*command, *options.extra, root]
+    return [*command, *_arguments(folder, root, options), root]
 
 
 _running: set[int] = set()
@@ -172,19 +186,21 @@ _running: set[int] = set()
 def stop_all() -> None:
     """Ends every run of TLC that this process started and that still goes on; each then reports "stopped"."""
     for group in list(_running):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
+        _kill(group)
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 @contextlib.contextmanager
-def _process(
-    command: list[str], folder: Path, budget_s: float | None
-) -> Iterator[tuple[Iterable[str], Callable[[], tuple[int, bool]]]]:
-    """A process's lines and a function for (exit code, whether the budget ended it); it never outlives the block."""
-    process = subprocess.Popen(
+def process(command: list[str], folder: Path, stdin: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[str]]:
+    """A Java at work in a group of its own, its output as text; it never outlives the block, and `stop_all` ends it."""
+    started = subprocess.Popen(
         command,
         cwd=folder,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -192,32 +208,46 @@ def _process(
         errors="replace",
         start_new_session=True,
     )
-    _running.add(process.pid)
-    expired = threading.Event()
+    _running.add(started.pid)
+    try:
+        yield started
+    finally:
+        if started.poll() is None:
+            _kill(started.pid)
+        started.wait()
+        _running.discard(started.pid)
+        for stream in (started.stdin, started.stdout):
+            if stream:
+                stream.close()
 
-    def kill() -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+
+@contextlib.contextmanager
+def within(budget_s: float | None, limited: subprocess.Popen[str]) -> Iterator[threading.Event]:
+    """Ends a process once the budget is over, if the block is not done before; the event says so."""
+    expired = threading.Event()
 
     def expire() -> None:
         expired.set()
-        kill()
+        _kill(limited.pid)
 
     timer = threading.Timer(budget_s, expire) if budget_s is not None else None
     if timer:
         timer.daemon = True
         timer.start()
     try:
-        yield process.stdout or (), lambda: (process.wait(), expired.is_set())
+        yield expired
     finally:
         if timer:
             timer.cancel()
-        if process.poll() is None:
-            kill()
-        process.wait()
-        _running.discard(process.pid)
-        if process.stdout:
-            process.stdout.close()
+
+
+@contextlib.contextmanager
+def _process(
+    command: list[str], folder: Path, budget_s: float | None
+) -> Iterator[tuple[Iterable[str], Callable[[], tuple[int, bool]]]]:
+    """A process's lines and a function for (exit code, whether the budget ended it); it never outlives the block."""
+    with process(command, folder) as started, within(budget_s, started) as expired:
+        yield started.stdout or (), lambda: (started.wait(), expired.is_set())
 
 
 class _Reading:

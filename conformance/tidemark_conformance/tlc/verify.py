@@ -8,6 +8,7 @@ verdict is cached, and the manifest's expectations, which are no part of the key
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import threading
@@ -20,7 +21,7 @@ from tidemark_conformance import cache, machine, paths
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import classes, modules, toolchain
 from tidemark_conformance.tla import cfg as cfg_files
-from tidemark_conformance.tlc import config, probes, runner
+from tidemark_conformance.tlc import config, probes, runner, shared
 from tidemark_conformance.tlc.manifest import Manifest, Model
 from tidemark_conformance.tlc.values import StateParser, to_tla
 
@@ -131,16 +132,29 @@ def verify(
             tell("done", job.model, known)
         else:
             waiting.append(job)
-    if len(waiting) >= MANY:
-        classes.make(toolchain.find_jar(jar))
-    waiting.sort(key=lambda job: -(job.model.distinct or 0))
-    _run_all(waiting, slots, outcomes, tell)
+    with contextlib.ExitStack() as ends:
+        javas: shared.Pool | None = None
+        if len(waiting) >= MANY:
+            jar_file = toolchain.find_jar(jar)
+            classes.make(jar_file)
+            server = shared.server_jar(jar_file)
+            if server is not None:
+                javas = shared.Pool(jar_file, server)
+                ends.callback(javas.close)
+        waiting.sort(key=lambda job: -(job.model.distinct or 0))
+        _run_all(waiting, slots, outcomes, tell, javas)
     return [outcomes[job.model.name] for job in jobs]
 
 
-def _run_all(waiting: list[Job], slots: int, outcomes: dict[str, Outcome], tell: Listener) -> None:
-    """Runs the jobs, first fit on the free slots; the first failure to run at all ends the others."""
+def _run_all(
+    waiting: list[Job], slots: int, outcomes: dict[str, Outcome], tell: Listener, javas: shared.Pool | None
+) -> None:
+    """Runs the jobs, first fit on the free slots; the first failure to run at all ends the others.
+
+    `javas`: for the jobs that may share one; None gives every run its own.
+    """
     lock = threading.Lock()
+    over = threading.Event()
 
     def announce(kind: str, model: Model, what: Any) -> None:
         with lock:
@@ -157,7 +171,7 @@ def _run_all(waiting: list[Job], slots: int, outcomes: dict[str, Outcome], tell:
                         free -= need
                         waiting.remove(job)
                         announce("started", job.model, None)
-                        running[pool.submit(_run, job, announce)] = (job, need)
+                        running[pool.submit(_run, job, announce, javas, over)] = (job, need)
                 done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
                 for future in done:
                     job, need = running.pop(future)
@@ -166,11 +180,53 @@ def _run_all(waiting: list[Job], slots: int, outcomes: dict[str, Outcome], tell:
                     announce("done", job.model, outcomes[job.model.name])
         except BaseException:
             waiting.clear()
+            over.set()
             runner.stop_all()
             raise
 
 
-def _run(job: Job, tell: Listener) -> Outcome:
+def _run(job: Job, tell: Listener, javas: shared.Pool | None, over: threading.Event) -> Outcome:
+    """What TLC finds in a Java that other models use, too, if that is what the manifest expects; else what it finds in
+    a Java of its own. `over`: nothing is to be started any more."""
+    if javas is not None and _may_share(job):
+        with contextlib.suppress(_NotExpected), javas.lent() as java:
+            if java is not None:
+                return _run_in(java, job, tell)
+        if over.is_set():
+            raise Unusable(f"{job.model.name} was interrupted")
+    result, seen = _found(job, tell, None)
+    if result.verdict in ("holds", "violates"):
+        _remember(job, result, seen)
+    return _outcome(job, result, seen, cached=False)
+
+
+def _may_share(job: Job) -> bool:
+    """Coverage switches TLC's classes over for good, several workers and another heap need another Java, and a deep
+    model gains nothing."""
+    options, model = job.options, job.model
+    alone = options.coverage or options.extra or options.workers > 1 or options.heap_mib > shared.HEAP_MIB
+    return not alone and model.tier == "check"
+
+
+class _NotExpected(Exception):
+    """A run in a shared Java found something else than the manifest expects, or came to no end."""
+
+
+def _run_in(java: shared.Java, job: Job, tell: Listener) -> Outcome:
+    """The outcome of a run in a shared Java. Raises _NotExpected."""
+    try:
+        result, seen = _found(job, tell, java)
+    except Unusable as problem:
+        raise _NotExpected from problem
+    outcome = _outcome(job, result, seen, cached=False)
+    if not outcome.ok:
+        raise _NotExpected
+    _remember(job, result, seen)
+    return outcome
+
+
+def _found(job: Job, tell: Listener, java: shared.Java | None) -> tuple[runner.TlcResult, set[str]]:
+    """What a run found, and what its probes saw."""
     seen: set[str] = set()
 
     def printed(line: str) -> None:
@@ -186,15 +242,14 @@ def _run(job: Job, tell: Listener) -> Outcome:
         given=job.given,
         on_progress=lambda *counts: tell("progress", job.model, counts),
         on_print=printed,
+        java=java,
     )
     if result.kind == "temporal" and result.property is None:
-        result = replace(result, property=_temporal_property(job))
-    if result.verdict in ("holds", "violates"):
-        _remember(job, result, seen)
-    return _outcome(job, result, seen, cached=False)
+        result = replace(result, property=_temporal_property(job, java))
+    return result, seen
 
 
-def _temporal_property(job: Job) -> str | None:
+def _temporal_property(job: Job, java: shared.Java | None = None) -> str | None:
     """TLC does not say which temporal property fell: the first one that falls when it stands alone in the cfg."""
     try:
         parsed = cfg_files.parse(job.cfg, str(job.model.cfg))
@@ -205,7 +260,7 @@ def _temporal_property(job: Job) -> str | None:
     behaviour = [f"{word} {name}" for word, name in _behaviour(parsed) if name]
     for name in parsed.properties:
         text = "\n".join([*behaviour, config.constants(parsed), f"PROPERTY {name}\n"])
-        alone = runner.run(job.module, text, job.options, jar=job.jar, given=job.given)
+        alone = runner.run(job.module, text, job.options, jar=job.jar, given=job.given, java=java)
         if alone.kind == "temporal":
             return name
     return None
