@@ -17,26 +17,27 @@ from functools import cached_property
 from typing import Any
 
 import pytest
+import tidemark.classic_group.abstraction
 import tidemark.classic_group.sim
-import tidemark.classic_group.sim.recorder
 import tidemark.classic_group.sim.run
+import tidemark.consumer_group.abstraction
 import tidemark.consumer_group.sim
-import tidemark.consumer_group.sim.recorder
 import tidemark.consumer_group.sim.run
+import tidemark.exactly_once.abstraction
 import tidemark.exactly_once.sim
-import tidemark.exactly_once.sim.recorder
 import tidemark.exactly_once.sim.run
+import tidemark.idempotence.abstraction
 import tidemark.idempotence.sim
-import tidemark.idempotence.sim.recorder
 import tidemark.idempotence.sim.run
+import tidemark.offsets.abstraction
 import tidemark.offsets.sim
-import tidemark.offsets.sim.recorder
 import tidemark.offsets.sim.run
-import tidemark.replication.sim.recorder
+import tidemark.replication.abstraction
 import tidemark.replication.sim.run
+import tidemark.transactions.abstraction
 import tidemark.transactions.sim
-import tidemark.transactions.sim.recorder
 import tidemark.transactions.sim.run
+from tidemark.trace.recorder import Recorder
 from tidemark_conformance.registry import protocols
 from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.spec import Specification
@@ -68,10 +69,9 @@ class Lost:
 class Simulated:
     """A protocol's simulator.
 
-    `protocol`: its name in the registry; `package`: it has `simulate` and `PROFILES`; `make`, `run`, `recorder`: its
-    classes; `writers`: the methods that write a record, `late`: those of them that are called when the handler has gone
-    on, so that the state is the one of the record before. `touches`: what each action may change, if the recorder has
-    such a table.
+    `protocol`: its name in the registry; `package`: it has `simulate` and `PROFILES`; `make`, `run`: its classes;
+    `module`: that of its abstraction function, `abstraction`: its class. `late`: the recorder's methods that are called
+    when the handler has gone on, so that the state is the one of the record before.
 
     How much is asked for: `deltas` seeds of each profile, `rests` seeds of which more than `healed` are healed, `taken`
     seeds in which every action is, `judged` seeds by the reference evaluator; without `flawed` the first 60 runs of a
@@ -82,18 +82,23 @@ class Simulated:
     package: Any
     make: type
     run: type
-    recorder: type
+    module: Any
     flawed: str
     flawed_profile: str
     lost: Sequence[Lost]
-    writers: Sequence[str] = ("begin", "did", "blocked")
     late: Sequence[str] = ("blocked",)
-    touches: Mapping[str, str] | None = None
+    abstraction: str = "Abstraction"
     deltas: int = 25
     rests: int = 400
     healed: int = 120
     taken: int = 300
     judged: int = 40
+
+    @property
+    def touches(self) -> Mapping[str, str]:
+        """What each of its actions may change."""
+        touches: Mapping[str, str] = self.module.TOUCHES
+        return touches
 
     @cached_property
     def known(self) -> protocols.Protocol:
@@ -147,11 +152,10 @@ SIMULATED = [
         sim,
         sim.run.Simulator,
         sim.run.Run,
-        sim.recorder.Recorder,
+        tidemark.replication.abstraction,
         "AckAllOnlyBelowHw",
         "chaos",
         [Lost(frozenset({"AckAllOnlyBelowHw"}), "chaos", 120)],
-        writers=("begin", "step", "moved", "read", "ends", "blocked"),
         late=(),
         deltas=12,
         rests=160,
@@ -163,11 +167,10 @@ SIMULATED = [
         sim.group,
         sim.group.run.GroupSimulator,
         sim.group.run.GroupRun,
-        sim.group.recorder.GroupRecorder,
+        tidemark.classic_group.abstraction,
         "RequireKnownMemberId",
         "mixed",
         [],
-        touches=sim.group.recorder.TOUCHES,
         judged=60,
     ),
     Simulated(
@@ -175,37 +178,35 @@ SIMULATED = [
         sim.modern,
         sim.modern.run.ModernSimulator,
         sim.modern.run.ModernRun,
-        sim.modern.recorder.ModernRecorder,
+        tidemark.consumer_group.abstraction,
         "AwaitRevocation",
         "mixed",
         [],
-        touches=sim.modern.recorder.TOUCHES,
     ),
     Simulated(
         "offsets",
         sim.offsets,
         sim.offsets.run.OffsetsSimulator,
         sim.offsets.run.OffsetsRun,
-        sim.offsets.recorder.OffsetsRecorder,
+        tidemark.offsets.abstraction,
         "LoadReplaces",
         "fail-overs",
         [Lost(frozenset({"LoadReplaces"}), "fail-overs", 400)],
+        abstraction="OffsetsAbstraction",
         late=(),
-        touches=sim.offsets.recorder.TOUCHES,
     ),
     Simulated(
         "idempotence",
         sim.idempotence,
         sim.idempotence.run.ProducerSimulator,
         sim.idempotence.run.ProducerRun,
-        sim.idempotence.recorder.ProducerRecorder,
+        tidemark.idempotence.abstraction,
         "FirstSequenceIsZero",
         "gaps",
         [
             Lost(frozenset({"RecognizeDuplicate", "InSequence"}), "gaps", 60),  # twice in the log
             Lost(frozenset({"ExpiredKeepsSequence"}), "gaps", 200),  # acknowledged, and not there
         ],
-        touches=sim.idempotence.recorder.TOUCHES,
         deltas=12,
         taken=150,
         judged=12,
@@ -215,14 +216,13 @@ SIMULATED = [
         sim.transaction,
         sim.transaction.run.TransactionSimulator,
         sim.transaction.run.TransactionRun,
-        sim.transaction.recorder.TransactionRecorder,
+        tidemark.transactions.abstraction,
         "CompleteAfterMarkers",
         "chaos",
         [
             Lost(frozenset({"FenceRequestEpoch"}), "fail-overs", 60),  # told to be committed, and aborted
             Lost(frozenset({"CompleteAfterMarkers"}), "late", 120),  # told to be aborted, and read
         ],
-        touches=sim.transaction.recorder.TOUCHES,
         deltas=12,
         taken=600,
         judged=12,
@@ -232,7 +232,7 @@ SIMULATED = [
         sim.exactly_once,
         sim.exactly_once.run.ExactlyOnceSimulator,
         sim.exactly_once.run.ExactlyOnceRun,
-        sim.exactly_once.recorder.ExactlyOnceRecorder,
+        tidemark.exactly_once.abstraction,
         "RefuseStaged",
         "chaos",
         [
@@ -240,7 +240,6 @@ SIMULATED = [
             Lost(frozenset({"RewindAfterAbort"}), "chaos", 60),  # processed by nobody
             Lost(frozenset({"RecognizeDuplicate", "InSequence"}), "late", 60),  # written twice
         ],
-        touches=sim.exactly_once.recorder.TOUCHES,
         deltas=12,
         taken=800,
         judged=12,
@@ -248,26 +247,26 @@ SIMULATED = [
 ]
 
 
-def noting(
-    recorder: type, writers: Sequence[str], late: Sequence[str], monkeypatch: pytest.MonkeyPatch
-) -> list[list[int]]:
-    """The full abstraction after every record of the trace that is written next, as far as it is written."""
+def noting(one: Simulated, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The full abstraction after every record of the protocol's trace that is written next, as far as it is written."""
     states: list[list[int]] = []
+    abstraction = getattr(one.module, one.abstraction)
 
     def noted(writer: str) -> None:
-        write = getattr(recorder, writer)
+        write = getattr(Recorder, writer)
 
         def and_note(self: Any, *what: Any) -> Any:
             found = write(self, *what)
+            if type(self._see) is not abstraction:
+                return found
             if writer == "begin":
                 states.clear()
-            if self.records > len(states):  # otherwise one writer has called another, which has noted it
-                states.append(states[-1] if writer in late else self.full_state())
+            states.append(states[-1] if writer in one.late else self.full_state())
             return found
 
-        monkeypatch.setattr(recorder, writer, and_note)
+        monkeypatch.setattr(Recorder, writer, and_note)
 
-    for writer in writers:
+    for writer in ("begin", "did", "blocked"):
         noted(writer)
     return states
 
