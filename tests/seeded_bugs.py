@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark.common.changes import EPOCH_START, REMOTE, REMOTE_EPOCH
+from tidemark.changes import EPOCH_START, REMOTE, REMOTE_EPOCH
 from tidemark.common.errors import NONE
 from tidemark.log.epoch_cache import LeaderEpochCache
 from tidemark.replication.broker import Broker

@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 from tidemark.simulator.running import RunBase
+from tidemark.trace.cells import Abstract
+from tidemark.trace.recorder import Recorder
 from tidemark_conformance.registry import protocols
 from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.tla.spec import Specification
@@ -50,8 +52,8 @@ class Lost:
 class Simulated:
     """A protocol's simulator.
 
-    `protocol`: its name in the registry; `writers`: the methods that write a record, `late`: those of them that are
-    called when the handler has gone on, so that the state is the one of the record before.
+    `protocol`: its name in the registry; `late`: the recorder's methods that are called when the handler has gone on,
+    so that the state is the one of the record before.
 
     How much is asked for: `deltas` seeds of each profile, `rests` seeds of which more than `healed` are healed, `taken`
     seeds in which every action is, `judged` seeds by the reference evaluator; without `flawed` the first 60 runs of a
@@ -62,13 +64,18 @@ class Simulated:
     flawed: str
     flawed_profile: str
     lost: Sequence[Lost]
-    writers: Sequence[str] = ("begin", "did", "blocked")
     late: Sequence[str] = ("blocked",)
     deltas: int = 25
     rests: int = 400
     healed: int = 120
     taken: int = 300
     judged: int = 40
+
+    @property
+    def touches(self) -> Mapping[str, str]:
+        """What each of its actions may change."""
+        touches: Mapping[str, str] = self.module.TOUCHES
+        return touches
 
     @cached_property
     def known(self) -> protocols.Protocol:
@@ -96,27 +103,23 @@ class Simulated:
         )
         return found
 
-    @property
-    def recorder(self) -> type:
-        """The class of what writes its traces."""
-        return next(one for name, one in vars(self._recording).items() if name.endswith("Recorder") and self._own(one))
+    @cached_property
+    def module(self) -> Any:
+        """The module of its abstraction function."""
+        return importlib.import_module(f"{self.known.package}.abstraction")
 
-    @property
-    def touches(self) -> Mapping[str, str] | None:
-        """What each action may change, if the recorder has such a table."""
-        return getattr(self._recording, "TOUCHES", None)
+    @cached_property
+    def abstraction(self) -> type:
+        """The class of its abstraction function."""
+        return next(one for one in vars(self.module).values() if self._own(one) and issubclass(one, Abstract))
 
     @property
     def profiles(self) -> Mapping[str, Any]:
         """Its nemesis profiles by name, without mixes of them."""
         return importlib.import_module(f"{self.known.package}.sim.profiles").PROFILES
 
-    @cached_property
-    def _recording(self) -> Any:
-        return importlib.import_module(f"{self.known.package}.sim.recorder")
-
     def _own(self, one: Any) -> bool:
-        return isinstance(one, type) and one.__module__ == self._recording.__name__
+        return isinstance(one, type) and one.__module__ == self.module.__name__
 
     @cached_property
     def specification(self) -> Specification:
@@ -165,26 +168,25 @@ def simulated(protocol: str) -> Simulated:
 SIMULATED = [simulated(protocol) for protocol in protocols.protocols()]
 
 
-def noting(
-    recorder: type, writers: Sequence[str], late: Sequence[str], monkeypatch: pytest.MonkeyPatch
-) -> list[list[int]]:
-    """The full abstraction after every record of the trace that is written next, as far as it is written."""
+def noting(one: Simulated, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The full abstraction after every record of the protocol's trace that is written next, as far as it is written."""
     states: list[list[int]] = []
 
     def noted(writer: str) -> None:
-        write = getattr(recorder, writer)
+        write = getattr(Recorder, writer)
 
         def and_note(self: Any, *what: Any) -> Any:
             found = write(self, *what)
+            if type(self._see) is not one.abstraction:
+                return found
             if writer == "begin":
                 states.clear()
-            if self.records > len(states):  # otherwise one writer has called another, which has noted it
-                states.append(states[-1] if writer in late else self.full_state())
+            states.append(states[-1] if writer in one.late else self.full_state())
             return found
 
-        monkeypatch.setattr(recorder, writer, and_note)
+        monkeypatch.setattr(Recorder, writer, and_note)
 
-    for writer in writers:
+    for writer in ("begin", "did", "blocked"):
         noted(writer)
     return states
 

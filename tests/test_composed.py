@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
-from tidemark.classic_group.sim.recorder import GroupRecorder
 from tidemark.common.errors import BrokenInvariant
 from tidemark.compositions import group_cluster, group_run, running
 from tidemark.compositions.group_cluster import ComposedCluster, ReplicatedOffsets
@@ -104,14 +103,13 @@ def test_the_counts_of_a_run_are_those_of_its_logs(headers: dict[str, dict[str, 
 def test_the_groups_deltas_are_all_that_changed(
     headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (group,) = (one for one in SIMULATED if one.recorder is GroupRecorder)
-    states = noting(group.recorder, group.writers, group.late, monkeypatch)
+    (group,) = (one for one in SIMULATED if one.protocol == "classic-group")
+    states = noting(group, monkeypatch)
     made = simulator(headers)
     parameters = [len(action["params"]) for action in headers["classic-group"]["actions"]]
     for seed in range(40):
         run = group_run.ComposedRun(made, seed)
         stream = run.run().parts["classic-group"].stream
-        assert type(run.group.recorder) is GroupRecorder
         assert_deltas_are_all_that_changed(stream, states, parameters, f"seed {seed}")
 
 

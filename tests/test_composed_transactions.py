@@ -22,7 +22,6 @@ from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import TransactionCluster
 from tidemark.transactions.sim.network import Broker
 from tidemark.transactions.sim.reader import by_markers
-from tidemark.transactions.sim.recorder import TransactionRecorder
 from tidemark.transactions.sim.run import TransactionRun
 from tidemark.transactions.states import TransactionState
 from tidemark_conformance.errors import Unusable
@@ -70,8 +69,8 @@ def test_a_run_goes_through_what_it_is_for(composed: Composed) -> None:
 
 
 def test_the_deltas_of_transactions_are_all_that_changed(composed: Composed, monkeypatch: pytest.MonkeyPatch) -> None:
-    (known,) = (one for one in SIMULATED if one.recorder is TransactionRecorder)
-    states = noting(known.recorder, known.writers, known.late, monkeypatch)
+    (known,) = (one for one in SIMULATED if one.protocol == "transactions")
+    states = noting(known, monkeypatch)
     made = simulator(composed)
     parameters = [len(action["params"]) for action in composed.headers[TRANSACTIONS]["actions"]]
     for seed in range(30):

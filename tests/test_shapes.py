@@ -75,3 +75,31 @@ def test_wide_values_are_looked_at_part_by_part() -> None:
     sequence = {"sequence": {"function": SMALL, "domain": list(range(30))}, "capacity": 2}
     item = tuple(number % 6 for number in range(30))
     assert kind_of(sequence).all_cells((item,)) == encoder(sequence)((item,)) == (1, *item, *[0] * 30)
+
+
+def test_a_wide_union_is_looked_at_field_by_field() -> None:
+    many = {"function": SMALL, "domain": list(range(30))}
+    what = {
+        "union": [
+            {"tags": ["idle"], "fields": {}},
+            {"tags": ["asked"], "fields": {"of": many, "who": {"atom": ["x", "y"]}}},
+            {"tags": ["told"], "fields": {"who": {"atom": ["x", "y"]}}},
+        ],
+        "slots": [["of", 1, ["asked"]], ["who", 31, ["asked", "told"]]],
+    }
+    kind = kind_of(what)
+    assert isinstance(kind, Parts)
+    keys: list[Any] = [
+        ("idle",),
+        ("asked", (3,) * 30, "y"),
+        ("told", "y"),
+        ("told", "x"),
+        None,
+        ("asked", (1,) * 30, "x"),
+    ]
+    assert [kind.all_cells(key) for key in keys] == [encoder(what)(key) for key in keys]
+    standing: Any = kind.at(keys[0])
+    for was, key in itertools.pairwise(map(encoder(what), keys)):
+        move = standing[keys[[encoder(what)(one) for one in keys].index(key)]]
+        assert move[0] == sum(one != other for one, other in zip(was, key, strict=True))
+        standing = move[4]

@@ -19,7 +19,6 @@ from simulated import (
     noting,
 )
 from tidemark.trace.cells import CapacityExceeded
-from tidemark.transactions.sim.recorder import PARTITION
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.registry import protocols
@@ -42,7 +41,7 @@ def test_every_protocol_has_an_entry() -> None:
 )
 def test_deltas_are_all_that_changed(one: Simulated, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     simulator = one.make(one.header, profile=profile)
-    states = noting(one.recorder, one.writers, one.late, monkeypatch)
+    states = noting(one, monkeypatch)
     for seed in range(one.deltas):
         stream = one.run(simulator, seed).run().stream
         assert_deltas_are_all_that_changed(stream, states, one.parameters, f"seed {seed}")
@@ -178,11 +177,9 @@ NOWHERE = ("Repeat", "Lose", "DropLate", "Disconnect")
 @each
 def test_every_action_of_a_node_has_its_node(one: Simulated) -> None:
     """Only those of the network have none though their first parameter is one. Those that no run takes are asked, too.
-    Replication's plan is of another kind; a partition of transactions is no node."""
+    A partition of transactions is no node."""
     plan = one.make(one.header).plan
-    if one.touches is None:
-        return
-    apart = PARTITION if one.protocol == "transactions" else set()
+    apart = set(one.module.NOWHERE) if one.protocol == "transactions" else set()
     nodes, owned = one.header["nodes"], 0
     for action in one.header["actions"]:
         name, domains = action["name"], list(action["params"].values())
@@ -200,9 +197,6 @@ def test_every_action_of_a_node_has_its_node(one: Simulated) -> None:
 @each
 def test_every_action_says_what_it_touches(one: Simulated) -> None:
     plan = one.make(one.header).plan
-    if one.touches is None:
-        assert not hasattr(plan, "touches")
-        return
     assert sorted(one.touches) == sorted(action["name"] for action in one.header["actions"])
     with pytest.raises(ValueError, match="no action Sleep"):
         plan.touches(("Sleep", 0))
@@ -213,8 +207,6 @@ def test_a_parameter_outside_its_domain_is_written_for_the_auditor(one: Simulate
     """A number beyond its domain by one is the second index behind the last; one parameter too many is a mistake. Of
     every action with names and numbers only."""
     plan = one.make(one.header).plan
-    if one.touches is None:
-        return
     beyond = 0
     for action in one.header["actions"]:
         name, domains = action["name"], list(action["params"].values())

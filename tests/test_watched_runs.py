@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tidemark.classic_group.sim.recorder
+import tidemark.classic_group.abstraction
 import tidemark.compositions.running
-import tidemark.replication.sim.encoding
 import tidemark.simulator.running
 from simulated import SIMULATED, Simulated
 from tidemark.classic_group.sim.cluster import GroupCluster
@@ -19,7 +18,6 @@ from tidemark.common.errors import UndeclaredChange
 from tidemark.consumer_group.coordinator import ModernCoordinator, Written
 from tidemark.groups.consumer_group_messages import GroupEpochRecord
 from tidemark.groups.messages import OffsetCommitRecord
-from tidemark.replication.sim.recorder import Recorder
 from tidemark.trace.recording import watched
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import DefectError
@@ -33,17 +31,7 @@ from tidemark_conformance.trace.schema import schema_of
 from tidemark_conformance.verify.clean import judging
 
 SEEDS = 200
-with_a_table = pytest.mark.parametrize(
-    "one", [one for one in SIMULATED if one.touches is not None], ids=lambda one: one.protocol
-)
-REPLICATION = next(one for one in SIMULATED if one.touches is None)
-MARKED = [
-    (mark, variable)
-    for mark, variables in tidemark.replication.sim.encoding.OF_MARK.items()
-    for variable in variables
-    if variable != "log"
-]
-"""All but the log's: it is read to know a payload's number, and without it no run gets far."""
+each = pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
 
 
 def watch(which: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,10 +80,10 @@ def _in_order(one: Simulated) -> list[tuple[str, Any]]:
     return sorted(one.header["variables"].items(), key=lambda item: item[1]["offset"])
 
 
-@with_a_table
+@each
 def test_a_change_that_an_action_does_not_declare_ends_the_run(one: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every declaration that some run needs is left out, one by one. Unwatched nothing notices: the stream is another
-    one, or (where the network has marked the unit anyway) the same."""
+    one."""
     watch(False, monkeypatch)
     simulator = one.make(one.header)
     plan = simulator.plan
@@ -106,8 +94,7 @@ def test_a_change_that_an_action_does_not_declare_ends_the_run(one: Simulated, m
             seeds = needed.get((action, variable), [])[:2]
             streams = [simulator.run(seed).stream for seed in seeds]
             monkeypatch.setitem(plan._touching, action, [*declared[:number], *declared[number + 1 :]])
-            for cache in (plan.known, plan.widened):
-                cache.clear()
+            plan.known.clear()
             for seed, stream in zip(seeds, streams, strict=True):
                 if simulator.run(seed).stream == stream:
                     same += 1
@@ -118,49 +105,9 @@ def test_a_change_that_an_action_does_not_declare_ends_the_run(one: Simulated, m
                 watch(False, monkeypatch)
                 caught += 1
             monkeypatch.setitem(plan._touching, action, declared)
-            for cache in (plan.known, plan.widened):
-                cache.clear()
+            plan.known.clear()
     assert caught > 1.2 * len(plan._touching)
     assert same <= caught // 20
-
-
-@pytest.mark.parametrize(("mark", "variable"), MARKED, ids=[variable for _, variable in MARKED])
-@pytest.mark.usefixtures("always")
-def test_a_change_that_no_mark_of_a_replica_concerns_ends_the_run(
-    mark: int, variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = tuple(name for name in tidemark.replication.sim.encoding.OF_MARK[mark] if name != variable)
-    monkeypatch.setitem(tidemark.replication.sim.encoding.OF_MARK, mark, left)
-    simulator = REPLICATION.make(REPLICATION.header)
-    with pytest.raises(UndeclaredChange, match=rf"^seed \d+, step \d+: {variable}(\[b\d\])? has changed with \w+, "):
-        run_all(simulator)
-
-
-def _no_exchange(recorder: Recorder, _: Any, what: tuple[Any, ...]) -> None:
-    recorder.step(what)
-
-
-def _nothing_of_the_controller(recorder: Recorder) -> tuple[bytes, int, int]:
-    recorder._control.changed = 0
-    return b"", 0, 0
-
-
-@pytest.mark.parametrize(
-    ("method", "instead", "unit"),
-    [
-        ("moved", _no_exchange, r"(fetch\[b\d\]\[b\d\]|alter\[b\d\])"),
-        ("ends", lambda recorder, what: recorder.step(what), r"(fetch\[b\d\]\[b\d\]|alter\[b\d\])"),
-        ("_controller", _nothing_of_the_controller, r"(metadata|registered\[b\d\])"),
-    ],
-)
-@pytest.mark.usefixtures("always")
-def test_an_exchange_or_the_controller_that_nobody_looked_at_ends_the_run(
-    method: str, instead: Any, unit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Recorder, method, instead)
-    simulator = REPLICATION.make(REPLICATION.header)
-    with pytest.raises(UndeclaredChange, match=rf"step \d+: {unit} has changed with \w+, "):
-        run_all(simulator)
 
 
 @pytest.mark.usefixtures("always")
@@ -188,7 +135,7 @@ def test_what_changes_in_place_is_read_again(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture
 def undeclared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A recorder of the classic group that does not look at what a heartbeat's sending changes."""
-    touches = tidemark.classic_group.sim.recorder.TOUCHES
+    touches = tidemark.classic_group.abstraction.TOUCHES
     monkeypatch.setitem(touches, "SendHeartbeat", "position.c")
     for prepared in (tidemark.classic_group.sim._simulators, tidemark.compositions._groups):
         monkeypatch.setattr(prepared, "_kept", [])

@@ -12,22 +12,21 @@
 | `partitions` | the topics that exist (each has one partition) |
 | `memberRpc` ... `stray` | the exchanges: a request under way, a request parked at its coordinator, or the reply |
 
-A *unit* is what is computed and compared at once: a variable's part of one broker or consumer. Here is the key of each,
-plain values that it depends on; layout.py makes cells of keys.
+Here are keys, plain values that mirror the variables' types (records' fields by name, sets as masks), from which cells
+are made by trace/shapes.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from tidemark.classic_group.consumer import Consumer
 from tidemark.classic_group.coordinator import GroupCoordinator
-from tidemark.classic_group.group import ClassicGroup, ClassicGroupMember
-from tidemark.classic_group.layout import Key, Table
+from tidemark.classic_group.group import ClassicGroupMember
 from tidemark.classic_group.membership import MemberState
+from tidemark.classic_group.table import Table
 from tidemark.common.errors import Errors
-from tidemark.groups.assignors import RANGE
 from tidemark.groups.messages import (
     GroupMetadataRecord,
     HeartbeatRequest,
@@ -48,14 +47,25 @@ from tidemark.groups.messages import (
 )
 from tidemark.groups.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, Subscription
 from tidemark.groups.purgatory import Cause, Timer, TimerKind, Waiting
+from tidemark.groups.seen import GroupAbstraction, Key, State
 from tidemark.trace.cells import CapacityExceeded
 
-STOPPED: Key = (
-    (0, NO_GENERATION, 0, 0),
-    (0, 0, (RANGE,), 0),
-    (NO_GENERATION, None, 0, 0, 0, MemberState.UNJOINED, 0),
-)
+MODES = {
+    ("range",): "eager",
+    ("cooperative-sticky",): "cooperative",
+    ("cooperative-sticky", "range"): "upgrading",
+}
+"""A consumer's assignors -> what the specification calls it."""
+
+
+IDLE: Key = ("idle",)
+STOPPED: Key = (0, NO_GENERATION, 0, False, 0, False, "eager", 0, NO_GENERATION, "none", False, False, 0,
+                MemberState.UNJOINED, 0)  # fmt: skip
 """The key of a consumer without a process."""
+NO_MEMBER: Key = (0, "nothing", False, "eager", 0, NO_GENERATION, False, 0, 0, False, 0)
+NO_STORED: Key = (0, 0, NO_GENERATION, False, 0, 0, False, 0)
+NO_METADATA: Key = (0, NO_GENERATION, False, False, 0)
+"""Those of nobody among a group's members, in its record, in a roster."""
 
 
 class Exchange(Protocol):
@@ -86,18 +96,19 @@ class Exchange(Protocol):
         """Of a fetch of offsets: the consumer's assignment when it asked."""
 
 
-class Abstraction:
-    """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
-    fills it. Raises CapacityExceeded for what the table cannot hold."""
+class Abstraction(GroupAbstraction):
+    """The abstraction function of one run: every method reads the key of a unit, and is given the number of its broker
+    or consumer. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("_delays", "_entries", "_idle", "_no_roster", "_nobody", "_records", "numbers", "table")
-
-    def __init__(self, table: Table, numbers: dict[MemberId, int]) -> None:
+    def __init__(self, table: Table, state: State) -> None:
+        super().__init__(table, state)
         self.table = table
-        self.numbers = numbers
-        self._nobody: Key = self._blocks([()] * table.max_member)
-        self._no_roster: Key = (*(None,) * len(self._nobody), 0)
-        self._idle: Key = (None, *self._no_roster)
+        self._log = state.log
+        self._coordinators: Sequence[GroupCoordinator] = state.coordinators
+        self._consumers: Sequence[Consumer | None] = state.consumers
+        self._network = state.network
+        self._no_stored: Key = (0, 0, (NO_STORED,) * table.max_member, "none")
+        self._no_roster: Key = (NO_METADATA,) * table.max_member
         self._records: dict[int, tuple[GroupMetadataRecord, Key]] = {}
         """The keys of records that were seen; a record in it is kept, so that its id is no other's."""
         self._entries: dict[int, tuple[Waiting, Key]] = {}
@@ -117,26 +128,40 @@ class Abstraction:
 
     # --- the coordinator --------------------------------------------------------------------------------------------
 
-    def group(self, group: ClassicGroup, delays: Mapping[Timer, int]) -> Key:
-        """A coordinator's group: what stands before the members, they, and what stands behind them. `delays`: how long
-        its timers were set to."""
-        numbers = self.numbers
-        join, sync, timers = self._timers(delays)
-        slots = [None] * self.table.max_member
+    def epoch(self, broker: int) -> Key:
+        """The epoch in which a coordinator serves."""
+        epoch = self._coordinators[broker].epoch
+        if epoch > self.table.max_epoch:
+            raise CapacityExceeded("epochs")
+        return epoch
+
+    def issued(self) -> Key:
+        """How many member ids were issued."""
+        if len(self.numbers) > self.table.max_member:
+            raise CapacityExceeded("member ids")
+        return len(self.numbers)
+
+    def group(self, broker: int) -> Key:
+        """A coordinator's group."""
+        coordinator, numbers = self._coordinators[broker], self.numbers
+        group = coordinator.group
+        join, sync, timers = self._timers(coordinator.delays)
+        members = [NO_MEMBER] * self.table.max_member
         for member_id, member in group.members.items():
-            slots[self._slot(member_id)] = self._member(member)
+            members[self._slot(member_id)] = self._member(member)
         leader, pending, pending_sync = group.leader, group.pending, group.pending_sync
         return (
-            (group.generation, group.initial, join, numbers[leader] if leader else 0),
-            *slots,
-            (
-                self._numbers(pending) if pending else 0,
-                self._numbers(pending_sync) if pending_sync else 0,
-                group.protocol,
-                group.state,
-                sync,
-                timers,
-            ),
+            self.table.generation(group.generation),
+            group.initial,
+            join,
+            numbers[leader] if leader else 0,
+            tuple(members),
+            self._numbers(pending) if pending else 0,
+            self._numbers(pending_sync) if pending_sync else 0,
+            group.protocol or "none",
+            group.state,
+            sync,
+            timers,
         )
 
     def _timers(self, delays: Mapping[Timer, int]) -> tuple[int, int, Key]:
@@ -164,11 +189,6 @@ class Abstraction:
             raise CapacityExceeded("member ids")
         return number - 1
 
-    def _blocks(self, slots: list[Key]) -> Key:
-        """The slots, several at a time."""
-        block = self.table.block
-        return tuple([tuple(slots[first : first + block]) for first in range(0, len(slots), block)])
-
     def _member(self, member: ClassicGroupMember) -> Key:
         protocols, table = member.protocols, self.table
         said = protocols[0].metadata
@@ -176,9 +196,10 @@ class Abstraction:
             table.mask(member.assignment),
             member.awaiting,
             member.is_new,
-            _names(protocols),
+            _mode(protocols),
             table.mask(said.owned_partitions),
             said.generation,
+            True,
             table.ranks[member.rebalance_timeout_ms],
             table.ranks[member.session_timeout_ms],
             member.group_instance_id is not None,
@@ -192,17 +213,20 @@ class Abstraction:
             mask |= 1 << numbers[one] - 1
         return mask
 
-    def stored(self, record: GroupMetadataRecord | None) -> Key:
-        """A group record; None: there is none."""
-        if record is None:
-            return (0, 0), *self._nobody, (None,)
+    def stored_group(self) -> Key:
+        """The last committed group record."""
+        record: GroupMetadataRecord | None = self._log.group
+        return self._no_stored if record is None else self._stored(record)
+
+    def _stored(self, record: GroupMetadataRecord) -> Key:
         known = self._records.get(id(record))
         if known is not None:
             return known[1]
-        slots: list[Key] = [()] * self.table.max_member
+        members = [NO_STORED] * self.table.max_member
         for member in record.members:
-            slots[self._slot(member.member_id)] = self._stored_member(member)
-        key = (record.generation, self.number(record.leader)), *self._blocks(slots), (record.protocol,)
+            members[self._slot(member.member_id)] = self._stored_member(member)
+        leader, generation = self.number(record.leader), self.table.generation(record.generation)
+        key = generation, leader, tuple(members), record.protocol or "none"
         self._records[id(record)] = record, key
         return key
 
@@ -219,9 +243,9 @@ class Abstraction:
             table.topic_mask(said.topics),
         )
 
-    def appended(self, coordinator: GroupCoordinator) -> Key:
+    def appended(self, broker: int) -> Key:
         """What waits to commit."""
-        return tuple([self._entry(one) for one in coordinator.waiting])
+        return tuple([self._entry(one) for one in self._coordinators[broker].waiting])
 
     def _entry(self, waiting: Waiting) -> Key:
         known = self._entries.get(id(waiting))
@@ -233,15 +257,15 @@ class Abstraction:
         first = waiting.batch[0]
         if isinstance(first, GroupMetadataRecord):
             member = self.number(waiting.member_id) if waiting.cause is Cause.STATIC else 0
-            return ("group", waiting.cause), self.stored(first), (member, None)
+            return "group", waiting.cause, self._stored(first), member
         records = [record for record in waiting.batch if isinstance(record, OffsetCommitRecord)]
-        offsets = self.table.offsets({record.partition: record.offset for record in records})
-        return ("offsets", None), None, (0, offsets)
+        return "offsets", self.table.offsets({record.partition: record.offset for record in records})
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
-    def consumer(self, consumer: Consumer | None) -> Key:
-        """A consumer; None: no process runs."""
+    def consumer(self, client: int) -> Key:
+        """A consumer."""
+        consumer = self._consumers[client]
         if consumer is None:
             return STOPPED
         table, membership, subscriptions = self.table, consumer.membership, consumer.subscriptions
@@ -249,117 +273,125 @@ class Abstraction:
         owned = table.mask(subscriptions.owned)
         member_id = generation.member_id
         return (
-            (
-                owned if membership.revoking is None else table.mask(membership.revoking),
-                generation.generation_id,
-                0 if joined is None else table.topic_mask(joined),
-                watched is not None,
-            ),
-            (self.numbers[member_id] if member_id else 0, membership.missed, consumer.config.assignors, owned),
-            (
-                membership.owned_generation,
-                generation.protocol_name,
-                membership.rejoin_needed,
-                1,
-                0 if watched is None else self.partitions(watched),
-                membership.state,
-                table.topic_mask(subscriptions.topics),
-            ),
+            owned if membership.revoking is None else table.mask(membership.revoking),
+            table.generation(generation.generation_id),
+            0 if joined is None else table.topic_mask(joined),
+            watched is not None,
+            self.numbers[member_id] if member_id else 0,
+            membership.missed,
+            MODES[consumer.config.assignors],
+            owned,
+            membership.owned_generation,
+            generation.protocol_name or "none",
+            membership.rejoin_needed,
+            True,
+            0 if watched is None else self._topics(watched),
+            membership.state,
+            table.topic_mask(subscriptions.topics),
         )
 
-    def position(self, consumer: Consumer | None) -> Key:
-        """The positions of what it owns."""
-        return self.table.positions(None if consumer is None else consumer.subscriptions)
-
-    def partitions(self, counts: Mapping[str, int]) -> int:
-        """The topics that have a partition."""
-        return sum([1 << place for place, topic in enumerate(self.table.topics) if counts.get(topic)])
+    def position(self, client: int) -> Key:
+        """The positions of what a consumer owns."""
+        positions = super().position(client)
+        if max(positions) > self.table.max_offset:
+            raise CapacityExceeded("a position")
+        return positions
 
     # --- the network ------------------------------------------------------------------------------------------------
 
-    def member_rpc(self, exchange: Exchange | None, coordinators: list[GroupCoordinator]) -> Key:
-        """A JoinGroup or SyncGroup: what it is, the roster that it carries, the topics that it names."""
+    def member_rpc(self, client: int) -> Key:
+        """A JoinGroup or SyncGroup, with the roster that its reply carries."""
+        exchange: Exchange | None = self._network.member[client]
         if exchange is None:
-            return self._idle
-        request, response = exchange.request, exchange.response
+            return IDLE
+        request, response, broker = exchange.request, exchange.response, exchange.broker
         if isinstance(response, JoinGroupResponse):
             if response.error is not Errors.NONE:
-                return ("failed", self.number(response.member_id), response.error), *self._no_roster
+                return "failed", response.error, self.number(response.member_id)
             leads = response.leader == response.member_id
             role = "leader skipping" if response.skip_assignment else "leader" if leads else "follower"
-            generation, protocol = response.generation_id, response.protocol_name
-            joined = "joined", exchange.broker, self.number(response.member_id), generation, protocol, role
-            if not response.members:
-                return joined, *self._nobody, 0
-            roster: list[Key] = [()] * self.table.max_member
-            for one in response.members:
-                roster[self._slot(one.member_id)] = one.group_instance_id is not None, *self._metadata(one.metadata)
-            return joined, *self._blocks(roster), 0
+            member, protocol = self.number(response.member_id), response.protocol_name or "none"
+            return "joined", broker, response.generation_id, member, protocol, role, self._roster(response)
         if isinstance(response, SyncGroupResponse):
             if response.error is Errors.NONE:
-                return ("synced", self.table.mask(response.assignment)), *self._no_roster
+                return "synced", self.table.mask(response.assignment)
             member_id = request.member_id if isinstance(request, SyncGroupRequest) else UNKNOWN_MEMBER_ID
-            return ("failed", self.number(member_id), response.error), *self._no_roster
+            return "failed", response.error, self.number(member_id)
         if exchange.arrived:
-            coordinator, token = coordinators[exchange.broker], exchange.token
+            coordinator, token = self._coordinators[broker], exchange.token
             parked = coordinator.parked_joins.get(token)
             if parked is not None:
-                return ("joining", exchange.broker, self.number(parked)), *self._no_roster
+                return "joining", broker, self.number(parked)
             parked = coordinator.parked_syncs.get(token)
             if parked is not None:
-                return ("syncing", exchange.broker, self.number(parked)), *self._no_roster
-        key = self.request(exchange)
-        if key[0] == "join":
-            return key[:-1], *self._no_roster[:-1], key[-1]
-        return key, *self._no_roster
+                return "syncing", broker, self.number(parked)
+        return self._request(exchange)
 
-    def heartbeat_rpc(self, exchange: Exchange | None) -> Key:
+    def _roster(self, response: JoinGroupResponse) -> Key:
+        if not response.members:
+            return self._no_roster
+        roster = [NO_METADATA] * self.table.max_member
+        for one in response.members:
+            owned, generation, topics = self._metadata(one.metadata)
+            static = one.group_instance_id is not None
+            roster[self._slot(one.member_id)] = owned, generation, True, static, topics
+        return tuple(roster)
+
+    def heartbeat_rpc(self, client: int) -> Key:
         """A heartbeat."""
+        exchange: Exchange | None = self._network.heartbeat[client]
         if exchange is None or not isinstance(exchange.request, HeartbeatRequest):
-            return None
+            return IDLE
         request, response = exchange.request, exchange.response
-        told = None if response is None else response.error
-        return exchange.broker, told, request.generation_id, self.number(request.member_id)
+        generation, member = request.generation_id, self.number(request.member_id)
+        if response is None:
+            return "heartbeat", exchange.broker, generation, member
+        return "answered", response.error, generation, member
 
-    def offset_rpc(
-        self, exchange: Exchange | None, coordinators: list[GroupCoordinator], consumer: Consumer | None
-    ) -> Key:
-        """A commit or a fetch of offsets by `consumer`; a fetch is current while its assignment is the one it names."""
+    def offset_rpc(self, client: int) -> Key:
+        """A commit or a fetch of offsets; a fetch is current while the consumer's assignment is the one it names."""
+        exchange: Exchange | None = self._network.offset[client]
+        consumer = self._consumers[client]
         if exchange is None:
-            return None
-        request, response = exchange.request, exchange.response
+            return IDLE
+        request, response, broker = exchange.request, exchange.response, exchange.broker
         if isinstance(request, OffsetFetchRequest):
             current = consumer is not None and exchange.assignment_id == consumer.subscriptions.assignment_id
             if isinstance(response, OffsetFetchResponse):
-                return "fetched", response.error, self.table.offsets(response.offsets), current
-            return "fetch", exchange.broker, current
+                return "fetched", current, response.error, self.table.offsets(response.offsets)
+            return "fetch", broker, current
         if isinstance(request, OffsetCommitRequest):
+            generation, member = request.generation_id, self.number(request.member_id)
             if response is not None:
-                return "committed", self.number(request.member_id), request.generation_id, response.error
-            for place, waiting in enumerate(coordinators[exchange.broker].waiting, 1):
+                return "committed", response.error, generation, member
+            for place, waiting in enumerate(self._coordinators[broker].waiting, 1):
                 if waiting.token == exchange.token:
-                    member = self.number(request.member_id)
-                    return "committing", exchange.broker, member, request.generation_id, place
-        return self.request(exchange)
+                    if place > self.table.max_appended:
+                        raise CapacityExceeded("records that wait to commit")
+                    return "committing", broker, generation, member, place
+        return self._request(exchange)
 
-    def request(self, exchange: Exchange | None) -> Key:
+    def stray(self, client: int) -> Key:
+        """A request for whose reply nobody waits."""
+        exchange: Exchange | None = self._network.stray[client]
+        return IDLE if exchange is None else self._request(exchange)
+
+    def _request(self, exchange: Exchange) -> Key:
         """A request that has not arrived."""
-        if exchange is None:
-            return None
-        request = exchange.request
+        request, broker = exchange.request, exchange.broker
         if isinstance(request, JoinGroupRequest):
-            mode = _names(request.protocols)
             said = self._metadata(request.protocols[0].metadata)
-            return "join", exchange.broker, self.number(request.member_id), mode, *said
+            return "join", broker, self.number(request.member_id), _mode(request.protocols), *said
         if isinstance(request, SyncGroupRequest):
-            assignments = request.assignments or {}
-            given = tuple([(self.number(one), self.table.mask(parts)) for one, parts in assignments.items()])
-            return "sync", exchange.broker, self.number(request.member_id), request.generation_id, given
+            assignments = [0] * self.table.max_member
+            for one, given in (request.assignments or {}).items():
+                assignments[self._slot(one)] = self.table.mask(given)
+            return "sync", tuple(assignments), broker, request.generation_id, self.number(request.member_id)
         if isinstance(request, OffsetCommitRequest):
             offsets = self.table.offsets(request.offsets)
-            return "commit", exchange.broker, self.number(request.member_id), request.generation_id, offsets
+            return "commit", broker, request.generation_id, self.number(request.member_id), offsets
         if isinstance(request, LeaveGroupRequest):
-            return "leave", exchange.broker, self.number(request.member_id)
+            return "leave", broker, self.number(request.member_id)
         raise TypeError(f"a {type(request).__name__} is no stray request")
 
     def _metadata(self, said: Subscription) -> Key:
@@ -367,6 +399,80 @@ class Abstraction:
         return table.mask(said.owned_partitions), said.generation, table.topic_mask(said.topics)
 
 
-def _names(protocols: Protocols) -> tuple[str, ...]:
-    """The names of a member's assignors."""
-    return tuple([protocol.name for protocol in protocols])
+def _mode(protocols: Protocols) -> str:
+    """What a member's assignors are called."""
+    return MODES[tuple([protocol.name for protocol in protocols])]
+
+
+READS: dict[str, Callable[..., Key]] = {
+    "office": Abstraction.office,
+    "storedGroup": Abstraction.stored_group,
+    "storedOffsets": Abstraction.stored_offsets,
+    "appended": Abstraction.appended,
+    "epoch": Abstraction.epoch,
+    "group": Abstraction.group,
+    "offsets": Abstraction.offsets,
+    "issued": Abstraction.issued,
+    "consumer": Abstraction.consumer,
+    "position": Abstraction.position,
+    "partitions": Abstraction.partitions,
+    "memberRpc": Abstraction.member_rpc,
+    "heartbeatRpc": Abstraction.heartbeat_rpc,
+    "offsetRpc": Abstraction.offset_rpc,
+    "stray": Abstraction.stray,
+}
+"""Variable -> what reads the key of its unit."""
+
+_PROCESS = "consumer.c position.c memberRpc.c heartbeatRpc.c offsetRpc.c"
+_ANSWERS = "appended.b group.b memberRpc.*"
+_REPLY = "!late:memberRpc.c late:stray.c"
+_JOIN = f"issued {_ANSWERS} late:stray.c"
+
+TOUCHES = {
+    "StartConsumer": "consumer.c",
+    "CrashConsumer": _PROCESS,
+    "LeaveGroup": f"{_PROCESS} stray.c",
+    "ChangeSubscription": "consumer.c",
+    "AddPartition": "partitions",
+    "NoticePartitions": "consumer.c",
+    "SendJoin": "consumer.c position.c memberRpc.c offsetRpc.c",
+    "JoinAsFollower": "consumer.c memberRpc.c",
+    "JoinAsLeader": "consumer.c memberRpc.c",
+    "ReceiveMemberError": _PROCESS,
+    "ReceiveAssignment": "consumer.c position.c memberRpc.c offsetRpc.c",
+    "FinishRevocation": "consumer.c position.c offsetRpc.c",
+    "SendHeartbeat": "heartbeatRpc.c",
+    "ReceiveHeartbeat": _PROCESS,
+    "Poll": "position.c",
+    "SendCommit": "offsetRpc.c",
+    "ReceiveCommit": _PROCESS,
+    "SendOffsetFetch": "offsetRpc.c",
+    "ReceiveOffsets": "position.c offsetRpc.c",
+    "RejectJoin": _REPLY,
+    "IssueMemberId": f"group.b issued {_REPLY}",
+    "AddMember": _JOIN,
+    "JoinStaticMember": _JOIN,
+    "RejoinMember": _JOIN,
+    "RejectSync": _REPLY,
+    "HandleSync": f"{_ANSWERS} late:stray.c",
+    "HandleHeartbeat": "group.b heartbeatRpc.c",
+    "HandleLeave": f"{_ANSWERS} stray.c",
+    "ExpireSession": _ANSWERS,
+    "ExpirePendingMember": _ANSWERS,
+    "ExpireJoin": _ANSWERS,
+    "ExpireSync": _ANSWERS,
+    "HandleCommit": "appended.b group.b !late:offsetRpc.c late:stray.c",
+    "RejectCommit": "!late:offsetRpc.c late:stray.c",
+    "HandleOffsetFetch": "offsetRpc.c",
+    "CommitEntry": "storedGroup storedOffsets appended.b group.b offsets.b memberRpc.* offsetRpc.*",
+    "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b offsets.b",
+    "Resign": "appended.b epoch.b group.b offsets.b memberRpc.* offsetRpc.*",
+    "RepeatMemberRequest": "stray.c",
+    "RepeatCommitRequest": "stray.c",
+    "LoseMemberRpc": "memberRpc.c",
+    "LoseHeartbeat": "heartbeatRpc.c",
+    "LoseOffsetRpc": "offsetRpc.c",
+    "LoseStray": "stray.c",
+}
+"""What each action's handler may change: a variable, or its part of the broker `b`, the consumer `c`, everybody.
+A test compares with looking at everything."""

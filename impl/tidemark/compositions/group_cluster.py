@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tidemark.classic_group.layout import Timeouts
 from tidemark.classic_group.rebalance import GroupConfig
 from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.sim.cluster import GroupCluster
@@ -23,6 +22,7 @@ from tidemark.groups.messages import Batch, OffsetCommitRecord, Outcome, Record
 from tidemark.groups.partitions import TopicPartition
 from tidemark.groups.purgatory import Timer
 from tidemark.groups.sim.network import Broker, Client, Exchange, OffsetsPartition
+from tidemark.groups.table import Timeouts
 from tidemark.replication.sim.cluster import Cluster
 
 

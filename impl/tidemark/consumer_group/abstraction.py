@@ -20,15 +20,15 @@ are made by trace/shapes.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from tidemark.common.errors import Errors
 from tidemark.consumer_group.consumer import ModernConsumer
 from tidemark.consumer_group.coordinator import ModernCoordinator, Written
-from tidemark.consumer_group.group import NOTHING_YET, UNHEARD, ConsumerGroup
-from tidemark.consumer_group.layout import ModernTable
+from tidemark.consumer_group.group import NOTHING_YET, UNHEARD
 from tidemark.consumer_group.membership import MemberState as ConsumerState
+from tidemark.consumer_group.table import ModernTable
 from tidemark.groups.consumer_group_messages import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -56,6 +56,7 @@ from tidemark.groups.messages import (
 )
 from tidemark.groups.partitions import MemberId, TopicPartition
 from tidemark.groups.purgatory import Timer, TimerKind
+from tidemark.groups.seen import GroupAbstraction, State
 from tidemark.groups.subscription_state import Asked
 from tidemark.trace.cells import CapacityExceeded
 
@@ -128,15 +129,17 @@ class LogState:
                 self.topics = record.counts
 
 
-class Abstraction:
-    """The abstraction function of one run. `numbers`: member id -> its rank among the issued; whoever issues them
-    fills it. Raises CapacityExceeded for what the table cannot hold."""
+class Abstraction(GroupAbstraction):
+    """The abstraction function of one run: every method reads the key of a unit, and is given the number of its broker
+    or consumer. Raises CapacityExceeded for what the table cannot hold."""
 
-    __slots__ = ("_delays", "_entries", "_logs", "_members", "_nobody", "_nothing", "_stopped", "numbers", "table")
-
-    def __init__(self, table: ModernTable, numbers: dict[MemberId, int]) -> None:
+    def __init__(self, table: ModernTable, state: State) -> None:
+        super().__init__(table, state)
         self.table = table
-        self.numbers = numbers
+        self._records: Mapping[Any, ConsumerGroupRecord] = state.log.records
+        self._coordinators: Sequence[ModernCoordinator] = state.coordinators
+        self._consumers: Sequence[ModernConsumer | None] = state.consumers
+        self._network = state.network
         self._nothing = (-1,) * len(table.topics)
         self._nobody: Key = (self._nothing, 0, False, -1, 0, self._nothing, NOTHING_YET.state, False, 0)
         self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING, 0, 0, 0, False)
@@ -165,8 +168,9 @@ class Abstraction:
 
     # --- the coordinator --------------------------------------------------------------------------------------------
 
-    def group(self, group: ConsumerGroup) -> Key:
+    def group(self, broker: int) -> Key:
         """A coordinator's group."""
+        group = self._coordinators[broker].group
         members = [(one.member_id, one.metadata, one.current) for one in group.members.values()]
         return self._group(group.assignment_epoch, group.group_epoch, members, group.metadata, group.target)
 
@@ -181,7 +185,7 @@ class Abstraction:
         slots = [self._nobody] * self.table.max_member
         for member_id, metadata_of, current in members:
             slots[self.number(member_id) - 1] = self._member(metadata_of, current)
-        return assignment_epoch, group_epoch, tuple(slots), self._topics(metadata), self._target(target)
+        return assignment_epoch, group_epoch, tuple(slots), self._known(metadata), self._target(target)
 
     def _target(self, target: Mapping[MemberId, Partitions]) -> Key:
         masks = [0] * self.table.max_member
@@ -189,7 +193,7 @@ class Abstraction:
             masks[self.number(member_id) - 1] = self.table.mask(partitions)
         return tuple(masks)
 
-    def _topics(self, topics: Iterable[str]) -> int:
+    def _known(self, topics: Iterable[str]) -> int:
         return self.table.topic_mask(frozenset(topics))
 
     def _member(self, said: MemberMetadata, current: CurrentAssignment) -> Key:
@@ -213,12 +217,14 @@ class Abstraction:
     def _epochs(self, epochs: Epochs) -> Key:
         return tuple([epochs.get(partition, -1) for partition in self.table.partitions])
 
-    def partition_epochs(self, group: ConsumerGroup) -> Key:
+    def partition_epoch(self, broker: int) -> Key:
         """The epochs of partitions."""
+        group = self._coordinators[broker].group
         return tuple([group.partition_epoch(partition) for partition in self.table.partitions])
 
-    def timers(self, delays: Mapping[Timer, int]) -> Key:
+    def timers(self, broker: int) -> Key:
         """How long the timers of members were set to: for a revocation, and for the session."""
+        delays = self._coordinators[broker].delays
         known = self._delays.get(id(delays))
         if known is not None:
             return known[1]
@@ -230,27 +236,28 @@ class Abstraction:
         self._delays[id(delays)] = delays, key
         return key
 
-    def epoch(self, coordinator: ModernCoordinator, records: Iterable[ConsumerGroupRecord]) -> int:
-        """A coordinator's epoch. `records`: the committed ones; they are what it begins with when it is new in
-        office."""
+    def epoch(self, broker: int) -> Key:
+        """A coordinator's epoch. When it is new in office it begins with the committed records."""
+        coordinator = self._coordinators[broker]
         epoch = coordinator.epoch
         known = self._logs.get(id(coordinator))
         if known is None or known[0] != epoch:
             log = LogState()
-            log.append(records)
+            log.append(self._records.values())
             self._logs[id(coordinator)] = epoch, coordinator, log
         return epoch
 
-    def stored(self, records: Iterable[ConsumerGroupRecord]) -> Key:
+    def stored_group(self) -> Key:
         """What the committed records amount to, one of each key."""
         log = LogState()
-        log.append(records)
+        log.append(self._records.values())
         members = [(member_id, said, log.assignment(member_id)) for member_id, said in log.members.items()]
         return self._group(log.assignment_epoch, log.group_epoch, members, log.topics, log.target)
 
-    def appended(self, coordinator: ModernCoordinator) -> Key:
+    def appended(self, broker: int) -> Key:
         """What waits to commit: each batch with what the log amounts to from its records on. A batch is seen first in
         the step that appends it; the coordinator's memory is not asked."""
+        coordinator = self._coordinators[broker]
         return tuple([self._entry(written, coordinator) for written in coordinator.waiting])
 
     def _entry(self, written: Written, coordinator: ModernCoordinator) -> Key:
@@ -272,7 +279,7 @@ class Abstraction:
                 log.assignment_epoch,
                 log.group_epoch,
                 self.number(member_id),
-                self._topics(log.topics),
+                self._known(log.topics),
                 self.number(gone[0]) if gone else 0,
                 self._target(log.target),
                 self._member(log.members.get(member_id, UNHEARD), log.assignment(member_id))
@@ -284,8 +291,9 @@ class Abstraction:
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
-    def consumer(self, consumer: ModernConsumer | None) -> Key:
-        """A consumer; None: no process runs."""
+    def consumer(self, client: int) -> Key:
+        """A consumer."""
+        consumer = self._consumers[client]
         if consumer is None:
             return self._stopped
         membership, table = consumer.membership, self.table
@@ -305,18 +313,11 @@ class Abstraction:
             membership.unreported,
         )
 
-    def position(self, consumer: ModernConsumer | None) -> Key:
-        """The positions of what it owns."""
-        return self.table.positions(None if consumer is None else consumer.subscriptions)
-
-    def partitions(self, counts: Mapping[str, int]) -> int:
-        """The topics that have a partition."""
-        return sum([1 << place for place, topic in enumerate(self.table.topics) if counts.get(topic)])
-
     # --- the network ------------------------------------------------------------------------------------------------
 
-    def heartbeat_rpc(self, exchange: Exchange | None, coordinators: Sequence[ModernCoordinator]) -> Key:
+    def heartbeat_rpc(self, client: int) -> Key:
         """A heartbeat: the request, the response that waits, or the response."""
+        exchange: Exchange | None = self._network.heartbeat[client]
         if exchange is None:
             return IDLE
         response = exchange.response
@@ -324,16 +325,16 @@ class Abstraction:
             failed = response.error is not Errors.NONE
             given, epoch = response.assignment, 0 if failed else response.member_epoch
             return "answered", self._mask(given), response.error, given is not None, epoch
-        remaining, held = self._deferred(exchange, coordinators)
+        remaining, held = self._deferred(exchange)
         if isinstance(held, ConsumerGroupHeartbeatResponse):
             given = held.assignment
             return "waiting", self._mask(given), exchange.broker, given is not None, held.member_epoch, remaining
-        return self.request(exchange)
+        return self._request(exchange)
 
-    def offset_rpc(
-        self, exchange: Exchange | None, coordinators: Sequence[ModernCoordinator], consumer: ModernConsumer | None
-    ) -> Key:
-        """A commit or a fetch of offsets by `consumer`; of the partitions that a fetch is for those it owns since."""
+    def offset_rpc(self, client: int) -> Key:
+        """A commit or a fetch of offsets; of the partitions that a fetch is for those that the consumer owns since."""
+        exchange: Exchange | None = self._network.offset[client]
+        consumer = self._consumers[client]
         if exchange is None:
             return IDLE
         request, response = exchange.request, exchange.response
@@ -346,24 +347,26 @@ class Abstraction:
             return "committed", response.error
         if isinstance(request, OffsetFetchRequest):
             return "fetch", asked, exchange.broker, self.number(request.member_id), request.member_epoch
-        remaining, held = self._deferred(exchange, coordinators)
+        remaining, held = self._deferred(exchange)
         if isinstance(held, OffsetCommitResponse):
             return "committing", exchange.broker, held.error, remaining
-        return self.request(exchange)
+        return self._request(exchange)
 
-    def _deferred(self, exchange: Exchange, coordinators: Sequence[ModernCoordinator]) -> tuple[int, Response | None]:
+    def _deferred(self, exchange: Exchange) -> tuple[int, Response | None]:
         """For how many batches of the log the response waits, and which; None: the request has not arrived."""
         if exchange.arrived:
-            for place, written in enumerate(coordinators[exchange.broker].waiting, 1):
+            for place, written in enumerate(self._coordinators[exchange.broker].waiting, 1):
                 for reply in written.replies:
                     if reply.token == exchange.token:
                         return place, reply.response
         return 0, None
 
-    def request(self, exchange: Exchange | None) -> Key:
-        """A request that has not arrived."""
-        if exchange is None:
-            return IDLE
+    def stray(self, client: int) -> Key:
+        """A request for whose reply nobody waits."""
+        exchange: Exchange | None = self._network.stray[client]
+        return IDLE if exchange is None else self._request(exchange)
+
+    def _request(self, exchange: Exchange) -> Key:
         request, broker = exchange.request, exchange.broker
         if isinstance(request, OffsetCommitRequest):
             number = self.number(request.member_id)
@@ -391,3 +394,64 @@ class Abstraction:
 
     def _offsets(self, offsets: Mapping[TopicPartition, int]) -> Key:
         return self.table.offsets(offsets)
+
+
+READS: dict[str, Callable[..., Key]] = {
+    "office": Abstraction.office,
+    "storedGroup": Abstraction.stored_group,
+    "storedOffsets": Abstraction.stored_offsets,
+    "appended": Abstraction.appended,
+    "epoch": Abstraction.epoch,
+    "group": Abstraction.group,
+    "partitionEpoch": Abstraction.partition_epoch,
+    "timers": Abstraction.timers,
+    "offsets": Abstraction.offsets,
+    "issued": Abstraction.issued,
+    "consumer": Abstraction.consumer,
+    "position": Abstraction.position,
+    "partitions": Abstraction.partitions,
+    "heartbeatRpc": Abstraction.heartbeat_rpc,
+    "offsetRpc": Abstraction.offset_rpc,
+    "stray": Abstraction.stray,
+}
+"""Variable -> what reads the key of its unit."""
+
+_PROCESS = "consumer.c position.c heartbeatRpc.c offsetRpc.c"
+_GROUP = "appended.b group.b partitionEpoch.b timers.b"
+_REPLY = "!late:heartbeatRpc.c late:stray.c"
+
+TOUCHES = {
+    "StartConsumer": "issued consumer.c",
+    "CrashConsumer": _PROCESS,
+    "LeaveGroup": f"{_PROCESS} stray.c",
+    "ChangeSubscription": "consumer.c",
+    "AddPartition": "partitions",
+    "SendHeartbeat": "consumer.c heartbeatRpc.c",
+    "ReceiveHeartbeat": _PROCESS,
+    "Reconcile": "consumer.c",
+    "FinishReconciliation": "consumer.c position.c offsetRpc.c",
+    "Poll": "position.c",
+    "SendCommit": "offsetRpc.c",
+    "ReceiveCommit": "offsetRpc.c",
+    "SendOffsetFetch": "offsetRpc.c",
+    "ReceiveOffsets": "position.c offsetRpc.c",
+    "RejectHeartbeat": _REPLY,
+    "HandleHeartbeat": f"{_GROUP} {_REPLY}",
+    "AssignOnHeartbeat": f"{_GROUP} {_REPLY}",
+    "HandleLeave": f"{_GROUP} stray.c",
+    "ExpireSession": _GROUP,
+    "ExpireRevocation": _GROUP,
+    "HandleCommit": "appended.b !late:offsetRpc.c late:stray.c",
+    "RejectCommit": "!late:offsetRpc.c late:stray.c",
+    "HandleOffsetFetch": "offsetRpc.c",
+    "CommitEntry": "storedGroup storedOffsets appended.b offsets.b heartbeatRpc.* offsetRpc.*",
+    "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b partitionEpoch.b timers.b offsets.b",
+    "Resign": f"epoch.b {_GROUP} offsets.b heartbeatRpc.* offsetRpc.*",
+    "RepeatHeartbeat": "stray.c",
+    "RepeatCommitRequest": "stray.c",
+    "LoseHeartbeat": "consumer.c heartbeatRpc.c",
+    "LoseOffsetRpc": "offsetRpc.c",
+    "LoseStray": "stray.c",
+}
+"""What each action's handler may change: a variable, or its part of the broker `b`, the consumer `c`, everybody. A test
+compares with looking at everything."""

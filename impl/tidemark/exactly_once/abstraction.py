@@ -19,7 +19,8 @@ are made by trace/shapes.py. A member id is its number, 0 none; an instance's nu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from tidemark.common.errors import Errors
@@ -28,6 +29,7 @@ from tidemark.exactly_once.message_processor import OUTPUT, MessageProcessor
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
 from tidemark.groups.partitions import MemberId
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest
+from tidemark.trace.cells import Abstract, SequenceKeys
 from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.messages import CoordinatorResponse, EndTxnRequest, LogEntry, WriteTxnMarkersRequest
 from tidemark.transactions.partition import TransactionalPartition
@@ -56,6 +58,49 @@ class InFlight(Protocol):
         """What EndTxn is answered."""
 
 
+class Reader(Protocol):
+    """A consumer of the results."""
+
+    position: int
+    returned: list[int]
+
+
+class State(Protocol):
+    """What there is to see. `statics`: of every instance its group.instance.id, if it has one."""
+
+    inputs: tuple[int, ...]
+    statics: list[str | None]
+    group: TransactionalGroup
+
+    @property
+    def outputs(self) -> Sequence[TransactionalPartition]:
+        """The partitions of the results; there is one."""
+
+    @property
+    def readers(self) -> Sequence[Reader]:
+        """What reads each."""
+
+    @property
+    def coordinators(self) -> Sequence[TransactionCoordinator]:
+        """One per transactional id."""
+
+    @property
+    def instances(self) -> Sequence[MessageProcessor]:
+        """The processes."""
+
+    @property
+    def rpc(self) -> Sequence[InFlight | None]:
+        """Of every instance what it waits for."""
+
+    @property
+    def late(self) -> Sequence[InFlight | None]:
+        """What it does not wait for any more."""
+
+    @property
+    def late_marker(self) -> Sequence[tuple[int, WriteTxnMarkersRequest] | None]:
+        """A copy of its transaction's marker."""
+
+
 class Table:
     """What the abstraction needs of a trace header: names and capacities."""
 
@@ -64,6 +109,7 @@ class Table:
         self.instances: tuple[str, ...] = tuple(sorted(constants["Instances"]))
         self.static = tuple(one in constants["Static"] for one in self.instances)
         self.partitions: tuple[int, ...] = tuple(sorted(constants["Partitions"]))
+        self.parties = {"i": self.instances}
         self.max_offset: int = constants["MaxOffset"]
         self.max_output: int = constants["MaxOutput"]
         self.max_epoch: int = constants["MaxEpoch"]
@@ -72,24 +118,41 @@ class Table:
         self.max_generation: int = constants["MaxGeneration"]
 
 
-class Abstraction:
-    """The abstraction function of one run. Raises CapacityExceeded for what the table cannot hold."""
+class Abstraction(Abstract):
+    """The abstraction function of one run: every method reads the key of a unit; of some it is given the instance's
+    number."""
 
-    __slots__ = ("_partitions", "_statics")
+    __slots__ = ("_group", "_log", "_output", "_partitions", "_reader", "_returned", "_state", "_statics")
 
-    def __init__(self, statics: Sequence[str | None], partitions: int) -> None:
-        self._statics = statics
-        self._partitions = partitions
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._group = state.group
+        self._output = state.outputs[OUTPUT]
+        self._reader = state.readers[OUTPUT]
+        self._statics = state.statics
+        self._partitions = len(state.inputs)
+        self._log = SequenceKeys(partial(_record, self._partitions))
+        self._returned = SequenceKeys(partial(_result, self._partitions))
+
+    def forget(self) -> None:
+        """What was written and returned is read again."""
+        self._log.forget()
+        self._returned.forget()
+
+    def input(self) -> Key:
+        """How many records each input partition has."""
+        return self._state.inputs
 
     # --- coordinators -----------------------------------------------------------------------------------------------
 
-    def transaction(self, coordinator: TransactionCoordinator) -> Key:
+    def txn(self, i: int) -> Key:
         """The transaction of a transactional id."""
-        value = coordinator.value
+        value = self._state.coordinators[i].value
         return value.producer_epoch, TARGETS[value.partitions], value.state
 
-    def group(self, group: TransactionalGroup) -> Key:
+    def group(self) -> Key:
         """The group."""
+        group = self._group
         instances = tuple([0 if one is None else _number(group.instances.get(one, "")) for one in self._statics])
         return (
             group.generation,
@@ -99,50 +162,55 @@ class Abstraction:
             tuple(map(_number, group.owner)),
         )
 
-    def committed(self, group: TransactionalGroup) -> Key:
-        """The committed offset of every partition, 0 without one."""
-        offsets = group.committed.offsets
-        return tuple([offsets[one].offset if one in offsets else 0 for one in group.partitions])
+    def issued(self) -> Key:
+        """How many member ids were issued."""
+        return self._group.issued
 
-    def staged(self, group: TransactionalGroup, number: int) -> Key:
+    def committed(self) -> Key:
+        """The committed offset of every partition, 0 without one."""
+        offsets = self._group.committed.offsets
+        return tuple([offsets[one].offset if one in offsets else 0 for one in self._group.partitions])
+
+    def staged(self, i: int) -> Key:
         """What the transaction of an instance has staged."""
-        staged = group.committed.pending.get(number + 1)
+        staged = self._group.committed.pending.get(i + 1)
         if staged is None:
             return (NONE,) * self._partitions
-        return tuple([staged[one].offset if one in staged else NONE for one in group.partitions])
+        return tuple([staged[one].offset if one in staged else NONE for one in self._group.partitions])
 
-    def known(self, group: TransactionalGroup, number: int) -> Key:
+    def known(self, i: int) -> Key:
         """The producer epoch that the group's partition knows."""
-        known = group.producers.get(number + 1)
+        known = self._group.producers.get(i + 1)
         return NO_EPOCH if known is None else known.epoch
 
     # --- the output -------------------------------------------------------------------------------------------------
 
-    def record(self, entry: LogEntry) -> Key:
-        """A record of the output."""
-        number = entry.producer_id - 1
-        if isinstance(entry, ProduceRequest):
-            offset, partition = divmod(entry.payload, self._partitions)
-            return "data", entry.producer_epoch, number, offset, partition, entry.sequence
-        return "marker", entry.producer_epoch, number, int(entry.committed)
+    def output(self) -> Key:
+        """The log of the results."""
+        return self._log(self._output.log)
 
-    def entry(self, output: TransactionalPartition, number: int) -> Key:
+    def entry(self, i: int) -> Key:
         """What the output's leader knows of an instance's producer."""
-        producer_id = number + 1
+        output, producer_id = self._output, i + 1
         entry = output.producers.entries.get(producer_id)
         first = output.transactions.first_offsets.get(producer_id, NONE)
         if entry is None:
             return NO_EPOCH, first, NO_SEQUENCE
         return entry.epoch, first, entry.batches[-1].sequence if entry.batches else NO_SEQUENCE
 
-    def returned(self, payload: int) -> Key:
-        """A result that the reader has got."""
-        return divmod(payload, self._partitions)
+    def read(self) -> Key:
+        """How far a consumer of the results is."""
+        return self._reader.position
+
+    def returned(self) -> Key:
+        """The results that it has got."""
+        return self._returned(self._reader.returned)
 
     # --- instances --------------------------------------------------------------------------------------------------
 
-    def instance(self, process: MessageProcessor) -> Key:
+    def instance(self, i: int) -> Key:
         """A process."""
+        process = self._state.instances[i]
         producer = process.producer
         state = producer.state
         return (
@@ -157,8 +225,15 @@ class Abstraction:
             "UNINITIALIZED" if state is ProducerState.INITIALIZING else state,
         )
 
-    def exchange(self, exchange: InFlight | None) -> Key:
+    def rpc(self, i: int) -> Key:
         """What an instance has under way."""
+        return self._exchange(self._state.rpc[i])
+
+    def late(self, i: int) -> Key:
+        """What it does not wait for any more."""
+        return self._exchange(self._state.late[i])
+
+    def _exchange(self, exchange: InFlight | None) -> Key:
         if exchange is None:
             return IDLE
         request, error = exchange.request, exchange.error
@@ -177,12 +252,25 @@ class Abstraction:
             offsets[one.partition.partition] = one.offset
         return "commit", first.producer_epoch, first.generation_id, _number(first.member_id), tuple(offsets)
 
-    def late_marker(self, late: tuple[int, WriteTxnMarkersRequest] | None) -> Key:
+    def late_marker(self, i: int) -> Key:
         """A copy of a marker."""
+        late = self._state.late_marker[i]
         if late is None:
             return IDLE
         target, request = late
         return "marker", request.producer_epoch, int(request.committed), 1 - target
+
+
+def _record(partitions: int, entry: LogEntry) -> Key:
+    number = entry.producer_id - 1
+    if isinstance(entry, ProduceRequest):
+        offset, partition = divmod(entry.payload, partitions)
+        return "data", entry.producer_epoch, number, offset, partition, entry.sequence
+    return "marker", entry.producer_epoch, number, int(entry.committed)
+
+
+def _result(partitions: int, payload: int) -> Key:
+    return divmod(payload, partitions)
 
 
 def _number(member_id: MemberId) -> int:
@@ -201,3 +289,67 @@ def _mask(places: Iterable[int]) -> int:
     for place in places:
         mask |= 1 << place
     return mask
+
+
+READS: dict[str, Callable[..., Key]] = {
+    "input": Abstraction.input,
+    "txn": Abstraction.txn,
+    "group": Abstraction.group,
+    "issued": Abstraction.issued,
+    "committed": Abstraction.committed,
+    "staged": Abstraction.staged,
+    "known": Abstraction.known,
+    "output": Abstraction.output,
+    "entry": Abstraction.entry,
+    "read": Abstraction.read,
+    "returned": Abstraction.returned,
+    "instance": Abstraction.instance,
+    "rpc": Abstraction.rpc,
+    "late": Abstraction.late,
+    "lateMarker": Abstraction.late_marker,
+}
+"""Variable -> what reads the key of its unit."""
+
+_MARKED = "output entry.i committed staged.i known.i"
+
+TOUCHES = {
+    "InitProducerId": "txn.i instance.i",
+    "FenceProducer": "txn.i",
+    "SendResult": "instance.i rpc.i",
+    "SendTxnOffsetCommit": "instance.i rpc.i",
+    "SendEndTxn": "instance.i rpc.i",
+    "ReceiveReply": "instance.i rpc.i",
+    "GiveUpRequest": "instance.i rpc.i late.i",
+    "RepeatRequest": "late.i",
+    "LoseLate": "late.i",
+    "Crash": "instance.i rpc.i late.i",
+    "AppendResult": "txn.i output entry.i rpc.i late.i",
+    "AnswerDuplicate": "rpc.i late.i",
+    "RejectResult": "txn.i rpc.i late.i",
+    "HandleTxnOffsetCommit": "txn.i staged.i known.i rpc.i late.i",
+    "RejectTxnOffsetCommit": "txn.i rpc.i late.i",
+    "CommitOffset": "committed",
+    "HandleEndTxn": "txn.i rpc.i late.i",
+    "AnswerEndTxn": "rpc.i late.i",
+    "AbortTimedOutTransaction": "txn.i",
+    "WriteMarker": f"txn.i {_MARKED} lateMarker.i",
+    "WriteLateMarker": f"{_MARKED} lateMarker.i",
+    "RejectLateMarker": "lateMarker.i",
+    "LoseLateMarker": "lateMarker.i",
+    "CompleteTransaction": "txn.i",
+    "RevokePartitions": "instance.i",
+    "JoinGroup": "group issued instance.i",
+    "ReplaceMember": "group issued instance.i",
+    "CompleteJoin": "group",
+    "SyncGroup": "instance.i",
+    "RemoveMember": "group",
+    "FetchOffset": "instance.i",
+    "ReadOutput": "read returned",
+}
+"""What each action's handler may change: a variable, or its part of the instance `i`. A test compares with looking at
+everything."""
+
+WHOLE = ("returned",)
+"""It takes few values."""
+NOWHERE = ("Repeat", "Lose")
+"""Actions of the network begin so: they happen at no instance."""

@@ -10,19 +10,25 @@
 | `wire` | the exchanges: a request under way, one parked at the leader ("waiting"), or the reply |
 | `late` | the requests that outlived their connection |
 
-A *unit* is what is computed and compared at once: a variable's part of one partition, producer, or both. Here is the
-key of each, plain values that it depends on; layout.py makes cells of keys.
+Here are keys, plain values that mirror the variables' types (records' fields by name), from which cells are made by
+trace/shapes.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
-from tidemark.idempotence.layout import Key, Table
-from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
+from tidemark.idempotence.messages import NO_EPOCH, ProduceRequest, ProduceResponse, RecordBatch
 from tidemark.idempotence.partition import Parked, Partition
 from tidemark.idempotence.producer import IdempotentProducer
+from tidemark.idempotence.producer_state import ProducerStateEntry
+from tidemark.trace.cells import Abstract, CapacityExceeded, SequenceKeys
+
+Key = Any
+UNKNOWN: Key = ((), NO_EPOCH)
+"""A producer of which a leader knows nothing."""
 
 
 class Exchange(Protocol):
@@ -57,44 +63,207 @@ class LateRequest(Protocol):
         """The request."""
 
 
-class Abstraction:
-    """The abstraction function of one run."""
+class Connections(Protocol):
+    """What a producer has on the way for one partition."""
 
-    __slots__ = ("_nothing", "_pids", "table")
+    @property
+    def wire(self) -> Sequence[Exchange]:
+        """The exchanges, oldest first."""
 
-    def __init__(self, table: Table) -> None:
+    @property
+    def late(self) -> Sequence[LateRequest]:
+        """The requests that outlived their connection, oldest first."""
+
+
+class State(Protocol):
+    """What there is to see."""
+
+    issued: int
+
+    @property
+    def partitions(self) -> Sequence[Partition]:
+        """The partitions."""
+
+    @property
+    def producers(self) -> Sequence[IdempotentProducer]:
+        """The processes."""
+
+    @property
+    def connections(self) -> Sequence[Sequence[Connections]]:
+        """By producer and partition."""
+
+
+class Table:
+    """What simulator and abstraction need of a trace header: names and capacities."""
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        constants = header["constants"]
+        if set(header["variables"]) != set(READS):
+            raise ValueError("the header has other variables than idempotent producers")
+        self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
+        self.producers: tuple[str, ...] = tuple(sorted(constants["Producers"]))
+        self.partitions: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
+        self.parties = {"b": self.brokers, "c": self.producers, "p": self.partitions}
+        self.window: int = constants["Window"]
+        self.max_in_flight: int = constants["MaxInFlight"]
+        self.max_sequence: int = constants["MaxSequence"]
+        self.max_pid: int = constants["MaxPid"]
+        self.max_epoch: int = constants["MaxEpoch"]
+        self.max_log: int = constants["MaxLog"]
+        self.max_number: int = constants["MaxNumber"]
+        self.max_wire: int = constants["MaxWire"]
+        self.max_late: int = constants["MaxLate"]
+
+    def epoch(self, epoch: int) -> int:
+        """A producer's epoch. Raises CapacityExceeded."""
+        if epoch > self.max_epoch:
+            raise CapacityExceeded("producer epochs")
+        return epoch
+
+    def number(self, number: int) -> int:
+        """A batch's number. Raises CapacityExceeded."""
+        if number > self.max_number:
+            raise CapacityExceeded("batches")
+        return number
+
+
+class Abstraction(Abstract):
+    """The abstraction function of one run: every method reads the key of a unit, of whose producer or partition it is
+    given the numbers. Raises CapacityExceeded for what the table cannot hold."""
+
+    __slots__ = ("_connections", "_logs", "_partitions", "_pids", "_producers", "_state", "table")
+
+    def __init__(self, table: Table, state: State) -> None:
         self.table = table
+        self._state = state
+        self._partitions = state.partitions
+        self._producers = state.producers
+        self._connections = state.connections
         self._pids = range(1, table.max_pid + 1)
-        self._nothing = (None,) * table.max_in_flight
+        self._logs = [SequenceKeys(partial(_stored, table)) for _ in state.partitions]
 
-    def log(self, partition: Partition) -> Key:
+    def forget(self) -> None:
+        """Logs are read again."""
+        for one in self._logs:
+            one.forget()
+
+    def leader(self, p: int) -> Key:
+        """Who leads a partition."""
+        return self._partitions[p].leader
+
+    def log(self, p: int) -> Key:
         """The batches of a log."""
-        return tuple([batch.request for batch in partition.log])
+        return self._logs[p](self._partitions[p].log)
 
-    def entry(self, partition: Partition) -> Key:
+    def high_watermark(self, p: int) -> Key:
+        """How many batches are committed."""
+        return self._partitions[p].high_watermark
+
+    def entry(self, p: int) -> Key:
         """What the leader remembers, per producer id."""
-        known = map(partition.producers.entries.get, self._pids)
-        return tuple([None if entry is None else (entry.epoch, entry.batches) for entry in known])
+        entries = self._partitions[p].producers.entries
+        return tuple([self._entry(entries[pid]) if pid in entries else UNKNOWN for pid in self._pids])
 
-    def producer(self, producer: IdempotentProducer) -> Key:
+    def _entry(self, entry: ProducerStateEntry) -> Key:
+        return tuple([(offset, sequence) for sequence, offset in entry.batches]), self.table.epoch(entry.epoch)
+
+    def issued(self) -> Key:
+        """How many producer ids were issued."""
+        issued = self._state.issued
+        if issued > self.table.max_pid:
+            raise CapacityExceeded("producer ids")
+        return issued
+
+    def producer(self, c: int) -> Key:
         """A process."""
-        return producer.epoch, producer.producer_id
+        producer = self._producers[c]
+        return self.table.epoch(producer.epoch), producer.producer_id
 
-    def sender(self, producer: IdempotentProducer, topic: int) -> Key:
-        """The sequences of a partition: how many batches are in flight, each of them or None, and the rest."""
-        one = producer.partitions[topic]
-        in_flight = one.in_flight[: len(self._nothing)]
+    def sender(self, c: int, p: int) -> Key:
+        """The sequences of a partition."""
+        one = self._producers[c].partitions[p]
+        if one.created > self.table.max_number:
+            raise CapacityExceeded("batches")
         return (
-            len(one.in_flight),
-            *[(batch.in_doubt, batch.epoch, batch.number, batch.sent, batch.sequence) for batch in in_flight],
-            *self._nothing[len(in_flight) :],
-            (one.created, one.epoch, one.last_acked, one.next_sequence, one.rewrite, one.unresolved),
+            tuple(
+                [
+                    (batch.in_doubt, self.table.epoch(batch.epoch), batch.number, batch.sent, batch.sequence)
+                    for batch in one.in_flight
+                ]
+            ),
+            one.created,
+            self.table.epoch(one.epoch),
+            one.last_acked,
+            one.next_sequence,
+            one.rewrite,
+            one.unresolved,
         )
 
-    def wire(self, exchanges: Sequence[Exchange]) -> Key:
+    def wire(self, c: int, p: int) -> Key:
         """What is on the way."""
-        return tuple([(one.broker, one.request, one.response or one.parked) for one in exchanges])
+        return tuple([self._exchange(one) for one in self._connections[c][p].wire])
 
-    def late(self, requests: Sequence[LateRequest]) -> Key:
+    def _exchange(self, exchange: Exchange) -> Key:
+        broker, response, parked = exchange.broker, exchange.response, exchange.parked
+        pid, epoch, sequence, number = exchange.request
+        epoch, number = self.table.epoch(epoch), self.table.number(number)
+        if response is not None:
+            return "reply", broker, epoch, response.error, number, response.offset, sequence
+        if parked is not None:
+            return "waiting", broker, epoch, number, parked.offset, sequence
+        return "request", broker, epoch, number, pid, sequence
+
+    def late(self, c: int, p: int) -> Key:
         """What outlived its connection."""
-        return tuple([(one.broker, one.request) for one in requests])
+        return tuple([(one.broker, *_batch(self.table, one.request)) for one in self._connections[c][p].late])
+
+
+def _batch(table: Table, request: ProduceRequest) -> Key:
+    pid, epoch, sequence, number = request
+    return table.epoch(epoch), table.number(number), pid, sequence
+
+
+def _stored(table: Table, batch: RecordBatch) -> Key:
+    return _batch(table, batch.request)
+
+
+READS: dict[str, Callable[..., Key]] = {
+    "leader": Abstraction.leader,
+    "log": Abstraction.log,
+    "highWatermark": Abstraction.high_watermark,
+    "entry": Abstraction.entry,
+    "issued": Abstraction.issued,
+    "producer": Abstraction.producer,
+    "sender": Abstraction.sender,
+    "wire": Abstraction.wire,
+    "late": Abstraction.late,
+}
+"""Variable -> what reads the key of its unit."""
+
+TOUCHES = {
+    "GetProducerId": "issued producer.c",
+    "SendBatch": "sender.cp wire.cp",
+    "ResendBatch": "sender.cp wire.cp",
+    "ReceiveAck": "sender.cp wire.cp",
+    "ReceiveError": "sender.cp wire.cp",
+    "ExpireBatch": "sender.cp",
+    "ResolveSequences": "sender.cp",
+    "BumpEpoch": "producer.c sender.c*",
+    "AppendBatch": "log.p entry.p wire.cp",
+    "AnswerDuplicate": "wire.cp",
+    "RejectBatch": "wire.cp",
+    "FailAppend": "entry.p wire.cp",
+    "AppendLate": "log.p entry.p late.cp",
+    "DropLate": "late.cp",
+    "CompleteProduce": "wire.cp",
+    "AdvanceHighWatermark": "highWatermark.p",
+    "ExpireProducer": "entry.p",
+    "ElectLeader": "leader.p log.p entry.p wire.*p",
+    "Disconnect": "sender.cp wire.cp late.cp",
+    "CrashProducer": "producer.c sender.c* wire.c*",
+}
+"""What each action's handler may change: a variable, or its part of the producer `c`, the partition `p`, or both; `*`
+is every one. A test compares with looking at everything."""
+
+NOWHERE = ("Disconnect", "DropLate")
+"""These actions happen nowhere."""

@@ -6,7 +6,6 @@ each side asks where the other's last epoch ends (KIP-101, KIP-279).
 
 from __future__ import annotations
 
-from tidemark.common.changes import EPOCHS, Changes
 from tidemark.common.structs import value
 from tidemark.log.storage import EpochEntry, Storage
 
@@ -31,11 +30,10 @@ UNDEFINED = EpochEndOffset(NO_EPOCH, -1)
 class LeaderEpochCache:
     """The cache of one log; `entries` oldest first, `latest_epoch` -1 when empty."""
 
-    __slots__ = ("_changes", "_storage", "entries", "latest_epoch")
+    __slots__ = ("_storage", "entries", "latest_epoch")
 
-    def __init__(self, storage: Storage, changes: Changes) -> None:
+    def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._changes = changes
         self.entries: list[EpochEntry] = list(storage.epochs)
         self.latest_epoch = self.entries[-1].epoch if self.entries else NO_EPOCH
 
@@ -82,4 +80,3 @@ class LeaderEpochCache:
         entries = self.entries
         self.latest_epoch = entries[-1].epoch if entries else NO_EPOCH
         self._storage.epochs = tuple(entries)
-        self._changes.mask |= EPOCHS

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidemark.common.changes import CHECKPOINT, FLUSHED, HIGH_WATERMARK, LOG, PRODUCED, Changes
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset, LeaderEpochCache
 from tidemark.log.storage import Payload, RecordBatch, Storage, read_batches
 
@@ -19,14 +18,13 @@ class Log:
     `end_offset`: the offset of the next record; `high_watermark`: records below it are known to be committed.
     """
 
-    __slots__ = ("_changes", "end_offset", "epoch_cache", "high_watermark", "storage")
+    __slots__ = ("end_offset", "epoch_cache", "high_watermark", "storage")
 
-    def __init__(self, storage: Storage, changes: Changes) -> None:
+    def __init__(self, storage: Storage) -> None:
         self.storage = storage
-        self._changes = changes
         self.end_offset = storage.end_offset
         self.high_watermark = min(storage.high_watermark, storage.end_offset)
-        self.epoch_cache = LeaderEpochCache(storage, changes)
+        self.epoch_cache = LeaderEpochCache(storage)
         self.epoch_cache.truncate_from_end(storage.end_offset)
 
     def append_as_leader(self, payloads: tuple[Payload, ...], leader_epoch: int) -> int:
@@ -36,7 +34,6 @@ class Log:
             cache.assign(leader_epoch, base_offset)
         self.storage.append(RecordBatch(base_offset, leader_epoch, payloads))
         self.end_offset = base_offset + len(payloads)
-        self._changes.mask |= LOG | PRODUCED
         return base_offset
 
     def append_as_follower(self, batches: Sequence[RecordBatch]) -> None:
@@ -47,7 +44,6 @@ class Log:
                 cache.assign(batch.leader_epoch, batch.base_offset)
             storage.append(batch)
         self.end_offset = storage.end_offset
-        self._changes.mask |= LOG
 
     def truncate_to(self, offset: int) -> None:
         """Cut the log to end at `offset` (no effect beyond its end), and the epochs that begin there or later.
@@ -57,7 +53,6 @@ class Log:
         if offset < self.end_offset:
             self.storage.truncate_to(offset)
             self.end_offset = self.storage.end_offset
-            self._changes.mask |= LOG | FLUSHED
             if self.high_watermark > self.end_offset:
                 self.set_high_watermark(self.end_offset)
         self.epoch_cache.truncate_from_end(offset)
@@ -82,14 +77,12 @@ class Log:
             offset = end
         if offset != self.high_watermark:
             self.high_watermark = offset
-            self._changes.mask |= HIGH_WATERMARK
 
     def flush_log(self) -> bool:
         """Everything to disk; False if everything was."""
         if self.storage.flushed_offset == self.end_offset:
             return False
         self.storage.flush()
-        self._changes.mask |= FLUSHED
         return True
 
     def checkpoint_high_watermark(self) -> bool:
@@ -97,5 +90,4 @@ class Log:
         if self.storage.high_watermark == self.high_watermark:
             return False
         self.storage.high_watermark = self.high_watermark
-        self._changes.mask |= CHECKPOINT
         return True

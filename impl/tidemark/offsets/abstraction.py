@@ -10,74 +10,120 @@
 | `transaction` | the transaction coordinator's entry |
 | `txnRpc`, `late`, `marker`, `lateMarker`, `fetch` | the exchanges: a request, what is held for it, or the reply |
 
-The key of a unit is what its cells depend on; `OffsetsLayout` makes cells of keys. Producers are numbered from 0.
+Here are keys, plain values that mirror the variables' types (records' fields by name, sets as masks), from which cells
+are made by trace/shapes.py. Producers are numbered from 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
-from tidemark.classic_group.layout import Union, atoms
 from tidemark.groups.offset_records import (
     NO_PRODUCER_ID,
     EndTransactionMarker,
     LogRecord,
+    OffsetResponse,
     OffsetsGroup,
     OffsetTombstone,
-    ProducerId,
+    StableOffsetFetchResponse,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkerRequest,
 )
 from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.coordinator import OffsetCoordinator
-from tidemark.offsets.metadata import UNKNOWN_PRODUCER, OffsetAndMetadata, ProducerState
-from tidemark.trace.cells import CapacityExceeded, Cells
+from tidemark.offsets.metadata import UNKNOWN_PRODUCER, OffsetAndMetadata
+from tidemark.trace.cells import Abstract, CapacityExceeded, SequenceKeys
 
 TICK_MS = 1_000
-VARIABLES = {
-    "now", "office", "epoch", "log", "appended", "end", "producers", "group", "offsets", "staged", "transaction",
-    "txnRpc", "late", "marker", "lateMarker", "fetch",
-}  # fmt: skip
-"""Those of Offsets."""
 Key = Any
+IDLE: Key = ("idle",)
+NOTHING: Key = (-1, -1, 0)
+"""No offset."""
+R = TypeVar("R", TxnOffsetCommitRequest, WriteTxnMarkerRequest)
+
+
+class Exchange(Protocol, Generic[R]):
+    """A request; `arrived`: the broker has written something for it; `valid`: what the group said of it."""
+
+    broker: int
+    request: R
+    token: int
+    arrived: bool
+    valid: bool | None
+    response: OffsetResponse | None
+
+
+class Transaction(Protocol):
+    """A producer's transaction, as the transaction coordinator has it."""
+
+    phase: str
+    epoch: int
+    commit: bool
+    added: bool
+    failed: bool
+
+
+class Log(Protocol):
+    """The group's partition: its leader and epoch, the committed records."""
+
+    leader: int
+    epoch: int
+    records: list[LogRecord]
+
+
+class State(Protocol):
+    """What there is to see. `fetched`: the last answer to an OffsetFetch, by whom, and whether it is of stable offsets;
+    `fetching`: the coordinator that holds one."""
+
+    now: int
+    fetched: tuple[int, bool, StableOffsetFetchResponse] | None
+    fetching: int | None
+
+    @property
+    def log(self) -> Log:
+        """The group's partition."""
+
+    @property
+    def coordinators(self) -> Sequence[OffsetCoordinator]:
+        """By broker."""
+
+    @property
+    def transactions(self) -> Sequence[Transaction]:
+        """By producer; so are the exchanges."""
+
+    @property
+    def commits(self) -> Sequence[Exchange[TxnOffsetCommitRequest] | None]:
+        """TxnOffsetCommits."""
+
+    @property
+    def late(self) -> Sequence[Exchange[TxnOffsetCommitRequest] | None]:
+        """Those for whose replies nobody waits."""
+
+    @property
+    def markers(self) -> Sequence[Exchange[WriteTxnMarkerRequest] | None]:
+        """Markers."""
+
+    @property
+    def late_markers(self) -> Sequence[Exchange[WriteTxnMarkerRequest] | None]:
+        """Copies of them."""
 
 
 class OffsetsTable:
     """What the abstraction needs of a trace header. Raises ValueError for one of another specification."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
-        self.variables: dict[str, Any] = header["variables"]
         constants = header["constants"]
-        if "Retention" not in constants or set(self.variables) != VARIABLES:
+        if "Retention" not in constants or set(header["variables"]) != set(READS):
             raise ValueError("the header has other variables than the offsets")
         self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
         self.producers: tuple[str, ...] = tuple(sorted(constants["Producers"]))
+        self.parties = {"b": self.brokers, "t": self.producers}
         self.topics: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
         self.partitions = tuple(TopicPartition(topic, 0) for topic in self.topics)
         self.retention_ms: int = constants["Retention"] * TICK_MS
         names = "Time Offset Generation ProducerEpoch Epoch Position Log Appended"
         self.most: dict[str, int] = {name: constants[f"Max{name}"] for name in names.split()}
-        self.cells = sum(variable["cells"] for variable in self.variables.values())
-        self.entry = Union(self.variables["log"]["type"]["sequence"])
-        self.causes = atoms(self.entry.field("tombstone", "cause"))
-        self.results = atoms(self.entry.field("marker", "result"))
-        self.states = atoms(self.entry.field("group", "value")["record"]["state"])
-        self.phases = atoms(self.variables["transaction"]["type"]["function"]["record"]["phase"])
-        self.slots = {
-            name: Union(self.variables[name]["type"]["function"]) for name in ("txnRpc", "late", "marker", "lateMarker")
-        }
-        self.slots["fetch"] = Union(self.variables["fetch"]["type"])
-        self.errors = atoms(self.slots["txnRpc"].field("answered", "error"))
-
-    def offset(self, variable: str) -> int:
-        """The first cell of a variable."""
-        return int(self.variables[variable]["offset"])
-
-    def width(self, variable: str) -> int:
-        """How many cells each unit of a variable has."""
-        entry = self.variables[variable]
-        domain = entry["type"].get("domain", ()) if isinstance(entry["type"], dict) else ()
-        split = len(domain) if tuple(domain) in (self.brokers, self.producers) else 1
-        return int(entry["cells"]) // split
 
     def bounded(self, what: str, number: int) -> int:
         """The number. Raises CapacityExceeded."""
@@ -89,155 +135,247 @@ class OffsetsTable:
         """Partitions as a bit mask."""
         return sum([1 << self.partitions.index(one) for one in partitions])
 
-
-class OffsetsAbstraction:
-    """The keys. Records are keys themselves."""
-
-    __slots__ = ("_nothing_staged", "_numbers", "table")
-
-    def __init__(self, table: OffsetsTable) -> None:
-        self.table = table
-        self._numbers = range(len(table.producers))
-        self._nothing_staged: Key = (None,) * len(table.producers)
-
-    def appended(self, coordinator: OffsetCoordinator) -> Key:
-        """The records that wait to commit."""
-        return tuple([one.entry for one in coordinator.waiting])
-
-    def producers(self, producers: Mapping[ProducerId, ProducerState]) -> Key:
-        """What the partition keeps of each producer, None if nothing."""
-        return tuple(map(producers.get, self._numbers))
-
-    def offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Key:
-        """Committed offsets, or those that one producer has staged."""
-        return tuple(map(offsets.get, self.table.partitions))
-
-    def staged(self, pending: Mapping[ProducerId, Mapping[TopicPartition, OffsetAndMetadata]]) -> Key:
-        """Staged offsets: per producer, None if there are none."""
-        if not pending:
-            return self._nothing_staged
-        return tuple([self.offsets(pending[number]) if number in pending else None for number in self._numbers])
-
-    def found(self, offsets: Mapping[TopicPartition, int]) -> Cells:
-        """The answer of a fetch."""
-        return tuple([offsets.get(partition, -1) for partition in self.table.partitions])
-
-
-class OffsetsLayout:
-    """From keys to cells."""
-
-    __slots__ = ("_record", "table")
-
-    def __init__(self, table: OffsetsTable) -> None:
-        self.table = table
-        self._record = (table.width("log") - 1) // table.most["Log"]
-
-    def now(self, key: int) -> Cells:
-        """The clock."""
-        return (self.table.bounded("Time", key),)
-
-    def epoch(self, key: int) -> Cells:
-        """The epoch in which a coordinator serves."""
-        return (self.table.bounded("Epoch", key),)
-
-    def office(self, key: tuple[int, int]) -> Cells:
-        """Who leads."""
-        return key[0], self.table.bounded("Epoch", key[1])
-
-    def end(self, key: int) -> Cells:
-        """A position."""
-        return (self.table.bounded("Position", key),)
-
-    def group(self, key: OffsetsGroup) -> Cells:
+    def group(self, group: OffsetsGroup) -> Key:
         """The group."""
-        return (
-            self.table.bounded("Generation", key.generation),
-            self.table.bounded("Time", key.since_ms // TICK_MS),
-            self.table.states[key.state.value],
-            self.table.mask(key.subscribed),
+        since = self.bounded("Time", group.since_ms // TICK_MS)
+        return self.bounded("Generation", group.generation), since, group.state, self.mask(group.subscribed)
+
+    def record(self, one: LogRecord) -> Key:
+        """A record of the log."""
+        position, record = self.bounded("Position", one.position), one.record
+        if isinstance(record, OffsetTombstone):
+            return "tombstone", record.cause, record.group, self.mask(record.partitions), position
+        if isinstance(record, OffsetsGroup):
+            return "group", position, self.group(record)
+        if isinstance(record, EndTransactionMarker):
+            epoch = self.bounded("ProducerEpoch", record.producer_epoch)
+            return "marker", epoch, position, record.producer_id, result(record.commit)
+        offset, partition = self.bounded("Offset", record.offset), self.partitions.index(record.partition)
+        time = record.commit_timestamp_ms // TICK_MS
+        if record.producer_id == NO_PRODUCER_ID:
+            return "commit", offset, partition, position, time
+        epoch = self.bounded("ProducerEpoch", record.producer_epoch)
+        return "staged", epoch, offset, partition, position, record.producer_id, time
+
+
+class OffsetsAbstraction(Abstract):
+    """The abstraction function of one run: every method reads the key of a unit, and is given the number of its broker
+    or producer. Raises CapacityExceeded for what the table cannot hold."""
+
+    __slots__ = (
+        "_appended",
+        "_coordinators",
+        "_log",
+        "_nothing",
+        "_numbers",
+        "_records",
+        "_state",
+        "_told",
+        "_told_key",
+        "table",
+    )
+
+    def __init__(self, table: OffsetsTable, state: State) -> None:
+        self.table = table
+        self._state = state
+        self._log = state.log
+        self._coordinators = state.coordinators
+        self._numbers = range(len(table.producers))
+        self._nothing: Key = (NOTHING,) * len(table.partitions)
+        self._records = SequenceKeys(table.record)
+        self._appended = [SequenceKeys(table.record) for _ in state.coordinators]
+        self._told: object = None
+        self._told_key: Key = IDLE
+
+    def forget(self) -> None:
+        """Logs are read again."""
+        for one in (self._records, *self._appended):
+            one.forget()
+
+    def now(self) -> Key:
+        """The clock."""
+        return self.table.bounded("Time", self._state.now // TICK_MS)
+
+    def office(self) -> Key:
+        """Who leads the partition."""
+        return self._log.leader, self.table.bounded("Epoch", self._log.epoch)
+
+    def log(self) -> Key:
+        """The committed records."""
+        return self._records(self._log.records)
+
+    def appended(self, broker: int) -> Key:
+        """The records of a coordinator that wait to commit."""
+        return self._appended[broker]([one.entry for one in self._coordinators[broker].waiting])
+
+    def end(self, broker: int) -> Key:
+        """The position after a coordinator's last committed record."""
+        return self.table.bounded("Position", self._coordinators[broker].end)
+
+    def producers(self, broker: int) -> Key:
+        """What the partition keeps of each producer."""
+        producers = self._coordinators[broker].producers
+        return tuple([producers.get(number, UNKNOWN_PRODUCER) for number in self._numbers])
+
+    def epoch(self, broker: int) -> Key:
+        """The epoch in which a coordinator serves."""
+        return self.table.bounded("Epoch", self._coordinators[broker].epoch)
+
+    def group(self, broker: int) -> Key:
+        """The group, as a coordinator has it."""
+        return self.table.group(self._coordinators[broker].committed.group)
+
+    def offsets(self, broker: int) -> Key:
+        """Committed offsets."""
+        return self._offsets(self._coordinators[broker].committed.offsets)
+
+    def staged(self, broker: int) -> Key:
+        """Those that each producer has staged."""
+        pending = self._coordinators[broker].committed.pending
+        return tuple(
+            [self._offsets(pending[number]) if number in pending else self._nothing for number in self._numbers]
         )
 
-    def record(self, key: LogRecord | None) -> Cells:
-        """A record of the log; None: there is none."""
-        if key is None:
-            return (0,) * self._record
-        table, width, make, record = self.table, self._record, self.table.entry.cells, key.record
-        position = table.bounded("Position", key.position)
-        if isinstance(record, OffsetTombstone):
-            cause, partitions = table.causes[record.cause.value], table.mask(record.partitions)
-            return make(
-                width, "tombstone", position=position, cause=cause, partitions=partitions, group=int(record.group)
-            )
-        if isinstance(record, OffsetsGroup):
-            return make(width, "group", position=position, value=self.group(record))
-        if isinstance(record, EndTransactionMarker):
-            epoch = self._producer_epoch(record.producer_epoch)
-            result = self._result(record.commit)
-            return make(width, "marker", position=position, producer=record.producer_id, epoch=epoch, result=result)
-        committed = {
-            "position": position,
-            "partition": table.partitions.index(record.partition),
-            "offset": table.bounded("Offset", record.offset),
-            "time": record.commit_timestamp_ms // TICK_MS,
-        }
-        if record.producer_id == NO_PRODUCER_ID:
-            return make(width, "commit", **committed)
-        epoch = self._producer_epoch(record.producer_epoch)
-        return make(width, "staged", **committed, producer=record.producer_id, epoch=epoch)
+    def _offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Key:
+        found = [offsets.get(partition) for partition in self.table.partitions]
+        return tuple([NOTHING if one is None else (one[0], one[1], one[2] // TICK_MS) for one in found])
 
-    def _producer_epoch(self, epoch: int) -> int:
-        return self.table.bounded("ProducerEpoch", epoch)
+    # --- transactions -----------------------------------------------------------------------------------------------
 
-    def _result(self, commit: bool) -> int:
-        return self.table.results["COMMIT" if commit else "ABORT"]
-
-    def producers(self, key: Key) -> Cells:
-        """What the partition keeps of each producer."""
-        return tuple([cell for one in key for cell in one or UNKNOWN_PRODUCER])
-
-    def offsets(self, key: Key) -> Cells:
-        """Offsets, each with its position and time; None: there are none."""
-        cells: list[int] = []
-        for one in key or (None,) * len(self.table.partitions):
-            cells += (-1, -1, 0) if one is None else (one[0], one[1], one[2] // TICK_MS)
-        return tuple(cells)
-
-    def transaction(self, key: Key) -> Cells:
+    def transaction(self, producer: int) -> Key:
         """A transaction."""
-        added, epoch, failed, phase, commit = key
-        return added, self._producer_epoch(epoch), failed, self.table.phases[phase], self._result(commit)
+        one = self._state.transactions[producer]
+        epoch = self.table.bounded("ProducerEpoch", one.epoch)
+        return one.added, epoch, one.failed, one.phase, result(one.commit)
 
-    def slot(self, variable: str, key: Key) -> Cells:
-        """An exchange: None, or its tag and its fields: an error; a broker and a place; a broker and a request, with
-        what the group said of it."""
-        table = self.table
-        make, width = table.slots[variable].cells, table.width(variable)
-        if key is None:
-            return make(width, "idle")
-        tag = key[0]
-        if tag in ("answered", "written"):
-            return make(width, tag, error=table.errors[key[1]])
-        if tag in ("committing", "writing"):
-            return make(width, tag, broker=key[1], remaining=table.bounded("Appended", key[2]))
-        broker, request = key[1:3]
-        epoch = request.producer_epoch
-        if tag == "marker":
-            return make(width, tag, broker=broker, epoch=epoch, result=self._result(request.commit))
-        partition, rest = table.partitions.index(request.partition), {"valid": int(key[3])} if len(key) > 3 else {}
-        return make(
-            width, tag, broker=broker, epoch=epoch, generation=request.generation_id, partition=partition,
-            offset=request.offset, **rest,
-        )  # fmt: skip
+    def txn_rpc(self, producer: int) -> Key:
+        """A TxnOffsetCommit."""
+        return self._commit(self._state.commits[producer])
 
-    def fetch(self, key: Key) -> Cells:
-        """The OffsetFetch: None, or its tag and its fields by name."""
-        table = self.table
-        make, width = table.slots["fetch"].cells, table.width("fetch")
-        if key is None:
-            return make(width, "idle")
-        fields = dict(key[1:])
-        if "error" in fields:
-            fields["error"] = table.errors[fields["error"]]
-        if "remaining" in fields:
-            table.bounded("Appended", fields["remaining"])
-        return make(width, key[0], **fields)
+    def late(self, producer: int) -> Key:
+        """One for whose reply nobody waits."""
+        return self._commit(self._state.late[producer])
+
+    def marker(self, producer: int) -> Key:
+        """A marker."""
+        return self._marker(self._state.markers[producer])
+
+    def late_marker(self, producer: int) -> Key:
+        """A copy of one."""
+        return self._marker(self._state.late_markers[producer])
+
+    def _commit(self, exchange: Exchange[TxnOffsetCommitRequest] | None) -> Key:
+        if exchange is None:
+            return IDLE
+        broker, request, response = exchange.broker, exchange.request, exchange.response
+        if response is not None:
+            return "answered", response.error
+        if exchange.arrived:
+            return "committing", broker, self._place(broker, exchange.token)
+        partition = self.table.partitions.index(request.partition)
+        said = broker, request.producer_epoch, request.generation_id, request.offset, partition
+        if exchange.valid is None:
+            return "request", *said
+        return "verified", *said, exchange.valid
+
+    def _marker(self, exchange: Exchange[WriteTxnMarkerRequest] | None) -> Key:
+        if exchange is None:
+            return IDLE
+        broker, response = exchange.broker, exchange.response
+        if response is not None:
+            return "written", response.error
+        if exchange.arrived:
+            return "writing", broker, self._place(broker, exchange.token)
+        return "marker", broker, exchange.request.producer_epoch, result(exchange.request.commit)
+
+    def _place(self, broker: int, token: int) -> int:
+        """For how many records an exchange waits."""
+        waiting = self._coordinators[broker].waiting
+        return self.table.bounded("Appended", next(n for n, one in enumerate(waiting, 1) if one.token == token))
+
+    # --- fetches ----------------------------------------------------------------------------------------------------
+
+    def fetch(self) -> Key:
+        """The OffsetFetch. The last answer stands for long: its key is made once."""
+        state = self._state
+        if state.fetching is not None:
+            coordinator = self._coordinators[state.fetching]
+            if coordinator.fetch is not None:
+                position, _, response = coordinator.fetch
+                remaining = self.table.bounded("Appended", position - coordinator.end + 1)
+                return "waiting", state.fetching, self._found(response), remaining, self.table.mask(response.unstable)
+        fetched = state.fetched
+        if fetched is not self._told:
+            self._told = fetched
+            self._told_key = IDLE if fetched is None else self._fetched(*fetched)
+        return self._told_key
+
+    def _fetched(self, broker: int, stable: bool, response: StableOffsetFetchResponse) -> Key:
+        return "fetched", broker, response.error, self._found(response), stable, self.table.mask(response.unstable)
+
+    def _found(self, response: StableOffsetFetchResponse) -> Key:
+        return tuple([response.offsets.get(partition, -1) for partition in self.table.partitions])
+
+
+def result(commit: bool) -> str:
+    """The end of a transaction."""
+    return "COMMIT" if commit else "ABORT"
+
+
+READS: dict[str, Callable[..., Key]] = {
+    "now": OffsetsAbstraction.now,
+    "office": OffsetsAbstraction.office,
+    "log": OffsetsAbstraction.log,
+    "appended": OffsetsAbstraction.appended,
+    "end": OffsetsAbstraction.end,
+    "producers": OffsetsAbstraction.producers,
+    "epoch": OffsetsAbstraction.epoch,
+    "group": OffsetsAbstraction.group,
+    "offsets": OffsetsAbstraction.offsets,
+    "staged": OffsetsAbstraction.staged,
+    "transaction": OffsetsAbstraction.transaction,
+    "txnRpc": OffsetsAbstraction.txn_rpc,
+    "late": OffsetsAbstraction.late,
+    "marker": OffsetsAbstraction.marker,
+    "lateMarker": OffsetsAbstraction.late_marker,
+    "fetch": OffsetsAbstraction.fetch,
+}
+"""Variable -> what reads the key of its unit."""
+
+_MEMORY = "end.b producers.b group.b offsets.b staged.b"
+
+TOUCHES = {
+    "Tick": "now",
+    "Rebalance": "appended.b",
+    "CommitOffset": "appended.b",
+    "ExpireOffsets": "appended.b",
+    "DeleteOffset": "appended.b",
+    "DeleteGroup": "appended.b",
+    "DropTopic": "appended.b",
+    "BeginTransaction": "transaction.t",
+    "SendTxnOffsetCommit": "txnRpc.t",
+    "VerifyTxnOffsetCommit": "transaction.t txnRpc.t late.t",
+    "HandleTxnOffsetCommit": "appended.b txnRpc.t late.t",
+    "RejectTxnOffsetCommit": "txnRpc.t late.t",
+    "ReceiveTxnReply": "transaction.t txnRpc.t",
+    "GiveUpTxnOffsetCommit": "transaction.t txnRpc.t late.t",
+    "EndTransaction": "transaction.t",
+    "SendMarker": "marker.t",
+    "HandleMarker": "appended.b marker.t lateMarker.t",
+    "RejectMarker": "marker.t lateMarker.t",
+    "ReceiveMarkerReply": "transaction.t marker.t",
+    "FetchOffsets": "fetch",
+    "CommitEntry": f"log appended.b {_MEMORY} txnRpc.* marker.* fetch",
+    "Compact": "log",
+    "BecomeCoordinator": f"office log epoch.b {_MEMORY}",
+    "Resign": f"appended.b epoch.b {_MEMORY} txnRpc.* marker.* fetch",
+    "RepeatMarker": "lateMarker.t",
+    "LoseMarker": "marker.t",
+    "LoseLate": "late.t",
+    "LoseLateMarker": "lateMarker.t",
+}
+"""What each action's handler may change: a variable, or its part of the broker `b`, the producer `t`, everybody. A test
+compares with looking at everything."""
+
+NOWHERE = ("Tick", "Compact", "RepeatMarker", "LoseMarker", "LoseLate", "LoseLateMarker")
+"""Actions of the clock, the cleaner and the network."""

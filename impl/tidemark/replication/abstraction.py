@@ -24,19 +24,19 @@
 | `alter` | the exchange between a broker and the controller |
 | `consumer` | the exchange of a consumer with whom it takes for the leader, and its position |
 
-A *unit* is what is computed and compared at once: one broker's part of a variable, one exchange. Its cells come as the
-layout of ARCHITECTURE.md wants them: fields in name order, sets as masks, unused cells 0. An exchange has many cells of
-which few say anything: it has a *key*, a tuple of what they depend on, and a function from the key to the cells.
+A *unit* is what is read and compared at once: one broker's part of a variable, one exchange. Here is the *key* of each,
+plain values that mirror the variable's type (records' fields by name, sets as masks), from which cells are made by
+trace/shapes.py. READS has what reads each variable, TOUCHES which of them each action may change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 from tidemark.common.errors import NONE
-from tidemark.log.storage import Payload, RecordBatch, Storage
+from tidemark.log.storage import EpochEntry, Payload, RecordBatch, Storage
 from tidemark.replication.broker import STARTING, STOPPING, Broker
 from tidemark.replication.controller.records import MetadataLog, PartitionChangeRecord
 from tidemark.replication.controller.replication_control import ReplicationControl
@@ -46,14 +46,15 @@ from tidemark.replication.messages import (
     BrokerId,
     FetchRequest,
     FetchResponse,
+    MemberState,
     PendingRead,
     ReadRequest,
     ReadResponse,
 )
-from tidemark.replication.purgatory import DelayedProduce
-from tidemark.trace.cells import CapacityExceeded, Cells
+from tidemark.trace.cells import Abstract, CapacityExceeded, Cells, SequenceKeys
 
-LOG_END_OFFSET, BROKER_EPOCH = attrgetter("log_end_offset"), attrgetter("broker_epoch")
+Key = Any
+IDLE: Key = ("idle",)
 
 
 class Host(Protocol):
@@ -94,6 +95,38 @@ class ReadExchange(Protocol):
     response: ReadResponse | None
 
 
+class Network(Protocol):
+    """The exchanges: `fetches` by follower and source, `alters` by broker, `reads` by consumer."""
+
+    @property
+    def fetches(self) -> Sequence[Sequence[FetchExchange]]:
+        """See above."""
+
+    @property
+    def alters(self) -> Sequence[AlterExchange]:
+        """See above."""
+
+    @property
+    def reads(self) -> Sequence[ReadExchange]:
+        """See above."""
+
+
+class State(Protocol):
+    """What there is to see. `values`: payloads that leaders have appended -> their rank among these."""
+
+    control: ReplicationControl
+    metadata: MetadataLog
+    values: dict[Payload, int]
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        """The machines, by broker."""
+
+    @property
+    def network(self) -> Network:
+        """The exchanges."""
+
+
 class Masks(dict[frozenset[BrokerId], int]):
     """Sets of brokers as bit masks over their sorted names, made once each."""
 
@@ -102,42 +135,20 @@ class Masks(dict[frozenset[BrokerId], int]):
         return mask
 
 
-class FetchTags(NamedTuple):
-    """The tags of a fetch exchange as numbers."""
-
-    idle: int
-    request: int
-    reading: int
-    records: int
-    diverging: int
-    error: int
-
-
-FETCH_FIELDS: dict[str, tuple[str, ...]] = {
-    "idle": (),
-    "request": ("epoch", "offset", "lastEpoch", "brokerEpoch"),
-    "reading": ("epoch", "offset", "hw", "count"),
-    "records": ("epoch", "offset", "hw", "batch"),
-    "diverging": ("epoch", "offset", "hw", "divergingEpoch", "endOffset"),
-    "error": ("epoch", "offset", "error", "endOffset"),
-}
-"""What follows the tag in the key of an exchange; the batch comes as the cells of its records."""
-
-NOTHING: dict[Payload, DelayedProduce] = {}
-"""What waits at a broker that is down."""
-
-
 class Table:
-    """What the abstraction needs of a trace header: offsets of variables, tags and atoms as numbers, capacities.
+    """What simulator and abstraction need of a trace header: names and capacities.
 
     Raises ValueError if the header is not for the specification that this file is written for.
     """
 
     def __init__(self, header: dict[str, Any]) -> None:
-        self.variables: dict[str, Any] = header["variables"]
-        constants = header["constants"]
+        variables, constants = header["variables"], header["constants"]
+        if set(variables) != set(READS):
+            raise ValueError("the header has other variables than the replication specification")
         self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
+        self.consumers: tuple[str, ...] = tuple(sorted(constants["Consumers"]))
         self.count = len(self.brokers)
+        self.parties = {"b": self.brokers, "f": self.brokers, "l": self.brokers, "c": self.consumers}
         self.min_isr: int = constants["MinIsr"]
         self.max_log: int = constants["MaxLog"]
         self.max_epoch: int = constants["MaxEpoch"]
@@ -145,364 +156,360 @@ class Table:
         self.max_broker_epoch: int = constants["MaxBrokerEpoch"]
         self.max_value: int = constants["MaxValue"]
         self.max_fetch: int = constants["MaxFetch"]
-        self.cells = sum(variable["cells"] for variable in self.variables.values())
-        change = self._record(self._type("metadata")["sequence"], ("elr", "isr", "leader", "leaderEpoch"), "metadata")
-        self.leaders = {name: index for index, name in enumerate(change["leader"]["atom"])}
-        self.no_leader: int = self.leaders[constants["None"]]
-        self.leader_number: dict[BrokerId | None, int] = {None: self.no_leader}
-        self.leader_number |= {index: self.leaders[name] for index, name in enumerate(self.brokers)}
+        leaders = variables["view"]["type"]["function"]["record"]["leader"]["atom"]
+        self.leader_number: dict[BrokerId | None, int] = {None: leaders.index(constants["None"])}
+        self.leader_number |= {index: leaders.index(name) for index, name in enumerate(self.brokers)}
         self.masks = Masks()
-        self.no_view: Cells = (1, 0, self.no_leader, -1, 0)
-        self.registration_state = self._atoms(
-            self._record(self._each("registered"), ("epoch", "since", "state"), "registered")["state"]
-        )
-        self.registered_cells: int = self.variables["registered"]["cells"] // self.count
-        self.status = self._atoms(self._each("status"))
-        self._record(self._each("view"), ("applied", "isr", "leader", "leaderEpoch", "partitionEpoch"), "view")
-        self._record(self._each("pendingIsr"), ("active", "isr", "memberEpochs"), "pendingIsr")
-        self._record(self._each("log")["sequence"], ("epoch", "value"), "log")
-        self._record(self._each("epochCache")["sequence"], ("epoch", "start"), "epochCache")
-        fetch = self._each("fetch")["function"]
-        tags, slot = self._union(fetch, "fetch")
-        self.fetch_tags = FetchTags(**tags)
-        self.fetch_error = self._atoms(self._field(fetch, "error", "error"))
-        self.fetch_cells: int = self.variables["fetch"]["cells"] // self.count**2
-        self.idle: Cells = (tags["idle"],)
-        self.fetch_places = {tags[tag]: (0, *[slot[name] for name in names]) for tag, names in FETCH_FIELDS.items()}
-        self.at_batch = slot["batch"]
-        alter = self._each("alter")
-        self.alter_tag, self.alter_slot = self._union(alter, "alter")
-        self.alter_error = self._atoms(self._field(alter, "reply", "error"))
-        self.alter_cells: int = self.variables["alter"]["cells"] // self.count
-        self._union(self._each("consumer"), "consumer")
-        self.consumer_cells: int = self.variables["consumer"]["cells"] // len(constants["Consumers"])
-        self.alter_idle: Cells = (self.alter_tag["idle"],) + (0,) * (self.alter_cells - 1)
-
-    def offset(self, variable: str) -> int:
-        """The first cell of a variable."""
-        return int(self.variables[variable]["offset"])
-
-    def cells_of_fetch(self, key: tuple[Any, ...]) -> Cells:
-        """The cells of an exchange's key: the tag, and the union's fields at their places."""
-        cells = [0] * self.fetch_cells
-        for place, cell in zip(self.fetch_places[key[0]], key, strict=True):
-            if place == self.at_batch:
-                cells[place : place + 1 + len(cell)] = (len(cell) // 2, *cell)
-            else:
-                cells[place] = cell
-        return tuple(cells)
-
-    def _type(self, variable: str) -> Any:
-        if variable not in self.variables:
-            raise ValueError(f"the header has no variable {variable}: it is not that of the replication specification")
-        return self.variables[variable]["type"]
-
-    def _each(self, variable: str) -> Any:
-        return self._type(variable)["function"]
-
-    @staticmethod
-    def _record(kind: Any, names: tuple[str, ...], variable: str) -> Any:
-        if tuple(kind["record"]) != names:
-            raise ValueError(f"variable {variable} has the fields {', '.join(kind['record'])}, not {', '.join(names)}")
-        return kind["record"]
-
-    @staticmethod
-    def _atoms(kind: Any) -> dict[str, int]:
-        return {name: index for index, name in enumerate(kind["atom"])}
-
-    @staticmethod
-    def _union(kind: Any, variable: str) -> tuple[dict[str, int], dict[str, int]]:
-        tags = sorted(tag for variant in kind["union"] for tag in variant["tags"])
-        slots = {name: offset for name, offset, _ in kind["slots"]}
-        if len(slots) != len(kind["slots"]):
-            raise ValueError(f"variable {variable} keeps one field at two places")
-        return {tag: index for index, tag in enumerate(tags)}, slots
-
-    @staticmethod
-    def _field(kind: Any, tag: str, name: str) -> Any:
-        return next(variant["fields"][name] for variant in kind["union"] if tag in variant["tags"])
+        self.no_view = (True, 0, self.leader_number[None], -1, 0)
 
 
-class Abstraction:
-    """The abstraction function over one cluster, unit by unit.
-
-    Every method takes a part of the implementation and returns the cells of one unit: a number where that is one cell,
-    or a tuple. For the sequences that grow (log, leader-epoch cache, metadata) there are the elements, and their cells.
-    `values` numbers the payloads in the order in which leaders appended them. Raises CapacityExceeded for a state
-    beyond the table's capacities.
-    """
+class Abstraction(Abstract):
+    """The abstraction function over one cluster, unit by unit: every method reads the key of one unit, of whose brokers
+    or consumers it is given the numbers. Raises CapacityExceeded for a state beyond the table's capacities."""
 
     __slots__ = (
-        "_alter_idle",
+        "_caches",
+        "_changes",
         "_control",
+        "_fetches",
+        "_hosts",
         "_leaders",
+        "_logs",
         "_masks",
         "_metadata",
         "_no_pending",
         "_no_remote",
-        "_running",
-        "_status",
+        "_state",
+        "_values",
         "table",
-        "values",
     )
 
-    def __init__(self, table: Table, control: ReplicationControl, metadata: MetadataLog) -> None:
+    def __init__(self, table: Table, state: State) -> None:
         self.table = table
-        self.values: dict[Payload, int] = {}
-        self._control = control
-        self._metadata = metadata
+        self._state = state
+        self._control = state.control
+        self._metadata = state.metadata
+        self._values = state.values
+        self._hosts = state.hosts
+        self._fetches = state.network.fetches
         self._no_remote: Cells = (-1,) * table.count
-        self._no_pending: Cells = (0, 0, *self._no_remote)
-        self._status = table.status
-        self._running = table.status["running"]
+        self._no_pending = (False, 0, self._no_remote)
         self._leaders = table.leader_number
         self._masks = table.masks
-        self._alter_idle = table.alter_idle
+        self._changes = SequenceKeys(partial(_change, table))
+        self._logs = [SequenceKeys(partial(_record, state.values)) for _ in self._hosts]
+        self._caches: list[tuple[tuple[EpochEntry, ...], Key]] = [((), ())] * table.count
+
+    def forget(self) -> None:
+        """Logs are read again."""
+        for one in (self._changes, *self._logs):
+            one.forget()
+        self._caches = [((), ())] * self.table.count
 
     # --- controller -----------------------------------------------------------------------------------------------
 
-    def metadata(self) -> Sequence[PartitionChangeRecord]:
+    def metadata(self) -> Key:
         """The partition's changes."""
         changes = self._metadata.partition_changes
         if len(changes) > self.table.max_metadata or changes[-1].leader_epoch > self.table.max_epoch:
             raise CapacityExceeded("partition changes")
-        return changes
+        return self._changes(changes)
 
-    def change_cells(self, changes: Sequence[PartitionChangeRecord]) -> Cells:
-        """Per change ELR, ISR, leader, leader epoch."""
-        masks, leaders = self._masks, self._leaders
-        cells: Cells = ()
-        for change in changes:
-            cells += masks[change.elr], masks[change.isr], leaders[change.leader], change.leader_epoch
-        return cells
-
-    def registered(self, host: Host) -> Cells:
-        """Broker epoch, number of changes up to the registration, state."""
-        registration = self._control.registrations[host.id]
+    def registered(self, broker: BrokerId) -> Key:
+        """A registration, and the number of changes up to it."""
+        registration = self._control.registrations[broker]
         if registration.broker_epoch > self.table.max_broker_epoch:
             raise CapacityExceeded("incarnations of a broker")
         state = "fenced" if registration.fenced else "stopping" if registration.in_controlled_shutdown else "active"
-        since = self._metadata.changes_before(registration.offset)
-        return registration.broker_epoch, since, self.table.registration_state[state]
+        return registration.broker_epoch, self._metadata.changes_before(registration.offset), state
 
     # --- process --------------------------------------------------------------------------------------------------
 
-    def status(self, host: Host) -> int:
+    def status(self, broker: BrokerId) -> Key:
         """How the broker is."""
-        broker = host.broker
-        if broker is None or broker.state == STARTING:
-            return self._status[host.down]
-        return self._running
+        host = self._hosts[broker]
+        process = host.broker
+        return host.down if process is None or process.state == STARTING else "running"
 
-    def broker_epoch(self, host: Host) -> int:
+    def broker_epoch(self, broker: BrokerId) -> Key:
         """The epoch of the incarnation, running or last."""
-        broker = host.broker
-        if broker is None or broker.state == STARTING:
-            return self._control.registrations[host.id].broker_epoch
-        return broker.epoch
+        process = self._hosts[broker].broker
+        if process is None or process.state == STARTING:
+            return self._control.registrations[broker].broker_epoch
+        return process.epoch
 
-    def view(self, host: Host) -> Cells:
-        """Applied, ISR, leader, leader epoch, partition epoch. Not applied: that epoch came by an AlterPartition
-        reply, whose metadata is still to come."""
-        broker = host.broker
-        if broker is None:
+    def view(self, broker: BrokerId) -> Key:
+        """The partition as the broker knows it. Not applied: that epoch came by an AlterPartition reply, whose metadata
+        is still to come."""
+        process = self._hosts[broker].broker
+        if process is None:
             return self.table.no_view
-        partition = broker.partition
+        partition = process.partition
         return (
-            int(self._metadata.changes_before(broker.published_offset) >= partition.partition_epoch),
+            self._metadata.changes_before(process.published_offset) >= partition.partition_epoch,
             self._masks[partition.isr],
             self._leaders[partition.leader_id],
             partition.leader_epoch,
             partition.partition_epoch,
         )
 
-    def asked(self, host: Host) -> int:
+    def asked(self, broker: BrokerId) -> Key:
         """Whether the process wants to stop."""
-        return int(host.broker is not None and host.broker.state == STOPPING)
+        process = self._hosts[broker].broker
+        return process is not None and process.state == STOPPING
 
-    def stalled(self, host: Host) -> int:
+    def stalled(self, broker: BrokerId) -> Key:
         """Whether it fetches no more."""
-        return int(host.stalled)
+        return self._hosts[broker].stalled
 
     # --- disk -----------------------------------------------------------------------------------------------------
 
-    def log(self, host: Host) -> Sequence[RecordBatch]:
-        """The batches of one log."""
-        storage = host.storage
+    def log(self, broker: BrokerId) -> Key:
+        """The records of a log."""
+        storage = self._hosts[broker].storage
+        batches = storage.batches
         if storage.end_offset > self.table.max_log:
             raise CapacityExceeded("records in a log")
-        return storage.batches
+        if storage.end_offset == len(batches):  # mostly a batch has one record
+            return self._logs[broker](batches)
+        return self._records(batches)
 
-    def batch_cells(self, batches: Sequence[RecordBatch]) -> Cells:
-        """Per record epoch and value."""
-        values = self.values
-        if len(batches) == 1:  # mostly, and with one record
-            batch = batches[0]
-            if len(batch.records) == 1:
-                payload = batch.records[0]
-                return batch.leader_epoch, values.get(payload) or self.value(payload)
-        cells: Cells = ()
-        for batch in batches:
-            for payload in batch.records:
-                cells += batch.leader_epoch, values.get(payload) or self.value(payload)
-        return cells
+    def _records(self, batches: Sequence[RecordBatch]) -> Key:
+        values = self._values
+        return tuple([(batch.leader_epoch, values[payload]) for batch in batches for payload in batch.records])
 
-    def value(self, payload: Payload) -> int:
-        """A payload's rank among the appended; one that was never seen was appended just now."""
-        number = self.values.get(payload)
-        if number is None:
-            number = self.values[payload] = len(self.values) + 1
-            if number > self.table.max_value:
-                raise CapacityExceeded("produce attempts")
-        return number
-
-    def flushed(self, host: Host) -> int:
+    def flushed(self, broker: BrokerId) -> Key:
         """The recovery point."""
-        return host.storage.flushed_offset
+        return self._hosts[broker].storage.flushed_offset
 
-    def epoch_cache(self, host: Host) -> Cells:
-        """Per entry of the leader-epoch cache epoch and start offset."""
-        end, down = host.storage.end_offset, host.broker is None
-        cells: Cells = ()
-        for entry in host.storage.epochs:
-            if not down or entry.start_offset < end:
-                cells += entry.epoch, entry.start_offset
-        return cells
-
-    def high_watermark(self, host: Host) -> int:
-        """Of a broker that is down: what it will start with."""
+    def epoch_cache(self, broker: BrokerId) -> Key:
+        """The entries of the leader-epoch cache."""
+        host = self._hosts[broker]
+        storage = host.storage
+        epochs = storage.epochs
         if host.broker is None:
-            return min(host.storage.high_watermark, host.storage.end_offset)
-        return host.broker.log.high_watermark
+            end = storage.end_offset
+            return tuple([(one.epoch, one.start_offset) for one in epochs if one.start_offset < end])
+        seen, key = self._caches[broker]
+        if seen is not epochs:
+            key = tuple([(one.epoch, one.start_offset) for one in epochs])
+            self._caches[broker] = epochs, key
+        return key
 
-    def checkpoint(self, host: Host) -> int:
+    def high_watermark(self, broker: BrokerId) -> Key:
+        """Of a broker that is down: what it will start with."""
+        host = self._hosts[broker]
+        process = host.broker
+        if process is None:
+            return min(host.storage.high_watermark, host.storage.end_offset)
+        return process.log.high_watermark
+
+    def checkpoint(self, broker: BrokerId) -> Key:
         """The high-watermark checkpoint."""
-        return host.storage.high_watermark
+        return self._hosts[broker].storage.high_watermark
 
     # --- the leader's memory --------------------------------------------------------------------------------------
 
-    def epoch_start(self, host: Host) -> int:
+    def epoch_start(self, broker: BrokerId) -> Key:
         """The start of the leader's epoch."""
-        broker = host.broker
-        return broker.partition.epoch_start_offset if broker is not None and broker.partition.is_leader else 0
+        process = self._hosts[broker].broker
+        return process.partition.epoch_start_offset if process is not None and process.partition.is_leader else 0
 
-    def remote_leo(self, host: Host) -> Cells:
+    def remote_leo(self, broker: BrokerId) -> Key:
         """Per broker: its log end by its last counted fetch."""
-        broker = host.broker
-        if broker is None or not broker.partition.is_leader:
+        process = self._hosts[broker].broker
+        if process is None or not process.partition.is_leader:
             return self._no_remote
-        cells = [*map(LOG_END_OFFSET, broker.partition.remote.values())]
-        cells.insert(broker.id, -1)
+        cells = [replica.log_end_offset for replica in process.partition.remote.values()]
+        cells.insert(broker, -1)
         return tuple(cells)
 
-    def remote_epoch(self, host: Host) -> Cells:
+    def remote_epoch(self, broker: BrokerId) -> Key:
         """Per broker: its broker epoch by that fetch."""
-        broker = host.broker
-        if broker is None or not broker.partition.is_leader:
+        process = self._hosts[broker].broker
+        if process is None or not process.partition.is_leader:
             return self._no_remote
-        cells = [*map(BROKER_EPOCH, broker.partition.remote.values())]
-        cells.insert(broker.id, -1)
+        cells = [replica.broker_epoch for replica in process.partition.remote.values()]
+        cells.insert(broker, -1)
         return tuple(cells)
 
-    def pending_isr(self, host: Host) -> Cells:
-        """Active, ISR, per broker the epoch that the proposal names (-1 for others)."""
-        broker = host.broker
-        pending = None if broker is None else broker.partition.pending
+    def pending_isr(self, broker: BrokerId) -> Key:
+        """The undecided proposal, with the epochs that it names."""
+        process = self._hosts[broker].broker
+        pending = None if process is None else process.partition.pending
         if pending is None:
             return self._no_pending
+        return True, self._masks[pending.isr], self._epochs(pending.members)
+
+    def _epochs(self, members: Sequence[MemberState]) -> Key:
+        """Per broker the epoch that a proposal names, -1 for others."""
         epochs = list(self._no_remote)
-        for member in pending.members:
+        for member in members:
             epochs[member.broker_id] = member.broker_epoch
-        return (1, self._masks[pending.isr], *epochs)
+        return tuple(epochs)
 
-    def waiting(self, host: Host) -> Cells:
-        """Per delayed produce value and required offset."""
-        broker, values = host.broker, self.values
-        cells: Cells = ()
-        if broker is not None:
-            for payload, delayed in broker.purgatory.waiting.items():
-                cells += values[payload], delayed.required_offset
-        return cells
+    def waiting(self, broker: BrokerId) -> Key:
+        """Per value the offset that a delayed produce waits for, 0 where none does."""
+        process, values = self._hosts[broker].broker, self._values
+        cells = [0] * self.table.max_value
+        if process is not None:
+            for payload, delayed in process.purgatory.waiting.items():
+                cells[values[payload] - 1] = delayed.required_offset
+        return tuple(cells)
 
-    def produced(self, _: object) -> int:
+    def produced(self) -> Key:
         """How many payloads were appended."""
-        return len(self.values)
+        count = len(self._values)
+        if count > self.table.max_value:
+            raise CapacityExceeded("produce attempts")
+        return count
 
     # --- the follower's memory ------------------------------------------------------------------------------------
 
-    def last_fetched_epoch(self, host: Host) -> int:
+    def last_fetched_epoch(self, broker: BrokerId) -> Key:
         """What the next fetch says of the tail."""
-        broker = host.broker
-        return -1 if broker is None or broker.partition.is_leader else broker.partition.last_fetched_epoch
+        process = self._hosts[broker].broker
+        return -1 if process is None or process.partition.is_leader else process.partition.last_fetched_epoch
 
     # --- the network ----------------------------------------------------------------------------------------------
 
-    def fetch(self, exchange: FetchExchange) -> tuple[Any, ...]:
-        """The key of an exchange: a tag, then what `Table.cells_of_fetch` places."""
+    def fetch(self, follower: BrokerId, source: BrokerId) -> Key:
+        """An exchange between a follower and a source."""
+        exchange = self._fetches[follower][source]
         request = exchange.request
         if request is None:
-            return self.table.idle
-        response, tag = exchange.response, self.table.fetch_tags
+            return IDLE
+        epoch, offset = request.current_leader_epoch, request.fetch_offset
+        response = exchange.response
         if response is not None:
             if response.error is not NONE:
-                error = self.table.fetch_error[response.error]
-                return tag.error, request.current_leader_epoch, request.fetch_offset, error, response.log_end_offset
+                return "error", response.log_end_offset, epoch, response.error, offset
             diverging = response.diverging
             if diverging is None:
-                records = self.batch_cells(response.records) if response.records else ()
-                return tag.records, request.current_leader_epoch, request.fetch_offset, response.high_watermark, records
-            return (
-                tag.diverging,
-                request.current_leader_epoch,
-                request.fetch_offset,
-                response.high_watermark,
-                diverging.epoch,
-                diverging.end_offset,
-            )
+                records = response.records
+                return "records", self._records(records) if records else (), epoch, response.high_watermark, offset
+            return "diverging", diverging.epoch, diverging.end_offset, epoch, response.high_watermark, offset
         read = exchange.read
         if read is not None:
-            return tag.reading, request.current_leader_epoch, request.fetch_offset, read.high_watermark, read.limit
+            return "reading", read.limit, epoch, read.high_watermark, offset
+        return "request", request.broker_epoch, epoch, request.last_fetched_epoch, offset
+
+    def alter(self, broker: BrokerId) -> Key:
+        """The exchange between a broker and the controller."""
+        exchange = self._state.network.alters[broker]
+        request, response = exchange.request, exchange.response
+        if response is not None:
+            return "reply", response.error, response.leader_epoch, response.partition_epoch
+        if request is None:
+            return IDLE
         return (
-            tag.request,
-            request.current_leader_epoch,
-            request.fetch_offset,
-            request.last_fetched_epoch,
+            "request",
             request.broker_epoch,
+            self._masks[request.isr],
+            request.leader_epoch,
+            self._epochs(request.members),
+            request.partition_epoch,
         )
 
-    def alter(self, exchange: AlterExchange) -> Cells:
-        """A tag and the union's fields at their places."""
-        table = self.table
-        tag, at = table.alter_tag, table.alter_slot
-        request, response = exchange.request, exchange.response
-        cells = [0] * table.alter_cells
-        if response is not None:
-            cells[0] = tag["reply"]
-            cells[at["error"]] = table.alter_error[response.error]
-            cells[at["leaderEpoch"]] = response.leader_epoch
-            cells[at["partitionEpoch"]] = response.partition_epoch
-        elif request is None:
-            return self._alter_idle
-        else:
-            cells[0] = tag["request"]
-            cells[at["brokerEpoch"]] = request.broker_epoch
-            cells[at["isr"]] = self._masks[request.isr]
-            cells[at["leaderEpoch"]] = request.leader_epoch
-            cells[at["partitionEpoch"]] = request.partition_epoch
-            first = at["memberEpochs"]
-            cells[first : first + table.count] = self._no_remote
-            for member in request.members:
-                cells[first + member.broker_id] = member.broker_epoch
-        return tuple(cells)
-
-    def consumer(self, exchange: ReadExchange) -> tuple[Any, ...]:
-        """A tag and its fields by name, as trace/shapes.py wants keys."""
+    def consumer(self, consumer: int) -> Key:
+        """The exchange of a consumer with whom it takes for the leader."""
+        exchange = self._state.network.reads[consumer]
         request, response = exchange.request, exchange.response
         if response is not None:
             if response.error is not NONE:
                 return "error", response.error, exchange.position
-            cells = self.batch_cells(response.records)
-            return "records", tuple(zip(cells[::2], cells[1::2], strict=True)), exchange.position
+            return "records", self._records(response.records), exchange.position
         if request is None:
             return "idle", exchange.position
         return "request", exchange.source, request.current_leader_epoch, request.fetch_offset
+
+
+def _change(table: Table, change: PartitionChangeRecord) -> Key:
+    masks = table.masks
+    return masks[change.elr], masks[change.isr], table.leader_number[change.leader], change.leader_epoch
+
+
+def _record(values: Mapping[Payload, int], batch: RecordBatch) -> Key:
+    return batch.leader_epoch, values[batch.records[0]]
+
+
+READS: dict[str, Callable[..., Key]] = {
+    "metadata": Abstraction.metadata,
+    "registered": Abstraction.registered,
+    "status": Abstraction.status,
+    "brokerEpoch": Abstraction.broker_epoch,
+    "view": Abstraction.view,
+    "asked": Abstraction.asked,
+    "stalled": Abstraction.stalled,
+    "log": Abstraction.log,
+    "flushed": Abstraction.flushed,
+    "epochCache": Abstraction.epoch_cache,
+    "highWatermark": Abstraction.high_watermark,
+    "checkpoint": Abstraction.checkpoint,
+    "epochStart": Abstraction.epoch_start,
+    "remoteLeo": Abstraction.remote_leo,
+    "remoteEpoch": Abstraction.remote_epoch,
+    "pendingIsr": Abstraction.pending_isr,
+    "produced": Abstraction.produced,
+    "waiting": Abstraction.waiting,
+    "lastFetchedEpoch": Abstraction.last_fetched_epoch,
+    "fetch": Abstraction.fetch,
+    "alter": Abstraction.alter,
+    "consumer": Abstraction.consumer,
+}
+"""Variable -> what reads the key of its unit of a broker, a follower and its source, or a consumer."""
+
+_COUNTED = "highWatermark.l remoteLeo.l remoteEpoch.l fetch.fl"
+_TRUNCATED = "log.f flushed.f epochCache.f highWatermark.f lastFetchedEpoch.f fetch.fl"
+_MEMORY = "view.b epochStart.b remoteLeo.b remoteEpoch.b pendingIsr.b lastFetchedEpoch.b"
+_DISK = "log.b flushed.b epochCache.b highWatermark.b"
+_PROCESS = f"status.b brokerEpoch.b asked.b stalled.b checkpoint.b waiting.b {_DISK} {_MEMORY}"
+_ENDS = f"{_PROCESS} fetch.b* fetch.*b alter.b consumer.*"
+
+TOUCHES = {
+    "ElectLeader": "metadata",
+    "FenceBroker": "metadata registered.b",
+    "UnfenceBroker": "metadata registered.b",
+    "RegisterBroker": f"metadata registered.b {_PROCESS}",
+    "AskToStop": "asked.b",
+    "ControlledShutdown": "metadata registered.b",
+    "HandleAlterPartition": "metadata alter.b",
+    "ApplyMetadata": f"{_DISK} {_MEMORY}",
+    "AppendRecord": "log.b epochCache.b highWatermark.b produced waiting.b",
+    "CompleteProduce": "waiting.b",
+    "FailProduce": "waiting.b",
+    "SendFetch": "fetch.fl",
+    "HandleFetch": _COUNTED,
+    "ValidateFetch": _COUNTED,
+    "ReadFetch": "fetch.fl",
+    "AnswerDiverging": _COUNTED,
+    "RejectFetch": "fetch.fl",
+    "FollowerAppend": "log.f epochCache.f highWatermark.f lastFetchedEpoch.f fetch.fl",
+    "FollowerTruncate": _TRUNCATED,
+    "FollowerAdoptHw": "highWatermark.f",
+    "FollowerOutOfRange": _TRUNCATED,
+    "DropFetchResponse": "fetch.fl",
+    "LoseFetch": "fetch.fl",
+    "StallFetcher": "stalled.f",
+    "SendRead": "consumer.c",
+    "AnswerRead": "consumer.c",
+    "RejectRead": "consumer.c",
+    "TakeRead": "consumer.c",
+    "LoseRead": "consumer.c",
+    "ShrinkIsr": "highWatermark.b pendingIsr.b alter.b",
+    "ExpandIsr": "highWatermark.b pendingIsr.b alter.b",
+    "ResendAlterPartition": "pendingIsr.b alter.b",
+    "HandleAlterPartitionReply": "highWatermark.b view.b pendingIsr.b alter.b",
+    "LoseAlterPartition": "alter.b",
+    "FlushLog": "flushed.b",
+    "CheckpointHighWatermark": "checkpoint.b",
+    "StopBroker": _ENDS,
+    "CrashBroker": _ENDS,
+}
+"""What each action's handler may change: a variable, or its part of the broker `b`, the follower `f`, the leader `l`,
+the consumer `c`; `*` is every one. A test compares with looking at everything."""
+
+CONTROLLER = ("ElectLeader", "FenceBroker", "UnfenceBroker", "ControlledShutdown", "HandleAlterPartition")
+"""Actions that happen at the controller."""
+NOWHERE = ("LoseFetch", "LoseAlterPartition", "SendRead", "TakeRead", "LoseRead")
+"""Actions that happen at no broker; all others happen at the broker that is their first parameter."""

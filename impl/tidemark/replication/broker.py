@@ -9,7 +9,6 @@ A new incarnation knows nothing of the partition before it has applied the metad
 
 from __future__ import annotations
 
-from tidemark.common.changes import PROCESS, Changes
 from tidemark.common.errors import NONE
 from tidemark.log.log import Log
 from tidemark.log.storage import Storage
@@ -38,7 +37,6 @@ class Broker:
 
     __slots__ = (
         "_config",
-        "changes",
         "epoch",
         "fetcher",
         "id",
@@ -58,7 +56,6 @@ class Broker:
         replicas: tuple[BrokerId, ...],
         config: ReplicationConfig,
         rules: Rules,
-        changes: Changes,
     ) -> None:
         self.id = broker_id
         self.epoch = 0
@@ -66,12 +63,11 @@ class Broker:
         self.metadata_offset = 0
         self.published_offset = 0
         self.storage = storage
-        self.changes = changes
         self._config = config
-        self.log = Log(storage, changes)
-        self.partition = Partition(broker_id, replicas, self.log, config, rules, changes)
-        self.fetcher = ReplicaFetcher(self.partition, 0, rules, changes)
-        self.purgatory = ProducePurgatory(self.partition, rules, changes)
+        self.log = Log(storage)
+        self.partition = Partition(broker_id, replicas, self.log, config, rules)
+        self.fetcher = ReplicaFetcher(self.partition, 0, rules)
+        self.purgatory = ProducePurgatory(self.partition, rules)
 
     # --- life cycle -----------------------------------------------------------------------------------------------
 
@@ -85,7 +81,6 @@ class Broker:
         self.fetcher.broker_epoch = broker_epoch
         self.state = RUNNING
         self.storage.clean_shutdown_epoch = None
-        self.changes.mask |= PROCESS
 
     def heartbeat(self) -> BrokerHeartbeatRequest:
         """What the broker tells the controller from time to time."""
@@ -94,7 +89,6 @@ class Broker:
     def ask_to_stop(self) -> None:
         """The operator asks the broker to stop; the next heartbeat asks the controller."""
         self.state = STOPPING
-        self.changes.mask |= PROCESS
 
     def stop_broker(self) -> None:
         """The controller has let go: flush everything, checkpoint the high watermark, note the clean stop."""

@@ -7,7 +7,6 @@ that the offset lies beyond the leader's log.
 
 from __future__ import annotations
 
-from tidemark.common.changes import FETCH_STATE, Changes
 from tidemark.common.errors import NONE, OFFSET_OUT_OF_RANGE
 from tidemark.log.log import Log
 from tidemark.replication.messages import BrokerId, FetchRequest, FetchResponse
@@ -21,13 +20,12 @@ APPEND, TRUNCATE, OUT_OF_RANGE, DROP = "append", "truncate", "out of range", "dr
 class ReplicaFetcher:
     """The fetcher of one partition on one broker; `broker_epoch` is that of the running incarnation."""
 
-    __slots__ = ("_changes", "_log", "_partition", "_rules", "broker_epoch")
+    __slots__ = ("_log", "_partition", "_rules", "broker_epoch")
 
-    def __init__(self, partition: Partition, broker_epoch: int, rules: Rules, changes: Changes) -> None:
+    def __init__(self, partition: Partition, broker_epoch: int, rules: Rules) -> None:
         self._partition = partition
         self._log: Log = partition.log
         self._rules = rules
-        self._changes = changes
         self.broker_epoch = broker_epoch
 
     def send_fetch(self) -> FetchRequest:
@@ -61,7 +59,7 @@ class ReplicaFetcher:
             accepted = self._accepted(request, response)
             if accepted:
                 log.append_as_follower(batches if accepted == len(batches) else batches[:accepted])
-                self._set_last_fetched_epoch(batches[accepted - 1].leader_epoch)
+                self._partition.last_fetched_epoch = batches[accepted - 1].leader_epoch
         log.set_high_watermark(self._adopted_high_watermark(response))
 
     def _accepted(self, request: FetchRequest, response: FetchResponse) -> int:
@@ -86,7 +84,7 @@ class ReplicaFetcher:
         high_watermark = self._adopted_high_watermark(response)
         log.truncate_to(point)
         log.set_high_watermark(high_watermark)
-        self._set_last_fetched_epoch(log.epoch_cache.latest_epoch)
+        self._partition.last_fetched_epoch = log.epoch_cache.latest_epoch
 
     def follower_adopt_hw(self, response: FetchResponse) -> bool:
         """Take a diverging response's high watermark before truncating, if that is allowed; False if a rule refuses."""
@@ -99,14 +97,9 @@ class ReplicaFetcher:
         """The leader's log cannot tell where this one goes on: cut to the leader's end if it is shorter."""
         log = self._log
         log.truncate_to(self._rules.out_of_range_point(response.log_end_offset, log.end_offset, log.high_watermark))
-        self._set_last_fetched_epoch(log.epoch_cache.latest_epoch)
+        self._partition.last_fetched_epoch = log.epoch_cache.latest_epoch
 
     def _adopted_high_watermark(self, response: FetchResponse) -> int:
         if self._rules.truncate_before_hw(response):
             return response.high_watermark
         return self._log.high_watermark
-
-    def _set_last_fetched_epoch(self, epoch: int) -> None:
-        if epoch != self._partition.last_fetched_epoch:
-            self._partition.last_fetched_epoch = epoch
-            self._changes.mask |= FETCH_STATE

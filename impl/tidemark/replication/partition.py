@@ -11,7 +11,6 @@ clock; offsets count records.
 
 from __future__ import annotations
 
-from tidemark.common.changes import EPOCH_START, FETCH_STATE, PENDING, REMOTE, REMOTE_EPOCH, ROLE, Changes
 from tidemark.common.errors import (
     FENCED_LEADER_EPOCH,
     INELIGIBLE_REPLICA,
@@ -95,7 +94,6 @@ class Partition:
     """
 
     __slots__ = (
-        "_changes",
         "_config",
         "_counted",
         "_effective_min_isr",
@@ -121,7 +119,6 @@ class Partition:
         log: Log,
         config: ReplicationConfig,
         rules: Rules,
-        changes: Changes,
     ) -> None:
         self.broker_id = broker_id
         self.log = log
@@ -137,7 +134,6 @@ class Partition:
         self._config = config
         self._effective_min_isr = min(config.min_insync_replicas, len(replicas))
         self._rules = rules
-        self._changes = changes
         self._counted: tuple[Replica, ...] = ()
         self._hw_may_advance = False
 
@@ -151,7 +147,6 @@ class Partition:
         if state.partition_epoch < self.partition_epoch:
             return False
         if self._rules.keep_proposal_at_known_epoch(state.partition_epoch, self.partition_epoch):
-            self._changes.mask |= ROLE
             return True
         if state.leader == self.broker_id:
             self.make_leader(state, now)
@@ -201,12 +196,6 @@ class Partition:
         self.pending = None
 
     def _take(self, state: PartitionState, leads: bool) -> None:
-        mask = ROLE | FETCH_STATE
-        if leads or self.is_leader:
-            mask |= EPOCH_START | REMOTE | REMOTE_EPOCH
-        if self.pending is not None:
-            mask |= PENDING
-        self._changes.mask |= mask
         self.is_leader = leads
         self.leader_id = state.leader
         self.leader_epoch = state.leader_epoch
@@ -216,8 +205,6 @@ class Partition:
 
     def _install_isr(self, isr: frozenset[BrokerId], pending: PendingIsr | None) -> None:
         """Take a committed and a pending ISR, and decide which followers the high watermark counts from now on."""
-        if pending is not self.pending:
-            self._changes.mask |= PENDING
         self.isr = isr
         self.pending = pending
         counted = isr
@@ -370,12 +357,8 @@ class Partition:
         offset = request.fetch_offset
         if offset >= self.log.end_offset:
             replica.last_caught_up_ms = now
-        if replica.broker_epoch != request.broker_epoch:
-            replica.broker_epoch = request.broker_epoch
-            self._changes.mask |= REMOTE_EPOCH
-        if replica.log_end_offset != offset:
-            replica.log_end_offset = offset
-            self._changes.mask |= REMOTE
+        replica.broker_epoch = request.broker_epoch
+        replica.log_end_offset = offset
         self._maybe_advance_high_watermark()
 
     # --- the ISR --------------------------------------------------------------------------------------------------
@@ -441,7 +424,6 @@ class Partition:
         if reply.error is NONE:
             if reply.partition_epoch >= self.partition_epoch:
                 self.partition_epoch = reply.partition_epoch
-                self._changes.mask |= ROLE
                 self._install_isr(self.pending.isr, None)
                 self._maybe_advance_high_watermark()
         elif reply.error == INELIGIBLE_REPLICA:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tidemark.common.changes import PURGATORY, Changes
 from tidemark.common.errors import (
     NONE,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -29,18 +28,16 @@ class DelayedProduce:
 class ProducePurgatory:
     """The waiting produces of one partition, oldest first: payload -> DelayedProduce."""
 
-    __slots__ = ("_changes", "_partition", "_rules", "waiting")
+    __slots__ = ("_partition", "_rules", "waiting")
 
-    def __init__(self, partition: Partition, rules: Rules, changes: Changes) -> None:
+    def __init__(self, partition: Partition, rules: Rules) -> None:
         self._partition = partition
         self._rules = rules
-        self._changes = changes
         self.waiting: dict[Payload, DelayedProduce] = {}
 
     def park(self, payload: Payload, base_offset: int, deadline_ms: int) -> None:
         """An appended acks=all produce waits."""
         self.waiting[payload] = DelayedProduce(payload, base_offset, base_offset + 1, deadline_ms)
-        self._changes.mask |= PURGATORY
 
     def complete_produce(self, payload: Payload) -> ProduceResponse | Refused | None:
         """Acknowledge a waiting produce. None: it does not wait here or cannot succeed now; REFUSED: not committed
@@ -71,4 +68,3 @@ class ProducePurgatory:
 
     def _forget(self, payload: Payload) -> None:
         del self.waiting[payload]
-        self._changes.mask |= PURGATORY

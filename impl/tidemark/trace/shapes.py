@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tidemark.trace.cells import Cells
-from tidemark.trace.units import Items, Kind, Leaf, Parts
+from tidemark.trace.units import Choice, Items, Kind, Leaf, Parts
 
 WIDEST = 24
 """So many cells are looked at together; of what is wider the parts are looked at one by one."""
@@ -42,7 +42,20 @@ class _Shapes:
                 return self._row([what["function"]] * len(what["domain"]))
             if "sequence" in what:
                 return Items(width_of(what["sequence"]), what["capacity"], self.kind(what["sequence"]))
+            return self._choice(what)
         return self._leaf(what)
+
+    def _choice(self, what: Any) -> Choice:
+        """A union part by part."""
+        fields = {name: one for variant in what["union"] for name, one in variant["fields"].items()}
+        tags = {tag: sorted(variant["fields"]) for variant in what["union"] for tag in variant["tags"]}
+        parts = [(0, self.kind({"atom": sorted(tags)}))]
+        parts += [(int(place), self.kind(fields[name])) for name, place, _ in what["slots"]]
+        order = {
+            tag: (0, *[1 + names.index(name) if tag in having else -1 for name, _, having in what["slots"]])
+            for tag, names in tags.items()
+        }
+        return Choice(width_of(what), parts, order)
 
     def _row(self, parts: list[Any]) -> Parts:
         places = [0]

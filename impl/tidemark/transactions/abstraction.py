@@ -25,12 +25,14 @@ are made by trace/shapes.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest
+from tidemark.trace.cells import Abstract
 from tidemark.transactions.coordinator import TransactionCoordinator
+from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
     CoordinatorRequest,
@@ -139,6 +141,78 @@ class Fetch(Protocol):
         """The response."""
 
 
+class StateLog(Protocol):
+    """The partition of __transaction_state: its leader and epoch, its last committed record, each broker's records
+    behind that."""
+
+    leader: int
+    epoch: int
+    stored: TransactionLogValue
+
+    @property
+    def unreplicated(self) -> Sequence[Sequence[TransactionLogValue]]:
+        """See above."""
+
+
+class State(Protocol):
+    """What there is to see: exchanges by client and partition, by broker and partition, or by level and partition."""
+
+    issued: int
+    begun: int
+
+    @property
+    def log(self) -> StateLog:
+        """The log of the coordinators."""
+
+    @property
+    def coordinators(self) -> Sequence[TransactionCoordinator]:
+        """By broker."""
+
+    @property
+    def clients(self) -> Sequence[TransactionalProducer]:
+        """The processes."""
+
+    @property
+    def partitions(self) -> Sequence[TransactionalPartition]:
+        """Of data, or of offsets."""
+
+    @property
+    def consumers(self) -> Sequence[Sequence[Fetcher]]:
+        """By level and partition."""
+
+    @property
+    def returned(self) -> Sequence[Sequence[Iterable[tuple[int, ProduceRequest]]]]:
+        """What their applications got."""
+
+    @property
+    def rpc(self) -> Sequence[Rpc | None]:
+        """Of every client its request to a coordinator."""
+
+    @property
+    def late_rpc(self) -> Sequence[Rpc | None]:
+        """One for whose reply it does not wait."""
+
+    @property
+    def produce(self) -> Sequence[Sequence[Batch | None]]:
+        """Of every client its batch to a partition."""
+
+    @property
+    def late_produce(self) -> Sequence[Sequence[Batch | None]]:
+        """One for whose reply it does not wait."""
+
+    @property
+    def marker(self) -> Sequence[Sequence[Marker | None]]:
+        """Of every broker its marker to a partition."""
+
+    @property
+    def late_marker(self) -> Sequence[Sequence[Marker | None]]:
+        """A copy of one."""
+
+    @property
+    def fetch(self) -> Sequence[Sequence[Fetch | None]]:
+        """A consumer's fetch."""
+
+
 class Table:
     """What the abstraction needs of a trace header: names and capacities."""
 
@@ -148,6 +222,7 @@ class Table:
         self.brokers: tuple[str, ...] = tuple(sorted(constants["Brokers"]))
         self.levels: tuple[str, ...] = tuple(sorted(IsolationLevel))
         self.partitions: tuple[str, ...] = tuple(sorted(constants["Partitions"]))
+        self.parties = {"b": self.brokers, "c": self.clients, "r": self.levels, "p": self.partitions}
         self.max_pid: int = constants["MaxPid"]
         self.max_epoch: int = constants["MaxEpoch"]
         self.max_coordinator_epoch: int = constants["MaxCoordinatorEpoch"]
@@ -157,42 +232,71 @@ class Table:
         self.max_transaction: int = constants["MaxTransaction"]
 
 
-class Abstraction:
-    """The abstraction function of one run. Raises CapacityExceeded for what the table cannot hold."""
+class Abstraction(Abstract):
+    """The abstraction function of one run: every method reads the key of a unit, of whose brokers, clients, levels or
+    partitions it is given the numbers."""
 
-    __slots__ = ("_pids", "table")
+    __slots__ = ("_clients", "_coordinators", "_fetch", "_log", "_partitions", "_pids", "_state", "table")
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, state: State) -> None:
         self.table = table
+        self._state = state
+        self._log = state.log
+        self._coordinators = state.coordinators
+        self._clients = state.clients
+        self._partitions = state.partitions
+        self._fetch = state.fetch
         self._pids = range(1, table.max_pid + 1)
 
     # --- coordinators -----------------------------------------------------------------------------------------------
 
-    def metadata(self, value: TransactionLogValue) -> Key:
-        """A record of the log, or what a coordinator has taken from one."""
-        return (
-            value.producer_epoch,
-            value.last_producer_epoch,
-            value.next_producer_id,
-            _mask(value.partitions),
-            value.producer_id,
-            value.previous_producer_id,
-            value.state,
-        )
+    def office(self) -> Key:
+        """Who leads the log."""
+        return self._log.leader, self._log.epoch
 
-    def aside(self, coordinator: TransactionCoordinator) -> Key:
+    def stored(self) -> Key:
+        """The last committed record."""
+        return _metadata(self._log.stored)
+
+    def unreplicated(self, broker: int) -> Key:
+        """The records of a broker that are not committed."""
+        return tuple([_metadata(one) for one in self._log.unreplicated[broker]])
+
+    def epoch(self, broker: int) -> Key:
+        """The epoch in which a coordinator serves."""
+        return self._coordinators[broker].epoch
+
+    def metadata(self, broker: int) -> Key:
+        """What a coordinator has taken from the log."""
+        return _metadata(self._coordinators[broker].value)
+
+    def pending(self, broker: int) -> Key:
+        """The state that a coordinator is about to write."""
+        return self._coordinators[broker].pending or "none"
+
+    def sending(self, broker: int) -> Key:
+        """The epoch in which a coordinator sends markers."""
+        return self._coordinators[broker].sending
+
+    def aside(self, broker: int) -> Key:
         """What a coordinator's memory has beside what is from the log."""
+        coordinator = self._coordinators[broker]
         second = coordinator.second
         return coordinator.earlier, coordinator.failed_fence, "none" if second is None else second
 
-    def unreplicated(self, records: Sequence[TransactionLogValue]) -> Key:
-        """The records of a broker that are not committed."""
-        return tuple([self.metadata(one) for one in records])
+    def issued(self) -> Key:
+        """How many producer ids were given out."""
+        return self._state.issued
 
-    # --- processes --------------------------------------------------------------------------------------------------
+    def begun(self) -> Key:
+        """How many transactions were begun."""
+        return self._state.begun
 
-    def client(self, producer: TransactionalProducer) -> Key:
+    # --- clients ----------------------------------------------------------------------------------------------------
+
+    def client(self, client: int) -> Key:
         """A process."""
+        producer = self._clients[client]
         return (
             producer.bump,
             producer.epoch,
@@ -203,22 +307,25 @@ class Abstraction:
             producer.transaction,
         )
 
-    def rpc(self, exchange: Rpc | None) -> Key:
+    def rpc(self, client: int) -> Key:
         """A request to a coordinator."""
-        if exchange is None:
-            return IDLE
-        kind, epoch, partitions, producer_id, result = _request(exchange.request)
-        response = exchange.response
-        if response is not None:
-            return "reply", response.producer_epoch, response.error, kind, partitions, response.producer_id
-        if exchange.parked is not None:
-            return "parked", exchange.broker, exchange.parked, partitions
-        return "request", exchange.broker, epoch, kind, partitions, producer_id, result
+        return _rpc(self._state.rpc[client])
+
+    def late_rpc(self, client: int) -> Key:
+        """One for whose reply the client does not wait."""
+        return _rpc(self._state.late_rpc[client])
 
     # --- partitions -------------------------------------------------------------------------------------------------
 
-    def batch(self, exchange: Batch | None, partition: TransactionalPartition) -> Key:
+    def produce(self, client: int, partition: int) -> Key:
         """A batch on its way."""
+        return self._batch(self._state.produce[client][partition], partition)
+
+    def late_produce(self, client: int, partition: int) -> Key:
+        """One for whose reply the client does not wait."""
+        return self._batch(self._state.late_produce[client][partition], partition)
+
+    def _batch(self, exchange: Batch | None, partition: int) -> Key:
         if exchange is None:
             return IDLE
         stage = exchange.stage
@@ -229,34 +336,34 @@ class Abstraction:
             return stage, epoch, exchange.offset, producer_id, sequence, transaction
         if stage == "reply":
             return stage, epoch, exchange.error, producer_id, sequence, transaction
-        guarded = exchange.guard is partition.transactions.guard(producer_id)
+        guarded = exchange.guard is self._partitions[partition].transactions.guard(producer_id)
         if stage == "adding":
             return stage, exchange.broker, epoch, guarded, producer_id, sequence, transaction
         return stage, epoch, guarded, producer_id, sequence, transaction
 
-    def marker(self, exchange: Marker | None) -> Key:
+    def marker(self, broker: int, partition: int) -> Key:
         """A marker on its way."""
-        if exchange is None:
-            return IDLE
-        request, response = exchange.request, exchange.response
-        if response is not None:
-            return "reply", response.coordinator_epoch, response.error
-        if exchange.offset is not None:
-            return "waiting", request.coordinator_epoch, exchange.offset
-        return (
-            "marker",
-            request.coordinator_epoch,
-            request.producer_epoch,
-            request.producer_id,
-            _result(request.committed),
-        )
+        return _marker(self._state.marker[broker][partition])
 
-    def log(self, partition: TransactionalPartition) -> Key:
+    def late_marker(self, broker: int, partition: int) -> Key:
+        """A copy of one."""
+        return _marker(self._state.late_marker[broker][partition])
+
+    def log(self, number: int) -> Key:
         """A partition's log."""
-        return tuple([_entry(one) for one in partition.log])
+        return tuple([_entry(one) for one in self._partitions[number].log])
 
-    def producers(self, partition: TransactionalPartition) -> Key:
+    def high_watermark(self, number: int) -> Key:
+        """A partition's high watermark."""
+        return self._partitions[number].high_watermark
+
+    def last_stable_offset(self, number: int) -> Key:
+        """A partition's last stable offset."""
+        return self._partitions[number].last_stable_offset()
+
+    def entry(self, number: int) -> Key:
         """What a leader knows of producers, by producer id."""
+        partition = self._partitions[number]
         entries, known = partition.producers.entries, partition.transactions
         named = {*entries, *known.guards, *known.first_offsets, *known.coordinator_epochs}
         return tuple([self._producer(partition, one) if one in named else UNKNOWN for one in self._pids])
@@ -273,20 +380,21 @@ class Abstraction:
             known.batches[-1].sequence if known is not None and known.batches else NO_SEQUENCE,
         )
 
-    def aborted(self, partition: TransactionalPartition) -> Key:
+    def aborted_index(self, number: int) -> Key:
         """The aborted transactions of a partition."""
-        return tuple([(one.first_offset, one.last_offset, one.producer_id) for one in partition.transactions.aborted])
+        aborted = self._partitions[number].transactions.aborted
+        return tuple([(one.first_offset, one.last_offset, one.producer_id) for one in aborted])
 
-    @staticmethod
-    def offsets(partition: TransactionalPartition) -> Key:
+    def offsets(self, number: int) -> Key:
         """Which offsets count in a partition of __consumer_offsets."""
+        partition = self._partitions[number]
         return ("offsets", partition.offsets) if partition.is_offsets else ("data",)
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def fetch(exchange: Fetch | None) -> Key:
+    def fetch(self, level: int, partition: int) -> Key:
         """A consumer's fetch."""
+        exchange = self._fetch[level][partition]
         if exchange is None:
             return IDLE
         reading, response = exchange.reading, exchange.response
@@ -297,10 +405,13 @@ class Abstraction:
             return "reading", reading.delayed, reading.end, reading.stable
         return ("delayed",) if exchange.delayed else ("request",)
 
-    @staticmethod
-    def returned(records: Iterable[tuple[int, ProduceRequest]]) -> Key:
+    def position(self, level: int, partition: int) -> Key:
+        """A consumer's position."""
+        return self._state.consumers[level][partition].position
+
+    def returned(self, level: int, partition: int) -> Key:
         """What an application got of a partition."""
-        return _mask({offset for offset, _ in records})
+        return _mask({offset for offset, _ in self._state.returned[level][partition]})
 
 
 def _mask(numbers: Iterable[int]) -> int:
@@ -324,3 +435,150 @@ def _entry(one: LogEntry) -> Key:
     if isinstance(one, ProduceRequest):
         return "data", one.producer_epoch, one.producer_id, one.sequence, one.payload
     return "marker", one.coordinator_epoch, one.producer_epoch, one.producer_id, _result(one.committed)
+
+
+def _metadata(value: TransactionLogValue) -> Key:
+    return (
+        value.producer_epoch,
+        value.last_producer_epoch,
+        value.next_producer_id,
+        _mask(value.partitions),
+        value.producer_id,
+        value.previous_producer_id,
+        value.state,
+    )
+
+
+def _rpc(exchange: Rpc | None) -> Key:
+    if exchange is None:
+        return IDLE
+    kind, epoch, partitions, producer_id, result = _request(exchange.request)
+    response = exchange.response
+    if response is not None:
+        return "reply", response.producer_epoch, response.error, kind, partitions, response.producer_id
+    if exchange.parked is not None:
+        return "parked", exchange.broker, exchange.parked, partitions
+    return "request", exchange.broker, epoch, kind, partitions, producer_id, result
+
+
+def _marker(exchange: Marker | None) -> Key:
+    if exchange is None:
+        return IDLE
+    request, response = exchange.request, exchange.response
+    if response is not None:
+        return "reply", response.coordinator_epoch, response.error
+    if exchange.offset is not None:
+        return "waiting", request.coordinator_epoch, exchange.offset
+    return (
+        "marker",
+        request.coordinator_epoch,
+        request.producer_epoch,
+        request.producer_id,
+        _result(request.committed),
+    )
+
+
+READS: dict[str, Callable[..., Key]] = {
+    "office": Abstraction.office,
+    "stored": Abstraction.stored,
+    "unreplicated": Abstraction.unreplicated,
+    "epoch": Abstraction.epoch,
+    "metadata": Abstraction.metadata,
+    "pending": Abstraction.pending,
+    "sending": Abstraction.sending,
+    "aside": Abstraction.aside,
+    "issued": Abstraction.issued,
+    "begun": Abstraction.begun,
+    "client": Abstraction.client,
+    "rpc": Abstraction.rpc,
+    "lateRpc": Abstraction.late_rpc,
+    "produce": Abstraction.produce,
+    "lateProduce": Abstraction.late_produce,
+    "marker": Abstraction.marker,
+    "lateMarker": Abstraction.late_marker,
+    "log": Abstraction.log,
+    "highWatermark": Abstraction.high_watermark,
+    "lastStableOffset": Abstraction.last_stable_offset,
+    "entry": Abstraction.entry,
+    "abortedIndex": Abstraction.aborted_index,
+    "offsets": Abstraction.offsets,
+    "fetch": Abstraction.fetch,
+    "position": Abstraction.position,
+    "returned": Abstraction.returned,
+}
+"""Variable -> what reads the key of its unit."""
+
+_WRITES = "unreplicated.b pending.b issued"
+_ANSWERS = "rpc.* produce.** lateProduce.**"
+_APPENDS = "log.p entry.p lastStableOffset.p"
+
+TOUCHES = {
+    "SendInitProducerId": "client.c rpc.c",
+    "BeginTransaction": "begun client.c",
+    "SendAddPartitions": "rpc.c",
+    "SendAddOffsets": "rpc.c",
+    "SendProduce": "client.c produce.cp",
+    "SendTxnOffsetCommit": "client.c produce.cp",
+    "SendEndTxn": "client.c rpc.c",
+    "ReceiveInitProducerId": "client.c rpc.c",
+    "ReceiveAddPartitions": "client.c rpc.c",
+    "ReceiveEndTxn": "client.c rpc.c",
+    "ReceiveProduce": "client.c produce.cp",
+    "ReceiveTxnOffsetCommit": "client.c produce.cp",
+    "GiveUpProduce": "client.c produce.cp lateProduce.cp",
+    "DisconnectOffsets": "produce.cp lateProduce.cp",
+    "DisconnectRpc": "rpc.c lateRpc.c",
+    "CrashClient": "client.c rpc.c lateRpc.c produce.c* lateProduce.c*",
+    "AppendInitProducerId": f"{_WRITES} rpc.c lateRpc.c",
+    "FenceProducer": f"{_WRITES} rpc.c lateRpc.c",
+    "AppendAddPartitions": f"{_WRITES} rpc.c lateRpc.c",
+    "AppendEndTxn": f"{_WRITES} rpc.c lateRpc.c",
+    "AnswerRpc": "rpc.c lateRpc.c",
+    "VerifyPartition": "produce.cp lateProduce.cp",
+    "AppendVerified": f"{_WRITES} produce.cp lateProduce.cp",
+    "RefuseVerification": "produce.cp lateProduce.cp",
+    "AbortTimedOutTransaction": _WRITES,
+    "ClockGoesBack": "aside.b",
+    "CommitRecord": f"stored unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
+    "FailAppend": f"unreplicated.b metadata.b pending.b aside.b {_ANSWERS}",
+    "BecomeCoordinator": "office unreplicated.*",
+    "LoadTransactions": "epoch.b metadata.b sending.b",
+    "Resign": f"epoch.b unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
+    "SendMarker": "marker.bp",
+    "ReceiveMarkerReply": "metadata.b sending.b marker.bp",
+    "CompleteTransaction": f"{_WRITES} sending.b",
+    "FindCompletion": "aside.b",
+    "CompleteAgain": "unreplicated.b pending.b aside.b",
+    "StartVerification": "produce.cp lateProduce.cp entry.p",
+    "AppendBatch": f"{_APPENDS} produce.*p lateProduce.*p",
+    "AnswerDuplicate": "produce.cp lateProduce.cp",
+    "RejectBatch": "produce.cp lateProduce.cp",
+    "RefuseOffsets": "produce.cp lateProduce.cp",
+    "AppendMarker": f"{_APPENDS} abortedIndex.p offsets.p produce.*p lateProduce.*p marker.bp lateMarker.bp",
+    "RejectMarker": "marker.bp lateMarker.bp",
+    "AdvanceHighWatermark": "highWatermark.p lastStableOffset.p produce.*p marker.*p",
+    "ExpireProducer": "entry.p",
+    "ElectPartitionLeader": f"{_APPENDS} abortedIndex.p offsets.p produce.*p lateProduce.*p marker.*p fetch.*p",
+    "LoseMarker": "marker.bp lateMarker.bp",
+    "DropLateRpc": "lateRpc.c",
+    "DropLateProduce": "lateProduce.cp",
+    "DropLateMarker": "lateMarker.bp",
+    "RepeatMarker": "lateMarker.bp",
+    "SendFetch": "fetch.rp",
+    "DelayFetch": "fetch.rp",
+    "StartRead": "fetch.rp",
+    "AnswerFetch": "fetch.rp",
+    "ReceiveFetch": "fetch.rp position.rp returned.rp",
+    "LoseFetch": "fetch.rp",
+}
+"""What each action's handler may change: a variable, or its part of the broker `b`, the client `c`, the partition `p`,
+the consumers of the isolation level `r`, or two of them; `*` is every one. A test compares with looking at
+everything."""
+
+NOWHERE = (
+    "ExpireProducer", "StartVerification", "AppendBatch", "AnswerDuplicate", "RejectBatch", "RefuseOffsets",
+    "AppendMarker",
+    "RejectMarker", "DelayFetch", "StartRead", "AnswerFetch", "Disconnect", "LoseMarker", "Drop", "RepeatMarker",
+)  # fmt: skip
+"""Actions that begin so happen at no node of a trace: at a partition's leader, which has no name, or in the network. No
+consumer has a name, either."""

@@ -12,7 +12,6 @@ from functools import partial
 
 from tidemark.classic_group.consumer import Consumer, ConsumerConfig
 from tidemark.classic_group.coordinator import GroupCoordinator, JoinVerdict
-from tidemark.classic_group.layout import Timeouts
 from tidemark.classic_group.rebalance import GroupConfig
 from tidemark.classic_group.rules import Rules
 from tidemark.common.errors import BrokenInvariant, Errors
@@ -34,6 +33,7 @@ from tidemark.groups.purgatory import Timer, TimerKind
 from tidemark.groups.sim.events import GroupEvents
 from tidemark.groups.sim.network import Broker, Client, Exchange, OffsetsPartition
 from tidemark.groups.sim.state import INSTANCE, new_member_id
+from tidemark.groups.table import Timeouts
 
 ASSIGNORS = ((COOPERATIVE_STICKY,), (RANGE,), (COOPERATIVE_STICKY, RANGE))
 """What a consumer may be configured with: cooperative; eager; both, as in the first bounce of an upgrade."""

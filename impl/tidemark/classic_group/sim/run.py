@@ -7,18 +7,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidemark.classic_group.abstraction import Abstraction
-from tidemark.classic_group.layout import Table
+from tidemark.classic_group.abstraction import READS, TOUCHES, Abstraction
 from tidemark.classic_group.rebalance import GroupConfig
 from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.sim.cluster import GroupCluster
 from tidemark.classic_group.sim.healing import heal
 from tidemark.classic_group.sim.profiles import MIXES, PROFILES
-from tidemark.classic_group.sim.recorder import GroupPlan, GroupRecorder
+from tidemark.classic_group.table import Table
 from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER
 from tidemark.groups.sim.network import Broker
 from tidemark.groups.sim.running import AnyRun, AnySimulator
+from tidemark.groups.table import NOWHERE
 from tidemark.simulator.shared import Mix
+from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 5
 """So many member ids are kept for the healing: one for every consumer, and one that is lost."""
@@ -35,7 +36,7 @@ class GroupSimulator(AnySimulator):
     ) -> None:
         self.table = Table(header)
         super().__init__(self.table, GroupRun, Mix(profile, PROFILES, MIXES), steps)
-        self.plan = GroupPlan(header, self.table)
+        self.plan = Plan(header, "the classic group", READS, TOUCHES, self.table.parties, "bc", NOWHERE)
         self.rules = rules if rules is not None else Rules()
         self.config = GroupConfig(epoch_generations=self.table.epoch_generations)
 
@@ -48,7 +49,7 @@ class GroupRun(AnyRun[GroupCluster]):
         self.simulator = simulator
         table = simulator.table
         self.cluster = cluster = self._make_cluster(self._static, self._counts, self.first_word % self._brokers)
-        self.recorder = GroupRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
+        self.recorder = Recorder(simulator.plan, Abstraction(table, cluster))
         cluster.recorder = self.recorder
         self._modes = self.profile.modes[(self.first_word >> 16) % len(self.profile.modes)]
         self._member_limit = table.max_member - ROOM

@@ -17,12 +17,12 @@ from tidemark.classic_group.coordinator import GroupCoordinator
 from tidemark.classic_group.membership import MemberState
 from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.sim.cluster import GroupCluster
-from tidemark.classic_group.sim.recorder import GroupRecorder
 from tidemark.classic_group.sim.run import GroupSimulator
 from tidemark.groups.purgatory import TimerKind
 from tidemark.groups.sim import staging
 from tidemark.groups.sim.network import OffsetsPartition
 from tidemark.simulator.script import Cells, Performance, Stage
+from tidemark.trace.recorder import Recorder
 
 Numbers = Mapping[str, int]
 
@@ -35,7 +35,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
     table = simulator.table
     static, counts, first = staging.beginning(table, options)
     cluster = GroupCluster(len(table.brokers), static, table.timeouts, counts, first, simulator.rules, simulator.config)
-    recorder = GroupRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
+    recorder = Recorder(simulator.plan, Abstraction(table, cluster))
 
     def columns() -> Cells:
         clients = zip(table.clients, cluster.consumers, strict=True)

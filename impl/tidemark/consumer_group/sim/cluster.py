@@ -11,7 +11,6 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
-from tidemark.classic_group.layout import Timeouts
 from tidemark.common.errors import BrokenInvariant
 from tidemark.consumer_group.consumer import ModernConsumer, ModernConsumerConfig
 from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator, ModernGroupConfig
@@ -30,6 +29,7 @@ from tidemark.groups.purgatory import Timer, TimerKind
 from tidemark.groups.sim.events import GroupEvents
 from tidemark.groups.sim.network import Broker, Client, Exchange, OffsetsPartition
 from tidemark.groups.sim.state import INSTANCE, new_member_id
+from tidemark.groups.table import Timeouts
 
 HANDLES = {
     HeartbeatVerdict.REJECT: "RejectHeartbeat",

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidemark.consumer_group.abstraction import Abstraction
+from tidemark.consumer_group.abstraction import READS, TOUCHES, Abstraction
 from tidemark.consumer_group.coordinator import ModernGroupConfig
-from tidemark.consumer_group.layout import ModernTable
 from tidemark.consumer_group.rules import Rules
 from tidemark.consumer_group.sim.cluster import ModernCluster
 from tidemark.consumer_group.sim.healing import heal
 from tidemark.consumer_group.sim.profiles import MIXES, PROFILES
-from tidemark.consumer_group.sim.recorder import ModernPlan, ModernRecorder
+from tidemark.consumer_group.table import ModernTable
 from tidemark.groups.purgatory import Timer
 from tidemark.groups.sim.network import Broker
 from tidemark.groups.sim.running import AnyRun, AnySimulator
+from tidemark.groups.table import NOWHERE
 from tidemark.simulator.shared import Mix
+from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 2
 """So many member ids are kept for the healing."""
@@ -37,7 +38,7 @@ class ModernSimulator(AnySimulator):
     ) -> None:
         self.table = ModernTable(header)
         super().__init__(self.table, ModernRun, Mix(profile, PROFILES, MIXES), steps)
-        self.plan = ModernPlan(header, self.table)
+        self.plan = Plan(header, "the consumer group", READS, TOUCHES, self.table.parties, "bc", NOWHERE)
         self.rules = rules if rules is not None else Rules()
 
 
@@ -52,7 +53,7 @@ class ModernRun(AnyRun[ModernCluster]):
         self.cluster = cluster = ModernCluster(
             self._brokers, self._static, table.timeouts, self._counts, first % self._brokers, simulator.rules, config
         )
-        self.recorder = ModernRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
+        self.recorder = Recorder(simulator.plan, Abstraction(table, cluster))
         cluster.recorder = self.recorder
         self._member_limit = table.max_member - ROOM
         self._group_epoch_limit = table.max_group_epoch - EPOCHS

@@ -18,12 +18,12 @@ from tidemark.consumer_group.coordinator import ModernCoordinator, ModernGroupCo
 from tidemark.consumer_group.membership import MemberState
 from tidemark.consumer_group.rules import Rules
 from tidemark.consumer_group.sim.cluster import ModernCluster, ModernPartition
-from tidemark.consumer_group.sim.recorder import ModernRecorder
 from tidemark.consumer_group.sim.run import REFRESH_MS, ModernSimulator
 from tidemark.groups.consumer_group_messages import GroupEpochRecord
 from tidemark.groups.purgatory import TimerKind
 from tidemark.groups.sim import staging
 from tidemark.simulator.script import Cells, Performance, Stage
+from tidemark.trace.recorder import Recorder
 
 Numbers = Mapping[str, int]
 
@@ -35,7 +35,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
     static, counts, first = staging.beginning(table, options)
     config = ModernGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor="uniform")
     cluster = ModernCluster(len(table.brokers), static, table.timeouts, counts, first, simulator.rules, config)
-    recorder = ModernRecorder(simulator.plan, cluster, Abstraction(table, cluster.numbers))
+    recorder = Recorder(simulator.plan, Abstraction(table, cluster))
 
     def columns() -> Cells:
         clients = zip(table.clients, cluster.consumers, strict=True)

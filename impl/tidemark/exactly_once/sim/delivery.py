@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tidemark.exactly_once.sim.state import ExactlyOnceState
 from tidemark.idempotence.messages import ProduceRequest
-from tidemark.trace.shapes import kind_of
-from tidemark.trace.units import UnitPlan, UnitRecorder
+from tidemark.trace.cells import Abstract
+from tidemark.trace.recorder import Plan, Recorder
 from tidemark.transactions.states import TransactionState
 
 TOUCHES = {
@@ -37,67 +37,56 @@ OFFSETS = {"HandleTxnOffsetCommit", "WriteMarker", "WriteLateMarker", "CommitOff
 """The actions of ExactlyOnce that decide a transaction, and those after which other offsets may be committed."""
 
 
-class DeliveryPlan(UnitPlan):
+class DeliveryPlan(Plan):
     """What the recorders of a trace header share. Raises ValueError for a header that is not Delivery's."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         constants = header["constants"]
         self.workers: list[str] = sorted(constants["Workers"])
         self.topics: list[int] = sorted(constants["Topics"])
-        of = {}
-        for variable, entry in header["variables"].items():
-            what = entry["type"]
-            if variable not in ("input", "committed"):
-                while "function" in what and list(what["domain"]) in (self.workers, self.topics):
-                    what = what["function"]
-            of[variable] = kind_of(what)
-        if set(of) != {"input", "open", "committed", "delivered", "stray"}:
-            raise ValueError("the header has other variables than delivery")
         parties: dict[str, Any] = {"w": self.workers, "p": self.topics}
-        super().__init__(header, "delivery", of, TOUCHES, parties, "w", lambda action: action == "Deliver")
+        super().__init__(header, "delivery", READS, TOUCHES, parties, "w", ("Deliver",))
 
 
-class DeliveryRecorder(UnitRecorder):
+class Counters(Abstract):
+    """The values of the variables."""
+
+    __slots__ = ("committed", "delivered", "input", "open", "stray")
+
+    def __init__(self, workers: int, topics: int) -> None:
+        self.input: tuple[int, ...] = ()
+        self.open = [[NOTHING] * topics for _ in range(workers)]
+        self.committed = [0] * topics
+        self.delivered = [0] * topics
+        self.stray = [0] * topics
+
+
+READS: dict[str, Callable[..., Any]] = {
+    "input": lambda see: see.input,
+    "open": lambda see, w, p: see.open[w][p],
+    "committed": lambda see: tuple(see.committed),
+    "delivered": lambda see, p: see.delivered[p],
+    "stray": lambda see, p: see.stray[p],
+}
+"""Variable -> what reads the key of its unit."""
+
+
+class DeliveryRecorder(Recorder):
     """Writes one trace of Delivery, and counts the actions of ExactlyOnce that it is told of."""
 
-    __slots__ = (
-        "_cluster",
-        "_committed",
-        "_delivered",
-        "_ends",
-        "_offsets_of",
-        "_open",
-        "_places",
-        "_read",
-        "_stray",
-        "counts",
-        "returned",
-    )
+    __slots__ = ("_cluster", "_counters", "_ends", "_offsets_of", "_places", "_read", "counts", "returned")
 
     def __init__(self, plan: DeliveryPlan, cluster: ExactlyOnceState) -> None:
-        workers, topics = range(len(plan.workers)), range(len(plan.topics))
+        self._counters = counters = Counters(len(plan.workers), len(plan.topics))
+        super().__init__(plan, counters)
         self.counts: Counter[str] = Counter()
         self._cluster = cluster
-        self._open = [[NOTHING for _ in topics] for _ in workers]
-        self._committed = [0 for _ in topics]
-        self._delivered = [0 for _ in topics]
-        self._stray = [0 for _ in topics]
         self.returned = 0
         self._read = [0 for _ in cluster.readers]
         self._ends = [len(output.log) for output in cluster.outputs]
         self._offsets_of: list[list[int]] = [[] for _ in range(len(cluster.inputs) * cluster.offsets)]
         self._places = [[self._place(p, offset) for offset in range(count)] for p, count in enumerate(cluster.inputs)]
-        inputs = (*map(len, self._offsets_of), *(0,) * (len(topics) - len(self._offsets_of)))
-        super().__init__(
-            plan,
-            {
-                "input": [lambda: inputs],
-                "open": [lambda w=w, p=p: self._open[w][p] for w in workers for p in topics],  # type: ignore[misc]
-                "committed": [lambda: tuple(self._committed)],
-                "delivered": [lambda p=p: self._delivered[p] for p in topics],  # type: ignore[misc]
-                "stray": [lambda p=p: self._stray[p] for p in topics],  # type: ignore[misc]
-            },
-        )
+        counters.input = (*map(len, self._offsets_of), *(0,) * (len(plan.topics) - len(self._offsets_of)))
 
     def did(self, *what: Any) -> None:
         """A handler has run: what it is in the terms of Delivery, if it is anything, is written."""
@@ -133,21 +122,23 @@ class DeliveryRecorder(UnitRecorder):
                     self._process(worker, *self._places[p][offset])
 
     def _process(self, worker: int, topic: int, offset: int) -> None:
-        begin, end = self._open[worker][topic]
-        self._open[worker][topic] = (offset, offset + 1) if begin == end else (min(begin, offset), max(end, offset + 1))
-        UnitRecorder.did(self, "Process", worker, topic, offset)
+        begin, end = self._counters.open[worker][topic]
+        self._counters.open[worker][topic] = (
+            (offset, offset + 1) if begin == end else (min(begin, offset), max(end, offset + 1))
+        )
+        Recorder.did(self, "Process", worker, topic, offset)
 
     def _decided(self, worker: int) -> None:
         value = self._cluster.coordinators[worker].value
-        something = any(one != NOTHING for one in self._open[worker])
-        self._open[worker] = [NOTHING] * len(self._committed)
+        something = any(one != NOTHING for one in self._counters.open[worker])
+        self._counters.open[worker] = [NOTHING] * len(self._counters.committed)
         if value.state is TransactionState.PREPARE_COMMIT:
             self.counts["committed"] += 1
-            self._committed = self._what_counts()
-            UnitRecorder.did(self, "Commit", worker)
+            self._counters.committed = self._what_counts()
+            Recorder.did(self, "Commit", worker)
         elif something:
             self.counts["aborted"] += 1
-            UnitRecorder.did(self, "Abort", worker)
+            Recorder.did(self, "Abort", worker)
 
     def _what_counts(self) -> list[int]:
         """The offsets that are committed, or decided to be."""
@@ -161,14 +152,14 @@ class DeliveryRecorder(UnitRecorder):
         counts = [
             bisect_left(offsets, found[number // cluster.offsets]) for number, offsets in enumerate(self._offsets_of)
         ]
-        return counts + [0] * (len(self._committed) - len(counts))
+        return counts + [0] * (len(self._counters.committed) - len(counts))
 
     def _offsets(self, worker: int) -> None:
         """Offsets that change now, and not with a decision, are nothing that Delivery knows."""
         found = self._what_counts()
-        if found != self._committed:
-            self._committed = found
-            UnitRecorder.did(self, "Commit", worker)
+        if found != self._counters.committed:
+            self._counters.committed = found
+            Recorder.did(self, "Commit", worker)
 
     def _returned(self) -> None:
         cluster = self._cluster
@@ -180,8 +171,8 @@ class DeliveryRecorder(UnitRecorder):
 
     def _deliver(self, number: int, topic: int, offset: int) -> None:
         self.returned += 1
-        if offset == self._delivered[topic] and number == topic % self._cluster.offsets:
-            self._delivered[topic] += 1
+        if offset == self._counters.delivered[topic] and number == topic % self._cluster.offsets:
+            self._counters.delivered[topic] += 1
         else:
-            self._stray[topic] += 1
-        UnitRecorder.did(self, "Deliver", topic, offset + 1)
+            self._counters.stray[topic] += 1
+        Recorder.did(self, "Deliver", topic, offset + 1)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidemark.exactly_once.abstraction import Abstraction, Table
+from tidemark.exactly_once.abstraction import NOWHERE, READS, TOUCHES, WHOLE, Abstraction, Table
 from tidemark.exactly_once.message_processor import OUTPUT
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.cluster import ExactlyOnceCluster
 from tidemark.exactly_once.sim.events import ExactlyOnceEvents
 from tidemark.exactly_once.sim.healing import heal
 from tidemark.exactly_once.sim.profiles import MIXES, PROFILES, ExactlyOnceProfile
-from tidemark.exactly_once.sim.recorder import ExactlyOncePlan, ExactlyOnceRecorder
 from tidemark.simulator.running import RunBase, SimulatorBase
 from tidemark.simulator.shared import Mix
+from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 3
 """So many member ids and generations are kept for the healing, times two for what every instance does there."""
@@ -35,7 +35,7 @@ class ExactlyOnceSimulator(SimulatorBase):
     ) -> None:
         super().__init__(ExactlyOnceRun, Mix(profile, PROFILES, MIXES), steps)
         self.table = table = Table(header)
-        self.plan = ExactlyOncePlan(header, table)
+        self.plan = Plan(header, "exactly once", READS, TOUCHES, table.parties, "i", NOWHERE, whole=WHOLE)
         self.rules = rules if rules is not None else Rules()
 
 
@@ -51,7 +51,7 @@ class ExactlyOnceRun(RunBase[ExactlyOnceCluster, ExactlyOnceProfile], ExactlyOnc
         if not any(inputs):  # a run that has nothing to deliver shows nothing
             inputs[0] = 1
         self.cluster = cluster = ExactlyOnceCluster(inputs, table.static, simulator.rules)
-        self.recorder = ExactlyOnceRecorder(simulator.plan, cluster, Abstraction(cluster.statics, self._partitions))
+        self.recorder = Recorder(simulator.plan, Abstraction(cluster))
         cluster.recorder = self.recorder
 
     def heal(self) -> bool:

@@ -24,11 +24,11 @@ from tidemark.exactly_once.group import TransactionalGroup
 from tidemark.exactly_once.message_processor import OUTPUT, MessageProcessor, Request
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.cluster import ExactlyOnceCluster
-from tidemark.exactly_once.sim.recorder import ExactlyOnceRecorder
 from tidemark.exactly_once.sim.run import ExactlyOnceSimulator
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.simulator.script import Cells, Performance, Stage
+from tidemark.trace.recorder import Recorder
 from tidemark.transactions.messages import EndTxnRequest, LogEntry, TransactionLogValue
 from tidemark.transactions.transactional_producer import ProducerState
 
@@ -42,7 +42,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
         raise KeyError(str(options))
     inputs = given + [0] * (len(table.partitions) - len(given))
     cluster = ExactlyOnceCluster(inputs, table.static, simulator.rules)
-    recorder = ExactlyOnceRecorder(simulator.plan, cluster, Abstraction(cluster.statics, len(inputs)))
+    recorder = Recorder(simulator.plan, Abstraction(cluster))
     names = table.instances
 
     def columns() -> Cells:
@@ -177,10 +177,10 @@ def _group(group: TransactionalGroup) -> str:
 
 
 def _offsets(cluster: ExactlyOnceCluster, names: Sequence[str]) -> str:
-    see = Abstraction(cluster.statics, len(cluster.inputs))
-    said = [f"{p}:{offset}" for p, offset in enumerate(see.committed(cluster.group)) if offset]
+    see = Abstraction(cluster)
+    said = [f"{p}:{offset}" for p, offset in enumerate(see.committed()) if offset]
     for i, name in enumerate(names):
-        staged = [f"{p}:{offset}" for p, offset in enumerate(see.staged(cluster.group, i)) if offset >= 0]
+        staged = [f"{p}:{offset}" for p, offset in enumerate(see.staged(i)) if offset >= 0]
         said += [f"{name} stages {' '.join(staged)}"] if staged else []
     return " ".join(said)
 

@@ -45,7 +45,7 @@ class Exchange:
 class Network:
     """The exchanges of every consumer; None where there is none."""
 
-    __slots__ = ("answered", "heartbeat", "member", "offset", "stray", "tokens", "waiting")
+    __slots__ = ("heartbeat", "member", "offset", "stray", "tokens", "waiting")
 
     def __init__(self, clients: int) -> None:
         self.member: list[Exchange | None] = [None] * clients
@@ -54,8 +54,6 @@ class Network:
         self.stray: list[Exchange | None] = [None] * clients
         self.waiting: dict[int, Exchange] = {}
         """Token -> the exchange that its reply is for."""
-        self.answered: list[Exchange] = []
-        """Whose replies have come since somebody cleared this."""
         self.tokens = 0
 
     def exchange(self, broker: Broker, request: Request, assignment_id: int = 0, asked: Asked = NOT_ASKED) -> Exchange:
@@ -73,7 +71,6 @@ class Network:
         exchange = self.waiting.pop(token, None)  # type: ignore[call-overload]
         if exchange is not None:
             exchange.response = response
-            self.answered.append(exchange)
 
     def hang_up(self, client: Client) -> None:
         """The process is gone, and with it whoever waited for a reply."""

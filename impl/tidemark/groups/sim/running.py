@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from tidemark.classic_group.layout import HeaderTable
 from tidemark.groups.sim.events import GroupEvents
 from tidemark.groups.sim.network import Broker, Client
 from tidemark.groups.sim.profiles import GroupProfile
+from tidemark.groups.table import HeaderTable
 from tidemark.simulator.running import AnyRunBase, RunBase, SimulatorBase
 from tidemark.simulator.shared import Mix
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tidemark.classic_group.layout import HeaderTable
 from tidemark.groups.partitions import TopicPartition
 from tidemark.groups.purgatory import Timer, TimerKind
 from tidemark.groups.sim.network import Broker
 from tidemark.groups.subscription_state import SubscriptionState
+from tidemark.groups.table import HeaderTable
 
 Group = Any
 """A cluster of a group of either kind: GroupEvents, with what each of them adds."""

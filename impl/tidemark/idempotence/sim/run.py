@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidemark.idempotence.abstraction import Abstraction
-from tidemark.idempotence.layout import Table
+from tidemark.idempotence.abstraction import NOWHERE, READS, TOUCHES, Abstraction, Table
 from tidemark.idempotence.producer import ProducerConfig
 from tidemark.idempotence.rules import Rules
 from tidemark.idempotence.sim.cluster import ProducerCluster
 from tidemark.idempotence.sim.healing import heal
 from tidemark.idempotence.sim.profiles import MIXES, PROFILES, ProducerProfile
-from tidemark.idempotence.sim.recorder import ProducerPlan, ProducerRecorder
 from tidemark.simulator.running import RunBase, SimulatorBase
 from tidemark.simulator.shared import Mix
+from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 3
 """So many batches of a log and of a process, producer epochs and ids are kept for the healing."""
@@ -31,7 +30,7 @@ class ProducerSimulator(SimulatorBase):
     ) -> None:
         super().__init__(ProducerRun, Mix(profile, PROFILES, MIXES), steps)
         self.table = table = Table(header)
-        self.plan = ProducerPlan(header, table)
+        self.plan = Plan(header, "idempotent producers", READS, TOUCHES, table.parties, "bc", NOWHERE)
         self.rules = rules if rules is not None else Rules()
         self.config = ProducerConfig(table.max_in_flight, table.window, table.max_sequence)
 
@@ -48,7 +47,7 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         self._clients, self._topics, self._brokers = len(table.producers), len(table.partitions), len(table.brokers)
         leaders = [(first >> topic) % self._brokers for topic in range(self._topics)]
         self.cluster = ProducerCluster(self._clients, leaders, simulator.rules, simulator.config)
-        self.recorder = ProducerRecorder(simulator.plan, self.cluster, Abstraction(table))
+        self.recorder = Recorder(simulator.plan, Abstraction(table, self.cluster))
         self.cluster.recorder = self.recorder
         self._orders = [
             [(first + step) % self._brokers for step in range(self._brokers)] for first in range(self._brokers)

@@ -19,9 +19,9 @@ from tidemark.idempotence.partition import Partition
 from tidemark.idempotence.producer import IdempotentProducer, PartitionSequences
 from tidemark.idempotence.rules import Rules
 from tidemark.idempotence.sim.cluster import ProducerCluster
-from tidemark.idempotence.sim.recorder import ProducerRecorder
 from tidemark.idempotence.sim.run import ProducerSimulator
 from tidemark.simulator.script import Cells, Performance, Stage
+from tidemark.trace.recorder import Recorder
 
 
 def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, str]) -> Performance:
@@ -32,7 +32,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
         raise KeyError(str(options))
     leaders = [table.brokers.index(options.get(one, table.brokers[0])) for one in table.partitions]
     cluster = ProducerCluster(len(table.producers), leaders, simulator.rules, simulator.config)
-    recorder = ProducerRecorder(simulator.plan, cluster, Abstraction(table))
+    recorder = Recorder(simulator.plan, Abstraction(table, cluster))
 
     def columns() -> Cells:
         return {

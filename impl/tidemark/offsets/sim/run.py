@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidemark.offsets.abstraction import TICK_MS, OffsetsAbstraction, OffsetsTable
+from tidemark.offsets.abstraction import NOWHERE, READS, TICK_MS, TOUCHES, OffsetsAbstraction, OffsetsTable
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim.cluster import OffsetsCluster
 from tidemark.offsets.sim.healing import heal, make_room
 from tidemark.offsets.sim.network import Broker
 from tidemark.offsets.sim.profiles import MIXES, PROFILES
-from tidemark.offsets.sim.recorder import OffsetsPlan, OffsetsRecorder
 from tidemark.simulator.running import RunBase, SimulatorBase
 from tidemark.simulator.shared import Mix, Profile
+from tidemark.trace.recorder import Plan, Recorder
 
 SPARE_RECORDS = 12
 """So many positions are kept for the markers and commits of the healing."""
@@ -32,7 +32,7 @@ class OffsetsSimulator(SimulatorBase):
     ) -> None:
         super().__init__(OffsetsRun, Mix(profile, PROFILES, MIXES), steps)
         self.table = OffsetsTable(header)
-        self.plan = OffsetsPlan(header, self.table)
+        self.plan = Plan(header, "the offsets", READS, TOUCHES, self.table.parties, "bt", NOWHERE)
         self.rules = rules if rules is not None else OffsetRules()
 
 
@@ -47,7 +47,7 @@ class OffsetsRun(RunBase[OffsetsCluster, Profile]):
         self._brokers, self._producers = len(table.brokers), len(table.producers)
         self._numbers = len(table.partitions)
         self.cluster = cluster = OffsetsCluster(table, self.first_word % self._brokers, simulator.rules)
-        self.recorder = OffsetsRecorder(simulator.plan, cluster, OffsetsAbstraction(table))
+        self.recorder = Recorder(simulator.plan, OffsetsAbstraction(table, cluster))
         cluster.recorder = self.recorder
 
     def heal(self) -> bool:

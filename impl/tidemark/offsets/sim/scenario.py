@@ -29,9 +29,9 @@ from tidemark.offsets.metadata import OffsetAndMetadata
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim.cluster import OffsetsCluster
 from tidemark.offsets.sim.network import CompactedLog
-from tidemark.offsets.sim.recorder import OffsetsRecorder
 from tidemark.offsets.sim.run import OffsetsSimulator
 from tidemark.simulator.script import Cells, Performance, Stage
+from tidemark.trace.recorder import Recorder
 
 
 def begin(header: Mapping[str, Any], rules: OffsetRules | None, options: Mapping[str, str]) -> Performance:
@@ -42,7 +42,7 @@ def begin(header: Mapping[str, Any], rules: OffsetRules | None, options: Mapping
     if first not in table.brokers or options.keys() - {"coordinator"}:
         raise KeyError(str(options))
     cluster = OffsetsCluster(table, table.brokers.index(first), simulator.rules)
-    recorder = OffsetsRecorder(simulator.plan, cluster, OffsetsAbstraction(table))
+    recorder = Recorder(simulator.plan, OffsetsAbstraction(table, cluster))
 
     def columns() -> Cells:
         return {

@@ -39,10 +39,6 @@ from tidemark.replication.messages import (
 )
 from tidemark.replication.rules import Rules
 
-PARTITION = 1
-REGISTRATIONS = 2
-"""What `ReplicationControl.changed` marks."""
-
 
 @value
 class BrokerRegistration:
@@ -83,7 +79,6 @@ class ReplicationControl:
         "_registering",
         "_replicas",
         "_rules",
-        "changed",
         "end_offset",
         "last_contact_ms",
         "partition",
@@ -99,7 +94,6 @@ class ReplicationControl:
         self._registering: list[BrokerId] = []  # in the batch that is being replayed
         self.last_contact_ms: dict[BrokerId, int] = {}
         self.end_offset = 0
-        self.changed = PARTITION | REGISTRATIONS
 
     # --- elections ------------------------------------------------------------------------------------------------
 
@@ -272,19 +266,16 @@ class ReplicationControl:
 
     def _replay_partition_change(self, record: PartitionChangeRecord) -> None:
         self.partition = record
-        self.changed |= PARTITION
 
     def _replay_registration(self, record: RegisterBrokerRecord) -> None:
         self.registrations[record.broker_id] = BrokerRegistration(record.broker_epoch, True, False, -1)
         self._registering.append(record.broker_id)
-        self.changed |= REGISTRATIONS
 
     def _replay_registration_change(self, record: BrokerRegistrationChangeRecord) -> None:
         old = self.registrations[record.broker_id]
         self.registrations[record.broker_id] = BrokerRegistration(
             record.broker_epoch, record.fenced, record.in_controlled_shutdown, old.offset
         )
-        self.changed |= REGISTRATIONS
 
 
 REPLAY: dict[type, Callable[[ReplicationControl, Any], None]] = {

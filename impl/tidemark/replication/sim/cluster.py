@@ -6,7 +6,6 @@ Which event comes next is somebody else's choice (run.py at random, scenario.py 
 
 from __future__ import annotations
 
-from tidemark.common.changes import EVERYTHING
 from tidemark.common.errors import NONE, PREFERRED_LEADER_NOT_AVAILABLE
 from tidemark.replication.broker import RUNNING, STARTING, STOPPING
 from tidemark.replication.messages import BrokerId
@@ -41,7 +40,7 @@ class Cluster(Replication):
         changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.now + host.skew_ms)
         if not changed:
             return False
-        self.recorder.step(("ApplyMetadata", broker_id, broker.partition.partition_epoch))
+        self.recorder.did("ApplyMetadata", broker_id, broker.partition.partition_epoch)
         if broker.purgatory.waiting and not broker.partition.is_leader:
             for payload in list(broker.purgatory.waiting):
                 self.fail_produce(broker_id, payload)
@@ -66,12 +65,12 @@ class Cluster(Replication):
         """An operator moves the leadership."""
         result = self.control.elect_leader(broker_id)
         if result.error == PREFERRED_LEADER_NOT_AVAILABLE:
-            self.recorder.blocked(("ElectLeader", broker_id))
+            self.recorder.blocked("ElectLeader", broker_id)
             return True
         if result.error is not NONE:
             return False
         self._commit(result)
-        self.recorder.step(("ElectLeader", broker_id))
+        self.recorder.did("ElectLeader", broker_id)
         return True
 
     def heartbeat(self, broker_id: BrokerId) -> bool:
@@ -84,7 +83,7 @@ class Cluster(Replication):
             return False
         self._commit(result)
         action = "ControlledShutdown" if broker.state == STOPPING else "UnfenceBroker"
-        self.recorder.step((action, broker_id, self.control.partition.leader))
+        self.recorder.did(action, broker_id, self.control.partition.leader)
         return True
 
     def expire_session(self, broker_id: BrokerId) -> bool:
@@ -101,7 +100,7 @@ class Cluster(Replication):
         if not self.control.session_expired(broker_id, self.now, SESSION_TIMEOUT_MS):
             return False
         self._commit(self.control.fence_broker(broker_id))
-        self.recorder.step(("FenceBroker", broker_id, self.control.partition.leader))
+        self.recorder.did("FenceBroker", broker_id, self.control.partition.leader)
         return True
 
     def ask_to_stop(self, broker_id: BrokerId) -> bool:
@@ -110,7 +109,7 @@ class Cluster(Replication):
         if broker is None or broker.state != RUNNING:
             return False
         broker.ask_to_stop()
-        self.recorder.step(("AskToStop", broker_id))
+        self.recorder.did("AskToStop", broker_id)
         return True
 
     def stop_broker(self, broker_id: BrokerId) -> bool:
@@ -120,7 +119,7 @@ class Cluster(Replication):
             return False
         broker.stop_broker()
         self._process_ends(broker_id, "stopped")
-        self.recorder.ends(("StopBroker", broker_id))
+        self.recorder.did("StopBroker", broker_id)
         return True
 
     def crash_broker(self, broker_id: BrokerId, keep: int) -> bool:
@@ -138,7 +137,7 @@ class Cluster(Replication):
             return False
         storage.fail(keep)
         self._process_ends(broker_id, "lossy" if loses else "crashed")
-        self.recorder.ends(("CrashBroker", broker_id, keep))
+        self.recorder.did("CrashBroker", broker_id, keep)
         return True
 
     def leaves_one_intact(self, broker_id: BrokerId) -> bool:
@@ -160,7 +159,6 @@ class Cluster(Replication):
         host.down = how
         host.pause(False)
         host.stalled = False
-        host.changes.mask = EVERYTHING
         for connection in self.network.fetches[broker_id]:
             if connection.request is not None:
                 connection.clear()
@@ -188,8 +186,7 @@ class Cluster(Replication):
         self._commit(result)
         broker.registered(self.control.registrations[broker_id].broker_epoch)
         host.settle()
-        host.changes.mask = EVERYTHING
-        self.recorder.step(("RegisterBroker", broker_id, self.control.partition.leader))
+        self.recorder.did("RegisterBroker", broker_id, self.control.partition.leader)
         return True
 
     # --- disk -----------------------------------------------------------------------------------------------------
@@ -199,7 +196,7 @@ class Cluster(Replication):
         broker = self.hosts[broker_id].up
         if broker is None or not broker.log.flush_log():
             return False
-        self.recorder.step(("FlushLog", broker_id))
+        self.recorder.did("FlushLog", broker_id)
         return True
 
     def checkpoint_high_watermark(self, broker_id: BrokerId) -> bool:
@@ -207,5 +204,5 @@ class Cluster(Replication):
         broker = self.hosts[broker_id].up
         if broker is None or not broker.log.checkpoint_high_watermark():
             return False
-        self.recorder.step(("CheckpointHighWatermark", broker_id))
+        self.recorder.did("CheckpointHighWatermark", broker_id)
         return True

@@ -6,7 +6,6 @@ specification that was; it returns False, and nothing has happened, when the eve
 
 from __future__ import annotations
 
-from tidemark.common.changes import PROCESS
 from tidemark.common.errors import NONE
 from tidemark.log.storage import Payload
 from tidemark.replication.broker import Broker
@@ -49,7 +48,7 @@ class Replication(ClusterState):
     def ask(self, follower: Broker, connection: FetchConnection) -> None:
         """A follower that is up asks the leader that it knows of, on its idle connection to it."""
         connection.request = follower.fetcher.send_fetch()
-        self.recorder.moved(connection, ("SendFetch", connection.follower, connection.source))
+        self.recorder.did("SendFetch", connection.follower, connection.source)
 
     def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
         """A fetch request arrives at its source; `lazily`: its bytes are read later."""
@@ -67,17 +66,17 @@ class Replication(ClusterState):
         answer = broker.partition.receive_fetch(request, limit, self.now + host.skew_ms, lazily)
         if isinstance(answer, PendingRead):
             connection.read = answer
-            self.recorder.moved(connection, ("ValidateFetch", source, follower, answer.limit))
+            self.recorder.did("ValidateFetch", source, follower, answer.limit)
             return True
         connection.response = answer
         if answer.error is not NONE:
-            self.recorder.moved(connection, ("RejectFetch", source, follower))
+            self.recorder.did("RejectFetch", source, follower)
         elif answer.diverging is not None:
-            self.recorder.moved(connection, ("AnswerDiverging", source, follower))
+            self.recorder.did("AnswerDiverging", source, follower)
         else:
             batches = answer.records
             count = batches[-1].next_offset - request.fetch_offset if batches else 0
-            self.recorder.moved(connection, ("HandleFetch", source, follower, count))
+            self.recorder.did("HandleFetch", source, follower, count)
         return True
 
     def read_fetch(self, connection: FetchConnection) -> bool:
@@ -87,7 +86,7 @@ class Replication(ClusterState):
             return False
         connection.response = broker.partition.read_fetch(read)
         connection.read = None
-        self.recorder.moved(connection, ("ReadFetch", connection.source, connection.follower))
+        self.recorder.did("ReadFetch", connection.source, connection.follower)
         return True
 
     def receive_response(self, connection: FetchConnection, adopt_first: bool = False) -> bool:
@@ -102,22 +101,22 @@ class Replication(ClusterState):
         verdict = fetcher.verdict(source, request, response)
         if adopt_first and verdict is TRUNCATE:
             if fetcher.follower_adopt_hw(response):
-                record.step(("FollowerAdoptHw", follower, source))
+                record.did("FollowerAdoptHw", follower, source)
             else:
-                record.blocked(("FollowerAdoptHw", follower, source))
+                record.blocked("FollowerAdoptHw", follower, source)
             return True
         connection.request = connection.response = None
         if verdict is APPEND:
             fetcher.follower_append(request, response)
-            record.moved(connection, ("FollowerAppend", follower, source))
+            record.did("FollowerAppend", follower, source)
         elif verdict is TRUNCATE:
             fetcher.follower_truncate(response)
-            record.moved(connection, ("FollowerTruncate", follower, source))
+            record.did("FollowerTruncate", follower, source)
         elif verdict is OUT_OF_RANGE:
             fetcher.follower_out_of_range(response)
-            record.moved(connection, ("FollowerOutOfRange", follower, source))
+            record.did("FollowerOutOfRange", follower, source)
         else:
-            record.moved(connection, ("DropFetchResponse", follower, source))
+            record.did("DropFetchResponse", follower, source)
         return True
 
     def lose_fetch(self, connection: FetchConnection) -> bool:
@@ -125,7 +124,7 @@ class Replication(ClusterState):
         if connection.request is None:
             return False
         connection.clear()
-        self.recorder.moved(connection, ("LoseFetch", connection.follower, connection.source))
+        self.recorder.did("LoseFetch", connection.follower, connection.source)
         return True
 
     def stall_fetcher(self, follower: BrokerId) -> bool:
@@ -134,8 +133,7 @@ class Replication(ClusterState):
         if host.up is None or host.stalled:
             return False
         host.stalled = True
-        host.changes.mask |= PROCESS
-        self.recorder.step(("StallFetcher", follower))
+        self.recorder.did("StallFetcher", follower)
         return True
 
     # --- consumers ------------------------------------------------------------------------------------------------
@@ -157,7 +155,7 @@ class Replication(ClusterState):
         if source is not None:
             connection.source = source
         connection.request = ReadRequest(connection.epoch, connection.position)
-        self.recorder.read(connection, ("SendRead", consumer, connection.source, connection.epoch))
+        self.recorder.did("SendRead", consumer, connection.source, connection.epoch)
         return True
 
     def receive_read(self, consumer: int, limit: int) -> bool:
@@ -168,10 +166,10 @@ class Replication(ClusterState):
             return False
         response = connection.response = broker.partition.receive_read(request, limit)
         if response.error is not NONE:
-            self.recorder.read(connection, ("RejectRead", connection.source, consumer))
+            self.recorder.did("RejectRead", connection.source, consumer)
         else:
             count = sum([len(batch.records) for batch in response.records])
-            self.recorder.read(connection, ("AnswerRead", connection.source, consumer, count))
+            self.recorder.did("AnswerRead", connection.source, consumer, count)
         return True
 
     def take_read(self, consumer: int) -> bool:
@@ -183,7 +181,7 @@ class Replication(ClusterState):
         connection.clear()
         if response.records:
             connection.position = response.records[-1].next_offset
-        self.recorder.read(connection, ("TakeRead", consumer))
+        self.recorder.did("TakeRead", consumer)
         return True
 
     def lose_read(self, consumer: int) -> bool:
@@ -192,7 +190,7 @@ class Replication(ClusterState):
         if connection.request is None:
             return False
         connection.clear()
-        self.recorder.read(connection, ("LoseRead", consumer))
+        self.recorder.did("LoseRead", consumer)
         return True
 
     # --- produce --------------------------------------------------------------------------------------------------
@@ -204,12 +202,13 @@ class Replication(ClusterState):
         if broker is None or not broker.partition.is_leader:
             return False
         response = broker.append_record(ProduceRequest(payload, acks), self.now + host.skew_ms)
-        value = len(self.recorder.abstraction.values) + 1
+        value = len(self.values) + 1
         if response is REFUSED:
-            self.recorder.blocked(("AppendRecord", broker_id, value, acks))
+            self.recorder.blocked("AppendRecord", broker_id, value, acks)
             self.answers.failed.append(payload)
         else:
-            self.recorder.step(("AppendRecord", broker_id, value, acks))
+            self.values[payload] = value
+            self.recorder.did("AppendRecord", broker_id, value, acks)
         return True
 
     def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
@@ -220,12 +219,12 @@ class Replication(ClusterState):
         response = broker.purgatory.complete_produce(payload)
         if response is None:
             return False
-        value = self.recorder.abstraction.values[payload]
+        value = self.values[payload]
         if isinstance(response, Refused):
             would_be_told = broker.purgatory.waiting[payload].base_offset
-            self.recorder.blocked(("CompleteProduce", broker_id, value, would_be_told))
+            self.recorder.blocked("CompleteProduce", broker_id, value, would_be_told)
             return True
-        self.recorder.step(("CompleteProduce", broker_id, value, response.base_offset))
+        self.recorder.did("CompleteProduce", broker_id, value, response.base_offset)
         if reply_arrives:
             self.answers.acked[payload] = response.base_offset
         else:
@@ -240,8 +239,8 @@ class Replication(ClusterState):
         response = broker.purgatory.fail_produce(payload, self.clock(broker_id))
         if response is None:
             return False
-        value = self.recorder.abstraction.values[payload]
-        self.recorder.step(("FailProduce", broker_id, value, response.error))
+        value = self.values[payload]
+        self.recorder.did("FailProduce", broker_id, value, response.error)
         self.answers.failed.append(payload)
         return True
 
@@ -259,7 +258,7 @@ class Replication(ClusterState):
             return False
         connection = self.network.alters[broker_id]
         connection.ask(request)
-        self.recorder.moved(connection, ("ShrinkIsr", broker_id, member))
+        self.recorder.did("ShrinkIsr", broker_id, member)
         return True
 
     def expand_isr(self, broker_id: BrokerId, follower: BrokerId) -> bool:
@@ -271,11 +270,11 @@ class Replication(ClusterState):
         if request is None:
             return False
         if not isinstance(request, AlterPartitionRequest):
-            self.recorder.blocked(("ExpandIsr", broker_id, follower))
+            self.recorder.blocked("ExpandIsr", broker_id, follower)
             return True
         connection = self.network.alters[broker_id]
         connection.ask(request)
-        self.recorder.moved(connection, ("ExpandIsr", broker_id, follower))
+        self.recorder.did("ExpandIsr", broker_id, follower)
         return True
 
     def resend_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -288,7 +287,7 @@ class Replication(ClusterState):
             return False
         connection = self.network.alters[broker_id]
         connection.ask(request)
-        self.recorder.moved(connection, ("ResendAlterPartition", broker_id))
+        self.recorder.did("ResendAlterPartition", broker_id)
         return True
 
     def receive_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -299,7 +298,7 @@ class Replication(ClusterState):
         result, response = self.control.handle_alter_partition(connection.request)
         self._commit(result)
         connection.answer(response)
-        self.recorder.moved(connection, ("HandleAlterPartition", broker_id))
+        self.recorder.did("HandleAlterPartition", broker_id)
         return True
 
     def receive_alter_reply(self, broker_id: BrokerId) -> bool:
@@ -310,7 +309,7 @@ class Replication(ClusterState):
             return False
         connection.clear()
         broker.partition.handle_alter_partition_reply(reply)
-        self.recorder.moved(connection, ("HandleAlterPartitionReply", broker_id))
+        self.recorder.did("HandleAlterPartitionReply", broker_id)
         return True
 
     def lose_alter_partition(self, broker_id: BrokerId) -> bool:
@@ -319,5 +318,5 @@ class Replication(ClusterState):
         if connection.idle:
             return False
         connection.clear()
-        self.recorder.moved(connection, ("LoseAlterPartition", broker_id))
+        self.recorder.did("LoseAlterPartition", broker_id)
         return True

@@ -9,21 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from tidemark.log.storage import Payload
-from tidemark.replication.abstraction import Table
+from tidemark.replication.abstraction import Abstraction, Table
 from tidemark.replication.broker import STARTING
 from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
 from tidemark.replication.sim.cluster import Cluster
-from tidemark.replication.sim.encoding import Plan
 from tidemark.replication.sim.healing import beyond_repair, heal
 from tidemark.replication.sim.network import CONSUMERS
 from tidemark.replication.sim.profiles import MIXES, PROFILES, ReplicationProfile
 from tidemark.replication.sim.readback import lost_payloads
-from tidemark.replication.sim.recorder import Recorder
-from tidemark.replication.sim.scenario import Scenario
+from tidemark.replication.sim.scenario import Scenario, plan_of
 from tidemark.simulator.running import RunBase, SimulatorBase
 from tidemark.simulator.shared import Mix
+from tidemark.trace.recorder import Recorder
 
 
 class Simulator(SimulatorBase):
@@ -37,7 +36,7 @@ class Simulator(SimulatorBase):
     ) -> None:
         super().__init__(Run, Mix(profile, PROFILES, MIXES), steps)
         self.table = Table(header)
-        self.plan = Plan(header, self.table)
+        self.plan = plan_of(header, self.table)
         self.rules = rules if rules is not None else Rules()
         self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
         brokers = tuple(range(self.table.count))
@@ -57,7 +56,8 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         table, first = simulator.table, self.first_word
         leader = 1 if self.profile.prelude else first % table.count
         self.cluster = cluster = Cluster(table.count, leader, simulator.config, simulator.rules)
-        cluster.recorder = self.recorder = self._recorder = Recorder(simulator.plan, cluster)
+        self._recorder = Recorder(simulator.plan, Abstraction(table, cluster), leader)
+        cluster.recorder = self.recorder = self._recorder
         self._next_payload: Payload = 1
         self._count = table.count
         self._hosts = cluster.hosts
@@ -84,7 +84,8 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         super().begin()
         if self.profile.prelude:
             simulator = self.simulator
-            Scenario(simulator.plan, simulator.rules, False, (self.cluster, self._recorder)).drive(self.profile.prelude)
+            inside = self.cluster, self._recorder
+            Scenario(simulator.table, simulator.plan, simulator.rules, False, inside).drive(self.profile.prelude)
 
     def heal(self) -> bool:
         """Brokers come back, partitions end; whether every replica is in the ISR and has the same log. In every second
@@ -143,7 +144,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         return self._produce(word % self._count, self.profile.acks[word >> 8 & 7])
 
     def _produce(self, first: BrokerId, acks: str) -> bool:
-        if len(self._recorder.abstraction.values) >= self._value_limit:
+        if len(self.cluster.values) >= self._value_limit:
             return False
         hosts = self._hosts
         for broker_id in self._circle[first]:

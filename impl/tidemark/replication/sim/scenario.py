@@ -37,27 +37,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tidemark.replication.abstraction import Table
+from tidemark.replication.abstraction import CONTROLLER, NOWHERE, READS, TOUCHES, Abstraction, Table
 from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
 from tidemark.replication.sim.cluster import SESSION_TIMEOUT_MS, Cluster
-from tidemark.replication.sim.encoding import Plan
+from tidemark.replication.sim.network import CONSUMERS
 from tidemark.replication.sim.readback import lost_payloads
-from tidemark.replication.sim.recorder import Recorder
 from tidemark.simulator.script import Cells, ScenarioError, ScenarioResult, Script
+from tidemark.trace.recorder import Plan, Recorder
 
 FIRST_PAYLOAD_INSIDE = 1 << 20
 """Records of a text that drives somebody else's cluster are numbered from here."""
 
 
+def plan_of(header: Mapping[str, Any], table: Table) -> Plan:
+    """What recorders of a trace header share. Raises ValueError for one that is not of replication, or has more
+    consumers than simulated clusters."""
+    if len(table.consumers) != CONSUMERS:
+        raise ValueError(f"the header has {len(table.consumers)} consumers, not {CONSUMERS}")
+    return Plan(header, "replication", READS, TOUCHES, table.parties, "b", NOWHERE, CONTROLLER)
+
+
 class Scenario(Script):
     """One run of a text."""
 
-    def __init__(self, plan: Plan, rules: Rules, right: bool, inside: tuple[Cluster, Recorder] | None = None) -> None:
+    def __init__(
+        self, table: Table, plan: Plan, rules: Rules, right: bool, inside: tuple[Cluster, Recorder] | None = None
+    ) -> None:
         """`inside`: a cluster with its recorder that the text drives on, in place of one of its own."""
         super().__init__(right)
-        table = plan.table
+        self._table = table
         self._plan = plan
         self._first_payload = 0 if inside is None else FIRST_PAYLOAD_INSIDE
         self._rules = rules
@@ -73,7 +83,7 @@ class Scenario(Script):
 
     def _begin(self, leader: BrokerId) -> None:
         self.cluster = Cluster(self._count, leader, self._config, self._rules)
-        self._recorder = Recorder(self._plan, self.cluster)
+        self._recorder = Recorder(self._plan, Abstraction(self._table, self.cluster), leader)
         self.cluster.recorder = self._recorder
         self._recorder.begin()
 
@@ -262,6 +272,6 @@ VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
 
 def run_scenario(header: Mapping[str, Any], text: str, rules: Rules | None = None) -> ScenarioResult:
     """Run a scenario's text with these rules (None: all in force). Raises ScenarioError as `Scenario.run` does."""
-    table = dict(header)
-    plan = Plan(table, Table(table))
-    return Scenario(plan, Rules() if rules is None else rules, rules is None).run(text)
+    table = Table(dict(header))
+    plan = plan_of(header, table)
+    return Scenario(table, plan, Rules() if rules is None else rules, rules is None).run(text)

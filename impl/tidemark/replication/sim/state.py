@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Protocol
 
-from tidemark.common.changes import Changes
 from tidemark.log.storage import MemoryStorage, Payload
 from tidemark.replication.broker import STARTING, Broker
 from tidemark.replication.controller.records import (
@@ -20,7 +18,8 @@ from tidemark.replication.controller.replication_control import ControllerResult
 from tidemark.replication.messages import BrokerId
 from tidemark.replication.partition import ReplicationConfig
 from tidemark.replication.rules import Rules
-from tidemark.replication.sim.network import AlterConnection, FetchConnection, Network, ReadConnection
+from tidemark.replication.sim.network import Network
+from tidemark.trace.recording import Recorder
 
 
 class Host:
@@ -31,12 +30,11 @@ class Host:
     validated fetches are read later; `skew_ms`: its clock minus the true time.
     """
 
-    __slots__ = ("broker", "changes", "down", "id", "paused", "skew_ms", "slow_disk", "stalled", "storage", "up")
+    __slots__ = ("broker", "down", "id", "paused", "skew_ms", "slow_disk", "stalled", "storage", "up")
 
     def __init__(self, broker_id: BrokerId) -> None:
         self.id = broker_id
         self.storage = MemoryStorage()
-        self.changes = Changes()
         self.broker: Broker | None = None
         self.down = "stopped"
         self.paused = False
@@ -65,27 +63,6 @@ class Answers:
     lost_replies: list[Payload] = field(default_factory=list)
 
 
-class Recorder(Protocol):
-    """What a cluster tells of its events: see recorder.py."""
-
-    abstraction: Any
-
-    def step(self, what: tuple[Any, ...]) -> None:
-        """A handler has run: the action that it is and its parameters' values, the broker first."""
-
-    def moved(self, connection: FetchConnection | AlterConnection, what: tuple[Any, ...]) -> None:
-        """The same, and this exchange has moved on."""
-
-    def read(self, connection: ReadConnection, what: tuple[Any, ...]) -> None:
-        """A consumer's exchange has moved on, and nothing else."""
-
-    def ends(self, what: tuple[Any, ...]) -> None:
-        """The same, and it was the end of the broker's process."""
-
-    def blocked(self, what: tuple[Any, ...]) -> None:
-        """A rule refused an action."""
-
-
 @cache
 def first_metadata(count: int, leader: BrokerId) -> tuple[MetadataLog, ReplicationControl]:
     """The metadata with which clusters of `count` brokers begin, and a controller that has replayed it; each begins
@@ -102,7 +79,8 @@ def first_metadata(count: int, leader: BrokerId) -> tuple[MetadataLog, Replicati
 
 
 class ClusterState:
-    """The parts, without the events: see `Cluster`."""
+    """The parts, without the events: see `Cluster`. `values`: payloads that leaders have appended -> their rank among
+    these."""
 
     __slots__ = (
         "answers",
@@ -116,6 +94,7 @@ class ClusterState:
         "recorder",
         "replicas",
         "rules",
+        "values",
     )
 
     recorder: Recorder
@@ -132,6 +111,7 @@ class ClusterState:
         self.control = ReplicationControl(self.replicas, config.min_insync_replicas, rules)
         self.control.load(control)
         self.answers = Answers()
+        self.values: dict[Payload, int] = {}
         self.hosts = [Host(broker_id) for broker_id in self.replicas]
         self._bootstrap(first_leader)
 
@@ -148,7 +128,7 @@ class ClusterState:
 
     def _process(self, broker_id: BrokerId) -> Broker:
         host = self.hosts[broker_id]
-        return Broker(broker_id, host.storage, self.replicas, self.config, self.rules, host.changes)
+        return Broker(broker_id, host.storage, self.replicas, self.config, self.rules)
 
     # --- who can do what ------------------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from tidemark.simulator.running import RunBase, SimulatorBase
 from tidemark.simulator.shared import Mix
-from tidemark.transactions.abstraction import Abstraction, Table
+from tidemark.trace.recorder import Plan, Recorder
+from tidemark.transactions.abstraction import NOWHERE, READS, TOUCHES, Abstraction, Table
 from tidemark.transactions.messages import EndTxnRequest
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import GROUP_ERRORS, TransactionCluster
@@ -15,7 +16,6 @@ from tidemark.transactions.sim.healing import COMMITTED, heal
 from tidemark.transactions.sim.network import Broker, ProduceStage
 from tidemark.transactions.sim.profiles import MIXES, PROFILES, TransactionProfile
 from tidemark.transactions.sim.reader import amiss
-from tidemark.transactions.sim.recorder import TransactionPlan, TransactionRecorder
 from tidemark.transactions.states import TransactionState as State
 from tidemark.transactions.transactional_producer import ProducerState
 
@@ -38,7 +38,7 @@ class TransactionSimulator(SimulatorBase):
     ) -> None:
         super().__init__(TransactionRun, Mix(profile, PROFILES, MIXES), steps)
         self.table = table = Table(header)
-        self.plan = TransactionPlan(header, table)
+        self.plan = Plan(header, "transactions", READS, TOUCHES, table.parties, "bc", NOWHERE, whole=READS)
         self.rules = rules if rules is not None else Rules()
 
 
@@ -52,7 +52,7 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         first = self.first_word
         self._clients, self._topics, self._brokers = len(table.clients), len(table.partitions), len(table.brokers)
         self.cluster = self._make_cluster(first % self._brokers)
-        self.recorder = TransactionRecorder(simulator.plan, self.cluster, Abstraction(table))
+        self.recorder = Recorder(simulator.plan, Abstraction(table, self.cluster))
         self.cluster.recorder = self.recorder
         self._busy = (first >> 32) % self._clients
 

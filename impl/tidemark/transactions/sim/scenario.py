@@ -25,6 +25,7 @@ from typing import Any
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
 from tidemark.simulator.script import Cells, Performance, Stage
+from tidemark.trace.recorder import Recorder
 from tidemark.transactions.abstraction import Abstraction, Table
 from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.messages import (
@@ -39,7 +40,6 @@ from tidemark.transactions.partition import TransactionalPartition
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import GROUP_ERRORS, TransactionCluster
 from tidemark.transactions.sim.network import Broker, ProduceStage, TransactionStateLog
-from tidemark.transactions.sim.recorder import TransactionRecorder
 from tidemark.transactions.sim.run import TransactionSimulator
 from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
 
@@ -63,7 +63,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
         simulator.rules,
         None if offsets is None else table.partitions.index(offsets),
     )
-    recorder = TransactionRecorder(simulator.plan, cluster, Abstraction(table))
+    recorder = Recorder(simulator.plan, Abstraction(table, cluster))
 
     def columns() -> Cells:
         return {

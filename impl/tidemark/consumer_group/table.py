@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidemark.classic_group.layout import HASTY, PATIENT, HeaderTable
 from tidemark.consumer_group.coordinator import ModernGroupConfig
-
-VARIABLES = (
-    "office", "storedGroup", "storedOffsets", "appended", "epoch", "group", "partitionEpoch", "timers", "offsets",
-    "issued", "consumer", "position", "partitions", "heartbeatRpc", "offsetRpc", "stray",
-)  # fmt: skip
+from tidemark.groups.table import HASTY, PATIENT, HeaderTable
 
 
 class ModernTable(HeaderTable):
     """A header's table. `ranks`: how long a timer was set to, in milliseconds -> by rank."""
 
-    protocol = "the consumer group"
-
     def __init__(self, header: Mapping[str, Any]) -> None:
         super().__init__(header)
-        for variable in VARIABLES:
-            self._type(variable)
         self.max_group_epoch: int = header["constants"]["MaxGroupEpoch"]
         self.ranks: dict[int, int] = {}
         if self.timed:
