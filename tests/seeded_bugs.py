@@ -72,7 +72,7 @@ def _read_fetch(self: Partition, read: PendingRead) -> FetchResponse:
 
 
 def _count_fetch(self: Partition, request: FetchRequest, now: int, diverges: bool) -> None:
-    if not self._rules.diverging_fetch_not_counted(diverges):
+    if not self._rules.fetch_does_not_diverge(diverges):
         return
     replica = self.remote[request.replica_id]
     offset = request.fetch_offset

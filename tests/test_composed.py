@@ -128,7 +128,7 @@ def test_a_mix_takes_its_profiles_in_turns(headers: dict[str, dict[str, Any]]) -
 def test_a_group_without_a_rule_is_flagged_over_a_replicated_log(composed: Composed) -> None:
     headers = composed.headers
     made = simulators.composed(
-        composed.composition, headers, steps=50, profile="elections", without=["RequireKnownMemberId"]
+        composed.composition, headers, steps=50, profile="elections", without=["JoinNamesMemberId"]
     )
     runs = [made(seed) for seed in range(60)]
     assert any(composed.judge("classic-group", [one["classic-group"].stream for one in runs]))

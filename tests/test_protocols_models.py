@@ -52,8 +52,8 @@ SUITES = [
         "replication/ReplicationProperties",
         frozenset(
             {
-                "FenceAlterByBrokerEpoch",
-                "FenceAlterByLeaderEpoch",
+                "AlterOfBrokerEpoch",
+                "AlterOfLeaderEpoch",
                 "MinIsrOnAppend",
             }
         ),

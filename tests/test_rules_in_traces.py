@@ -44,10 +44,13 @@ UNSHOWN = {
         "VerificationGuard",
     ): "in version 2 the batch is stale before its guard is looked at, but for copies of markers two or more epochs "
     "old, which are rare (MCTxnGuard); it counts without EpochPerTransaction (MCTxnRow73)",
-    ("exactly-once", "FenceOlderEpoch"): "what is of an older epoch is refused by the coordinator, too, which is asked "
+    ("exactly-once", "EpochNotOlder"): "what is of an older epoch is refused by the coordinator, too, which is asked "
     "first; it counts without VerifyTransaction (row 131)",
-    ("exactly-once", "FenceInstanceId"): "a process that was replaced is no member either, and nobody hears with which "
-    "error it is refused; it counts without CommitOfMember (row 121)",
+    (
+        "exactly-once",
+        "MemberOfInstance",
+    ): "a process that was replaced is no member either, and nobody hears with "
+    "which error it is refused; it counts without CommitOfMember (row 121)",
 }
 """Rules whose absence so few traces do not show, each with its reason; they are asked for twice AT_ONCE traces."""
 

@@ -89,7 +89,7 @@ def test_a_line_that_says_nothing_is_refused(group: dict[str, Any], text: str, m
 
 
 def test_without_the_rules_every_line_happens_as_it_says(group: dict[str, Any]) -> None:
-    flawed = rules_without(Rules, ("RequireKnownMemberId",))
+    flawed = rules_without(Rules, ("JoinNamesMemberId",))
     with pytest.raises(ScenarioError, match=r"line 4: IssueMemberId b1 c1   \(instead: AddMember b1 c1 m=1\)"):
         run_script(STAGE, group, f"{BEGINNING}IssueMemberId b1 c1", flawed)
     with pytest.raises(ScenarioError, match=r"line 4: AddMember b1 c1 m=2   \(instead: AddMember b1 c1 m=1\)"):
@@ -110,7 +110,7 @@ def test_with_the_rules_it_may_end_differently(group: dict[str, Any]) -> None:
 
 def test_what_only_the_right_run_does_is_left_out_of_the_flawed_one(group: dict[str, Any]) -> None:
     text = f"{BEGINNING}right: LoseMemberRpc c1\nexpect right: c1: nonsense"
-    result = run_script(STAGE, group, text, rules_without(Rules, ("RequireKnownMemberId",)))
+    result = run_script(STAGE, group, text, rules_without(Rules, ("JoinNamesMemberId",)))
     assert "LoseMemberRpc" not in result.transcript
 
 

@@ -242,7 +242,7 @@ Case(rule, arises) == Has(rule) /\ arises
 
 \* KIP-394 (KAFKA-7610). Without it a JoinGroup without a member id adds a member at once; a reply that is lost leaves a member
 \* that nobody knows to be itself (row 35).
-RequireKnownMemberId(m) == Guard("RequireKnownMemberId", m # 0)
+JoinNamesMemberId(m) == Guard("JoinNamesMemberId", m # 0)
 
 \* KAFKA-9232. Without it a member stays new after the join phase, so that it expires while it waits in a later one (row 36).
 CompletedJoinEndsNewness(member) == Case("CompletedJoinEndsNewness", member.isNew)
@@ -257,7 +257,7 @@ RebalanceOnReplacementInCompleting(g) == Case("RebalanceOnReplacementInCompletin
 PersistStaticReplacement(g) == Case("PersistStaticReplacement", g.state = "Stable")
 
 \* KIP-429. Without it a cooperative assignor gives away a partition in the round that revokes it (row 42).
-WithholdUntilRevoked(owners, m) == Guard("WithholdUntilRevoked", owners \subseteq {m})
+OwnedByNoOther(owners, m) == Guard("OwnedByNoOther", owners \subseteq {m})
 
 \* KIP-792 (KAFKA-12984, KAFKA-13406). Without it a claim of an older generation may win over the owner's (row 43).
 HighestClaimWins(roster, p, m) == Guard("HighestClaimWins",
@@ -268,11 +268,11 @@ NewestClaim(roster, m) ==
 
 \* KAFKA-14639. Without it only claims of the newest generation of all count, and what an owner of an older generation still
 \* reads is given away in the round that revokes it (row 44).
-OlderClaimCounts(roster, m) == Case("OlderClaimCounts", ~NewestClaim(roster, m))
+CountOlderClaim(roster, m) == Case("CountOlderClaim", ~NewestClaim(roster, m))
 
 \* This project's repair of the ghost generation; Kafka 4.x lacks it. A coordinator counts on from its own epoch's first
 \* generation. Without it a generation that was handed out and not persisted is handed out again to other members (row 49).
-GenerationExceedsOlderEpochs(b) == Case("GenerationExceedsOlderEpochs",
+GenerationOfOlderEpoch(b) == Case("GenerationOfOlderEpoch",
     group[b].generation < (epoch[b] - 1) * EpochGenerations)
 
 \* KAFKA-2555. Without it a commit of an older generation overwrites the new owner's offset (row 50).
@@ -288,7 +288,7 @@ SyncOfCurrentGeneration(g, generation) == Guard("SyncOfCurrentGeneration", gener
 HeartbeatOfCurrentGeneration(g, generation) == Guard("HeartbeatOfCurrentGeneration", generation = g.generation)
 
 \* KIP-345. Without it the replaced process goes on under its old member id.
-FenceInstanceId(g, m) == Guard("FenceInstanceId", m = InstanceMember(g))
+MemberOfInstance(g, m) == Guard("MemberOfInstance", m = InstanceMember(g))
 
 \* The assignment is committed before a member hears of it. Without it the next coordinator gives the same generation another one.
 PersistAssignmentFirst(g) == Case("PersistAssignmentFirst", g.state = "CompletingRebalance")
@@ -322,15 +322,15 @@ ReplacementKeepsSubscription(member, request) == Guard("ReplacementKeepsSubscrip
 \* withheld for it (row 135).
 ReplacementOwesNothing(member) == Guard("ReplacementOwesNothing", member.owned \subseteq member.assignment)
 
-Rules == {"RequireKnownMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
-          "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "WithholdUntilRevoked", "HighestClaimWins",
-          "OlderClaimCounts", "GenerationExceedsOlderEpochs", "CommitOfCurrentGeneration", "CommitOfMember",
-          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FenceInstanceId", "PersistAssignmentFirst",
+Rules == {"JoinNamesMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
+          "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "OwnedByNoOther", "HighestClaimWins",
+          "CountOlderClaim", "GenerationOfOlderEpoch", "CommitOfCurrentGeneration", "CommitOfMember",
+          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "MemberOfInstance", "PersistAssignmentFirst",
           "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
           "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
 \* The baseline of Kafka 4.x: what it ships without.
-KafkaAsShipped == {"GenerationExceedsOlderEpochs", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
+KafkaAsShipped == {"GenerationOfOlderEpoch", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
                    "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
 -----------------------------------------------------------------------------
@@ -358,7 +358,7 @@ ProtocolFits(g, mode) ==
 LongestRebalance(g) == Highest({0} \cup {g.members[m].rebalance : m \in Present(g)})
 
 NextGeneration(b) ==
-    IF GenerationExceedsOlderEpochs(b)
+    IF GenerationOfOlderEpoch(b)
     THEN (epoch[b] - 1) * EpochGenerations + 1
     ELSE group[b].generation + 1
 
@@ -692,13 +692,13 @@ JoinAsFollower(c) ==
 Owners(roster, p) ==
     {m \in MemberIds : /\ roster[m].present /\ p \in roster[m].owned
                        /\ HighestClaimWins(roster, p, m)
-                       /\ OlderClaimCounts(roster, m) \/ NewestClaim(roster, m)}
+                       /\ CountOlderClaim(roster, m) \/ NewestClaim(roster, m)}
 
 \* May m get p? An eager assignor may give all to anyone. A cooperative one gives a partition that is owned to its owner only.
 MayGet(roster, protocol, p, m) ==
     /\ roster[m].present /\ p \in roster[m].subscription
     /\ \/ protocol = "range"
-       \/ WithholdUntilRevoked(Owners(roster, p), m)
+       \/ OwnedByNoOther(Owners(roster, p), m)
        \/ ~Has("HighestClaimWins") /\ p \in roster[m].owned
 
 \* What an assignor may answer (0 is nobody). It gives all that somebody subscribes to; a cooperative one may withhold what is
@@ -923,7 +923,7 @@ Parked(type, b, m)       == [type |-> type, broker |-> b, member |-> m]
 \* What c is told if it acts as member m: the instance's mapping is looked at first.
 MemberError(g, c, m) ==
     IF c \in Static /\ InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF c \in Static /\ ~FenceInstanceId(g, m) THEN "FENCED_INSTANCE_ID"
+    ELSE IF c \in Static /\ ~MemberOfInstance(g, m) THEN "FENCED_INSTANCE_ID"
     ELSE IF m \notin Present(g) THEN "UNKNOWN_MEMBER_ID"
     ELSE "NONE"
 
@@ -955,7 +955,7 @@ IssueMemberId(b, c, late, m) ==
     LET request == Request(c, late) IN
     \* enabled when
     /\ Accepts(b, c, request) /\ c \in Dynamic /\ m = issued + 1
-    /\ ~RequireKnownMemberId(request.member)
+    /\ ~JoinNamesMemberId(request.member)
     \* effect
     /\ issued' = m
     /\ group' = [group EXCEPT ![b].pending = @ \cup {m}, ![b].timers[m] = SessionTimeout(c)]
@@ -980,7 +980,7 @@ AddMember(b, c, late, m) ==
     \* enabled when
     /\ Accepts(b, c, request) /\ c \in Dynamic
     /\ IF request.member # 0 THEN m = request.member /\ m \in group[b].pending ELSE m = issued + 1
-    /\ RequireKnownMemberId(request.member)
+    /\ JoinNamesMemberId(request.member)
     \* effect
     /\ issued' = Max(issued, m)
     /\ Settle(b, Rebalance(b, before), Replied(c, late, Parked("joining", b, m)), 0, <<>>)
@@ -1234,7 +1234,7 @@ CommitError(b, c, request) ==
     LET g == group[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF c \in Static /\ InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF c \in Static /\ ~FenceInstanceId(g, request.member) THEN "FENCED_INSTANCE_ID"
+    ELSE IF c \in Static /\ ~MemberOfInstance(g, request.member) THEN "FENCED_INSTANCE_ID"
     ELSE IF ~CommitOfMember(g, request.member) THEN "UNKNOWN_MEMBER_ID"
     ELSE IF ~CommitOfCurrentGeneration(g, request.generation) THEN "ILLEGAL_GENERATION"
     ELSE IF g.state = "CompletingRebalance" THEN "REBALANCE_IN_PROGRESS"

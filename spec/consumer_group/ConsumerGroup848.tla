@@ -207,7 +207,7 @@ Case(rule, arises) == Has(rule) /\ arises
 
 \* KIP-848. Without it a partition counts as revoked as soon as its member was told, and the next member gets it while the first
 \* still reads it.
-AwaitRevocation(request, revoked) == Guard("AwaitRevocation", request.reports /\ request.owned \cap revoked = {})
+RevocationReported(request, revoked) == Guard("RevocationReported", request.reports /\ request.owned \cap revoked = {})
 
 \* KIP-848; that what the member itself is revoking is no other's: KAFKA-19449. Without it a member gets what another one holds.
 AssignReleased(b, member, p) == Guard("AssignReleased", partitionEpoch[b][p] = -1 \/ p \in PartitionsOf(member.revoking))
@@ -242,7 +242,7 @@ ReplaceReleasedInstance(g) == Guard("ReplaceReleasedInstance", g.members[Instanc
 RejoinOfOwnInstance(g, m) == Case("RejoinOfOwnInstance", InstanceMember(g) = m)
 
 \* KIP-345. Without it a process that was replaced acts as its successor.
-FenceInstanceId(g, m) == Guard("FenceInstanceId", m = InstanceMember(g))
+MemberOfInstance(g, m) == Guard("MemberOfInstance", m = InstanceMember(g))
 
 \* Without it a consumer that was removed commits for partitions that are no longer its own.
 CommitOfMember(g, m) == Guard("CommitOfMember", m \in Present(g))
@@ -285,9 +285,9 @@ ReportWhatIsTaken(c) == Case("ReportWhatIsTaken",
 \* was assigned before.
 AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconciling)
 
-Rules == {"AwaitRevocation", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
+Rules == {"RevocationReported", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
           "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "ReplaceReleasedInstance", "RejoinOfOwnInstance",
-          "FenceInstanceId", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "ReplyAfterCommit",
+          "MemberOfInstance", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "ReplyAfterCommit",
           "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: what it ships without.
@@ -298,7 +298,7 @@ KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "Co
 (* The coordinator's vocabulary (GroupMetadataManager, ConsumerGroup, CurrentAssignmentBuilder): groups to groups *)
 
 \* Is the revocation of these partitions acknowledged by this heartbeat?
-Acknowledged(request, revoked) == AwaitRevocation(request, revoked)
+Acknowledged(request, revoked) == RevocationReported(request, revoked)
 
 \* What a heartbeat makes of the member (CurrentAssignmentBuilder): nothing, if it is where it should be or has not acknowledged;
 \* else it comes one step closer to its target: what it must give up first, or else what it gets of what is released.
@@ -729,7 +729,7 @@ JoinError(g, c, request) ==
 MemberError(g, c, request) ==
     IF c \in Static
     THEN IF InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
-         ELSE IF ~FenceInstanceId(g, request.member) THEN "FENCED_INSTANCE_ID"
+         ELSE IF ~MemberOfInstance(g, request.member) THEN "FENCED_INSTANCE_ID"
          ELSE EpochError(g.members[InstanceMember(g)], request)
     ELSE IF request.member \notin Present(g) THEN "UNKNOWN_MEMBER_ID"
     ELSE EpochError(g.members[request.member], request)

@@ -182,13 +182,13 @@ Guard(rule, may)   == Has(rule) => may
 Case(rule, arises) == Has(rule) /\ arises
 
 \* KIP-98. Without it the request of a transaction that is over ends the next.
-FenceRequestEpoch(t, r) == Guard("FenceRequestEpoch", r.epoch = t.epoch)
+RequestOfCurrentEpoch(t, r) == Guard("RequestOfCurrentEpoch", r.epoch = t.epoch)
 
 \* KIP-98. Without it what a process wrote stays open when it is replaced, which nobody ends.
 FenceOpenTransaction(t) == Case("FenceOpenTransaction", t.state = "Ongoing")
 
 \* KIP-98. Without it what is late is written behind its successors.
-FenceOlderEpoch(epoch, r) == Guard("FenceOlderEpoch", r.epoch >= epoch)
+EpochNotOlder(epoch, r) == Guard("EpochNotOlder", r.epoch >= epoch)
 
 \* KIP-890. Without it a request that is late opens a transaction that nobody will end.
 VerifyTransaction(open) == Case("VerifyTransaction", ~open)
@@ -210,34 +210,34 @@ TxnCommitOfCurrentGeneration(r) == Guard("TxnCommitOfCurrentGeneration", r.gener
 CommitOfMember(r) == Guard("CommitOfMember", r.member \in group.members)
 
 \* KIP-345. Without it a process that was replaced commits beside its successor, which has its generation.
-FenceInstanceId(i, r) == Guard("FenceInstanceId", r.member = group.instance[i])
+MemberOfInstance(i, r) == Guard("MemberOfInstance", r.member = group.instance[i])
 
 \* KIP-447. Without it a new owner reads from before a transaction that has been committed.
-RefuseStaged(p) == Guard("RefuseStaged", \A i \in Instances : staged[i][p] = -1)
+FetchOnlyStable(p) == Guard("FetchOnlyStable", \A i \in Instances : staged[i][p] = -1)
 
 \* The application's part of KIP-447. Without it (sendOffsetsToTransaction by group id alone) nobody can tell who commits.
 SendGroupMetadata(named) == Guard("SendGroupMetadata", named)
 
 \* The application's part of KIP-447; no broker checks it, nor the next three. Without it an instance rejoins with its
 \* transaction open, and commits as a member of a generation in which others own what it has read.
-RevokeEndsTransaction(me) == Guard("RevokeEndsTransaction", me.state \in {"UNINITIALIZED", "READY", "FATAL_ERROR"})
+RevokeOutsideTransaction(me) == Guard("RevokeOutsideTransaction", me.state \in {"UNINITIALIZED", "READY", "FATAL_ERROR"})
 
 \* The application's part of KIP-98. Without it offsets are committed beside the transaction; if it aborts, nobody reads them.
-CommitInTransaction(me) == Guard("CommitInTransaction", me.state = "READY")
+CommitOutsideTransaction(me) == Guard("CommitOutsideTransaction", me.state = "READY")
 
 \* The application's part of KIP-98. Without it an instance goes on behind the records of an aborted transaction.
 RewindAfterAbort(me, p) == Case("RewindAfterAbort", p \in me.processed)
 
 \* The client's part of KIP-98. Without it a transaction is committed although its offsets were refused.
-AbortAfterError(me) == Guard("AbortAfterError", me.state # "ABORTABLE_ERROR")
+CommitWithoutError(me) == Guard("CommitWithoutError", me.state # "ABORTABLE_ERROR")
 
 \* KIP-98 (isolation.level). Without it the reader gets what is open, and what is aborted.
 ReadCommitted(stable) == Guard("ReadCommitted", read < stable)
 
-Rules == {"FenceRequestEpoch", "FenceOpenTransaction", "FenceOlderEpoch", "VerifyTransaction", "MarkerOfItsTransaction",
-          "RecognizeDuplicate", "InSequence", "TxnCommitOfCurrentGeneration", "CommitOfMember", "FenceInstanceId",
-          "RefuseStaged", "SendGroupMetadata", "RevokeEndsTransaction", "CommitInTransaction", "RewindAfterAbort",
-          "AbortAfterError", "ReadCommitted"}
+Rules == {"RequestOfCurrentEpoch", "FenceOpenTransaction", "EpochNotOlder", "VerifyTransaction", "MarkerOfItsTransaction",
+          "RecognizeDuplicate", "InSequence", "TxnCommitOfCurrentGeneration", "CommitOfMember", "MemberOfInstance",
+          "FetchOnlyStable", "SendGroupMetadata", "RevokeOutsideTransaction", "CommitOutsideTransaction", "RewindAfterAbort",
+          "CommitWithoutError", "ReadCommitted"}
 
 \* No action is a flaw's alone.
 FlawActions == {}
@@ -249,13 +249,13 @@ KafkaAsShipped == {}
 (* Verdicts *)
 
 \* Does the coordinator take the request's partition into the transaction?
-CoordinatorTakes(t, r) == FenceRequestEpoch(t, r) /\ t.state \notin Prepared
+CoordinatorTakes(t, r) == RequestOfCurrentEpoch(t, r) /\ t.state \notin Prepared
 
 \* Whether a partition may take the request of a transaction that is not open there: it asks the transaction coordinator.
 Verification(i, open, r) ==
     IF ~VerifyTransaction(open) THEN "NONE"
     ELSE IF CoordinatorTakes(txn[i], r) THEN "NONE"
-    ELSE IF FenceRequestEpoch(txn[i], r) THEN "CONCURRENT_TRANSACTIONS"
+    ELSE IF RequestOfCurrentEpoch(txn[i], r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE "INVALID_PRODUCER_EPOCH"
 
 \* The transaction once the coordinator was asked, and took the partition into it.
@@ -269,7 +269,7 @@ OpenInOutput(i, r)  == entry[i].first >= 0 /\ entry[i].epoch = r.epoch
 OpenInOffsets(i, r) == HasStaged(i) /\ known[i] = r.epoch
 
 ProduceVerdict(i, r) ==
-    IF ~FenceOlderEpoch(entry[i].epoch, r) THEN "INVALID_PRODUCER_EPOCH"
+    IF ~EpochNotOlder(entry[i].epoch, r) THEN "INVALID_PRODUCER_EPOCH"
     ELSE IF Verification(i, OpenInOutput(i, r), r) # "NONE" THEN Verification(i, OpenInOutput(i, r), r)
     ELSE IF RecognizeDuplicate(entry[i], r) THEN "DUPLICATE"
     ELSE IF ~InSequence(entry[i], r) THEN "OUT_OF_ORDER_SEQUENCE_NUMBER"
@@ -280,7 +280,7 @@ ProduceVerdict(i, r) ==
 GroupVerdict(i, r) ==
     IF r.generation < 0 /\ r.member = 0 THEN "NONE"
     ELSE IF i \in Static /\ group.instance[i] = 0 THEN "UNKNOWN_MEMBER_ID"
-    ELSE IF i \in Static /\ ~FenceInstanceId(i, r) THEN "FENCED_INSTANCE_ID"
+    ELSE IF i \in Static /\ ~MemberOfInstance(i, r) THEN "FENCED_INSTANCE_ID"
     ELSE IF ~CommitOfMember(r) THEN "UNKNOWN_MEMBER_ID"
     ELSE IF ~TxnCommitOfCurrentGeneration(r) THEN "ILLEGAL_GENERATION"
     ELSE "NONE"
@@ -288,12 +288,12 @@ GroupVerdict(i, r) ==
 CommitVerdict(i, r) ==
     IF Verification(i, OpenInOffsets(i, r), r) # "NONE" THEN Verification(i, OpenInOffsets(i, r), r)
     ELSE IF GroupVerdict(i, r) # "NONE" THEN GroupVerdict(i, r)
-    ELSE IF ~FenceOlderEpoch(known[i], r) THEN "INVALID_PRODUCER_EPOCH"
+    ELSE IF ~EpochNotOlder(known[i], r) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"
 
 EndVerdict(i, r) ==
     LET t     == txn[i]
-        valid == IF t.state \in Undecided THEN FenceRequestEpoch(t, r)
+        valid == IF t.state \in Undecided THEN RequestOfCurrentEpoch(t, r)
                  ELSE IF t.state \in Prepared THEN t.epoch = r.epoch + 1
                  ELSE t.epoch \in {r.epoch, r.epoch + 1} IN
     IF ~valid THEN "PRODUCER_FENCED"
@@ -395,7 +395,7 @@ SendEndTxn(i, result) ==
     \* enabled when
     /\ rpc[i].type = "idle"
     /\ me.state = "ABORTABLE_ERROR" \/ (me.state = "IN_TRANSACTION" /\ (result = "COMMIT" => me.sent))
-    /\ result = "COMMIT" => AbortAfterError(me)
+    /\ result = "COMMIT" => CommitWithoutError(me)
     \* effect
     /\ rpc' = [rpc EXCEPT ![i] = [type |-> "end", epoch |-> me.epoch, result |-> result]]
     /\ instance' = [instance EXCEPT ![i].state = IF result = "COMMIT" THEN "COMMITTING_TRANSACTION" ELSE "ABORTING_TRANSACTION"]
@@ -549,7 +549,7 @@ CommitOffset(i) ==
     /\ me.state \in {"READY", "IN_TRANSACTION"} /\ rpc[i].type = "idle"
     /\ me.member \in group.members /\ me.generation = group.generation
     /\ \E p \in me.owned : me.position[p] >= 0
-    /\ CommitInTransaction(me)
+    /\ CommitOutsideTransaction(me)
     \* effect
     /\ committed' = [p \in Partitions |-> IF p \in me.owned /\ me.position[p] >= 0 THEN me.position[p] ELSE committed[p]]
     /\ UNCHANGED <<input, txn, group, issued, staged, known, output, entry, read, returned, instance, rpc, late, lateMarker>>
@@ -670,7 +670,7 @@ RevokePartitions(i) ==
     LET me == instance[i] IN
     \* enabled when
     /\ me.owned # {} /\ rpc[i].type = "idle"
-    /\ RevokeEndsTransaction(me)
+    /\ RevokeOutsideTransaction(me)
     \* effect
     /\ instance' = [instance EXCEPT ![i].owned = {},
                                     ![i].position = [p \in Partitions |-> IF p \in me.processed THEN me.position[p] ELSE -1]]
@@ -747,7 +747,7 @@ FetchOffset(i, p) ==
     LET me == instance[i] IN
     \* enabled when
     /\ p \in me.owned /\ me.position[p] = -1 /\ rpc[i].type = "idle"
-    /\ RefuseStaged(p)
+    /\ FetchOnlyStable(p)
     \* effect
     /\ instance' = [instance EXCEPT ![i].position[p] = committed[p]]
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, rpc, late, lateMarker>>

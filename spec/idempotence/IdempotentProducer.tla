@@ -182,7 +182,7 @@ FirstSequenceIsZero(r) == Guard("FirstSequenceIsZero", r.sequence = 0)
 NewEpochStartsAtZero(r) == Guard("NewEpochStartsAtZero", r.sequence = 0)
 
 \* KIP-98. Without it a request of an older epoch is written behind the batches that replaced it.
-FenceOlderEpoch(e, r) == Guard("FenceOlderEpoch", r.epoch >= e.epoch)
+EpochNotOlder(e, r) == Guard("EpochNotOlder", r.epoch >= e.epoch)
 
 \* KIP-98. Without it a duplicate of a batch that is not committed is acknowledged, and the batch is lost with its leader.
 DuplicateWaitsForCommit(p, offset) == Case("DuplicateWaitsForCommit", offset >= highWatermark[p])
@@ -207,7 +207,7 @@ StateFollowsTruncation(p, keep) == Case("StateFollowsTruncation", keep < Len(log
 
 \* This project's find; Kafka 4.x lacks it. Without it a snapshot holds the last batch of a producer only, and a leader that
 \* starts from one refuses the retries of the others, as if it had remembered one (CAND-7, row 112).
-SnapshotKeepsWindow(before) == Case("SnapshotKeepsWindow", before > 1)
+SnapshotOfSeveralBatches(before) == Case("SnapshotOfSeveralBatches", before > 1)
 
 \* This project's find; Kafka 4.x lacks it. Without it a batch that may be in the log, or may still get there by an older
 \* request, gets a sequence of the new epoch and is written twice (CAND-8, row 113).
@@ -216,7 +216,7 @@ ResequenceOnlyRefused(c, p) == Guard("ResequenceOnlyRefused",
 
 \* KIP-360. Without it a bump for one partition gives new sequences to another's batches, which may be in the log
 \* (row 66, librdkafka 4953).
-DrainBeforeNewEpoch(c, p) == Guard("DrainBeforeNewEpoch", sender[c][p].rewrite)
+RewriteOnlyRequested(c, p) == Guard("RewriteOnlyRequested", sender[c][p].rewrite)
 
 \* KAFKA-8483. Without it the batches in flight get their new sequences in the order of a heap whose least was taken away: the
 \* third before the second (row 65). Two are in order in any heap.
@@ -226,7 +226,7 @@ ResequenceInOrder(s) == Case("ResequenceInOrder", Len(s.batches) > 2)
 RestartSequencePerPartition(c, p) == Case("RestartSequencePerPartition", sender[c][p].epoch # producer[c].epoch)
 
 \* KAFKA-6053. Without it the sequence of a batch that expired in flight is given to another, which the leader takes for it.
-ExpiredKeepsSequence(s) == Case("ExpiredKeepsSequence", Len(s.batches) = 1)
+OnlyBatchExpired(s) == Case("OnlyBatchExpired", Len(s.batches) = 1)
 
 \* This project's find; Kafka 4.x lacks it. Without it batches before and behind the wrap-around are in flight together: at a
 \* bump those behind it come first, being lower; and who knows nothing of the producer takes this 0 for a first batch
@@ -238,15 +238,15 @@ DrainBeforeWrap(s, sequence) == Guard("DrainBeforeWrap", sequence = 0 => s.batch
 SpanWithinWindow(s) == Guard("SpanWithinWindow", s.batches # <<>> => Ahead(s.batches[1].sequence, s.next) < Window)
 
 Rules == {"RecognizeDuplicate", "InSequence", "RememberWindow", "FirstSequenceIsZero", "NewEpochStartsAtZero",
-          "FenceOlderEpoch", "DuplicateWaitsForCommit", "StateFollowsAppend", "StateOutlivesRetries",
-          "StateFollowsTruncation", "SnapshotKeepsWindow", "ResequenceOnlyRefused", "DrainBeforeNewEpoch",
-          "ResequenceInOrder", "RestartSequencePerPartition", "ExpiredKeepsSequence", "DrainBeforeWrap", "SpanWithinWindow"}
+          "EpochNotOlder", "DuplicateWaitsForCommit", "StateFollowsAppend", "StateOutlivesRetries",
+          "StateFollowsTruncation", "SnapshotOfSeveralBatches", "ResequenceOnlyRefused", "RewriteOnlyRequested",
+          "ResequenceInOrder", "RestartSequencePerPartition", "OnlyBatchExpired", "DrainBeforeWrap", "SpanWithinWindow"}
 
 \* No action is a flaw's alone.
 FlawActions == {}
 
 \* The baseline of Kafka 4.x: what it ships without.
-KafkaAsShipped == {"FirstSequenceIsZero", "SnapshotKeepsWindow", "ResequenceOnlyRefused", "DrainBeforeWrap",
+KafkaAsShipped == {"FirstSequenceIsZero", "SnapshotOfSeveralBatches", "ResequenceOnlyRefused", "DrainBeforeWrap",
                    "SpanWithinWindow"}
 
 -----------------------------------------------------------------------------
@@ -258,7 +258,7 @@ Verdict(p, r) ==
     IN  IF RecognizeDuplicate(e, r) THEN "DUPLICATE"
         ELSE IF e.epoch = -1
              THEN IF FirstSequenceIsZero(r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
-        ELSE IF ~FenceOlderEpoch(e, r) THEN "INVALID_PRODUCER_EPOCH"
+        ELSE IF ~EpochNotOlder(e, r) THEN "INVALID_PRODUCER_EPOCH"
         ELSE IF e.epoch # r.epoch
              THEN IF NewEpochStartsAtZero(r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
         ELSE IF InSequence(e, r) THEN "NONE" ELSE "OUT_OF_ORDER_SEQUENCE_NUMBER"
@@ -284,7 +284,7 @@ Replay(pid, batches) ==
 \* What is left of an entry that was loaded from a snapshot taken at an offset, and the log behind it.
 FromSnapshot(e, snapshot) ==
     LET before == Cardinality({i \in 1..Len(e.batches) : e.batches[i].offset < snapshot})
-    IN  IF SnapshotKeepsWindow(before) THEN e
+    IN  IF SnapshotOfSeveralBatches(before) THEN e
         ELSE [e EXCEPT !.batches = SubSeq(@, Max(1, before), Len(@))]
 
 \* Producer state as a broker loads it.
@@ -323,7 +323,7 @@ MayBump(c)  ==
     \A p \in Partitions : sender[c][p].rewrite => ResequenceOnlyRefused(c, p)
 
 \* The partitions whose batches get new sequences.
-Rewritten(c) == {p \in Partitions : DrainBeforeNewEpoch(c, p)}
+Rewritten(c) == {p \in Partitions : RewriteOnlyRequested(c, p)}
 
 \* Which batch in flight gets the i-th sequence of a new epoch.
 InTurn(s, i) ==
@@ -468,7 +468,7 @@ ReceiveError(b, c, p) ==
 ExpireBatch(c, p) ==
     LET s     == sender[c][p]
         place == Least({i \in 1..Len(s.batches) : \A j \in 1..Len(s.batches) : s.batches[i].number <= s.batches[j].number})
-        keeps == ExpiredKeepsSequence(s) \/ Len(s.batches) > 1 IN
+        keeps == OnlyBatchExpired(s) \/ Len(s.batches) > 1 IN
     \* enabled when
     /\ s.batches # <<>>
     \* effect

@@ -222,11 +222,11 @@ CountFromCommit(g, committed) == Case("CountFromCommit", g.since <= committed.ti
 
 \* Without it an offset expires although a transaction has staged another; the staged one goes with the tombstone, and the
 \* transaction commits nothing (row 58).
-KeepStaged(memory, p) == Guard("KeepStaged", ~IsStaged(memory, p))
+ExpireOnlyUnstaged(memory, p) == Guard("ExpireOnlyUnstaged", ~IsStaged(memory, p))
 
 \* KAFKA-19163. Without it a group that has only staged offsets is removed as empty; its transaction commits offsets that no
 \* fetch finds (row 111).
-KeepGroupOfOpenTransaction(known) == Guard("KeepGroupOfOpenTransaction", \A t \in Producers : known[t].first = -1)
+GroupHasNoOpenTransaction(known) == Guard("GroupHasNoOpenTransaction", \A t \in Producers : known[t].first = -1)
 
 \* KIP-496. Without it an operator deletes the offset of a partition that a member reads.
 DeleteOnlyUnsubscribed(g, p) == Guard("DeleteOnlyUnsubscribed", p \notin g.subscribed)
@@ -239,7 +239,7 @@ TombstoneClearsStaged(tombstone, p) == Case("TombstoneClearsStaged", p \in tombs
 
 \* KAFKA-5247. Without it the marker of a transaction puts its offset over one that was committed later; after compaction
 \* only the later is there (row 59).
-LatestRecordCounts(existing, new) == Case("LatestRecordCounts", existing.position > new.position)
+KeepLaterRecord(existing, new) == Case("KeepLaterRecord", existing.position > new.position)
 
 \* KAFKA-5600. Without it what a load has read first stays (row 55).
 LoadReplaces(existing) == Case("LoadReplaces", existing.offset >= 0)
@@ -259,10 +259,10 @@ ValidateAfterVerification(g, request) == Case("ValidateAfterVerification", FitsG
 IsOngoing(t, request) == transaction[t].phase = "ongoing" /\ transaction[t].epoch = request.epoch
 
 \* KIP-890. Without it a late request opens a transaction that nobody will end.
-VerifyTransaction(t, request) == Guard("VerifyTransaction", IsOngoing(t, request))
+CommitOfOngoingTransaction(t, request) == Guard("CommitOfOngoingTransaction", IsOngoing(t, request))
 
 \* KIP-98. Without it a late request of an older transaction falls into the next, or opens one that nobody will end.
-FenceProducerEpoch(known, request) == Guard("FenceProducerEpoch", request.epoch >= known.epoch)
+ProducerEpochNotOlder(known, request) == Guard("ProducerEpochNotOlder", request.epoch >= known.epoch)
 
 \* KIP-890 (KAFKA-19446, KAFKA-19999). Without it a copy of the last transaction's marker ends the next.
 MarkerOfItsTransaction(known, request) == Guard("MarkerOfItsTransaction", request.epoch > known.epoch \/ known.first = -1)
@@ -276,7 +276,7 @@ AtStake(b, t) ==
 MaterialiseFirst(b, t) == Case("MaterialiseFirst", AtStake(b, t))
 
 \* KIP-447. Without it a new owner reads from before a transaction that has been committed (row 52).
-RefuseStaged(memory, p) == Guard("RefuseStaged", ~IsStaged(memory, p))
+FetchOnlyStable(memory, p) == Guard("FetchOnlyStable", ~IsStaged(memory, p))
 
 \* Without it a fetch is told an offset that the next coordinator does not have.
 FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
@@ -289,10 +289,10 @@ CleanBelowUnstable(position) == Guard("CleanBelowUnstable",
 MarkerOutlivesItsData(entry, n) == Case("MarkerOutlivesItsData",
     \E i \in 1..n : OfProducer(log[i], "staged", entry.producer) /\ log[i].position < entry.position /\ DataSurvives(log[i], n))
 
-Rules == {"ExpireOnlyUnsubscribed", "CountFromEmpty", "CountFromCommit", "KeepStaged", "KeepGroupOfOpenTransaction",
-          "DeleteOnlyUnsubscribed", "DeleteOnlyEmptyGroup", "TombstoneClearsStaged", "LatestRecordCounts", "LoadReplaces",
-          "TxnCommitOfCurrentGeneration", "ValidateAfterVerification", "VerifyTransaction", "FenceProducerEpoch",
-          "MarkerOfItsTransaction", "MaterialiseFirst", "RefuseStaged", "FetchWaitsForCommit", "CleanBelowUnstable",
+Rules == {"ExpireOnlyUnsubscribed", "CountFromEmpty", "CountFromCommit", "ExpireOnlyUnstaged", "GroupHasNoOpenTransaction",
+          "DeleteOnlyUnsubscribed", "DeleteOnlyEmptyGroup", "TombstoneClearsStaged", "KeepLaterRecord", "LoadReplaces",
+          "TxnCommitOfCurrentGeneration", "ValidateAfterVerification", "CommitOfOngoingTransaction", "ProducerEpochNotOlder",
+          "MarkerOfItsTransaction", "MaterialiseFirst", "FetchOnlyStable", "FetchWaitsForCommit", "CleanBelowUnstable",
           "MarkerOutlivesItsData"}
 
 \* The baseline of Kafka 4.x: what it ships without.
@@ -304,7 +304,7 @@ KafkaAsShipped == {"CountFromCommit"}
 \* What commits when a transaction does: the staged offset, unless a later record has been committed.
 Materialised(existing, new) ==
     IF new.offset < 0 THEN existing
-    ELSE IF LatestRecordCounts(existing, new) THEN existing ELSE new
+    ELSE IF KeepLaterRecord(existing, new) THEN existing ELSE new
 
 \* A group that is not managed exists as long as it has offsets.
 AtLeastSimple(g) == IF g.state = "None" THEN SimpleGroup ELSE g
@@ -424,13 +424,13 @@ Expired(memory, p) ==
     /\ memory.offsets[p].offset >= 0
     /\ now - CountsFrom(memory.group, memory.offsets[p]) >= Retention
     /\ ExpireOnlyUnsubscribed(memory.group, p)
-    /\ KeepStaged(memory, p)
+    /\ ExpireOnlyUnstaged(memory, p)
 
 \* No offset stays, no transaction is open, nobody is a member: then the group itself goes.
 GroupExpires(b, memory) ==
     /\ memory.group.state \in {"Simple", "Empty"}
     /\ \A p \in Partitions : memory.offsets[p].offset >= 0 => Expired(memory, p)
-    /\ KeepGroupOfOpenTransaction(WrittenKnown(b))
+    /\ GroupHasNoOpenTransaction(WrittenKnown(b))
 
 Tombstone(b, cause, partitions, removesGroup) ==
     [type |-> "tombstone", position |-> NextPosition(b), cause |-> cause, partitions |-> partitions, group |-> removesGroup]
@@ -519,7 +519,7 @@ OpenHere(b, t, request) ==
     LET known == WrittenKnown(b)[t] IN known.first >= 0 /\ known.epoch = request.epoch
 
 MayVerify(b, t, request) ==
-    OpenHere(b, t, request) \/ VerifyTransaction(t, request)
+    OpenHere(b, t, request) \/ CommitOfOngoingTransaction(t, request)
 
 \* VerifyTxnOffsetCommit   who: coordinator   code: offsets/coordinator.py
 \* The transaction coordinator takes the group's partition into the transaction, if it is the producer's and ongoing.
@@ -546,7 +546,7 @@ TxnCommitError(b, t, request) ==
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF request.type = "request" THEN (IF MayVerify(b, t, request) THEN "NONE" ELSE "INVALID_PRODUCER_EPOCH")
     ELSE IF ~GroupTakes(Written(b).group, request) THEN "ILLEGAL_GENERATION"
-    ELSE IF ~FenceProducerEpoch(WrittenKnown(b)[t], request) THEN "INVALID_PRODUCER_EPOCH"
+    ELSE IF ~ProducerEpochNotOlder(WrittenKnown(b)[t], request) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"
 
 \* HandleTxnOffsetCommit   who: coordinator   code: offsets/coordinator.py
@@ -674,7 +674,7 @@ ReceiveMarkerReply(t) ==
 \* they have committed, and none of a partition for which a transaction has staged another.
 FetchOffsets(b, stable) ==
     LET memory   == IF stable THEN Written(b) ELSE Memory(b)
-        unstable == {p \in Partitions : stable /\ ~RefuseStaged(memory, p)}
+        unstable == {p \in Partitions : stable /\ ~FetchOnlyStable(memory, p)}
         found    == [p \in Partitions |-> IF memory.group.state = "None" \/ p \in unstable THEN -1
                                           ELSE memory.offsets[p].offset] IN
     \* enabled when

@@ -210,17 +210,17 @@ Case(rule, arises) == Has(rule) /\ arises
 TruncateByEpoch(b) == Case("TruncateByEpoch", epochCache[b] # <<>>)
 
 \* KIP-279 (KAFKA-6361). Without it leader and follower look at offsets alone although the epochs differ: logs diverge (row 3).
-DivergingReplyCarriesEpoch(own, e) == Case("DivergingReplyCarriesEpoch", own.epoch # e)
+EndOfAnotherEpoch(own, e) == Case("EndOfAnotherEpoch", own.epoch # e)
 
 \* KAFKA-7415. Without it a new leader does not know where its epoch began: a follower of a later epoch gets an undefined
 \* answer and truncates to its high watermark (row 4).
 CacheEpochAtElection(b, e) == Case("CacheEpochAtElection", e > LatestEpoch(epochCache[b]))
 
 \* KIP-320. Without it a follower of an older epoch is counted in the high watermark, then truncates (row 5; with the next, row 7).
-FenceOlderFetch(l, e) == Guard("FenceOlderFetch", e >= view[l].leaderEpoch)
+FetchEpochNotOlder(l, e) == Guard("FetchEpochNotOlder", e >= view[l].leaderEpoch)
 
 \* KIP-320. Without it a leader that has not heard of the newer epoch answers: a truncation point of a stale leader (row 6).
-FenceNewerFetch(l, e) == Guard("FenceNewerFetch", e <= view[l].leaderEpoch)
+FetchEpochNotNewer(l, e) == Guard("FetchEpochNotNewer", e <= view[l].leaderEpoch)
 
 \* KAFKA-7164. Without it a follower that missed epochs of an unchanged leader skips the divergence check (row 8).
 TruncateOnEveryEpochChange(b, n) == Case("TruncateOnEveryEpochChange", metadata[n].leaderEpoch # view[b].leaderEpoch)
@@ -230,10 +230,10 @@ TruncateOnEveryEpochChange(b, n) == Case("TruncateOnEveryEpochChange", metadata[
 ReachedEpochStart(b, f) == Guard("ReachedEpochStart", remoteLeo[b][f] >= epochStart[b])
 
 \* KAFKA-13141. Without it a fetch that the leader answers with a divergence still counts as having reached its offset (row 10).
-DivergingFetchNotCounted(diverges) == Guard("DivergingFetchNotCounted", ~diverges)
+FetchDoesNotDiverge(diverges) == Guard("FetchDoesNotDiverge", ~diverges)
 
 \* KAFKA-14704. Without it a follower adopts the leader's high watermark over records that it is about to truncate (row 11).
-TruncateBeforeHw(f, l) == Guard("TruncateBeforeHw", fetch[f][l].type # "diverging")
+NothingToTruncate(f, l) == Guard("NothingToTruncate", fetch[f][l].type # "diverging")
 
 \* KAFKA-18723. Without it a slow response carries batches of an epoch above the fetch's: logs diverge (row 12).
 NoBatchAboveFetchEpoch(e, fetchEpoch) == Guard("NoBatchAboveFetchEpoch", e <= fetchEpoch)
@@ -258,7 +258,7 @@ ResetRemoteLeoOnNewLeaderEpoch(b, n) == Case("ResetRemoteLeoOnNewLeaderEpoch", m
 UncleanLeavesIsr(b) == Case("UncleanLeavesIsr", status[b] # "stopped")
 
 \* KIP-966 (KAFKA-15583). Without it the high watermark passes records that members of the ELR lack (row 21).
-HwBlockedUnderMinIsr(isr) == Guard("HwBlockedUnderMinIsr", Cardinality(isr) >= EffectiveMinIsr)
+HwOnlyAtMinIsr(isr) == Guard("HwOnlyAtMinIsr", Cardinality(isr) >= EffectiveMinIsr)
 
 \* KIP-903 (KAFKA-14139). Without it a proposal made before a member's restart re-adds the member without its records (row 22).
 BrokerEpochPerIsrMember(request) == Guard("BrokerEpochPerIsrMember",
@@ -283,9 +283,9 @@ TailEpochMonotone(e, tail) == Guard("TailEpochMonotone", e >= tail)
 KeepProposalAtKnownEpoch(b, n) == Case("KeepProposalAtKnownEpoch", n = view[b].partitionEpoch)
 
 \* KIP-497. Without them a proposal of a deposed leader or on an older ISR is taken; without the first alone only the error differs.
-FenceAlterByLeaderEpoch(request)    == Guard("FenceAlterByLeaderEpoch", request.leaderEpoch >= Partition.leaderEpoch)
-FenceAlterByPartitionEpoch(request) == Guard("FenceAlterByPartitionEpoch", request.partitionEpoch >= Len(metadata))
-FenceAlterByBrokerEpoch(b, request) == Guard("FenceAlterByBrokerEpoch", request.brokerEpoch = registered[b].epoch)
+AlterOfLeaderEpoch(request)    == Guard("AlterOfLeaderEpoch", request.leaderEpoch >= Partition.leaderEpoch)
+AlterOfPartitionEpoch(request) == Guard("AlterOfPartitionEpoch", request.partitionEpoch >= Len(metadata))
+AlterOfBrokerEpoch(b, request) == Guard("AlterOfBrokerEpoch", request.brokerEpoch = registered[b].epoch)
 
 \* KIP-841. Without it a fenced or stopping broker joins the ISR.
 IsrMembersActive(request) == Guard("IsrMembersActive", \A r \in request.isr : registered[r].state = "active")
@@ -293,12 +293,12 @@ IsrMembersActive(request) == Guard("IsrMembersActive", \A r \in request.isr : re
 \* acks=all needs min.insync.replicas. Without it a record is taken that waits for members; no property sees that.
 MinIsrOnAppend(b) == Guard("MinIsrOnAppend", Cardinality(view[b].isr) >= EffectiveMinIsr)
 
-Rules == {"TruncateByEpoch", "DivergingReplyCarriesEpoch", "CacheEpochAtElection", "FenceOlderFetch", "FenceNewerFetch",
-          "TruncateOnEveryEpochChange", "ReachedEpochStart", "DivergingFetchNotCounted", "TruncateBeforeHw",
+Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "FetchEpochNotOlder", "FetchEpochNotNewer",
+          "TruncateOnEveryEpochChange", "ReachedEpochStart", "FetchDoesNotDiverge", "NothingToTruncate",
           "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr", "ResetRemoteLeoOnNewLeaderEpoch",
-          "UncleanLeavesIsr", "HwBlockedUnderMinIsr", "BrokerEpochPerIsrMember", "CountMembersBeingRemoved",
+          "UncleanLeavesIsr", "HwOnlyAtMinIsr", "BrokerEpochPerIsrMember", "CountMembersBeingRemoved",
           "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch",
-          "FenceAlterByLeaderEpoch", "FenceAlterByPartitionEpoch", "FenceAlterByBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend",
+          "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend",
           "ReadBelowHw"}
 
 \* The baseline of Kafka 4.x: what it ships without.
@@ -315,7 +315,7 @@ HwIsr(isr, pending) ==
 
 \* The leader b's high watermark, given its committed and pending ISR, its log end, and what it knows of the others.
 HwOf(b, isr, pending, end, remote) ==
-    IF HwBlockedUnderMinIsr(isr)
+    IF HwOnlyAtMinIsr(isr)
     THEN Max(highWatermark[b], FoldSet(LAMBDA r, least : Min(least, remote[r]), end, HwIsr(isr, pending) \ {b}))
     ELSE highWatermark[b]
 
@@ -498,11 +498,11 @@ ControlledShutdown(b, l) ==
 
 \* What the controller answers to an AlterPartition, in Kafka's order of checks.
 AlterVerdict(b, request) ==
-    IF ~FenceAlterByBrokerEpoch(b, request) THEN "STALE_BROKER_EPOCH"
+    IF ~AlterOfBrokerEpoch(b, request) THEN "STALE_BROKER_EPOCH"
     ELSE IF request.leaderEpoch > Partition.leaderEpoch \/ request.partitionEpoch > Len(metadata) THEN "NOT_CONTROLLER"
-    ELSE IF ~FenceAlterByLeaderEpoch(request) THEN "FENCED_LEADER_EPOCH"
+    ELSE IF ~AlterOfLeaderEpoch(request) THEN "FENCED_LEADER_EPOCH"
     ELSE IF Partition.leader # b THEN "INVALID_REQUEST"
-    ELSE IF ~FenceAlterByPartitionEpoch(request) THEN "INVALID_UPDATE_VERSION"
+    ELSE IF ~AlterOfPartitionEpoch(request) THEN "INVALID_UPDATE_VERSION"
     ELSE IF ~BrokerEpochPerIsrMember(request) THEN "INELIGIBLE_REPLICA"
     ELSE IF ~IsrMembersActive(request) THEN "INELIGIBLE_REPLICA"
     ELSE "NONE"
@@ -672,13 +672,13 @@ OutOfRange(l, request) ==
     IF request.lastEpoch = -1 THEN request.offset > Leo(l) ELSE LeaderEnd(l, request).epoch = -1
 Diverges(l, request) ==
     /\ request.lastEpoch # -1
-    /\ \/ DivergingReplyCarriesEpoch(LeaderEnd(l, request), request.lastEpoch)
+    /\ \/ EndOfAnotherEpoch(LeaderEnd(l, request), request.lastEpoch)
        \/ LeaderEnd(l, request).endOffset < request.offset
 
 \* The errors in Kafka's order: epochs, leadership, range (Partition.getLocalLog).
 LeaderError(l, epoch) ==
-    IF ~FenceOlderFetch(l, epoch) THEN "FENCED_LEADER_EPOCH"
-    ELSE IF ~FenceNewerFetch(l, epoch) THEN "UNKNOWN_LEADER_EPOCH"
+    IF ~FetchEpochNotOlder(l, epoch) THEN "FENCED_LEADER_EPOCH"
+    ELSE IF ~FetchEpochNotNewer(l, epoch) THEN "UNKNOWN_LEADER_EPOCH"
     ELSE IF ~Leads(l) THEN "NOT_LEADER_OR_FOLLOWER"
     ELSE "NONE"
 FetchError(l, request) ==
@@ -688,7 +688,7 @@ FetchError(l, request) ==
 
 \* The fetch tells the leader how far the follower is; the high watermark may advance.
 CountFetch(l, f, request) ==
-    IF DivergingFetchNotCounted(Diverges(l, request))
+    IF FetchDoesNotDiverge(Diverges(l, request))
     THEN /\ remoteLeo' = [remoteLeo EXCEPT ![l][f] = request.offset]
          /\ remoteEpoch' = [remoteEpoch EXCEPT ![l][f] = request.brokerEpoch]
          /\ highWatermark' = [highWatermark EXCEPT ![l] =
@@ -791,7 +791,7 @@ Processable(f, l) ==
 
 \* The high watermark that the follower takes from a response, before it is clamped to the log.
 AdoptedHw(f, l) ==
-    IF TruncateBeforeHw(f, l) THEN fetch[f][l].hw ELSE highWatermark[f]
+    IF NothingToTruncate(f, l) THEN fetch[f][l].hw ELSE highWatermark[f]
 
 \* How many records of the response's batch the follower appends.
 TailEpoch(f) == IF log[f] = <<>> THEN -1 ELSE log[f][Leo(f)].epoch
@@ -826,8 +826,8 @@ FollowerAppend(f, l) ==
 TruncationPoint(f, e, end) ==
     LET own == EndOffsetFor(epochCache[f], Leo(f), e)
     IN  IF own.epoch = -1 THEN Min(end, Leo(f))
-        ELSE IF DivergingReplyCarriesEpoch(own, e) THEN Min(own.endOffset, Leo(f))
-        ELSE IF Has("DivergingReplyCarriesEpoch") THEN Min(Min(own.endOffset, end), Leo(f))
+        ELSE IF EndOfAnotherEpoch(own, e) THEN Min(own.endOffset, Leo(f))
+        ELSE IF Has("EndOfAnotherEpoch") THEN Min(Min(own.endOffset, end), Leo(f))
         ELSE Min(end, Leo(f))
 
 \* The follower's disk and fetch state after a truncation to `point` (always trims the cache, even at the log's end: KAFKA-10706).
@@ -852,12 +852,12 @@ FollowerTruncate(f, l) ==
     /\ UNCHANGED <<committed, acked>>
 
 \* FollowerAdoptHw   who: follower   code: replication/fetcher.py
-\* Only without TruncateBeforeHw: the handler's first half, which takes the high watermark of a diverging response.
+\* Only without NothingToTruncate: the handler's first half, which takes the high watermark of a diverging response.
 FollowerAdoptHw(f, l) ==
     LET response == fetch[f][l] IN
     \* enabled when
     /\ response.type = "diverging" /\ Processable(f, l)
-    /\ TruncateBeforeHw(f, l)
+    /\ NothingToTruncate(f, l)
     \* effect
     /\ highWatermark' = [highWatermark EXCEPT ![f] = Min(response.hw, Leo(f))]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart, remoteLeo,

@@ -278,7 +278,7 @@ V2 == Has("EpochPerTransaction")
 EpochPerTransaction(m, r) == Case("EpochPerTransaction", r.epoch = m.epoch)
 
 \* KIP-98. Without it a process that was replaced goes on with the transaction of its successor.
-FenceRequestEpoch(m, r) == Guard("FenceRequestEpoch", r.epoch = m.epoch)
+RequestOfCurrentEpoch(m, r) == Guard("RequestOfCurrentEpoch", r.epoch = m.epoch)
 
 \* KIP-360. Without it a client that does not know what became of a batch goes on in its epoch; the batch, late, falls into the
 \* next transaction (row 71). Version 2 needs it no more.
@@ -352,7 +352,7 @@ VerificationGuard(r) == Guard("VerificationGuard", r.guard)
 OngoingOfItsEpoch(e, r) == Guard("OngoingOfItsEpoch", e.epoch = r.epoch)
 
 \* KIP-98. Without it a process that was replaced writes behind its successor.
-FenceOlderEpoch(e, r) == Guard("FenceOlderEpoch", r.epoch >= e.epoch)
+EpochNotOlder(e, r) == Guard("EpochNotOlder", r.epoch >= e.epoch)
 
 \* KAFKA-9144. A producer is forgotten when it has written nothing for a day, and no marker was written for it: nothing that was sent
 \* before is still under way, and every deposed coordinator has heard of it. Without it only batches count; a producer is forgotten
@@ -370,7 +370,7 @@ MarkerOfItsTransaction(e, m) == Guard("MarkerOfItsTransaction", m.epoch > e.epoc
 AcceptRepeatedMarker(e) == Case("AcceptRepeatedMarker", e.first = -1)
 
 \* KIP-98. Without it the marker of a deposed coordinator is written behind its successor's (row 82).
-FenceOlderCoordinator(e, m) == Guard("FenceOlderCoordinator", m.coordinatorEpoch >= e.coordinatorEpoch)
+CoordinatorNotOlder(e, m) == Guard("CoordinatorNotOlder", m.coordinatorEpoch >= e.coordinatorEpoch)
 
 \* KIP-98. Without it a reader gets what is decided by a marker that may be lost (row 98).
 AwaitMarker(i, offset) == Case("AwaitMarker", i > offset)
@@ -383,12 +383,12 @@ ReadHighWatermarkOnce(p, slot) == Case("ReadHighWatermarkOnce", slot.end < highW
 \* records (row 97).
 AbortedListOfDelayedFetch(slot) == Case("AbortedListOfDelayedFetch", slot.delayed)
 
-Rules == {"EpochPerTransaction", "FenceRequestEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
+Rules == {"EpochPerTransaction", "RequestOfCurrentEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
           "RotateOnFence", "BumpOnce", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "FenceOnce", "AcceptEarlierTime",
           "CompleteOnce", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad",
           "PersistLastEpoch", "ActOnCommitted", "CancelOwnEntry",
-          "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "FenceOlderEpoch", "TrackMarkerTime", "MarkerOfItsTransaction",
-          "AcceptRepeatedMarker", "FenceOlderCoordinator", "AwaitMarker", "ReadHighWatermarkOnce",
+          "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "EpochNotOlder", "TrackMarkerTime", "MarkerOfItsTransaction",
+          "AcceptRepeatedMarker", "CoordinatorNotOlder", "AwaitMarker", "ReadHighWatermarkOnce",
           "AbortedListOfDelayedFetch"}
 
 \* A client adds partitions by itself in version 1 only.
@@ -429,7 +429,7 @@ AddVerdict(b, r, p) ==
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF AwaitNextId(m, r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF r.pid # m.pid THEN "INVALID_PRODUCER_ID_MAPPING"
-    ELSE IF ~FenceRequestEpoch(m, r) THEN "PRODUCER_FENCED"
+    ELSE IF ~RequestOfCurrentEpoch(m, r) THEN "PRODUCER_FENCED"
     ELSE IF m.state \in Prepared THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF m.state = "Ongoing" /\ p \in m.partitions THEN "NONE"
     ELSE "APPEND"
@@ -439,7 +439,7 @@ VerifyVerdict(b, r, p) ==
     LET m == metadata[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF r.pid # m.pid THEN "INVALID_PRODUCER_ID_MAPPING"
-    ELSE IF ~FenceRequestEpoch(m, r) THEN "PRODUCER_FENCED"
+    ELSE IF ~RequestOfCurrentEpoch(m, r) THEN "PRODUCER_FENCED"
     ELSE IF m.state \in Prepared THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF p \in m.partitions THEN "NONE"
     ELSE "TRANSACTION_ABORTABLE"
@@ -453,7 +453,7 @@ EndVerdictV1(b, r) ==
     LET m == metadata[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF r.pid # m.pid THEN "INVALID_PRODUCER_ID_MAPPING"
-    ELSE IF ~FenceRequestEpoch(m, r) THEN "PRODUCER_FENCED"
+    ELSE IF ~RequestOfCurrentEpoch(m, r) THEN "PRODUCER_FENCED"
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF m.state = "Ongoing" THEN "APPEND"
     ELSE IF m.state = "Empty" \/ ResultOf(m.state) # r.result THEN "INVALID_TXN_STATE"
@@ -464,7 +464,7 @@ EndVerdictV2(b, r) ==
     LET m        == metadata[b]
         overflow == m.previousPid = r.pid /\ Exhausted(r.epoch) /\ m.epoch = 0
         retry    == m.epoch = r.epoch + 1 \/ overflow
-        valid    == IF m.state \in Undecided THEN FenceRequestEpoch(m, r)
+        valid    == IF m.state \in Undecided THEN RequestOfCurrentEpoch(m, r)
                     ELSE IF m.state \in Prepared THEN m.epoch = r.epoch + 1
                     ELSE retry \/ r.epoch = m.epoch IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
@@ -536,7 +536,7 @@ MarkerOf(b, p, late) == IF late THEN lateMarker[b][p] ELSE marker[b][p]
 
 IsOngoing(e, r) == e.first >= 0 /\ OngoingOfItsEpoch(e, r)
 MustVerify(p, r) == VerifyTransaction(IsOngoing(entry[p][r.pid], r))
-IsStale(p, r) == ~FenceOlderEpoch(entry[p][r.pid], r)
+IsStale(p, r) == ~EpochNotOlder(entry[p][r.pid], r)
 
 \* It has arrived, and is not to be verified, or was.
 IsReady(p, r) ==
@@ -570,7 +570,7 @@ MarkerVerdict(p, m) ==
     ELSE IF V2 /\ ~MarkerOfItsTransaction(e, m)
             /\ ~AcceptRepeatedMarker(e)
     THEN "INVALID_PRODUCER_EPOCH"
-    ELSE IF ~FenceOlderCoordinator(e, m) THEN "TRANSACTION_COORDINATOR_FENCED"
+    ELSE IF ~CoordinatorNotOlder(e, m) THEN "TRANSACTION_COORDINATOR_FENCED"
     ELSE "NONE"
 
 \* What the leader knows of a producer once its record is in the log at this offset.

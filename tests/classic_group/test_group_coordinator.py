@@ -82,7 +82,7 @@ class TestFirstJoin:
         assert brokers.joined("a").protocol_name == "range"
 
     def test_without_known_member_ids_a_lost_reply_leaves_a_phantom(self) -> None:
-        brokers = Brokers(rules_without(Rules, {"RequireKnownMemberId"}))
+        brokers = Brokers(rules_without(Rules, {"JoinNamesMemberId"}))
         assert brokers.join("lost") is JoinVerdict.ADD_MEMBER
         assert brokers.join("again") is JoinVerdict.ADD_MEMBER
         assert len(brokers.group.members) == 2

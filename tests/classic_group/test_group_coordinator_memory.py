@@ -212,7 +212,7 @@ class TestFailOver:
         assert brokers.group.generation == PER_EPOCH + 1
 
     def test_without_that_rule_a_generation_is_handed_out_twice(self) -> None:
-        brokers = Brokers(rules_without(Rules, {"GenerationExceedsOlderEpochs"}))
+        brokers = Brokers(rules_without(Rules, {"GenerationOfOlderEpoch"}))
         first, second = brokers.stable()
         brokers.join("a", first)
         brokers.join("b", second)

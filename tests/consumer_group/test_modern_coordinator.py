@@ -154,7 +154,7 @@ class TestReconciliation:
         assert brokers.member("b").current.state is MemberState.STABLE
 
     def test_without_acknowledgement_two_are_assigned_one_partition(self) -> None:
-        brokers = ModernBrokers(rules_without(Rules, {"AwaitRevocation"}))
+        brokers = ModernBrokers(rules_without(Rules, {"RevocationReported"}))
         _, gone = brokers.revoking()
         assert brokers.heartbeat("b", 2).assignment == gone, "and a has not even been told"
 

@@ -128,7 +128,7 @@ def test_the_recorder_says_what_the_mapping_says() -> None:
     ("without", "profile"),
     [
         pytest.param({"RecognizeDuplicate", "InSequence"}, "late", id="written twice"),
-        pytest.param({"TxnCommitOfCurrentGeneration", "CommitOfMember", "FenceInstanceId"}, "chaos", id="by two"),
+        pytest.param({"TxnCommitOfCurrentGeneration", "CommitOfMember", "MemberOfInstance"}, "chaos", id="by two"),
         pytest.param({"RewindAfterAbort"}, "chaos", id="left out"),
         pytest.param({"ReadCommitted"}, "chaos", id="read before it counts"),
     ],
@@ -141,7 +141,7 @@ def test_it_says_so_of_results_that_are_read_twice(without: set[str], profile: s
 
 
 def test_it_says_so_of_offsets_that_are_committed_beside_the_transaction() -> None:
-    without = frozenset({"CommitInTransaction"})
+    without = frozenset({"CommitOutsideTransaction"})
     assert differences(without, "careless", 12)[0] == set()
     traces = [recorded(seed, without, "careless")[1] for seed in range(12)]
     assert "Commit" in {action for trace in traces for action in wrong_steps(trace).values()}

@@ -114,7 +114,7 @@ def test_one_seed_is_one_run() -> None:
     ("without", "missing", "repeated"),
     [
         ({"RecognizeDuplicate", "InSequence"}, False, True),
-        ({"CommitOfMember", "FenceInstanceId", "TxnCommitOfCurrentGeneration"}, False, True),
+        ({"CommitOfMember", "MemberOfInstance", "TxnCommitOfCurrentGeneration"}, False, True),
         ({"RewindAfterAbort"}, True, False),
     ],
 )

@@ -20,7 +20,7 @@ def working(rules: Rules | None = None, instance: str | None = None) -> MessageP
     """Member 000007 of generation 5, which owns both partitions and stands at 3 and 0; producer 1 in epoch 3."""
     rules = rules or Rules()
     one = MessageProcessor(
-        TOPICS, instance, rules, TransactionalProducer(1, rules.for_transactions(), rules.abort_after_error)
+        TOPICS, instance, rules, TransactionalProducer(1, rules.for_transactions(), rules.commit_without_error)
     )
     assert one.producer.send_init_producer_id() is not None
     one.producer.receive_init_producer_id(CoordinatorResponse(Errors.NONE, 1, 3))
@@ -144,7 +144,7 @@ def test_what_is_given_up_can_only_be_aborted() -> None:
 
 
 def test_without_a_rule_it_commits_what_has_failed() -> None:
-    one = working(rules_without(Rules, {"AbortAfterError"}))
+    one = working(rules_without(Rules, {"CommitWithoutError"}))
     sent(one)
     one.give_up_request()
     assert one.send_end(True) == EndTxnRequest(1, 3, True)
@@ -155,7 +155,7 @@ def test_it_gives_its_partitions_up_between_transactions() -> None:
     assert one.may_revoke()
     sent(one)
     assert not one.may_revoke()
-    assert working(rules_without(Rules, {"RevokeEndsTransaction"})).may_revoke()
+    assert working(rules_without(Rules, {"RevokeOutsideTransaction"})).may_revoke()
     other = working()
     other.revoke()
     assert (other.owned, other.positions) == (frozenset(), [NO_POSITION, NO_POSITION])
@@ -163,7 +163,7 @@ def test_it_gives_its_partitions_up_between_transactions() -> None:
 
 def test_it_knows_its_place_in_what_is_in_its_transaction() -> None:
     """It may have to give its partitions up in the midst of it, and goes on where it was if it gets them back."""
-    one = working(rules_without(Rules, {"RevokeEndsTransaction"}))
+    one = working(rules_without(Rules, {"RevokeOutsideTransaction"}))
     sent(one)
     one.revoke()
     assert (one.owned, one.positions) == (frozenset(), [4, NO_POSITION])

@@ -112,7 +112,7 @@ def test_who_may_commit(name: str, generation: int, instance: str | None, error:
     [
         ("TxnCommitOfCurrentGeneration", "a", 0, None),
         ("CommitOfMember", "nobody", 1, None),
-        ("FenceInstanceId", "a", 1, "s"),
+        ("MemberOfInstance", "a", 1, "s"),
     ],
 )
 def test_without_a_rule_others_may(rule: str, name: str, generation: int, instance: str | None) -> None:
@@ -132,7 +132,7 @@ def test_staged_offsets_are_told_to_nobody_before_the_marker(committed: bool, of
 
 
 def test_without_a_rule_a_new_owner_reads_from_before_the_transaction() -> None:
-    group, members = grouped("a", rules=rules_without(Rules, {"RefuseStaged"}))
+    group, members = grouped("a", rules=rules_without(Rules, {"FetchOnlyStable"}))
     group.stage(commit(group, members["a"]))
     assert group.stable_offset(group.partitions[0]) == 0
 

@@ -9,10 +9,10 @@ from tidemark.groups.assignors import CLASSIC, SERVER, RebalanceProtocol, rebala
 from tidemark.groups.assignors.claims import (
     AllClaimRules,
     Claim,
+    count_older_claim,
     highest_claim_wins,
     moved_at_once,
-    older_claim_counts,
-    withhold_until_revoked,
+    owned_by_no_other,
 )
 from tidemark.groups.assignors.ranges import assign_range
 from tidemark.groups.assignors.round_robin import assign_round_robin
@@ -147,7 +147,7 @@ class TestRules:
 
     def test_without_withhold_until_revoked_a_partition_moves_at_once(self) -> None:
         members = owning(subscribe(C0="t0", C1="t0"), {"C0": parts("t0p0 t0p1")})
-        flawed = AllClaimRules(withhold_until_revoked=lambda owners, member: True)
+        flawed = AllClaimRules(owned_by_no_other=lambda owners, member: True)
         assert moved_at_once(members, assign_cooperative_sticky({"t0": 2}, members, flawed)) == list(parts("t0p1"))
 
     def test_without_older_claim_counts_a_missed_rebalance_costs_what_is_still_read(self) -> None:
@@ -158,7 +158,7 @@ class TestRules:
         right = assign_cooperative_sticky({"t0": 3}, members)
         is_(right, C0="t0p0", C1="t0p2", C2="")
         assert moved_at_once(members, right) == []
-        flawed = AllClaimRules(older_claim_counts=lambda generation, newest: False)
+        flawed = AllClaimRules(count_older_claim=lambda generation, newest: False)
         assert moved_at_once(members, assign_cooperative_sticky({"t0": 3}, members, flawed)) != []
 
     def test_without_highest_claim_wins_a_stale_claim_does(self) -> None:
@@ -172,8 +172,8 @@ class TestRules:
     def test_the_rules_themselves(self) -> None:
         claims = [Claim("C0", 2), Claim("C1", 3), Claim("C2", 3)]
         assert [highest_claim_wins(claim, claims) for claim in claims] == [False, True, True]
-        assert [older_claim_counts(generation, 3) for generation in (2, 3)] == [True, False]
-        assert [withhold_until_revoked(owners, "C0") for owners in ((), ("C0",), ("C1",), ("C0", "C1"))] == [
+        assert [count_older_claim(generation, 3) for generation in (2, 3)] == [True, False]
+        assert [owned_by_no_other(owners, "C0") for owners in ((), ("C0",), ("C1",), ("C0", "C1"))] == [
             True, True, False, False
         ]  # fmt: skip
 

@@ -135,13 +135,13 @@ def restarted(rules: Rules, snapshot_offset: int) -> tuple[BatchMetadata, ...]:
 def test_a_snapshot_keeps_all_that_is_remembered() -> None:
     whole = (BatchMetadata(0, 0), BatchMetadata(1, 1), BatchMetadata(2, 2), BatchMetadata(3, 3))
     assert [restarted(Rules(), offset) for offset in (4, 2, 0)] == [whole, whole, whole]
-    assert restarted(rules_without(Rules, {"SnapshotKeepsWindow"}), 4) == whole[3:]
-    assert restarted(rules_without(Rules, {"SnapshotKeepsWindow"}), 2) == whole[1:]
-    assert restarted(rules_without(Rules, {"SnapshotKeepsWindow"}), 0) == whole
+    assert restarted(rules_without(Rules, {"SnapshotOfSeveralBatches"}), 4) == whole[3:]
+    assert restarted(rules_without(Rules, {"SnapshotOfSeveralBatches"}), 2) == whole[1:]
+    assert restarted(rules_without(Rules, {"SnapshotOfSeveralBatches"}), 0) == whole
 
 
 def test_the_latest_snapshot_is_loaded() -> None:
-    one = partition(0, 1, rules=rules_without(Rules, {"SnapshotKeepsWindow"}))
+    one = partition(0, 1, rules=rules_without(Rules, {"SnapshotOfSeveralBatches"}))
     for sequence in (2, 3):
         one.take_snapshot()
         assert append(one, batch(sequence)) == Parked(sequence, False)

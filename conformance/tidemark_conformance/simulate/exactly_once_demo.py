@@ -22,8 +22,8 @@ from tidemark_conformance.tla import cfg
 SPEC, CONFIG = "exactly_once/Delivery.tla", "exactly_once/Delivery.cfg"
 ALIASES = {
     "idempotence": ("RecognizeDuplicate", "InSequence"),
-    "fencing": ("CommitOfMember", "FenceInstanceId", "TxnCommitOfCurrentGeneration"),
-    "verification": ("VerifyTransaction", "FenceOlderEpoch"),
+    "fencing": ("CommitOfMember", "MemberOfInstance", "TxnCommitOfCurrentGeneration"),
+    "verification": ("VerifyTransaction", "EpochNotOlder"),
     "isolation": ("ReadCommitted",),
 }
 """What a person calls some rules that belong together."""

@@ -144,7 +144,7 @@ class GroupCoordinator:
             return JoinVerdict.REJECT
         if request.group_instance_id is not None:
             return JoinVerdict.JOIN_STATIC if member_id == UNKNOWN_MEMBER_ID else JoinVerdict.REJOIN
-        if not self._rules.require_known_member_id(member_id):
+        if not self._rules.join_names_member_id(member_id):
             return JoinVerdict.ISSUE_MEMBER_ID
         return JoinVerdict.REJOIN if member_id in self.group.members else JoinVerdict.ADD_MEMBER
 

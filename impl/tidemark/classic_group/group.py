@@ -183,7 +183,7 @@ class ClassicGroup:
             mapped = self.static_members.get(group_instance_id)
             if mapped is None:
                 return Errors.UNKNOWN_MEMBER_ID
-            if not rules.fence_instance_id(member_id, mapped):
+            if not rules.member_of_instance(member_id, mapped):
                 return Errors.FENCED_INSTANCE_ID
         return Errors.NONE if member_id in self.members else Errors.UNKNOWN_MEMBER_ID
 

@@ -31,7 +31,7 @@ class Offsets(CommittedOffsets):
             mapped = group.static_members.get(instance)
             if mapped is None:
                 return Errors.UNKNOWN_MEMBER_ID
-            if not self._rules.fence_instance_id(member_id, mapped):
+            if not self._rules.member_of_instance(member_id, mapped):
                 return Errors.FENCED_INSTANCE_ID
         if not self._rules.commit_of_member(member_id, group.members):
             return Errors.UNKNOWN_MEMBER_ID

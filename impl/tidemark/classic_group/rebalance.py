@@ -176,7 +176,7 @@ class Rebalance:
     def _next_generation(self) -> int:
         """The generation after this one, of this coordinator's own."""
         per_epoch = self._config.epoch_generations
-        if self._rules.generation_exceeds_older_epochs(self.group.generation, self.epoch, per_epoch):
+        if self._rules.generation_of_older_epoch(self.group.generation, self.epoch, per_epoch):
             return (self.epoch - 1) * per_epoch + 1
         return self.group.generation + 1
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from tidemark.classic_group.membership import lose_what_was_missed
 from tidemark.classic_group.states import GroupState
 from tidemark.common.rule_kinds import case, guard
-from tidemark.groups.assignors.claims import Claim, highest_claim_wins, older_claim_counts, withhold_until_revoked
+from tidemark.groups.assignors.claims import Claim, count_older_claim, highest_claim_wins, owned_by_no_other
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
 
 Assigned = Mapping[MemberId, Collection[TopicPartition]]
@@ -21,7 +21,7 @@ Assigned = Mapping[MemberId, Collection[TopicPartition]]
 
 
 @guard
-def require_known_member_id(member_id: MemberId) -> bool:
+def join_names_member_id(member_id: MemberId) -> bool:
     """KIP-394 (KAFKA-7610): a consumer joins with a member id that it was told before. Without it a JoinGroup without
     one adds a member at once; a reply that is lost leaves a member that nobody knows to be itself (row 35)."""
     return member_id != UNKNOWN_MEMBER_ID
@@ -56,7 +56,7 @@ def persist_static_replacement(state: GroupState) -> bool:
 
 
 @case
-def generation_exceeds_older_epochs(generation: int, epoch: int, epoch_generations: int) -> bool:
+def generation_of_older_epoch(generation: int, epoch: int, epoch_generations: int) -> bool:
     """This project's repair of the ghost generation; Kafka 4.x lacks it: a coordinator counts on from the first
     generation of its own epoch. Without it a generation that was handed out and not persisted is handed out again, to
     other members (row 49)."""
@@ -92,7 +92,7 @@ def heartbeat_of_current_generation(generation: int, current: int) -> bool:
 
 
 @guard
-def fence_instance_id(member_id: MemberId, instance_member: MemberId) -> bool:
+def member_of_instance(member_id: MemberId, instance_member: MemberId) -> bool:
     """KIP-345: an instance acts under the member id that it is mapped to. Without it the replaced process goes on under
     its old one."""
     return member_id == instance_member
@@ -153,20 +153,20 @@ def replacement_owes_nothing(owned: Collection[TopicPartition], assignment: Coll
 class Rules:
     """The rules in force, one callable each."""
 
-    require_known_member_id: Callable[[MemberId], bool] = require_known_member_id
+    join_names_member_id: Callable[[MemberId], bool] = join_names_member_id
     completed_join_ends_newness: Callable[[bool], bool] = completed_join_ends_newness
     replace_static_member_id: Callable[[MemberId | None], bool] = replace_static_member_id
     rebalance_on_replacement_in_completing: Callable[[GroupState], bool] = rebalance_on_replacement_in_completing
     persist_static_replacement: Callable[[GroupState], bool] = persist_static_replacement
-    withhold_until_revoked: Callable[[Collection[MemberId], MemberId], bool] = withhold_until_revoked
+    owned_by_no_other: Callable[[Collection[MemberId], MemberId], bool] = owned_by_no_other
     highest_claim_wins: Callable[[Claim, Iterable[Claim]], bool] = highest_claim_wins
-    older_claim_counts: Callable[[int, int], bool] = older_claim_counts
-    generation_exceeds_older_epochs: Callable[[int, int, int], bool] = generation_exceeds_older_epochs
+    count_older_claim: Callable[[int, int], bool] = count_older_claim
+    generation_of_older_epoch: Callable[[int, int, int], bool] = generation_of_older_epoch
     commit_of_current_generation: Callable[[int, int], bool] = commit_of_current_generation
     commit_of_member: Callable[[MemberId, Collection[MemberId]], bool] = commit_of_member
     sync_of_current_generation: Callable[[int, int], bool] = sync_of_current_generation
     heartbeat_of_current_generation: Callable[[int, int], bool] = heartbeat_of_current_generation
-    fence_instance_id: Callable[[MemberId, MemberId], bool] = fence_instance_id
+    member_of_instance: Callable[[MemberId, MemberId], bool] = member_of_instance
     persist_assignment_first: Callable[[GroupState], bool] = persist_assignment_first
     propagate_only_to_its_generation: Callable[[int, int], bool] = propagate_only_to_its_generation
     one_assignment_per_generation: Callable[[int, Iterable[int], Assigned | None, Assigned], bool] = (

@@ -42,7 +42,7 @@ class CurrentAssignmentBuilder:
         return self._approach(current, current.member_epoch)
 
     def _acknowledged(self, revoked: Epochs) -> bool:
-        return self._rules.await_revocation(self._owned, revoked.keys())
+        return self._rules.revocation_reported(self._owned, revoked.keys())
 
     def _approach(self, current: CurrentAssignment, epoch: int) -> CurrentAssignment:
         """One step closer; `epoch` is the member's as long as it has to give something up."""

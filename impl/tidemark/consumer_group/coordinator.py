@@ -162,7 +162,7 @@ class ModernCoordinator:
         known = group.instance_member(request.instance_id) if static else group.members.get(member_id)
         if known is None:
             return Errors.UNKNOWN_MEMBER_ID
-        if static and not self._rules.fence_instance_id(member_id, known.member_id):
+        if static and not self._rules.member_of_instance(member_id, known.member_id):
             return Errors.FENCED_INSTANCE_ID
         return self._epoch_error(known, request)
 

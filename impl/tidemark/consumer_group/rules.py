@@ -24,7 +24,7 @@ RELEASED = -1
 
 
 @guard
-def await_revocation(owned: Owned | None, revoked: Owned) -> bool:
+def revocation_reported(owned: Owned | None, revoked: Owned) -> bool:
     """KIP-848: what a member has to give up is given up when it reports to own none of it. Without it a partition
     counts as revoked as soon as its member was told, and the next member gets it while the first still reads it."""
     return owned is not None and not any(one in owned for one in revoked)
@@ -95,7 +95,7 @@ def rejoin_of_own_instance(member_id: MemberId, instance_member: MemberId) -> bo
 
 
 @guard
-def fence_instance_id(member_id: MemberId, instance_member: MemberId) -> bool:
+def member_of_instance(member_id: MemberId, instance_member: MemberId) -> bool:
     """KIP-345: an instance acts under the member id that it is mapped to. Without it a process that was replaced acts
     as its successor."""
     return member_id == instance_member
@@ -157,7 +157,7 @@ def keep_newer_epoch(found: int, epoch: int) -> bool:
 class Rules:
     """The rules in force, one callable each."""
 
-    await_revocation: Callable[[Owned | None, Owned], bool] = await_revocation
+    revocation_reported: Callable[[Owned | None, Owned], bool] = revocation_reported
     assign_released: Callable[[int, TopicPartition, Owned], bool] = assign_released
     remove_epochs_first: Callable[[TopicPartition, Owned], bool] = remove_epochs_first
     accept_rejoin: Callable[[int], bool] = accept_rejoin
@@ -167,7 +167,7 @@ class Rules:
     acknowledged_revocation_ends_epoch: Callable[[MemberState], bool] = acknowledged_revocation_ends_epoch
     replace_released_instance: Callable[[int], bool] = replace_released_instance
     rejoin_of_own_instance: Callable[[MemberId, MemberId], bool] = rejoin_of_own_instance
-    fence_instance_id: Callable[[MemberId, MemberId], bool] = fence_instance_id
+    member_of_instance: Callable[[MemberId, MemberId], bool] = member_of_instance
     commit_of_member: Callable[[MemberId, Collection[MemberId]], bool] = commit_of_member
     commit_from_assignment_epoch: Callable[[int, int], bool] = commit_from_assignment_epoch
     commit_of_held_partition: Callable[[int], bool] = commit_of_held_partition

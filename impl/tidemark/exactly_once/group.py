@@ -128,7 +128,7 @@ class TransactionalGroup(OffsetCoordinator):
             known = self.instances.get(request.group_instance_id)
             if known is None:
                 return Errors.UNKNOWN_MEMBER_ID
-            if not rules.fence_instance_id(member_id, known):
+            if not rules.member_of_instance(member_id, known):
                 return Errors.FENCED_INSTANCE_ID
         if not rules.commit_of_member(member_id, self.members):
             return Errors.UNKNOWN_MEMBER_ID

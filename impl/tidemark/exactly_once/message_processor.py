@@ -136,7 +136,7 @@ class MessageProcessor:
 
     def may_revoke(self) -> bool:
         """onPartitionsRevoked: whether it may give its partitions up now."""
-        return self._rules.revoke_ends_transaction(self.producer.state)
+        return self._rules.revoke_outside_transaction(self.producer.state)
 
     def revoke(self) -> None:
         """It owns nothing any more, and is where it was in nothing but what is in its transaction."""

@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
-from tidemark.classic_group.rules import commit_of_member, fence_instance_id
+from tidemark.classic_group.rules import commit_of_member, member_of_instance
 from tidemark.common.rule_kinds import case, guard
 from tidemark.groups.partitions import MemberId
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.idempotence.rules import recognize_duplicate
-from tidemark.offsets.rules import OffsetRules, refuse_staged
+from tidemark.offsets.rules import OffsetRules, fetch_only_stable
 from tidemark.transactions.messages import IsolationLevel
 from tidemark.transactions.rules import Rules as TransactionRules
 from tidemark.transactions.rules import (
-    fence_older_epoch,
+    epoch_not_older,
     fence_open_transaction,
-    fence_request_epoch,
+    request_of_current_epoch,
     verify_transaction,
 )
 from tidemark.transactions.states import TransactionState
-from tidemark.transactions.transactional_producer import ProducerState, abort_after_error
+from tidemark.transactions.transactional_producer import ProducerState, commit_without_error
 
 
 @guard
@@ -57,7 +57,7 @@ def send_group_metadata(named: bool) -> bool:
 
 
 @guard
-def revoke_ends_transaction(state: ProducerState) -> bool:
+def revoke_outside_transaction(state: ProducerState) -> bool:
     """An instance gives its partitions up when its transaction has ended. Without it results stay in a transaction
     whose offsets it does not know any more."""
     return state in (
@@ -69,7 +69,7 @@ def revoke_ends_transaction(state: ProducerState) -> bool:
 
 
 @guard
-def commit_in_transaction(state: ProducerState) -> bool:
+def commit_outside_transaction(state: ProducerState) -> bool:
     """KIP-98: the offsets of what a transaction has processed are committed in it. Without it they count although the
     transaction is aborted, and its results are lost."""
     return state is ProducerState.READY
@@ -93,32 +93,32 @@ def read_committed(position: int, last_stable_offset: int) -> bool:
 class Rules:
     """The rules in force, one callable each. `isolation_level`: of who reads the results."""
 
-    fence_request_epoch: Callable[[int, int], bool] = fence_request_epoch
+    request_of_current_epoch: Callable[[int, int], bool] = request_of_current_epoch
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
-    fence_older_epoch: Callable[[int, int], bool] = fence_older_epoch
+    epoch_not_older: Callable[[int, int], bool] = epoch_not_older
     verify_transaction: Callable[[bool], bool] = verify_transaction
     marker_of_its_transaction: Callable[[int, int, bool], bool] = marker_of_its_transaction
     recognize_duplicate: Callable[[int, Collection[int]], bool] = recognize_duplicate
     in_sequence: Callable[[int, int], bool] = in_sequence
     txn_commit_of_current_generation: Callable[[int, int], bool] = txn_commit_of_current_generation
     commit_of_member: Callable[[MemberId, Collection[MemberId]], bool] = commit_of_member
-    fence_instance_id: Callable[[MemberId, MemberId], bool] = fence_instance_id
-    refuse_staged: Callable[[bool], bool] = refuse_staged
+    member_of_instance: Callable[[MemberId, MemberId], bool] = member_of_instance
+    fetch_only_stable: Callable[[bool], bool] = fetch_only_stable
     send_group_metadata: Callable[[bool], bool] = send_group_metadata
-    revoke_ends_transaction: Callable[[ProducerState], bool] = revoke_ends_transaction
-    commit_in_transaction: Callable[[ProducerState], bool] = commit_in_transaction
+    revoke_outside_transaction: Callable[[ProducerState], bool] = revoke_outside_transaction
+    commit_outside_transaction: Callable[[ProducerState], bool] = commit_outside_transaction
     rewind_after_abort: Callable[[bool], bool] = rewind_after_abort
-    abort_after_error: Callable[[bool], bool] = abort_after_error
+    commit_without_error: Callable[[bool], bool] = commit_without_error
     read_committed: Callable[[int, int], bool] = read_committed
     isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
 
     def for_transactions(self) -> TransactionRules:
         """The rules of the transaction coordinator and of the partition with the results."""
         return TransactionRules(
-            fence_request_epoch=self.fence_request_epoch,
+            request_of_current_epoch=self.request_of_current_epoch,
             fence_open_transaction=self.fence_open_transaction,
             verify_transaction=self.verify_transaction,
-            fence_older_epoch=self.fence_older_epoch,
+            epoch_not_older=self.epoch_not_older,
             marker_of_its_transaction=lambda epoch, known: self.marker_of_its_transaction(epoch, known, True),
         )
 
@@ -130,7 +130,7 @@ class Rules:
             in_sequence=lambda sequence, expected: self.in_sequence(sequence, expected or 0),
             first_sequence_is_zero=lambda sequence: self.in_sequence(sequence, 0),
             new_epoch_starts_at_zero=lambda sequence: self.in_sequence(sequence, 0),
-            fence_older_epoch=rules.fence_older_epoch,
+            epoch_not_older=rules.epoch_not_older,
         )
 
     def for_offsets(self) -> OffsetRules:
@@ -138,10 +138,10 @@ class Rules:
         written later is Offsets' affair (KAFKA-5247)."""
         return OffsetRules(
             txn_commit_of_current_generation=self.txn_commit_of_current_generation,
-            latest_record_counts=lambda existing, new: False,
-            fence_producer_epoch=self.fence_older_epoch,
+            keep_later_record=lambda existing, new: False,
+            producer_epoch_not_older=self.epoch_not_older,
             marker_of_its_transaction=self.marker_of_its_transaction,
-            refuse_staged=self.refuse_staged,
+            fetch_only_stable=self.fetch_only_stable,
         )
 
 

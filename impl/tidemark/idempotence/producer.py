@@ -170,7 +170,7 @@ class IdempotentProducer:
             return False
         self.epoch += 1
         for sequences in self.partitions:
-            if self._rules.drain_before_new_epoch(sequences.rewrite):
+            if self._rules.rewrite_only_requested(sequences.rewrite):
                 order = self._rules.resequence_in_order([batch.sequence for batch in sequences.in_flight])
                 sequences.start_sequences_at_beginning(self.epoch, order)
         return True
@@ -235,7 +235,7 @@ class IdempotentProducer:
         if not in_flight:
             return False
         oldest = min(in_flight, key=lambda batch: batch.number)
-        keeps = self._rules.expired_keeps_sequence(len(in_flight)) or len(in_flight) > 1
+        keeps = self._rules.only_batch_expired(len(in_flight)) or len(in_flight) > 1
         in_flight.remove(oldest)
         if keeps:
             sequences.unresolved = self._successor(oldest.sequence)

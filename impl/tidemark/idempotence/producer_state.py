@@ -79,7 +79,7 @@ class ProducerStateManager:
         rules, entry = self._rules, self.entries.get(batch.producer_id)
         if entry is None:
             good = rules.first_sequence_is_zero(batch.sequence)
-        elif not rules.fence_older_epoch(batch.producer_epoch, entry.epoch):
+        elif not rules.epoch_not_older(batch.producer_epoch, entry.epoch):
             return Errors.INVALID_PRODUCER_EPOCH
         elif batch.producer_epoch != entry.epoch:
             good = rules.new_epoch_starts_at_zero(batch.sequence)
@@ -117,7 +117,7 @@ class ProducerStateManager:
 
     def take_snapshot(self) -> Snapshot:
         """A snapshot file of what is remembered now."""
-        keeps = self._rules.snapshot_keeps_window
+        keeps = self._rules.snapshot_of_several_batches
         kept = {
             producer_id: entry if keeps(len(entry.batches)) else entry._replace(batches=entry.batches[-1:])
             for producer_id, entry in self.entries.items()

@@ -48,7 +48,7 @@ def new_epoch_starts_at_zero(sequence: int) -> bool:
 
 
 @guard
-def fence_older_epoch(epoch: int, known_epoch: int) -> bool:
+def epoch_not_older(epoch: int, known_epoch: int) -> bool:
     """KIP-98: nothing of an older epoch is taken. Without it a late request is written behind the batches that
     replaced it."""
     return epoch >= known_epoch
@@ -84,7 +84,7 @@ def state_follows_truncation(log_end_offset: int, map_end_offset: int) -> bool:
 
 
 @case
-def snapshot_keeps_window(batches: int) -> bool:
+def snapshot_of_several_batches(batches: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: a snapshot holds all that is remembered of a producer. Without it it
     holds the last batch, and whoever starts from it refuses the retries of the others (CAND-7, row 112)."""
     return batches > 1
@@ -98,7 +98,7 @@ def resequence_only_refused(in_doubt: bool) -> bool:
 
 
 @guard
-def drain_before_new_epoch(rewrite: bool) -> bool:
+def rewrite_only_requested(rewrite: bool) -> bool:
     """KIP-360: only the partitions that asked for a bump get new sequences at once. Without it another's batches, which
     may be in the log, get some, too (row 66)."""
     return rewrite
@@ -119,7 +119,7 @@ def restart_sequence_per_partition(partition_epoch: int, epoch: int) -> bool:
 
 
 @case
-def expired_keeps_sequence(in_flight: int) -> bool:
+def only_batch_expired(in_flight: int) -> bool:
     """KAFKA-6053: the sequence of a batch that expired in flight is not given to another. Without it the leader takes
     the other for it, and the other is lost."""
     return in_flight == 1
@@ -148,17 +148,17 @@ class Rules:
     remember_window: Callable[[int, int], bool] = remember_window
     first_sequence_is_zero: Callable[[int], bool] = first_sequence_is_zero
     new_epoch_starts_at_zero: Callable[[int], bool] = new_epoch_starts_at_zero
-    fence_older_epoch: Callable[[int, int], bool] = fence_older_epoch
+    epoch_not_older: Callable[[int, int], bool] = epoch_not_older
     duplicate_waits_for_commit: Callable[[int, int], bool] = duplicate_waits_for_commit
     state_follows_append: Callable[[bool], bool] = state_follows_append
     state_outlives_retries: Callable[[int, int], bool] = state_outlives_retries
     state_follows_truncation: Callable[[int, int], bool] = state_follows_truncation
-    snapshot_keeps_window: Callable[[int], bool] = snapshot_keeps_window
+    snapshot_of_several_batches: Callable[[int], bool] = snapshot_of_several_batches
     resequence_only_refused: Callable[[bool], bool] = resequence_only_refused
-    drain_before_new_epoch: Callable[[bool], bool] = drain_before_new_epoch
+    rewrite_only_requested: Callable[[bool], bool] = rewrite_only_requested
     resequence_in_order: Callable[[Sequence[int]], Sequence[int]] = resequence_in_order
     restart_sequence_per_partition: Callable[[int, int], bool] = restart_sequence_per_partition
-    expired_keeps_sequence: Callable[[int], bool] = expired_keeps_sequence
+    only_batch_expired: Callable[[int], bool] = only_batch_expired
     drain_before_wrap: Callable[[int, int], bool] = drain_before_wrap
     span_within_window: Callable[[int, int], bool] = span_within_window
 

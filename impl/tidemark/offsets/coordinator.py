@@ -106,7 +106,7 @@ class OffsetCoordinator:
         return (
             now_ms - begins >= self._retention_ms
             and rules.expire_only_unsubscribed(partition, group.subscribed)
-            and rules.keep_staged(written.is_staged(partition))
+            and rules.expire_only_unstaged(written.is_staged(partition))
         )
 
     def expire_offsets(self, now_ms: int) -> OffsetOutcome | None:
@@ -117,7 +117,7 @@ class OffsetCoordinator:
         group = (
             written.group.state in (OffsetsGroupState.SIMPLE, OffsetsGroupState.EMPTY)
             and len(expired) == len(written.offsets)
-            and self._rules.keep_group_of_open_transaction(
+            and self._rules.group_has_no_open_transaction(
                 [one for one, known in self.written_producers.items() if known.open]
             )
         )
@@ -173,7 +173,7 @@ class OffsetCoordinator:
         if valid == self._rules.validate_after_verification(error is Errors.NONE, valid):
             return Errors.ILLEGAL_GENERATION if error is Errors.NONE else error
         known = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER)
-        if not self._rules.fence_producer_epoch(request.producer_epoch, known.epoch):
+        if not self._rules.producer_epoch_not_older(request.producer_epoch, known.epoch):
             return Errors.INVALID_PRODUCER_EPOCH
         return Errors.NONE
 
@@ -227,7 +227,9 @@ class OffsetCoordinator:
         if not self.serving:
             return OffsetOutcome(replies=(OffsetReply(token, REFUSED_AS_ABSENT),))
         read = self.written if stable else self.committed
-        unstable = tuple([one for one in partitions if stable and not self._rules.refuse_staged(read.is_staged(one))])
+        unstable = tuple(
+            [one for one in partitions if stable and not self._rules.fetch_only_stable(read.is_staged(one))]
+        )
         response = StableOffsetFetchResponse(Errors.NONE, _found(read, partitions, unstable), unstable)
         if stable and self._rules.fetch_waits_for_commit(len(self.waiting)):
             self.fetch = (self.end + len(self.waiting) - 1, token, response)

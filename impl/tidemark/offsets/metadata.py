@@ -116,7 +116,7 @@ class OffsetMetadata:
         for partition, committed in staged.items():
             existing = self.offsets.get(partition)
             before = -1 if existing is None else existing.record_offset
-            if not self._rules.latest_record_counts(before, committed.record_offset):
+            if not self._rules.keep_later_record(before, committed.record_offset):
                 self.offsets[partition] = committed
 
 

@@ -34,14 +34,14 @@ def count_from_commit(since_ms: int, commit_timestamp_ms: int) -> bool:
 
 
 @guard
-def keep_staged(staged: bool) -> bool:
+def expire_only_unstaged(staged: bool) -> bool:
     """Without it an offset expires although a transaction has staged another; the staged one goes with the tombstone,
     and the transaction commits nothing (row 58)."""
     return not staged
 
 
 @guard
-def keep_group_of_open_transaction(open_transactions: Collection[ProducerId]) -> bool:
+def group_has_no_open_transaction(open_transactions: Collection[ProducerId]) -> bool:
     """KAFKA-19163. Without it a group that has only staged offsets is removed as empty; its transaction commits offsets
     that no fetch finds (row 111)."""
     return not open_transactions
@@ -67,7 +67,7 @@ def tombstone_clears_staged(partition: TopicPartition, removed: Collection[Topic
 
 
 @case
-def latest_record_counts(existing: int, new: int) -> bool:
+def keep_later_record(existing: int, new: int) -> bool:
     """KAFKA-5247: of two records the one at the higher position counts (positions, -1 for no record). Without it the
     marker of a transaction puts its offset over one that was committed later; after compaction only the later is there
     (row 59)."""
@@ -96,14 +96,14 @@ def validate_after_verification(now: bool, before: bool) -> bool:
 
 
 @guard
-def verify_transaction(ongoing: bool, epoch: int, producer_epoch: int) -> bool:
+def commit_of_ongoing_transaction(ongoing: bool, epoch: int, producer_epoch: int) -> bool:
     """KIP-890: the transaction coordinator has this transaction of the producer. Without it a late request opens one
     that nobody will end."""
     return ongoing and epoch == producer_epoch
 
 
 @guard
-def fence_producer_epoch(producer_epoch: int, known: int) -> bool:
+def producer_epoch_not_older(producer_epoch: int, known: int) -> bool:
     """KIP-98. Without it a late request of an older transaction falls into the next, or opens one that nobody will
     end."""
     return producer_epoch >= known
@@ -124,7 +124,7 @@ def materialise_first(at_stake: bool) -> bool:
 
 
 @guard
-def refuse_staged(staged: bool) -> bool:
+def fetch_only_stable(staged: bool) -> bool:
     """KIP-447: who asks for stable offsets gets none of a partition for which a transaction has staged another. Without
     it a new owner reads from before a transaction that has been committed (row 52)."""
     return not staged
@@ -158,20 +158,20 @@ class OffsetRules:
     expire_only_unsubscribed: Callable[[TopicPartition, Collection[TopicPartition]], bool] = expire_only_unsubscribed
     count_from_empty: Callable[[OffsetsGroupState], bool] = count_from_empty
     count_from_commit: Callable[[int, int], bool] = count_from_commit
-    keep_staged: Callable[[bool], bool] = keep_staged
-    keep_group_of_open_transaction: Callable[[Collection[ProducerId]], bool] = keep_group_of_open_transaction
+    expire_only_unstaged: Callable[[bool], bool] = expire_only_unstaged
+    group_has_no_open_transaction: Callable[[Collection[ProducerId]], bool] = group_has_no_open_transaction
     delete_only_unsubscribed: Callable[[TopicPartition, Collection[TopicPartition]], bool] = delete_only_unsubscribed
     delete_only_empty_group: Callable[[OffsetsGroupState], bool] = delete_only_empty_group
     tombstone_clears_staged: Callable[[TopicPartition, Collection[TopicPartition]], bool] = tombstone_clears_staged
-    latest_record_counts: Callable[[int, int], bool] = latest_record_counts
+    keep_later_record: Callable[[int, int], bool] = keep_later_record
     load_replaces: Callable[[int], bool] = load_replaces
     txn_commit_of_current_generation: Callable[[int, int], bool] = txn_commit_of_current_generation
     validate_after_verification: Callable[[bool, bool], bool] = validate_after_verification
-    verify_transaction: Callable[[bool, int, int], bool] = verify_transaction
-    fence_producer_epoch: Callable[[int, int], bool] = fence_producer_epoch
+    commit_of_ongoing_transaction: Callable[[bool, int, int], bool] = commit_of_ongoing_transaction
+    producer_epoch_not_older: Callable[[int, int], bool] = producer_epoch_not_older
     marker_of_its_transaction: Callable[[int, int, bool], bool] = marker_of_its_transaction
     materialise_first: Callable[[bool], bool] = materialise_first
-    refuse_staged: Callable[[bool], bool] = refuse_staged
+    fetch_only_stable: Callable[[bool], bool] = fetch_only_stable
     fetch_waits_for_commit: Callable[[int], bool] = fetch_waits_for_commit
     clean_below_unstable: Callable[[int, Iterable[int]], bool] = clean_below_unstable
     marker_outlives_its_data: Callable[[bool], bool] = marker_outlives_its_data

@@ -33,7 +33,7 @@ from tidemark.producer_batching.record_accumulator import (
 from tidemark.producer_batching.sender import Over, Sender, Sent
 from tidemark.transactions.messages import CoordinatorResponse, EndTxnRequest
 from tidemark.transactions.rules import Rules
-from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer, abort_after_error
+from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer, commit_without_error
 
 
 class TransactionSequences(IdempotentProducer):
@@ -95,9 +95,9 @@ class BatchingProducer(TransactionalProducer):
         rules: Rules,
         sequence_rules: SequenceRules,
         config: AccumulatorConfig,
-        abort_after_error: Callable[[bool], bool] = abort_after_error,
+        commit_without_error: Callable[[bool], bool] = commit_without_error,
     ) -> None:
-        super().__init__(partitions, rules, abort_after_error)
+        super().__init__(partitions, rules, commit_without_error)
         window = ProducerConfig(max_in_flight=config.max_in_flight)
         self._accumulator = RecordAccumulator(partitions, config)
         self._sequences = TransactionSequences(partitions, sequence_rules, window, self)

@@ -79,7 +79,7 @@ class ReplicaFetcher:
         if diverging is None:
             return
         own = log.end_offset_for_epoch(diverging.epoch)
-        differs = self._rules.diverging_reply_carries_epoch(own, diverging.epoch)
+        differs = self._rules.end_of_another_epoch(own, diverging.epoch)
         point = self._rules.truncation_point(own, diverging, log.end_offset, differs)
         high_watermark = self._adopted_high_watermark(response)
         log.truncate_to(point)
@@ -88,7 +88,7 @@ class ReplicaFetcher:
 
     def follower_adopt_hw(self, response: FetchResponse) -> bool:
         """Take a diverging response's high watermark before truncating, if that is allowed; False if a rule refuses."""
-        if not self._rules.truncate_before_hw(response):
+        if not self._rules.nothing_to_truncate(response):
             return False
         self._log.set_high_watermark(response.high_watermark)
         return True
@@ -100,6 +100,6 @@ class ReplicaFetcher:
         self._partition.last_fetched_epoch = log.epoch_cache.latest_epoch
 
     def _adopted_high_watermark(self, response: FetchResponse) -> int:
-        if self._rules.truncate_before_hw(response):
+        if self._rules.nothing_to_truncate(response):
             return response.high_watermark
         return self._log.high_watermark

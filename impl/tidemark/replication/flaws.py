@@ -25,7 +25,7 @@ def _unsaid_epoch(last_fetched_epoch: int, known_epoch: int, new_epoch: int) -> 
 
 
 VARIANTS = (
-    Variant("diverging_reply_carries_epoch", "truncation_point", _offset_only_point),
+    Variant("end_of_another_epoch", "truncation_point", _offset_only_point),
     Variant("cache_epoch_at_election", "out_of_range_point", _high_watermark_point),
     Variant("truncate_on_every_epoch_change", "carried_epoch", _unsaid_epoch),
 )

@@ -216,7 +216,7 @@ class Partition:
             if rules.count_members_being_added(isr, proposed):
                 counted = counted | proposed
         self._counted = tuple([replica for replica in self.remote.values() if replica.broker_id in counted])
-        self._hw_may_advance = self._rules.hw_blocked_under_min_isr(len(isr), self._effective_min_isr)
+        self._hw_may_advance = self._rules.hw_only_at_min_isr(len(isr), self._effective_min_isr)
 
     def _maybe_advance_high_watermark(self) -> None:
         """The least log end of those that count; it never goes down on a leader."""
@@ -267,9 +267,9 @@ class Partition:
         In Kafka's order: epochs, leadership, range, divergence.
         """
         epoch, last_fetched = request.current_leader_epoch, request.last_fetched_epoch
-        if not self._rules.fence_older_fetch(epoch, self.leader_epoch):
+        if not self._rules.fetch_epoch_not_older(epoch, self.leader_epoch):
             return self.reject_fetch(FENCED_LEADER_EPOCH)
-        if not self._rules.fence_newer_fetch(epoch, self.leader_epoch):
+        if not self._rules.fetch_epoch_not_newer(epoch, self.leader_epoch):
             return self.reject_fetch(UNKNOWN_LEADER_EPOCH)
         if not self.is_leader:
             return self.reject_fetch(NOT_LEADER_OR_FOLLOWER)
@@ -281,7 +281,7 @@ class Partition:
             end = log.end_offset_for_epoch(last_fetched)
             if end.epoch == NO_EPOCH:
                 return self.reject_fetch(OFFSET_OUT_OF_RANGE)
-            if self._rules.diverging_reply_carries_epoch(end, last_fetched) or end.end_offset < request.fetch_offset:
+            if self._rules.end_of_another_epoch(end, last_fetched) or end.end_offset < request.fetch_offset:
                 return self.answer_diverging(request, end, now)
         if lazily and request.fetch_offset < log.end_offset:
             return self.validate_fetch(request, limit, now)
@@ -320,9 +320,9 @@ class Partition:
     def receive_read(self, request: ReadRequest, limit: int) -> ReadResponse:
         """Answer a consumer's fetch, in Kafka's order: epochs, leadership, range."""
         epoch = request.current_leader_epoch
-        if not self._rules.fence_older_fetch(epoch, self.leader_epoch):
+        if not self._rules.fetch_epoch_not_older(epoch, self.leader_epoch):
             return self.reject_read(FENCED_LEADER_EPOCH)
-        if not self._rules.fence_newer_fetch(epoch, self.leader_epoch):
+        if not self._rules.fetch_epoch_not_newer(epoch, self.leader_epoch):
             return self.reject_read(UNKNOWN_LEADER_EPOCH)
         if not self.is_leader:
             return self.reject_read(NOT_LEADER_OR_FOLLOWER)
@@ -351,7 +351,7 @@ class Partition:
 
     def _count_fetch(self, request: FetchRequest, now: int, diverges: bool) -> None:
         """What the fetch says of its sender (updateFollowerFetchState); the high watermark may advance."""
-        if not self._rules.diverging_fetch_not_counted(diverges):
+        if not self._rules.fetch_does_not_diverge(diverges):
             return
         replica = self.remote[request.replica_id]
         offset = request.fetch_offset

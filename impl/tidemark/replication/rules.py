@@ -23,7 +23,7 @@ def truncate_by_epoch(cache: LeaderEpochCache) -> bool:
 
 
 @case
-def diverging_reply_carries_epoch(own: EpochEndOffset, asked_epoch: int) -> bool:
+def end_of_another_epoch(own: EpochEndOffset, asked_epoch: int) -> bool:
     """KIP-279 (KAFKA-6361): who is asked where an epoch ends says which epoch the answer is for; another one than asked
     is a divergence. Without it leader and follower compare offsets alone: logs diverge (row 3)."""
     return own.epoch != asked_epoch
@@ -37,14 +37,14 @@ def cache_epoch_at_election(leader_epoch: int, latest_epoch: int) -> bool:
 
 
 @guard
-def fence_older_fetch(fetch_epoch: int, leader_epoch: int) -> bool:
+def fetch_epoch_not_older(fetch_epoch: int, leader_epoch: int) -> bool:
     """KIP-320: a fetch of an older leader epoch is refused. Without it a follower of an older epoch is counted in the
     high watermark, then truncates (row 5; with the next rule, row 7)."""
     return fetch_epoch >= leader_epoch
 
 
 @guard
-def fence_newer_fetch(fetch_epoch: int, leader_epoch: int) -> bool:
+def fetch_epoch_not_newer(fetch_epoch: int, leader_epoch: int) -> bool:
     """KIP-320: a leader that has not heard of the fetch's epoch does not answer. Without it a stale leader gives the
     truncation point (row 6)."""
     return fetch_epoch <= leader_epoch
@@ -65,14 +65,14 @@ def reached_epoch_start(follower_end_offset: int, epoch_start_offset: int) -> bo
 
 
 @guard
-def diverging_fetch_not_counted(diverges: bool) -> bool:
+def fetch_does_not_diverge(diverges: bool) -> bool:
     """KAFKA-13141: a fetch that diverges says nothing of how far the follower is. Without it the follower counts as
     having reached an offset that it is about to truncate (row 10)."""
     return not diverges
 
 
 @guard
-def truncate_before_hw(response: FetchResponse) -> bool:
+def nothing_to_truncate(response: FetchResponse) -> bool:
     """KAFKA-14704: a follower takes the leader's high watermark only after it truncated. Without it the high watermark
     covers records that are about to go (row 11)."""
     return response.diverging is None
@@ -113,7 +113,7 @@ def unclean_leaves_isr(previous_broker_epoch: int | None, registered_epoch: int)
 
 
 @guard
-def hw_blocked_under_min_isr(isr_size: int, effective_min_isr: int) -> bool:
+def hw_only_at_min_isr(isr_size: int, effective_min_isr: int) -> bool:
     """KIP-966 (KAFKA-15583): the high watermark waits while the ISR is below min.insync.replicas. Without it the high
     watermark passes records that members of the ELR lack (row 21)."""
     return isr_size >= effective_min_isr
@@ -163,20 +163,20 @@ def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: in
 
 
 @guard
-def fence_alter_by_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
+def alter_of_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
     """KIP-497. Without it alone a deposed leader's proposal gets another error: a new leader's epoch comes with a new
-    partition epoch, so `fence_alter_by_partition_epoch` refuses it all the same."""
+    partition epoch, so `alter_of_partition_epoch` refuses it all the same."""
     return request_epoch >= leader_epoch
 
 
 @guard
-def fence_alter_by_partition_epoch(request_epoch: int, partition_epoch: int) -> bool:
+def alter_of_partition_epoch(request_epoch: int, partition_epoch: int) -> bool:
     """KIP-497. Without it a proposal that was made on an older ISR is taken."""
     return request_epoch >= partition_epoch
 
 
 @guard
-def fence_alter_by_broker_epoch(request_epoch: int, registered_epoch: int) -> bool:
+def alter_of_broker_epoch(request_epoch: int, registered_epoch: int) -> bool:
     """KIP-497. Without it a proposal of the leader's earlier incarnation is taken."""
     return request_epoch == registered_epoch
 
@@ -207,7 +207,7 @@ def read_below_hw(end_offset: int, high_watermark: int) -> bool:
 
 def truncation_point(own: EpochEndOffset, diverging: EpochEndOffset, log_end_offset: int, differs: bool) -> int:
     """Where a follower cuts its log: `own` is its end of the diverging epoch, `diverging` the leader's answer,
-    `differs` what `diverging_reply_carries_epoch` says of them (KIP-279)."""
+    `differs` what `end_of_another_epoch` says of them (KIP-279)."""
     if own.epoch == NO_EPOCH:
         return min(diverging.end_offset, log_end_offset)
     if differs:
@@ -230,20 +230,20 @@ class Rules:
     """The rules in force, one callable each, and behind them the three computations that depend on a rule."""
 
     truncate_by_epoch: Callable[[LeaderEpochCache], bool] = truncate_by_epoch
-    diverging_reply_carries_epoch: Callable[[EpochEndOffset, int], bool] = diverging_reply_carries_epoch
+    end_of_another_epoch: Callable[[EpochEndOffset, int], bool] = end_of_another_epoch
     cache_epoch_at_election: Callable[[int, int], bool] = cache_epoch_at_election
-    fence_older_fetch: Callable[[int, int], bool] = fence_older_fetch
-    fence_newer_fetch: Callable[[int, int], bool] = fence_newer_fetch
+    fetch_epoch_not_older: Callable[[int, int], bool] = fetch_epoch_not_older
+    fetch_epoch_not_newer: Callable[[int, int], bool] = fetch_epoch_not_newer
     truncate_on_every_epoch_change: Callable[[int, int], bool] = truncate_on_every_epoch_change
     reached_epoch_start: Callable[[int, int], bool] = reached_epoch_start
-    diverging_fetch_not_counted: Callable[[bool], bool] = diverging_fetch_not_counted
-    truncate_before_hw: Callable[[FetchResponse], bool] = truncate_before_hw
+    fetch_does_not_diverge: Callable[[bool], bool] = fetch_does_not_diverge
+    nothing_to_truncate: Callable[[FetchResponse], bool] = nothing_to_truncate
     no_batch_above_fetch_epoch: Callable[[int, int], bool] = no_batch_above_fetch_epoch
     ack_all_only_below_hw: Callable[[int, int], bool] = ack_all_only_below_hw
     elect_from_isr: Callable[[BrokerId, Collection[BrokerId], Collection[BrokerId]], bool] = elect_from_isr
     reset_remote_leo_on_new_leader_epoch: Callable[[int, int], bool] = reset_remote_leo_on_new_leader_epoch
     unclean_leaves_isr: Callable[[int | None, int], bool] = unclean_leaves_isr
-    hw_blocked_under_min_isr: Callable[[int, int], bool] = hw_blocked_under_min_isr
+    hw_only_at_min_isr: Callable[[int, int], bool] = hw_only_at_min_isr
     broker_epoch_per_isr_member: Callable[[int, int], bool] = broker_epoch_per_isr_member
     count_members_being_removed: Callable[[frozenset[BrokerId], frozenset[BrokerId]], bool] = (
         count_members_being_removed
@@ -252,9 +252,9 @@ class Rules:
     match_fetch_epoch: Callable[[int, int], bool] = match_fetch_epoch
     tail_epoch_monotone: Callable[[int, int], bool] = tail_epoch_monotone
     keep_proposal_at_known_epoch: Callable[[int, int], bool] = keep_proposal_at_known_epoch
-    fence_alter_by_leader_epoch: Callable[[int, int], bool] = fence_alter_by_leader_epoch
-    fence_alter_by_partition_epoch: Callable[[int, int], bool] = fence_alter_by_partition_epoch
-    fence_alter_by_broker_epoch: Callable[[int, int], bool] = fence_alter_by_broker_epoch
+    alter_of_leader_epoch: Callable[[int, int], bool] = alter_of_leader_epoch
+    alter_of_partition_epoch: Callable[[int, int], bool] = alter_of_partition_epoch
+    alter_of_broker_epoch: Callable[[int, int], bool] = alter_of_broker_epoch
     isr_members_active: Callable[[bool], bool] = isr_members_active
     min_isr_on_append: Callable[[int, int], bool] = min_isr_on_append
     read_below_hw: Callable[[int, int], bool] = read_below_hw

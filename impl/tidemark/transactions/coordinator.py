@@ -188,7 +188,7 @@ class TransactionCoordinator:
     def _producer_error(self, producer_id: ProducerId, epoch: int) -> Errors:
         if producer_id != self.value.producer_id:
             return Errors.INVALID_PRODUCER_ID_MAPPING
-        if not self._rules.fence_request_epoch(epoch, self.value.producer_epoch):
+        if not self._rules.request_of_current_epoch(epoch, self.value.producer_epoch):
             return Errors.PRODUCER_FENCED
         return Errors.NONE
 
@@ -288,7 +288,7 @@ class TransactionCoordinator:
             return epoch + 1 == value.producer_epoch
         if value.state.completed:
             return overflow or epoch in (value.producer_epoch, value.producer_epoch - 1)
-        return self._rules.fence_request_epoch(epoch, value.producer_epoch)
+        return self._rules.request_of_current_epoch(epoch, value.producer_epoch)
 
     def append_end_txn(self, request: EndTxnRequest, token: Token, new_id: ProducerId) -> TransactionLogValue:
         """The outcome is decided."""

@@ -74,7 +74,7 @@ class TransactionalPartition:
         self._rules = rules
         self._tv2 = is_version_2(rules)
         if sequences is None:
-            sequences = SequenceRules(fence_older_epoch=rules.fence_older_epoch)
+            sequences = SequenceRules(epoch_not_older=rules.epoch_not_older)
             if not self._tv2:
                 sequences.first_sequence_is_zero = _any_sequence
         self.is_offsets = is_offsets
@@ -144,7 +144,7 @@ class TransactionalPartition:
 
     def is_stale(self, request: ProduceRequest) -> bool:
         """Whether a batch is of an epoch that is over."""
-        return not self._rules.fence_older_epoch(request.producer_epoch, self.epoch_of(request.producer_id))
+        return not self._rules.epoch_not_older(request.producer_epoch, self.epoch_of(request.producer_id))
 
     def must_verify(self, request: ProduceRequest) -> bool:
         """Whether the coordinator is asked before a batch that has just come is looked at."""
@@ -204,9 +204,7 @@ class TransactionalPartition:
             and not rules.accept_repeated_marker(self.transactions.is_open(producer_id))
         ):
             return Errors.INVALID_PRODUCER_EPOCH
-        if not rules.fence_older_coordinator(
-            request.coordinator_epoch, self.transactions.coordinator_epoch(producer_id)
-        ):
+        if not rules.coordinator_not_older(request.coordinator_epoch, self.transactions.coordinator_epoch(producer_id)):
             return Errors.TRANSACTION_COORDINATOR_FENCED
         return Errors.NONE
 

@@ -27,7 +27,7 @@ def epoch_per_transaction(epoch: int, known_epoch: int) -> bool:
 
 
 @guard
-def fence_request_epoch(epoch: int, known_epoch: int) -> bool:
+def request_of_current_epoch(epoch: int, known_epoch: int) -> bool:
     """KIP-98: a coordinator hears only who has the current epoch. Without it a process that was replaced ends the
     transaction of its successor."""
     return epoch == known_epoch
@@ -182,7 +182,7 @@ def ongoing_of_its_epoch(epoch: int, known_epoch: int) -> bool:
 
 
 @guard
-def fence_older_epoch(epoch: int, known_epoch: int) -> bool:
+def epoch_not_older(epoch: int, known_epoch: int) -> bool:
     """KIP-98: a partition takes nothing of an older epoch. Without it a process that was replaced goes on writing."""
     return epoch >= known_epoch
 
@@ -210,7 +210,7 @@ def accept_repeated_marker(is_open: bool) -> bool:
 
 
 @guard
-def fence_older_coordinator(coordinator_epoch: int, known_epoch: int) -> bool:
+def coordinator_not_older(coordinator_epoch: int, known_epoch: int) -> bool:
     """KIP-98: a partition takes no marker of an older coordinator. Without it the marker of one that was
     deposed is written behind its successor's (row 82)."""
     return coordinator_epoch >= known_epoch
@@ -244,7 +244,7 @@ class Rules:
     (KIP-890), 1 or 2."""
 
     epoch_per_transaction: Callable[[int, int], bool] = epoch_per_transaction
-    fence_request_epoch: Callable[[int, int], bool] = fence_request_epoch
+    request_of_current_epoch: Callable[[int, int], bool] = request_of_current_epoch
     bump_after_doubt: Callable[[bool], bool] = bump_after_doubt
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
     fence_on_time_out: Callable[[bool], bool] = fence_on_time_out
@@ -266,11 +266,11 @@ class Rules:
     verify_transaction: Callable[[bool], bool] = verify_transaction
     verification_guard: Callable[[object, object], bool] = verification_guard
     ongoing_of_its_epoch: Callable[[int, int], bool] = ongoing_of_its_epoch
-    fence_older_epoch: Callable[[int, int], bool] = fence_older_epoch
+    epoch_not_older: Callable[[int, int], bool] = epoch_not_older
     track_marker_time: Callable[[bool], bool] = track_marker_time
     marker_of_its_transaction: Callable[[int, int], bool] = marker_of_its_transaction
     accept_repeated_marker: Callable[[bool], bool] = accept_repeated_marker
-    fence_older_coordinator: Callable[[int, int], bool] = fence_older_coordinator
+    coordinator_not_older: Callable[[int, int], bool] = coordinator_not_older
     await_marker: Callable[[int, int], bool] = await_marker
     read_high_watermark_once: Callable[[int, int], bool] = read_high_watermark_once
     aborted_list_of_delayed_fetch: Callable[[bool], bool] = aborted_list_of_delayed_fetch

@@ -71,7 +71,7 @@ COMMIT_FAILED = {
 
 
 @guard
-def abort_after_error(failed: bool) -> bool:
+def commit_without_error(failed: bool) -> bool:
     """KIP-98: a transaction of which a request failed can only be aborted. Without it the application commits what is
     written of it."""
     return not failed
@@ -102,11 +102,11 @@ class TransactionalProducer:
         self,
         partitions: int,
         rules: Rules,
-        abort_after_error: Callable[[bool], bool] = abort_after_error,
+        commit_without_error: Callable[[bool], bool] = commit_without_error,
         offsets_partition: Partition | None = None,
     ) -> None:
         self._rules = rules
-        self._commits_after = abort_after_error
+        self._commits_after = commit_without_error
         self._tv2 = is_version_2(rules)
         self.state = ProducerState.UNINITIALIZED
         self.producer_id: ProducerId = NO_PRODUCER_ID

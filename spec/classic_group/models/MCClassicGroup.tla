@@ -45,7 +45,7 @@ Bounds ==
     /\ \A b \in Brokers :
         /\ Len(appended[b]) <= Waiting
         /\ group[b].generation <= IF epoch[b] <= 1 THEN LastGeneration
-                                  ELSE LaterGenerations + (IF Has("GenerationExceedsOlderEpochs")
+                                  ELSE LaterGenerations + (IF Has("GenerationOfOlderEpoch")
                                                            THEN (epoch[b] - 1) * EpochGenerations ELSE LastGeneration)
 
 \* Dynamic consumers and partitions are alike.

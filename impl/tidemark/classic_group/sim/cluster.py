@@ -153,8 +153,8 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
     def _aimed_at(self, response: JoinGroupResponse) -> Assignment:
         """What the leader's cooperative assignor would hand out if nothing had to be revoked first."""
         rules = self.rules
-        hasty = AllClaimRules(highest_claim_wins=rules.highest_claim_wins, older_claim_counts=rules.older_claim_counts)
-        hasty.withhold_until_revoked = lambda owners, member: True
+        hasty = AllClaimRules(highest_claim_wins=rules.highest_claim_wins, count_older_claim=rules.count_older_claim)
+        hasty.owned_by_no_other = lambda owners, member: True
         subscriptions = {member.member_id: member.metadata for member in response.members}
         there = {topic: count for topic, count in self.counts.items() if count}
         return assign_cooperative_sticky(there, subscriptions, hasty)

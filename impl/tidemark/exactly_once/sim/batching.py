@@ -71,7 +71,11 @@ class BatchingCluster(ExactlyOnceCluster):
     def new_producer(self, number: int) -> BatchingProducer:
         """It gathers its results."""
         made = BatchingProducer(
-            len(self.outputs), self.transactions, self.rules.for_sequences(), self._config, self.rules.abort_after_error
+            len(self.outputs),
+            self.transactions,
+            self.rules.for_sequences(),
+            self._config,
+            self.rules.commit_without_error,
         )
         self._producers[number] = made
         return made

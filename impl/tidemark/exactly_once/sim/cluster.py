@@ -232,7 +232,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
         state = instance.producer.state
         if not current or not positions or self.rpc[i] is not None or state not in _READS:
             return False
-        if not self.rules.commit_in_transaction(state):
+        if not self.rules.commit_outside_transaction(state):
             self.recorder.blocked("CommitOffset", i)
             return False
         for p, offset in positions:

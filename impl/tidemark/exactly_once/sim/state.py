@@ -58,7 +58,7 @@ class ExactlyOnceState:
 
     def new_producer(self, number: int) -> TransactionalProducer:
         """Its producer."""
-        return TransactionalProducer(len(self.outputs), self.transactions, self.rules.abort_after_error)
+        return TransactionalProducer(len(self.outputs), self.transactions, self.rules.commit_without_error)
 
     def payload(self, partition: int, offset: int) -> int:
         """What the result of an input record is."""

@@ -25,7 +25,7 @@ class Claim:
 
 
 @guard
-def withhold_until_revoked(owners: Collection[MemberId], member: MemberId) -> bool:
+def owned_by_no_other(owners: Collection[MemberId], member: MemberId) -> bool:
     """KIP-429: a partition that is owned goes to its only owner or to nobody; who loses it revokes it and rejoins, and
     the next rebalance finds it unclaimed. Without it the new owner begins while the old one still reads (row 42)."""
     return all(owner == member for owner in owners)
@@ -39,7 +39,7 @@ def highest_claim_wins(claim: Claim, claims: Iterable[Claim]) -> bool:
 
 
 @case
-def older_claim_counts(generation: int, newest_generation: int) -> bool:
+def count_older_claim(generation: int, newest_generation: int) -> bool:
     """KAFKA-14639: a claim counts though another member's claims are of a newer generation. Without it what a member
     that missed a rebalance still reads is given away in the round that revokes it (row 44)."""
     return generation < newest_generation
@@ -49,7 +49,7 @@ class ClaimRules(Protocol):
     """The rules in force, as far as assignors ask for them."""
 
     @property
-    def withhold_until_revoked(self) -> Callable[[Collection[MemberId], MemberId], bool]:
+    def owned_by_no_other(self) -> Callable[[Collection[MemberId], MemberId], bool]:
         """May the member get a partition with these owners?"""
 
     @property
@@ -57,7 +57,7 @@ class ClaimRules(Protocol):
         """Does the claim count among the claims of its partition?"""
 
     @property
-    def older_claim_counts(self) -> Callable[[int, int], bool]:
+    def count_older_claim(self) -> Callable[[int, int], bool]:
         """Does a claim of this generation count, when the newest of all claims is of that one?"""
 
 
@@ -65,9 +65,9 @@ class ClaimRules(Protocol):
 class AllClaimRules:
     """All three, each replaceable."""
 
-    withhold_until_revoked: Callable[[Collection[MemberId], MemberId], bool] = withhold_until_revoked
+    owned_by_no_other: Callable[[Collection[MemberId], MemberId], bool] = owned_by_no_other
     highest_claim_wins: Callable[[Claim, Iterable[Claim]], bool] = highest_claim_wins
-    older_claim_counts: Callable[[int, int], bool] = older_claim_counts
+    count_older_claim: Callable[[int, int], bool] = count_older_claim
 
 
 ALL_CLAIM_RULES: ClaimRules = AllClaimRules()
@@ -103,7 +103,7 @@ def ownership(member_claims: MemberClaims, rules: ClaimRules) -> Ownership:
             claim
             for claim in said
             if rules.highest_claim_wins(claim, said)
-            and (claim.generation == newest or rules.older_claim_counts(claim.generation, newest))
+            and (claim.generation == newest or rules.count_older_claim(claim.generation, newest))
         ]
         # Unlike generations count only without highest_claim_wins: who has had it longest is taken for the owner.
         longest = min((claim.generation for claim in counting), default=newest)
@@ -119,7 +119,7 @@ def without_withheld(assignment: Assignment, ownership: Ownership, rules: ClaimR
     """`assignment` without what must be revoked before it can be handed out."""
     owners = ownership.owners
     return {
-        member: tuple(one for one in partitions if rules.withhold_until_revoked(owners.get(one, ()), member))
+        member: tuple(one for one in partitions if rules.owned_by_no_other(owners.get(one, ()), member))
         for member, partitions in assignment.items()
     }
 

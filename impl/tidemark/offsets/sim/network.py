@@ -50,7 +50,7 @@ class Transaction:
 
     def belongs(self, request: TxnOffsetCommitRequest, rules: OffsetRules) -> bool:
         """AddPartitionsToTxn for a TxnOffsetCommit: whether it is of this transaction."""
-        return rules.verify_transaction(self.phase == "ongoing", request.producer_epoch, self.epoch)
+        return rules.commit_of_ongoing_transaction(self.phase == "ongoing", request.producer_epoch, self.epoch)
 
 
 class CompactedLog:

@@ -224,15 +224,15 @@ class ReplicationControl:
     def _alter_verdict(self, request: AlterPartitionRequest) -> str:
         """Kafka's checks in Kafka's order."""
         rules, partition, registrations = self._rules, self.partition, self.registrations
-        if not rules.fence_alter_by_broker_epoch(request.broker_epoch, registrations[request.broker_id].broker_epoch):
+        if not rules.alter_of_broker_epoch(request.broker_epoch, registrations[request.broker_id].broker_epoch):
             return STALE_BROKER_EPOCH
         if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:
             return NOT_CONTROLLER
-        if not rules.fence_alter_by_leader_epoch(request.leader_epoch, partition.leader_epoch):
+        if not rules.alter_of_leader_epoch(request.leader_epoch, partition.leader_epoch):
             return FENCED_LEADER_EPOCH
         if partition.leader != request.broker_id:
             return INVALID_REQUEST
-        if not rules.fence_alter_by_partition_epoch(request.partition_epoch, partition.partition_epoch):
+        if not rules.alter_of_partition_epoch(request.partition_epoch, partition.partition_epoch):
             return INVALID_UPDATE_VERSION
         for member in request.members:
             registered = registrations[member.broker_id]
