@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_every_story_is_told_somewhere() -> None:
-    told = {name for file in (ROOT / "docs").glob("*.md") for name in generated.blocks(file)}
+    told = {name for file in (ROOT / "docs").rglob("*.md") for name in generated.blocks(file)}
     assert set(stories.blocks()) <= told
 
 
