@@ -40,6 +40,9 @@ class Run:
 ALL = tuple(WORLDS)
 DEMONSTRATED = "test_the_demonstration_counts_what_its_page_shows"
 CHAIN = "test_a_flaw_is_found_and_explained_as_its_page_shows"
+EXPLAIN = (
+    "tidemark explain PATH [--trace ID] [-o FILE.html] [--json FILE] [--spec F.tla --config F.cfg] [--without RULE,...]"
+)
 SHOWN: dict[str, Run | str] = {
     "make check": "minutes; it is the first thing that CI runs",
     "make test": "it is what runs this",
@@ -56,9 +59,7 @@ SHOWN: dict[str, Run | str] = {
     "tidemark lint PATH": Run("lint {traces}", r"1 file, 40 traces, [\d,]+ steps: clean"),
     "tidemark audit DIR": Run("audit {traces}", r"Replication: 40 traces.* PASS 40   FAIL 0   UNDECIDED 0"),
     "tidemark explain DIR": Run("explain {traces}", r"none of the 40 traces fails", worlds=ALL),
-    "tidemark explain PATH [--trace ID] [-o FILE.html] [--json FILE] [--spec F.tla --config F.cfg] [--without RULE,...]": Run(
-        "explain {traces} --json {new}", r"none of the 40 traces fails"
-    ),
+    EXPLAIN: Run("explain {traces} --json {new}", r"none of the 40 traces fails"),
     "tidemark zoo [ROW...]": "a minute on Spark for one row; tests/test_zoo_command.py runs one",
     "tidemark convert | schema": Run("convert {traces} -o {new}", r"40 traces of 1 file converted"),
     "tidemark agree": "minutes; tests/test_agree.py compares",

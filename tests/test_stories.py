@@ -21,7 +21,7 @@ def test_every_story_is_told_somewhere() -> None:
 @pytest.mark.parametrize("row", [row.id for row in zoo.rows() if row.refused])
 def test_an_explanation_names_the_property_and_the_run(row: str) -> None:
     said = stories.explained(zoo.one(row))
-    assert f"trace {row} (traces/golden/{row}.txt): FAIL" in said
+    assert f"trace {row} (traces/golden/transactions/{row}.txt): FAIL" in said
     assert "TransactionsProperties.tla:" in said
     assert str(ROOT) not in said
 
