@@ -9,12 +9,10 @@ import pytest
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain import golden
 from tidemark_conformance.registry import protocols, zoo
-from tidemark_conformance.report import picture
+from tidemark_conformance.report import generated, picture
 
 ROOT = Path(__file__).parent.parent
-LINKED = sorted(
-    {row for file in (ROOT / "README.md", *ROOT.glob("docs/*.md")) for row in picture.wanted(file.read_text())}
-)
+LINKED = sorted({row for file in generated.documents(ROOT) for row in picture.wanted(file.read_text())})
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -1,5 +1,5 @@
-"""Every command that README.md shows, run on the tree as users have it: the implementation compiled where there is a C
-compiler, and as it is; what the README says of its output is what it prints.
+"""Every command that the README and the pages behind it show, run on the tree as users have it: the implementation
+compiled where there is a C compiler, and as it is; what a page says of its output is what it prints.
 
 A command is a line of an indented block that begins with it (a synopsis, then what it does), or stands between
 backquotes. Each has an entry here: how it is run, or why it is not.
@@ -20,13 +20,15 @@ from tidemark_conformance.cli import COMMANDS
 from tidemark_conformance.implementation import compiled
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ("README.md", "docs/commands.md", "docs/explain.md", "docs/demonstration.md")
+TEXT = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
+LISTED, EXPLAINED, DEMONSTRATION = (TEXT[page] for page in PAGES[1:])
 WORLDS = ["compiled", "interpreted"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A command of the README, as it is run: what stands for its arguments, its exit code, and a pattern that it
+    """A command of a page, as it is run: what stands for its arguments, its exit code, and a pattern that it
     prints. `worlds`: those in which it is run; more than one only where the implementation runs."""
 
     command: str
@@ -36,8 +38,11 @@ class Run:
 
 
 ALL = tuple(WORLDS)
-DEMONSTRATED = "test_the_demonstration_counts_what_the_readme_shows"
-CHAIN = "test_a_flaw_is_found_and_explained_as_the_readme_shows"
+DEMONSTRATED = "test_the_demonstration_counts_what_its_page_shows"
+CHAIN = "test_a_flaw_is_found_and_explained_as_its_page_shows"
+EXPLAIN = (
+    "tidemark explain PATH [--trace ID] [-o FILE.html] [--json FILE] [--spec F.tla --config F.cfg] [--without RULE,...]"
+)
 SHOWN: dict[str, Run | str] = {
     "make check": "minutes; it is the first thing that CI runs",
     "make test": "it is what runs this",
@@ -54,9 +59,11 @@ SHOWN: dict[str, Run | str] = {
     "tidemark lint PATH": Run("lint {traces}", r"1 file, 40 traces, [\d,]+ steps: clean"),
     "tidemark audit DIR": Run("audit {traces}", r"Replication: 40 traces.* PASS 40   FAIL 0   UNDECIDED 0"),
     "tidemark explain DIR": Run("explain {traces}", r"none of the 40 traces fails", worlds=ALL),
+    EXPLAIN: Run("explain {traces} --json {new}", r"none of the 40 traces fails"),
     "tidemark zoo [ROW...]": "a minute on Spark for one row; tests/test_zoo_command.py runs one",
     "tidemark convert | schema": Run("convert {traces} -o {new}", r"40 traces of 1 file converted"),
     "tidemark agree": "minutes; tests/test_agree.py compares",
+    "tidemark rule": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
     "tidemark rule [NAME]": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
     "tidemark rule NAME": Run("rule CommitOfMember --no-run", r"CommitOfMember  a rule of group"),
     "tidemark rule ReachedEpochStart": Run(
@@ -91,9 +98,9 @@ def commands(text: str) -> Iterator[str]:
 
 
 def test_every_command_has_an_entry() -> None:
-    assert set(SHOWN) == set(commands(README))
+    assert set(SHOWN) == {one for text in TEXT.values() for one in commands(text)}
     for name in COMMANDS:
-        assert re.search(rf"^    tidemark (\w+ \| )?{name}\b", README, re.MULTILINE), name
+        assert re.search(rf"^    tidemark (\w+ \| )?{name}\b", LISTED, re.MULTILINE), name
 
 
 @pytest.mark.parametrize("target", [name.partition(" ")[2] for name in SHOWN if name.startswith("make ")])
@@ -134,7 +141,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("one", "world"), RUNS)
-def test_a_command_of_the_readme_does_what_it_says(one: Run, world: str, traces: Path, tmp_path: Path) -> None:
+def test_a_command_does_what_its_page_says(one: Run, world: str, traces: Path, tmp_path: Path) -> None:
     given = [part.format(traces=traces, new=tmp_path / "new") for part in one.command.split()]
     done = tidemark(world, *given)
     assert done.returncode == one.code, (done.stdout, done.stderr)
@@ -142,10 +149,10 @@ def test_a_command_of_the_readme_does_what_it_says(one: Run, world: str, traces:
 
 
 def test_every_protocol_is_simulated(tmp_path: Path) -> None:
-    """Those that the README names, with the parts of compositions where it says that they are."""
-    (listed,) = re.findall(r"also: (.+?)\n    tidemark demo", README, re.DOTALL)
+    """Those that docs/commands.md names, with the parts of compositions where it says that they are."""
+    (listed,) = re.findall(r"also: (.+?)\n    tidemark demo", LISTED, re.DOTALL)
     named = re.sub(r"\s+", " ", listed)
-    table = re.findall(r"^\| `([a-z-]+)`", README, re.MULTILINE)
+    table = re.findall(r"^\| `([a-z-]+)`", LISTED, re.MULTILINE)
     assert set(re.findall(r"[a-z-]+", named.partition(";")[0])) == set(table) - {"replication"}
     for name in [*table, "composed", "composed-transactions"]:
         out = tmp_path / name
@@ -174,38 +181,38 @@ def assert_shown(shown: list[str], printed: str) -> None:
         if one.strip() == "...":
             skipping = True
         elif skipping:
-            assert one in lines, f"the README shows this line, and the command does not print it:\n{one}\n\n{printed}"
+            assert one in lines, f"the page shows this line, and the command does not print it:\n{one}\n\n{printed}"
             skipping = False
         else:
             assert one == next(lines, "")
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_a_flaw_is_found_and_explained_as_the_readme_shows(world: str, tmp_path: Path) -> None:
+def test_a_flaw_is_found_and_explained_as_its_page_shows(world: str, tmp_path: Path) -> None:
     def does(command: str) -> subprocess.CompletedProcess[str]:
         assert command in SHOWN
         return tidemark(world, *command.split()[1:], where=tmp_path)
 
     assert does("tidemark simulate replication --flaw CAND-1 --traces 1500 -o DIR").returncode == 0
     audited = does("tidemark audit DIR")
-    (flagged,) = re.findall(r"flags (\d+) of the traces", README)
+    (flagged,) = re.findall(r"flags (\d+) of the traces", EXPLAINED)
     assert audited.returncode == 1
     assert re.search(rf"PASS [\d,]+   FAIL {flagged}   UNDECIDED 0", audited.stdout), audited.stdout
     explained = does("tidemark explain DIR --trace seed-6")
     assert explained.returncode == 1
-    assert_shown(block(README, "trace seed-6 ("), explained.stdout)
+    assert_shown(block(EXPLAINED, "trace seed-6 ("), explained.stdout)
 
 
 RATES = re.compile(r"\([\d.]+ s\)|in [\d.]+ s \([\d,]+ steps/s\)")
 """What differs from run to run in the closing lines of a demonstration."""
 
 
-def test_the_demonstration_counts_what_the_readme_shows() -> None:
+def test_the_demonstration_counts_what_its_page_shows() -> None:
     """The whole of it, a minute: everything but its rates. Compiled only: a seed's run is the same as it is."""
     command = "tidemark demo exactly-once --partitions 6 --instances 3 --records 50000"
     assert command in SHOWN
     done = tidemark("compiled", *command.split()[1:])
     assert done.returncode == 0, done.stderr
-    shown = "\n".join(block(README, "records in the input"))
+    shown = "\n".join(block(DEMONSTRATION, "records in the input"))
     printed = "\n".join(line.rstrip() for line in done.stdout.splitlines() if line.strip())
     assert RATES.sub("", shown) == RATES.sub("", printed)

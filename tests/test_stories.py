@@ -14,14 +14,14 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_every_story_is_told_somewhere() -> None:
-    told = {name for file in (ROOT / "docs").glob("*.md") for name in generated.blocks(file)}
+    told = {name for file in (ROOT / "docs").rglob("*.md") for name in generated.blocks(file)}
     assert set(stories.blocks()) <= told
 
 
 @pytest.mark.parametrize("row", [row.id for row in zoo.rows() if row.refused])
 def test_an_explanation_names_the_property_and_the_run(row: str) -> None:
     said = stories.explained(zoo.one(row))
-    assert f"trace {row} (traces/golden/{row}.txt): FAIL" in said
+    assert f"trace {row} (traces/golden/transactions/{row}.txt): FAIL" in said
     assert "TransactionsProperties.tla:" in said
     assert str(ROOT) not in said
 

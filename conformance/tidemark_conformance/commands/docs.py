@@ -1,4 +1,4 @@
-"""`tidemark docs`: rewrite the generated parts of README.md, ARCHITECTURE.md and docs/, and the pictures they link."""
+"""`tidemark docs`: rewrite the generated parts of the documents, and the pictures that they link."""
 
 from __future__ import annotations
 
@@ -17,12 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0: all is up to date (or was rewritten); 1: with --check, something is not."""
     root = CHECKOUT
-    files = [
-        root / "README.md",
-        root / "ARCHITECTURE.md",
-        root / "DIVERGENCES.md",
-        *sorted((root / "docs").glob("*.md")),
-    ]
+    files = generated.documents(root)
     if not files[0].is_file():
         raise Unusable(f"{root} is no checkout of Tidemark (no README.md there); run this in one")
     generators = generated.cheap()
@@ -33,9 +28,10 @@ def run(args: argparse.Namespace) -> int:
             continue
         text = file.read_text(encoding="utf-8")
         rows.update(picture.wanted(text))
-        fresh = generated.rewrite(text, generators, file.name)
+        name = str(file.relative_to(root))
+        fresh = generated.rewrite(text, generators, name)
         if fresh != text:
-            stale.append(file.name)
+            stale.append(name)
             if not args.check:
                 file.write_text(fresh, encoding="utf-8")
     for row in sorted(rows):

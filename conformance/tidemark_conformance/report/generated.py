@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from tidemark.classic_group import states
@@ -102,6 +103,29 @@ def rows() -> str:
     )
 
 
+def rules(protocol: str) -> str:
+    """A protocol's rows of the zoo, by the rules that each removes: what goes wrong without them, and what falls."""
+    return table(
+        ("rule", "without it", "row", "property that falls"),
+        (
+            (", ".join(f"`{rule}`" for rule in row.rules), row.summary, f"{row.number}, {row.id}", f"`{row.property}`")
+            for row in zoo.rows()
+            if row.protocol == protocol
+        ),
+    )
+
+
+def _rules() -> dict[str, Generator]:
+    """A block per protocol that has rows in the zoo: `rules-<protocol>`."""
+    return {f"rules-{name}": partial(rules, name) for name in sorted({row.protocol for row in zoo.rows()})}
+
+
+def documents(root: Path) -> list[Path]:
+    """The Markdown files of a checkout that may have generated blocks or pictures, README.md first."""
+    ahead = [root / name for name in ("README.md", "ARCHITECTURE.md", "DIVERGENCES.md")]
+    return [*ahead, *sorted((root / "docs").rglob("*.md"))]
+
+
 def anomalies() -> str:
     """What history checkers call what falls: the names, and the properties without which each may show."""
     known = glossary()
@@ -176,5 +200,6 @@ def cheap() -> dict[str, Generator]:
         "member-states": member_states,
         "models": models,
         "zoo-rows": rows,
+        **_rules(),
         **stories.blocks(),
     }

@@ -1,6 +1,6 @@
 """The delta stream of one trace: an encoder for converters and simulators, a decoder for explanations.
 
-The format is in ARCHITECTURE.md ("The delta stream"). Nothing here needs numpy, llvmlite or pyspark.
+The format is in docs/reference/delta-stream.md. Nothing here needs numpy, llvmlite or pyspark.
 """
 
 from __future__ import annotations
