@@ -24,7 +24,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.anomalies import glossary
-from tidemark_conformance.report import agreed, closing, speed, stories
+from tidemark_conformance.report import agreed, closing, floors, speed, stories
 from tidemark_conformance.tlc import manifest as manifests
 
 _BLOCK = re.compile(
@@ -192,6 +192,7 @@ def cheap() -> dict[str, Generator]:
     """Generators that need neither Spark nor TLC; a test holds their blocks to what they say."""
     return {
         "agree": agree,
+        "floors": floors.table,
         "anomalies": anomalies,
         "bench": bench,
         "consumer-states": consumer_states,
