@@ -77,7 +77,7 @@ class Exchange(Protocol):
 
     @property
     def token(self) -> Token:
-        """What the broker's reply names."""
+        """The token that the broker's reply names."""
 
     @property
     def arrived(self) -> bool:
@@ -244,7 +244,7 @@ class Abstraction(GroupAbstraction):
         )
 
     def appended(self, broker: int) -> Key:
-        """What waits to commit."""
+        """The coordinator's batches that are appended and have not committed."""
         return tuple([self._entry(one) for one in self._coordinators[broker].waiting])
 
     def _entry(self, waiting: Waiting) -> Key:
@@ -400,7 +400,7 @@ class Abstraction(GroupAbstraction):
 
 
 def _mode(protocols: Protocols) -> str:
-    """What a member's assignors are called."""
+    """The name in the specification for a member's list of assignors."""
     return MODES[tuple([protocol.name for protocol in protocols])]
 
 
@@ -474,5 +474,5 @@ TOUCHES = {
     "LoseOffsetRpc": "offsetRpc.c",
     "LoseStray": "stray.c",
 }
-"""What each action's handler may change: a variable, or its part of the broker `b`, the consumer `c`, everybody.
-A test compares with looking at everything."""
+"""For each action, the variables that its handler may change. A suffix narrows a variable to the broker `b` or the
+consumer `c`. The suffix `*` means every one. A test compares this table with a full comparison of the state."""

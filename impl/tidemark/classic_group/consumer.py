@@ -145,7 +145,7 @@ class Consumer(Reader):
         return self._sync_request(self.assign(response.protocol_name or "", counts, subscriptions))
 
     def assign(self, assignor: str, counts: PartitionCounts, subscriptions: Subscriptions) -> Assignment:
-        """What its assignor of that name says."""
+        """The assignment that the leader's assignor of that name computes. Topics without partitions are left out."""
         there = {topic: count for topic, count in counts.items() if count}
         if assignor == COOPERATIVE_STICKY:
             return assign_cooperative_sticky(there, subscriptions, self._rules)
@@ -244,7 +244,7 @@ class Consumer(Reader):
 
 
 def _metadata(assignor: str, said: Subscription) -> Subscription:
-    """What an assignor's leader is told: user data only where the assignor has any."""
+    """The subscription as the named assignor's leader receives it. Only the sticky assignor keeps user data."""
     if assignor == STICKY or said.user_data is None:
         return said
     return Subscription(said.topics, said.owned_partitions, said.generation, said.group_instance_id)

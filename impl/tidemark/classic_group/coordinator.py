@@ -48,7 +48,7 @@ from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Purgatory, 
 
 
 class JoinVerdict(Enum):
-    """What becomes of a JoinGroup; the values are the handlers' names."""
+    """The handler for a JoinGroup; the values are the handlers' names."""
 
     REJECT = "reject_join"
     ISSUE_MEMBER_ID = "issue_member_id"
@@ -127,7 +127,7 @@ class GroupCoordinator:
     # --- JoinGroup ----------------------------------------------------------------------------------------------
 
     def join_error(self, request: JoinGroupRequest) -> Errors:
-        """What a JoinGroup is refused with."""
+        """The error for a JoinGroup; Errors.NONE if the coordinator accepts it."""
         group, member_id = self.group, request.member_id
         if not self.serving:
             return Errors.NOT_COORDINATOR
@@ -138,7 +138,7 @@ class GroupCoordinator:
         return group.member_error(member_id, request.group_instance_id, self._rules)
 
     def join_verdict(self, request: JoinGroupRequest) -> JoinVerdict:
-        """What is to be done with a JoinGroup."""
+        """The handler that a JoinGroup goes to."""
         member_id = request.member_id
         if self.join_error(request) is not Errors.NONE:
             return JoinVerdict.REJECT
@@ -234,7 +234,7 @@ class GroupCoordinator:
     # --- SyncGroup, Heartbeat, LeaveGroup -----------------------------------------------------------------------
 
     def sync_error(self, request: SyncGroupRequest) -> Errors:
-        """What a SyncGroup is refused with."""
+        """The error for a SyncGroup; Errors.NONE if the coordinator accepts it."""
         return self._error_of_generation(request, self._rules.sync_of_current_generation)
 
     def reject_sync(self, request: SyncGroupRequest, token: Token, error: Errors) -> Outcome:
@@ -262,13 +262,13 @@ class GroupCoordinator:
         return self._purgatory.outcome()
 
     def heartbeat_error(self, request: HeartbeatRequest) -> Errors:
-        """What a heartbeat is told."""
+        """The error for a Heartbeat; Errors.NONE if the coordinator accepts it."""
         return self._error_of_generation(request, self._rules.heartbeat_of_current_generation)
 
     def _error_of_generation(
         self, request: SyncGroupRequest | HeartbeatRequest, current: Callable[[int, int], bool]
     ) -> Errors:
-        """What a member is told that names a generation; `current`: the rule that it be the group's."""
+        """The error for a request that names a generation. `current`: the rule that this generation is the group's."""
         group = self.group
         if not self.serving:
             return Errors.NOT_COORDINATOR
@@ -357,7 +357,7 @@ class GroupCoordinator:
     # --- offsets ------------------------------------------------------------------------------------------------
 
     def commit_error(self, request: OffsetCommitRequest) -> Errors:
-        """What an OffsetCommit is refused with."""
+        """The error for an OffsetCommit; Errors.NONE if the coordinator accepts it."""
         return self._offsets.commit_error(self.group, request) if self.serving else Errors.NOT_COORDINATOR
 
     def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:

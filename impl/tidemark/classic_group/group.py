@@ -25,7 +25,7 @@ from tidemark.groups.partitions import MemberId, Subscription
 
 
 class Awaiting(Enum):
-    """What a member waits for."""
+    """The reply that a member waits for."""
 
     __hash__ = object.__hash__  # by identity: Enum's own is slow
 
@@ -69,12 +69,13 @@ class ClassicGroupMember:
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """Who waits for a reply is alive by that; a new member is not: its JoinGroup may be nobody's any more."""
+        """A member with a parked request counts as alive. A new member does not: its client may have abandoned the
+        JoinGroup."""
         return not self.is_new and self.awaiting is not Awaiting.NOTHING
 
     @property
     def topics(self) -> frozenset[str]:
-        """What it subscribes to: it says the same of every assignor."""
+        """The topics that the member subscribes to. The member sends the same topics for every assignor."""
         return self.protocols[0].metadata.topics
 
     def update(self, request: JoinGroupRequest) -> None:
@@ -89,8 +90,8 @@ class ClassicGroupMember:
         return any(mine.name == protocol for mine in self.protocols)
 
     def metadata(self, protocol: str | None) -> Subscription:
-        """What it tells the leader of that assignor; of its first one, if it has not that one: then a rebalance is due
-        that chooses another."""
+        """The member's subscription for that assignor. For an assignor that the member lacks, its first one; a
+        rebalance that chooses another assignor is then due."""
         for mine in self.protocols:
             if mine.name == protocol:
                 return mine.metadata
@@ -178,7 +179,7 @@ class ClassicGroup:
         return min(set(votes), key=lambda name: (-votes.count(name), name))
 
     def member_error(self, member_id: MemberId, group_instance_id: str | None, rules: Rules) -> Errors:
-        """What somebody is told who acts as this member; who the instance is mapped to is looked at first."""
+        """The error for a request in this member's name. A static member's instance id is checked first."""
         if group_instance_id is not None:
             mapped = self.static_members.get(group_instance_id)
             if mapped is None:
@@ -255,8 +256,8 @@ class ClassicGroup:
         return member
 
     def elect_joined_leader(self) -> bool:
-        """Who leads must have joined: if the leader has not, another that has, the one with the lowest id. False if
-        nobody has joined: then the leader stays who it is."""
+        """The leader must have joined. If it has not, the joined member with the lowest id becomes leader. If no member
+        has joined, the leader stays and the result is False."""
         joined = [member_id for member_id, member in self.members.items() if member.awaiting is Awaiting.JOIN]
         if not joined:
             return False

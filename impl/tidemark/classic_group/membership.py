@@ -46,7 +46,7 @@ class MemberState(Enum):
 
 @value
 class Generation:
-    """Which member of which generation a consumer is; `protocol_name` is the assignor that the group voted for."""
+    """A consumer's generation and member id; `protocol_name` is the assignor that the group voted for."""
 
     generation_id: int
     member_id: str
@@ -57,7 +57,7 @@ NO_GENERATION_YET = Generation(NO_GENERATION, UNKNOWN_MEMBER_ID)
 
 
 class _CommitBeforeJoin(Enum):
-    """What became of the commit that goes before a JoinGroup."""
+    """The state of the commit that precedes a JoinGroup."""
 
     UNSENT = "UNSENT"
     IN_FLIGHT = "IN_FLIGHT"
@@ -78,7 +78,8 @@ class AutoCommit:
 
 @value
 class JoinPrepare:
-    """What on_join_prepare comes to: JoinGroup may be sent, or else a commit has to be sent, or awaited (None)."""
+    """The result of on_join_prepare. `ready`: JoinGroup may be sent. Otherwise `commit` is to be sent, or, if None,
+    awaited."""
 
     ready: bool
     commit: Offsets | None = None

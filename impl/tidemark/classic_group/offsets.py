@@ -24,8 +24,8 @@ class Offsets(CommittedOffsets):
         self._rules = rules
 
     def commit_error(self, group: ClassicGroup, request: OffsetCommitRequest) -> Errors:
-        """What an OffsetCommit is told: it has to come from a member, in the current generation, which has to have its
-        assignment."""
+        """The error for an OffsetCommit. The sender must be a member in the current generation, and the member must
+        have its assignment."""
         member_id, instance = request.member_id, request.group_instance_id
         if instance is not None:
             mapped = group.static_members.get(instance)

@@ -33,7 +33,7 @@ class GroupState(Enum):
 
 
 class GroupEvent(Enum):
-    """What can happen to a group as a whole."""
+    """The events of a group as a whole."""
 
     __hash__ = object.__hash__  # by identity: Enum's own is slow
 

@@ -1,4 +1,4 @@
-"""What the abstraction of a classic group needs of a trace header: generations, and the ranks of time-outs."""
+"""Generations, and the ranks of time-outs: the classic group's abstraction takes them from the trace header."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ranks(dict[int, int]):
 
 
 class Table(HeaderTable):
-    """What the classic group's abstraction needs beside that."""
+    """The header table of the groups, with the classic group's generations and time-outs."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         super().__init__(header)

@@ -1,1 +1,1 @@
-"""What every part of the implementation shares: errors, names, values, rules."""
+"""Errors, names, values and rules for every part of the implementation."""

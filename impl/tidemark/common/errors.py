@@ -10,7 +10,7 @@ from enum import Enum, StrEnum
 
 
 class Remedy(Enum):
-    """What helps whoever is answered with an error."""
+    """The remedy for the client that receives an error."""
 
     NOTHING = "nothing is wrong"
     RETRY = "the same request may succeed later, perhaps at another broker"

@@ -74,7 +74,7 @@ class ComposedCluster(GroupCluster):
         return self.replica.handles(broker) and self.replica.in_sync(broker)
 
     def settle(self, broker: Broker, outcome: Outcome) -> None:
-        """What a handler came to: its batch is produced with acks=all, its replies go out."""
+        """Carries out a handler's outcome: its batch is produced with acks=all, its replies are sent."""
         if outcome.batch:
             self.replica.append(broker, outcome.batch)
         super().settle(broker, outcome)

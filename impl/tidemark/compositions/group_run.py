@@ -94,7 +94,7 @@ class ReplicatedGroupRun(GroupRun):
         return self.composed.commit_entry()
 
     def elect(self, word: int) -> bool:
-        """Whoever leads the partition loads."""
+        """The leader of the partition loads the group and becomes its coordinator."""
         composed = self.composed
         return composed.log.epoch < self._epoch_limit and any(
             composed.load((word + step) % self._brokers) for step in range(self._brokers)

@@ -179,13 +179,13 @@ class ReplicatedLog(Generic[Entry]):
         pending.clear()
 
     def found(self) -> list[Entry]:
-        """What the replica of the broker in office holds."""
+        """The entries in the log of the current leader's replica."""
         return [self.entries[one] for one in payloads(self.replicated.hosts[self.office].storage.batches)]
 
     # --- appending and committing -----------------------------------------------------------------------------------
 
     def append(self, broker: BrokerId, entry: Entry) -> bool:
-        """Who serves produces an entry with acks=all; False if the ISR is too small for it."""
+        """The coordinator produces an entry with acks=all. False if the ISR is too small for it."""
         payload, process = FIRST_PAYLOAD + len(self.entries), self.replicated.hosts[broker].up
         if process is None or not process.partition.is_leader:
             raise BrokenInvariant(f"broker {broker} serves and does not lead the partition")
@@ -224,7 +224,7 @@ class ReplicatedLog(Generic[Entry]):
                 break
 
     def acknowledge(self, payload: Payload) -> None:
-        """Who produced a committed entry hears of it."""
+        """The producer of a committed entry receives the acknowledgement."""
         self.replicated.complete_produce(self.office, payload)
 
     # --- reading back -----------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""What runs share of a protocol whose logs are really replicated: one chaos of all, then perhaps healing of all, and a
-trace of each in the terms of its own specification.
+"""Runs of a protocol whose logs are really replicated. Chaos strikes all logs, then perhaps healing follows. Each log
+and the protocol get a trace in the terms of their own specification.
 
 The simulators' own runs say what each kind of event does; these draw the words and couple them.
 """
@@ -185,7 +185,7 @@ class ComposedRunBase(ABC):
 
     @abstractmethod
     def hears(self, part: int) -> None:
-        """Who serves from a log hears of its high watermark."""
+        """The leader of a log learns that its high watermark has advanced."""
 
     def replicate(self, part: int, run: PartitionRun, kind: str, word: int) -> bool:
         """An event of replication in a log; whether it did something."""
@@ -296,8 +296,8 @@ class ComposedRunBase(ABC):
         return True, converged and all(map(at_rest, clusters))
 
     def serves(self) -> bool:
-        """Whoever leads becomes the coordinator; where it cannot (it was the coordinator itself, has forgotten, and
-        nobody else has served since), an operator moves the leadership."""
+        """The leader becomes the coordinator. If it cannot, an operator moves the leadership. It cannot if it was the
+        coordinator, has forgotten that, and no other broker has served since."""
         log = self.logs[0]
         replicated = log.replicated
         for _ in range(2):

@@ -171,7 +171,7 @@ class ReplicatedTransactions(TransactionCluster):
         return super().load_transactions()
 
     def load_transactions(self) -> bool:
-        """Whoever leads loads."""
+        """The leader loads the transactions and becomes the coordinator."""
         return not self.state.has_office and any(map(self.load, self.state.replicated.replicas))
 
     def resign(self, broker: Broker) -> bool:

@@ -110,7 +110,7 @@ class OverReplication(TransactionRun):
     # --- what replication decides -----------------------------------------------------------------------------------
 
     def elect(self, word: int) -> bool:
-        """Whoever leads the coordinators' log loads."""
+        """The leader of the coordinators' log loads."""
         return self.over.log.epoch <= self.table.max_coordinator_epoch - ROOM and self.over.load_transactions()
 
     def log(self, word: int) -> bool:
@@ -191,7 +191,7 @@ class ReplicatedTransactionsRun(ComposedRunBase):
             self.cluster.state.observe()
 
     def hears(self, part: int) -> None:
-        """Who serves from a log hears of its high watermark."""
+        """The leader of a log learns that its high watermark has advanced."""
         if part:
             self.cluster.advance_high_watermark(part - 1, 0)
         else:

@@ -73,7 +73,7 @@ class Exchange(Protocol):
 
     @property
     def token(self) -> Token:
-        """What the broker's reply names."""
+        """The token that the broker's reply names."""
 
     @property
     def arrived(self) -> bool:
@@ -93,7 +93,8 @@ class Exchange(Protocol):
 
 
 class LogState:
-    """What a log amounts to, record by record; `members`: what they said of themselves."""
+    """The group's state as the records of a log define it, record by record. `members`: the metadata in their member
+    records."""
 
     __slots__ = ("_assignments", "assignment_epoch", "group_epoch", "members", "target", "topics")
 
@@ -248,15 +249,15 @@ class Abstraction(GroupAbstraction):
         return epoch
 
     def stored_group(self) -> Key:
-        """What the committed records amount to, one of each key."""
+        """The group's state as the committed records define it, one record of each key."""
         log = LogState()
         log.append(self._records.values())
         members = [(member_id, said, log.assignment(member_id)) for member_id, said in log.members.items()]
         return self._group(log.assignment_epoch, log.group_epoch, members, log.topics, log.target)
 
     def appended(self, broker: int) -> Key:
-        """What waits to commit: each batch with what the log amounts to from its records on. A batch is seen first in
-        the step that appends it; the coordinator's memory is not asked."""
+        """The coordinator's batches that have not committed, each with the group's state as its records define it. A
+        batch is first seen in the step that appends it. The coordinator's memory is not read."""
         coordinator = self._coordinators[broker]
         return tuple([self._entry(written, coordinator) for written in coordinator.waiting])
 
@@ -453,5 +454,5 @@ TOUCHES = {
     "LoseOffsetRpc": "offsetRpc.c",
     "LoseStray": "stray.c",
 }
-"""What each action's handler may change: a variable, or its part of the broker `b`, the consumer `c`, everybody. A test
-compares with looking at everything."""
+"""For each action, the variables that its handler may change. A suffix narrows a variable to the broker `b` or the
+consumer `c`. The suffix `*` means every one. A test compares this table with a full comparison of the state."""

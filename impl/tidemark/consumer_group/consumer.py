@@ -128,7 +128,7 @@ class ModernConsumer(Reader):
         )
 
     def receive_commit(self, request: OffsetCommitRequest, response: OffsetCommitResponse) -> None:
-        """Whatever the answer is, it says nothing of the membership: the next heartbeat does."""
+        """A commit's reply says nothing of the membership; the next heartbeat's reply does."""
         if response.error is Errors.NOT_COORDINATOR:
             self.coordinator = None
 

@@ -60,7 +60,7 @@ class ModernGroupConfig:
 
 
 class HeartbeatVerdict(Enum):
-    """What becomes of a ConsumerGroupHeartbeat; the values are the handlers' names."""
+    """The handler for a ConsumerGroupHeartbeat; the values are the handlers' names."""
 
     __hash__ = object.__hash__  # by identity: Enum's own is slow
 
@@ -136,7 +136,7 @@ class ModernCoordinator:
     # --- ConsumerGroupHeartbeat ---------------------------------------------------------------------------------
 
     def heartbeat_error(self, request: ConsumerGroupHeartbeatRequest) -> Errors:
-        """What a heartbeat that does not leave is refused with."""
+        """The error for a heartbeat that does not leave; Errors.NONE if the coordinator accepts it."""
         if not self.serving:
             return Errors.NOT_COORDINATOR
         if request.member_epoch == JOIN_GROUP_MEMBER_EPOCH:
@@ -177,7 +177,7 @@ class ModernCoordinator:
         return Errors.FENCED_MEMBER_EPOCH
 
     def heartbeat_verdict(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> HeartbeatVerdict:
-        """What is to be done with a heartbeat."""
+        """The handler that a heartbeat goes to."""
         if request.leaves:
             return HeartbeatVerdict.LEAVE
         if self.heartbeat_error(request) is not Errors.NONE:
@@ -322,7 +322,7 @@ class ModernCoordinator:
     # --- offsets ------------------------------------------------------------------------------------------------
 
     def commit_error(self, request: OffsetCommitRequest) -> Errors:
-        """What an OffsetCommit is refused with."""
+        """The error for an OffsetCommit; Errors.NONE if the coordinator accepts it."""
         if not self.serving:
             return Errors.NOT_COORDINATOR
         if not self._rules.commit_of_member(request.member_id, self.group.members.keys()):
@@ -421,7 +421,7 @@ class ModernCoordinator:
 
 
 def _sent_away(response: Response) -> Response:
-    """What is answered instead by who is not the coordinator any more."""
+    """The NOT_COORDINATOR reply that replaces a response after leadership was lost."""
     if isinstance(response, ConsumerGroupHeartbeatResponse):
         return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, response.member_id)
     return OffsetCommitResponse(Errors.NOT_COORDINATOR)

@@ -1,4 +1,4 @@
-"""What a heartbeat that is accepted comes to: the records that it writes. Reads the group, changes nothing.
+"""The records that an accepted heartbeat writes. The code reads the group and changes nothing.
 
 In this order: the member as it is found (new; a successor of its instance; known), what it says of its subscription,
 the group's epoch and target assignment if they have to change, and one step of the member towards its target.
@@ -143,7 +143,7 @@ class Heartbeats:
     def _assigned(
         self, members: Members, metadata: Mapping[str, int], member_id: MemberId, request: ConsumerGroupHeartbeatRequest
     ) -> Target:
-        """What the assignor says; a successor has its predecessor's target so far."""
+        """The target assignment that the assignor computes. A successor starts from its predecessor's target."""
         old = self.replaced(request)
         held = dict(self._group.target)
         if old is not None:
@@ -177,7 +177,8 @@ class Heartbeats:
 
 
 def _fresh(current: CurrentAssignment) -> CurrentAssignment:
-    """What a static member takes over from itself or from its predecessor: it is in no epoch yet."""
+    """The current assignment that a static member takes over from itself or its predecessor. The member is in no epoch
+    yet."""
     return current._replace(member_epoch=JOIN_GROUP_MEMBER_EPOCH, previous_member_epoch=JOIN_GROUP_MEMBER_EPOCH)
 
 

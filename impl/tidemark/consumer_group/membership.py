@@ -46,7 +46,7 @@ class MemberState(Enum):
 
 
 class MemberEvent(Enum):
-    """What can happen to a consumer's membership."""
+    """The events of a consumer's membership."""
 
     __hash__ = object.__hash__  # by identity: Enum's own is slow
 
@@ -164,7 +164,7 @@ class ModernMembership:
         return self._rules.report_what_is_taken((*(self.resolved or ()), *self.target), self.subscriptions.owned)
 
     def report(self, everything: bool) -> Partitions | None:
-        """What a heartbeat says that it owns; None: what it has said is still so."""
+        """The owned partitions that a heartbeat reports; None if the last report still holds."""
         owned, resolved = self.subscriptions.owned, self.resolved
         if resolved is not None and not self._rules.report_until_revoked(self.reconciling):
             return resolved
@@ -175,7 +175,8 @@ class ModernMembership:
         return owned
 
     def on_heartbeat_sent(self) -> None:
-        """What it owns is said; if that was waited for, it is stable, unless there is something new to do."""
+        """The owned partitions are reported. A member that had to acknowledge becomes stable, unless its target has
+        changed."""
         self.unreported = False
         if self.state is MemberState.ACKNOWLEDGING:
             done = self.subscriptions.owned == self.target

@@ -12,7 +12,7 @@ from tidemark.groups.transitions import Transition, after
 
 
 class MemberEvent(Enum):
-    """What a heartbeat can come to for a member that has not arrived yet."""
+    """The outcomes of a heartbeat for a member that has not reached its target yet."""
 
     __hash__ = object.__hash__  # by identity: Enum's own is slow
 

@@ -1,4 +1,4 @@
-"""What the abstraction of a KIP-848 group needs of a trace header."""
+"""The values that the abstraction of a KIP-848 group takes from a trace header."""
 
 from __future__ import annotations
 

@@ -51,11 +51,11 @@ class InFlight(Protocol):
 
     @property
     def error(self) -> Errors | None:
-        """What it is answered."""
+        """The error that the request is answered with."""
 
     @property
     def end(self) -> CoordinatorResponse | None:
-        """What EndTxn is answered."""
+        """The reply to EndTxn."""
 
 
 class Reader(Protocol):
@@ -66,7 +66,7 @@ class Reader(Protocol):
 
 
 class State(Protocol):
-    """What there is to see. `statics`: of every instance its group.instance.id, if it has one."""
+    """The state that the abstraction reads. `statics`: each instance's group.instance.id, if it has one."""
 
     inputs: tuple[int, ...]
     statics: list[str | None]
@@ -78,7 +78,7 @@ class State(Protocol):
 
     @property
     def readers(self) -> Sequence[Reader]:
-        """What reads each."""
+        """The reader of each output partition."""
 
     @property
     def coordinators(self) -> Sequence[TransactionCoordinator]:
@@ -94,7 +94,7 @@ class State(Protocol):
 
     @property
     def late(self) -> Sequence[InFlight | None]:
-        """What it does not wait for any more."""
+        """The exchanges that the instance has given up on."""
 
     @property
     def late_marker(self) -> Sequence[tuple[int, WriteTxnMarkersRequest] | None]:
@@ -102,7 +102,7 @@ class State(Protocol):
 
 
 class Table:
-    """What the abstraction needs of a trace header: names and capacities."""
+    """The names and capacities that the abstraction takes from a trace header."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         constants = header["constants"]
@@ -135,7 +135,7 @@ class Abstraction(Abstract):
         self._returned = SequenceKeys(partial(_result, self._partitions))
 
     def forget(self) -> None:
-        """What was written and returned is read again."""
+        """All written and returned records are read again."""
         self._log.forget()
         self._returned.forget()
 
@@ -172,7 +172,7 @@ class Abstraction(Abstract):
         return tuple([offsets[one].offset if one in offsets else 0 for one in self._group.partitions])
 
     def staged(self, i: int) -> Key:
-        """What the transaction of an instance has staged."""
+        """The offsets that an instance's transaction has pending in the group."""
         staged = self._group.committed.pending.get(i + 1)
         if staged is None:
             return (NONE,) * self._partitions
@@ -190,7 +190,7 @@ class Abstraction(Abstract):
         return self._log(self._output.log)
 
     def entry(self, i: int) -> Key:
-        """What the output's leader knows of an instance's producer."""
+        """The producer state that the output's leader keeps of an instance's producer."""
         output, producer_id = self._output, i + 1
         entry = output.producers.entries.get(producer_id)
         first = output.transactions.first_offsets.get(producer_id, NONE)
@@ -226,11 +226,11 @@ class Abstraction(Abstract):
         )
 
     def rpc(self, i: int) -> Key:
-        """What an instance has under way."""
+        """The exchange that an instance waits for."""
         return self._exchange(self._state.rpc[i])
 
     def late(self, i: int) -> Key:
-        """What it does not wait for any more."""
+        """The exchange that an instance has given up on."""
         return self._exchange(self._state.late[i])
 
     def _exchange(self, exchange: InFlight | None) -> Key:
@@ -346,8 +346,8 @@ TOUCHES = {
     "FetchOffset": "instance.i",
     "ReadOutput": "read returned",
 }
-"""What each action's handler may change: a variable, or its part of the instance `i`. A test compares with looking at
-everything."""
+"""For each action, the variables that its handler may change. A suffix narrows a variable to the instance `i`. A test
+compares this table with a full comparison of the state."""
 
 WHOLE = ("returned",)
 """It takes few values."""

@@ -1,4 +1,4 @@
-"""What consume-transform-produce does otherwise without some rules. Nothing in production imports this file."""
+"""The behaviour of consume-transform-produce without some rules. Nothing in production imports this file."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from tidemark.common.removal import Variant
 from tidemark.transactions.messages import IsolationLevel
 
 VARIANTS = (Variant("read_committed", "isolation_level", IsolationLevel.READ_UNCOMMITTED),)
-"""Which setting changes, beside the rule's own answer."""
+"""The settings that change, beside the rule's own answer."""

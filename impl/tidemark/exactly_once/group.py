@@ -119,8 +119,8 @@ class TransactionalGroup(OffsetCoordinator):
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
-        """What the group refuses a TxnOffsetCommit with, in Kafka's order: the instance, the member, the generation.
-        Clients before KIP-447 say none of them."""
+        """The group's error for a TxnOffsetCommit. Kafka's order of checks: the instance, the member, the generation.
+        Clients before KIP-447 send none of them."""
         rules, member_id = self._membership, request.member_id
         if member_id == UNKNOWN_MEMBER_ID and request.generation_id < 0:
             return Errors.NONE
@@ -137,7 +137,7 @@ class TransactionalGroup(OffsetCoordinator):
         return Errors.NONE
 
     def _done(self, outcome: OffsetOutcome) -> None:
-        """What was written commits at once: that it may be lost is Offsets' affair."""
+        """A written record commits at once. Its possible loss is modelled in Offsets."""
         if outcome.record is not None:
             self.commit_entry()
 

@@ -118,7 +118,7 @@ class MessageProcessor:
             self.sent = self.sent or error is Errors.NONE
 
     def _receive_end(self, committed: bool, response: CoordinatorResponse) -> None:
-        """What was aborted is processed again."""
+        """After an abort, the records of the transaction are processed again."""
         if not self.producer.receive_end_txn(response):
             return
         if not committed:

@@ -1,1 +1,1 @@
-"""What all groups share: messages, partitions, assignors, the consumer's side."""
+"""Code for every kind of group: messages, partitions, assignors, the consumer's side."""

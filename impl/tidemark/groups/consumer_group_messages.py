@@ -1,4 +1,4 @@
-"""What consumers of a KIP-848 group and its coordinator say to each other, and the group's records.
+"""Requests, responses and records of a KIP-848 group.
 
 Values: made once, shared, never changed. Names are those of Kafka's message schemas. OffsetCommit and OffsetFetch are
 the classic group's, with a member epoch where that has a generation; a consumer leaves by a heartbeat of a negative
@@ -78,7 +78,7 @@ class ConsumerGroupHeartbeatResponse:
 
 
 class MemberMetadata(NamedTuple):
-    """What a member has said of itself; the time is in milliseconds."""
+    """The metadata that a member has sent; the time is in milliseconds."""
 
     instance_id: str | None
     topics: frozenset[str]

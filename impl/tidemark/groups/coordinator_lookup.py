@@ -1,4 +1,4 @@
-"""Which partition of __consumer_offsets holds a group; the leader of that partition is the group's coordinator."""
+"""The partition of __consumer_offsets for a group; the leader of that partition is the group's coordinator."""
 
 from __future__ import annotations
 

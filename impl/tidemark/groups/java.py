@@ -1,4 +1,4 @@
-"""What Java computes with strings, where Kafka's behaviour depends on it: hash codes and the order of strings.
+"""Java's hash codes and order of strings, where Kafka's behaviour depends on them.
 
 Java sees UTF-16 code units. A character outside the Basic Multilingual Plane is two of them, so it hashes as two and
 sorts before U+E000 to U+FFFF, unlike in Python, which sees code points.

@@ -1,4 +1,4 @@
-"""What consumers and a group's coordinator say to each other, and what the coordinator writes to __consumer_offsets.
+"""Requests and responses of a group, and the records that its coordinator writes to __consumer_offsets.
 
 Values: made once, shared, never changed. Names and fields are those of Kafka's message schemas; left out is what the
 protocol does not depend on (client ids, reasons, throttle times). A request is of one group, and so is a coordinator.
@@ -20,7 +20,7 @@ from tidemark.groups.consumer_group_messages import (
 from tidemark.groups.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, Subscription, TopicPartition
 
 Token = Hashable
-"""Who gets the reply to a request; the transport makes it and knows what it means."""
+"""The receiver of a request's reply; the transport makes the token and knows its meaning."""
 Partitions = tuple[TopicPartition, ...]
 NO_OFFSET = -1
 """No offset is committed (OffsetFetchResponse.INVALID_OFFSET)."""
@@ -142,7 +142,8 @@ class OffsetCommitResponse:
 
 @value
 class OffsetFetchRequest:
-    """Which offsets are committed? Of all partitions of the group. A member of a KIP-848 group says who it is."""
+    """Asks for the committed offsets of all the group's partitions. A member of a KIP-848 group sends its id and
+    epoch."""
 
     member_id: MemberId = UNKNOWN_MEMBER_ID
     member_epoch: int = NO_GENERATION
@@ -224,7 +225,7 @@ class Reply:
 
 @value
 class Outcome:
-    """What a handler comes to: `batch` is to be appended to the log (empty: nothing), `replies` are to be sent.
+    """A handler's outcome: `batch` is to be appended to the log (empty: nothing), `replies` are to be sent.
 
     A request that gets no reply is parked: a later outcome brings it.
     """

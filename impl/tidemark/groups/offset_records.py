@@ -1,4 +1,4 @@
-"""What is written and said about a group's committed offsets: the records of __consumer_offsets, requests, replies.
+"""Records of __consumer_offsets, requests and replies about a group's committed offsets.
 
 Values, as in messages.py; here are those of transactions, deletion and expiry, which the classic group does not need.
 Records and requests are tuples, because whoever watches a log compares them all the time.
@@ -21,7 +21,7 @@ NO_PRODUCER_ID = -1
 
 
 class OffsetsGroupState(StrEnum):
-    """What the group is, as far as its offsets depend on it."""
+    """The group's state, as far as its offsets depend on it."""
 
     __hash__ = str.__hash__  # Enum's own is slow
 
@@ -58,7 +58,7 @@ class OffsetCommitValue(NamedTuple):
 
 
 class Cause(StrEnum):
-    """Who removes offsets."""
+    """The cause of a removal of offsets."""
 
     __hash__ = str.__hash__  # Enum's own is slow
 
@@ -94,7 +94,7 @@ class LogRecord(NamedTuple):
 
 
 class ConsumerGroupMetadata(NamedTuple):
-    """Who a consumer is in its group (Consumer.groupMetadata). Clients before KIP-447 say nothing."""
+    """A consumer's identity in its group (Consumer.groupMetadata). Clients before KIP-447 send none."""
 
     member_id: MemberId = UNKNOWN_MEMBER_ID
     generation_id: int = NO_GENERATION
@@ -158,7 +158,7 @@ class OffsetReply:
 
 @value
 class OffsetOutcome:
-    """What a handler comes to: a record to be appended, or none, and replies to be sent."""
+    """A handler's outcome: a record to be appended, or none, and replies to be sent."""
 
     record: LogRecord | None = None
     replies: tuple[OffsetReply, ...] = ()

@@ -1,4 +1,4 @@
-"""What an assignor reads and returns: partitions, subscriptions, assignments."""
+"""An assignor's input and output: partitions, subscriptions, assignments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class TopicPartition(NamedTuple):
 
 @value
 class StickyUserData:
-    """What a member of a sticky assignor tells its leader beside its subscription: what it was last assigned, and when.
+    """The user data that a member of a sticky assignor sends beside its subscription: its last assignment and
+    generation.
 
     An eager member owns nothing any more when it joins, so this is where its former partitions stand.
     """
@@ -64,7 +65,7 @@ def partitions_of(topics: Iterable[str], counts: PartitionCounts) -> list[TopicP
 
 
 def subscribers_by_topic(counts: PartitionCounts, subscriptions: Subscriptions) -> dict[str, list[MemberId]]:
-    """Who subscribes to each topic that exists; topics in Java's order, members in the order of `subscriptions`."""
+    """The subscribers of each topic that exists; topics in Java's order, members in the order of `subscriptions`."""
     return {
         topic: members
         for topic in sorted(counts, key=string_order)

@@ -1,4 +1,4 @@
-"""What waits at a coordinator: parked requests, batches that have not committed, timers, replies about to go out.
+"""Everything that waits at a coordinator: parked requests, uncommitted batches, timers, replies about to go out.
 
 `Delayed` is what coordinators of all groups have. In a classic group's `Purgatory` a JoinGroup waits for the join
 phase, a SyncGroup for the assignment, an OffsetCommit for its batch. Several requests may wait for one member: a
@@ -49,7 +49,7 @@ class Waiting(Appended):
 
 
 class TimerKind(StrEnum):
-    """What has to happen before the deadline."""
+    """The event that has to happen before the deadline."""
 
     __hash__ = str.__hash__  # Enum's own is slow
 

@@ -1,4 +1,4 @@
-"""What a consumer of any group is: it subscribes, reads, and goes on where the group stands."""
+"""A consumer of any group: it subscribes, reads, and continues from the group's committed offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an application hears when partitions come and go (ConsumerRebalanceListener)."""
+"""The application's callbacks when partitions are revoked, lost or assigned (ConsumerRebalanceListener)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Partitions = tuple[TopicPartition, ...]
 
 
 class RebalanceListener:
-    """What the application does when partitions come and go (ConsumerRebalanceListener); partitions are sorted."""
+    """An application's ConsumerRebalanceListener; partitions are sorted."""
 
     def on_partitions_revoked(self, partitions: Partitions) -> None:
         """They go; they are still owned and can be committed."""

@@ -1,4 +1,4 @@
-"""What the abstractions of both kinds of group see alike: the log, offsets, the consumers' positions."""
+"""The common part of both groups' abstractions: the log, offsets, the consumers' positions."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Network(Protocol):
 
 
 class State(Protocol):
-    """What there is to see. `numbers`: member id -> its rank among the issued; `counts`: topic -> its number of
-    partitions."""
+    """The state that the abstraction reads. `numbers`: each member id's rank among the issued ones. `counts`: each
+    topic's number of partitions."""
 
     numbers: dict[MemberId, int]
     counts: dict[str, int]
@@ -78,7 +78,7 @@ class GroupAbstraction(Abstract):
         self._processes = state.consumers
 
     def office(self) -> Key:
-        """Who leads the log, and its epoch."""
+        """The log's leader and leader epoch."""
         return self._offsets_log.leader, self._offsets_log.epoch
 
     def stored_offsets(self) -> Key:

@@ -1,4 +1,4 @@
-"""What a consumer reads and how far it is (SubscriptionState).
+"""A consumer's partitions and its positions in them (SubscriptionState).
 
 The position of a partition is the next offset that the application gets; the committed offset is what the coordinator
 keeps for the group, and lags behind. A partition that is newly owned has no position: it goes on from the committed
@@ -29,7 +29,7 @@ class OffsetResetStrategy(Enum):
 
 
 class FetchState(Enum):
-    """What an owned partition waits for (SubscriptionState.FetchStates, without the validation of positions)."""
+    """The fetch state of an owned partition (SubscriptionState.FetchStates, without the validation of positions)."""
 
     INITIALIZING = "INITIALIZING"
     """The committed offset; the coordinator's answer moves it on."""
@@ -169,7 +169,7 @@ class SubscriptionState:
         return True
 
     def all_consumed(self) -> Offsets:
-        """What to commit: the positions of the owned partitions that have one."""
+        """The offsets to commit: the positions of the owned partitions that have one."""
         return {
             one: state.position for one, state in self._assigned.items() if state.fetch_state is FetchState.FETCHING
         }

@@ -1,4 +1,4 @@
-"""What abstractions of all groups need of a trace header: names, masks, capacities, time-outs."""
+"""The values that all groups' abstractions take from a trace header: names, masks, capacities, time-outs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Masks(dict[Any, int]):
 
 
 class HeaderTable:
-    """What abstractions of all groups need of a trace header: names, masks, capacities."""
+    """The values that all groups' abstractions take from a trace header: names, masks, capacities."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         constants = header["constants"]

@@ -64,7 +64,7 @@ class LateRequest(Protocol):
 
 
 class Connections(Protocol):
-    """What a producer has on the way for one partition."""
+    """A producer's exchanges under way for one partition."""
 
     @property
     def wire(self) -> Sequence[Exchange]:
@@ -76,7 +76,7 @@ class Connections(Protocol):
 
 
 class State(Protocol):
-    """What there is to see."""
+    """The state that the abstraction reads."""
 
     issued: int
 
@@ -94,7 +94,7 @@ class State(Protocol):
 
 
 class Table:
-    """What simulator and abstraction need of a trace header: names and capacities."""
+    """The names and capacities that simulator and abstraction take from a trace header."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         constants = header["constants"]
@@ -148,7 +148,7 @@ class Abstraction(Abstract):
             one.forget()
 
     def leader(self, p: int) -> Key:
-        """Who leads a partition."""
+        """A partition's leader."""
         return self._partitions[p].leader
 
     def log(self, p: int) -> Key:
@@ -160,7 +160,7 @@ class Abstraction(Abstract):
         return self._partitions[p].high_watermark
 
     def entry(self, p: int) -> Key:
-        """What the leader remembers, per producer id."""
+        """The producer state that the leader keeps, per producer id."""
         entries = self._partitions[p].producers.entries
         return tuple([self._entry(entries[pid]) if pid in entries else UNKNOWN for pid in self._pids])
 
@@ -200,7 +200,7 @@ class Abstraction(Abstract):
         )
 
     def wire(self, c: int, p: int) -> Key:
-        """What is on the way."""
+        """The exchanges under way."""
         return tuple([self._exchange(one) for one in self._connections[c][p].wire])
 
     def _exchange(self, exchange: Exchange) -> Key:
@@ -214,7 +214,7 @@ class Abstraction(Abstract):
         return "request", broker, epoch, number, pid, sequence
 
     def late(self, c: int, p: int) -> Key:
-        """What outlived its connection."""
+        """The requests that outlived their connection."""
         return tuple([(one.broker, *_batch(self.table, one.request)) for one in self._connections[c][p].late])
 
 
@@ -262,8 +262,8 @@ TOUCHES = {
     "Disconnect": "sender.cp wire.cp late.cp",
     "CrashProducer": "producer.c sender.c* wire.c*",
 }
-"""What each action's handler may change: a variable, or its part of the producer `c`, the partition `p`, or both; `*`
-is every one. A test compares with looking at everything."""
+"""For each action, the variables that its handler may change. A suffix narrows a variable to the producer `c`, the
+partition `p`, or both; `*` means every one. A test compares this table with a full comparison of the state."""
 
 NOWHERE = ("Disconnect", "DropLate")
 """These actions happen nowhere."""

@@ -1,4 +1,4 @@
-"""What idempotent producers compute otherwise without some rules. Nothing in production imports this file."""
+"""The computations of idempotent producers without some rules. Nothing in production imports this file."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def _heap_order(sequences: Sequence[int]) -> Sequence[int]:
 
 
 VARIANTS = (Variant("resequence_in_order", "resequence_in_order", _heap_order),)
-"""What is computed differently, in the rule's place."""
+"""The computation that replaces each removed rule."""

@@ -1,4 +1,4 @@
-"""What producers and leaders say to each other, and what a leader keeps of it."""
+"""Requests and responses between producers and leaders, and the leader's record of them."""
 
 from __future__ import annotations
 

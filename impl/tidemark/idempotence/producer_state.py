@@ -1,4 +1,4 @@
-"""What a leader remembers of producers (ProducerStateManager, ProducerStateEntry, ProducerAppendInfo).
+"""A leader's producer state (ProducerStateManager, ProducerStateEntry, ProducerAppendInfo).
 
 Of each producer: its epoch, its last few batches with their offsets, and when the last one was appended. It follows
 from the log: a broker that starts loads its latest snapshot file and replays the log from the snapshot's offset.
@@ -26,8 +26,8 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry(NamedTuple):
-    """What is remembered of a producer. `batches` are those of `epoch`, oldest first; `last_timestamp`: of the last one
-    that was appended, in milliseconds."""
+    """The state of one producer. `batches`: those of `epoch`, oldest first. `last_timestamp`: the time of its last
+    appended batch, in milliseconds."""
 
     epoch: int
     batches: tuple[BatchMetadata, ...]

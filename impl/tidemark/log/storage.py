@@ -1,4 +1,4 @@
-"""What a replica keeps on disk, behind an interface: record batches and three small checkpoint files.
+"""A replica's disk behind an interface: record batches and three small checkpoint files.
 
     log segments                     the record batches
     leader-epoch-checkpoint          the leader-epoch cache
@@ -18,7 +18,7 @@ from tidemark.common.errors import BrokenInvariant
 from tidemark.common.structs import value
 
 Payload = int
-"""What a producer sent; opaque to a broker."""
+"""The value that a producer sent; opaque to a broker."""
 
 
 @value

@@ -73,8 +73,8 @@ class Log(Protocol):
 
 
 class State(Protocol):
-    """What there is to see. `fetched`: the last answer to an OffsetFetch, by whom, and whether it is of stable offsets;
-    `fetching`: the coordinator that holds one."""
+    """The state that the abstraction reads. `fetched`: the last OffsetFetch reply, its broker, and whether it is of
+    stable offsets. `fetching`: the coordinator that holds an OffsetFetch."""
 
     now: int
     fetched: tuple[int, bool, StableOffsetFetchResponse] | None
@@ -110,7 +110,8 @@ class State(Protocol):
 
 
 class OffsetsTable:
-    """What the abstraction needs of a trace header. Raises ValueError for one of another specification."""
+    """The values that the abstraction takes from a trace header. Raises ValueError for a header of another
+    specification."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         constants = header["constants"]
@@ -197,7 +198,7 @@ class OffsetsAbstraction(Abstract):
         return self.table.bounded("Time", self._state.now // TICK_MS)
 
     def office(self) -> Key:
-        """Who leads the partition."""
+        """The partition's leader and leader epoch."""
         return self._log.leader, self.table.bounded("Epoch", self._log.epoch)
 
     def log(self) -> Key:
@@ -213,7 +214,7 @@ class OffsetsAbstraction(Abstract):
         return self.table.bounded("Position", self._coordinators[broker].end)
 
     def producers(self, broker: int) -> Key:
-        """What the partition keeps of each producer."""
+        """The partition's producer state, for each producer."""
         producers = self._coordinators[broker].producers
         return tuple([producers.get(number, UNKNOWN_PRODUCER) for number in self._numbers])
 
@@ -374,8 +375,8 @@ TOUCHES = {
     "LoseLate": "late.t",
     "LoseLateMarker": "lateMarker.t",
 }
-"""What each action's handler may change: a variable, or its part of the broker `b`, the producer `t`, everybody. A test
-compares with looking at everything."""
+"""For each action, the variables that its handler may change. A suffix narrows a variable to the broker `b` or the
+producer `t`; `*` means every one. A test compares this table with a full comparison of the state."""
 
 NOWHERE = ("Tick", "Compact", "RepeatMarker", "LoseMarker", "LoseLate", "LoseLateMarker")
 """Actions of the clock, the cleaner and the network."""

@@ -55,7 +55,7 @@ def compact(log: Sequence[LogRecord], count: int, horizon: bool, rules: OffsetRu
 
 
 def _rest(one: LogRecord, record: OffsetTombstone, last: dict[TopicPartition, int], last_group: int) -> list[LogRecord]:
-    """What is left of a tombstone: the keys of which it is the last record."""
+    """The rest of a tombstone after compaction: the keys of which it is the last record."""
     partitions = tuple([partition for partition in record.partitions if last[partition] == one.position])
     group = record.group and last_group == one.position
     if not partitions and not group:

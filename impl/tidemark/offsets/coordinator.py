@@ -148,8 +148,7 @@ class OffsetCoordinator:
     # --- transactional commits ----------------------------------------------------------------------------------
 
     def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
-        """What the group refuses a TxnOffsetCommit with. One without a generation comes from a client before KIP-447,
-        and is taken."""
+        """The group's error for a TxnOffsetCommit. A client before KIP-447 sends no generation, and is accepted."""
         generation, current = request.generation_id, self.written.group.generation
         if generation < 0 or self._rules.txn_commit_of_current_generation(generation, current):
             return Errors.NONE
@@ -166,7 +165,7 @@ class OffsetCoordinator:
         return self.group_error(request) is Errors.NONE
 
     def txn_commit_error(self, request: TxnOffsetCommitRequest, valid: bool) -> Errors:
-        """What a verified TxnOffsetCommit is refused with. `valid`: what the group said before."""
+        """The error for a verified TxnOffsetCommit. `valid`: the group's earlier answer."""
         if not self.serving:
             return Errors.NOT_COORDINATOR
         error = self.group_error(request)
@@ -191,7 +190,7 @@ class OffsetCoordinator:
     # --- markers ------------------------------------------------------------------------------------------------
 
     def marker_error(self, request: WriteTxnMarkerRequest) -> Errors:
-        """What a marker is refused with."""
+        """The error for a marker."""
         if not self.serving:
             return Errors.NOT_COORDINATOR
         known, epoch = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER), request.producer_epoch

@@ -1,4 +1,4 @@
-"""What the records of __consumer_offsets come to: committed offsets, staged offsets, the group; and the producers.
+"""The state that the records of __consumer_offsets define: committed and pending offsets, the group, the producers.
 
 `replay` is the only way in which an `OffsetMetadata` changes. A coordinator has two: of what has committed, which a
 plain OffsetFetch reads, and of what it has written, by which it decides.
@@ -109,7 +109,8 @@ class OffsetMetadata:
             self.group = NO_GROUP
 
     def _replay_marker(self, record: EndTransactionMarker) -> None:
-        """What was staged counts, unless something was committed later; or it is dropped."""
+        """On a commit, pending offsets become committed, unless a later record committed that partition. On an abort,
+        they are dropped."""
         staged = self.pending.pop(record.producer_id, {})
         if not record.commit:
             return
@@ -121,8 +122,8 @@ class OffsetMetadata:
 
 
 class ProducerState(NamedTuple):
-    """What the partition keeps of a producer: its epoch, and the position of the first record of its open transaction,
-    -1 if none is open (ProducerStateEntry)."""
+    """The partition's state of a producer: its epoch and its open transaction's first position, -1 if none is open
+    (ProducerStateEntry)."""
 
     epoch: int = 0
     first_offset: int = -1

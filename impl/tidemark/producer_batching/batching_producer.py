@@ -64,7 +64,7 @@ class TransactionSequences(IdempotentProducer):
         return super().send_batch(topic)
 
     def bump_epoch(self) -> bool:
-        """Whoever waits for another epoch has the transaction aborted."""
+        """Before the producer can bump its epoch, it aborts the transaction."""
         if not self.must_bump():
             return False
         for sequences in self.partitions:
@@ -121,7 +121,7 @@ class BatchingProducer(TransactionalProducer):
     # --- the sender -------------------------------------------------------------------------------------------------
 
     def poll(self, now: int) -> list[Sent]:
-        """What is to be sent now. After an error, what has no sequence yet is dropped."""
+        """The batches to send now. After an error, batches without a sequence are dropped."""
         self._hear(self._sender.expire(now))
         for _, result in self._accumulator.admit(now):
             self.blocked = False

@@ -1,5 +1,5 @@
-"""Which partition a record goes to: the one that the application names, else by the hash of its key, else, without a
-key, to one for as long as a batch (KIP-480, KIP-794) or to all of them in turn.
+"""The partition that a record goes to. The application's choice comes first, then the hash of the record's key. A
+record without a key goes to one partition for as long as a batch (KIP-480, KIP-794), or to all of them in turn.
 
 Chance is the caller's: `draw` returns another number, not negative, with each call.
 """

@@ -1,5 +1,5 @@
-"""What a producer gathers before it sends (RecordAccumulator, BufferPool, and of Sender what is in flight): a queue of
-batches per partition, in a bounded memory.
+"""A producer's queue of batches per partition, in a bounded memory (RecordAccumulator, BufferPool). Batches in flight
+are here too; in Kafka they are Sender's.
 
     append          a record joins its partition's last batch, or begins one; without memory it waits
     admit           memory has come back, or max.block.ms is over: who waits no longer
@@ -29,7 +29,7 @@ Bytes = bytes | None
 JITTER = 0.2
 """RETRY_BACKOFF_JITTER: pauses differ by as much."""
 WORD = 2**24
-"""What chance gives for a pause is below."""
+"""Upper bound, exclusive, of the random number for a pause."""
 
 
 class Refusal(StrEnum):
@@ -165,8 +165,8 @@ class RecordAccumulator:
         return self._begin_batch(partition, record, memory, now)
 
     def admit(self, now: int) -> list[tuple[Waiting, Appended | Refusal]]:
-        """Who waits no longer, and why: first those who have waited too long, then who gets memory, the first first. A
-        small one does not overtake a large one, which might wait for ever."""
+        """The records that stop waiting, each with its result. Those that have waited too long come first. Then memory
+        goes to the others in order: a small record that overtook a large one could make the latter wait for ever."""
         late = [one for one in self._waiting if now >= one.until]
         self._waiting = deque(one for one in self._waiting if now < one.until)
         told: list[tuple[Waiting, Appended | Refusal]] = [(one, Refusal.BUFFER_EXHAUSTED) for one in late]

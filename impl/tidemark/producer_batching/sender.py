@@ -1,5 +1,5 @@
-"""What carries an idempotent producer's batches from the accumulator to the brokers and back (Sender): it gives them
-sequences as they are drained, has them sent again, and says which are over.
+"""An idempotent producer's sender (Sender): it carries batches from the accumulator to the brokers and back. It gives
+them sequences as they are drained, has them sent again, and reports the finished ones.
 
 Sans-IO: `poll` returns the requests, and who calls brings the replies, those of a partition in the order of its
 connection, or the news that the connection is gone.
@@ -30,7 +30,8 @@ class Sender:
         self._accumulator = accumulator
 
     def poll(self, now: int) -> list[Sent]:
-        """What is to be sent now: a batch of each partition that is ready, so that it is called until nothing is."""
+        """The requests to send now: at most one batch of each partition. The caller repeats the call until it returns
+        none."""
         producer = self._producer
         for partition in range(len(producer.partitions)):
             producer.resolve_sequences(partition)
@@ -76,7 +77,8 @@ class Sender:
         return over
 
     def expire(self, now: int) -> Over:
-        """What is late. A sequence that was given is unresolved then, or is the next again."""
+        """The batches whose delivery time is over. The sequence of such a batch becomes unresolved, or is used
+        again."""
         late = self._accumulator.expire(now)
         for batch in late:
             if batch.number:

@@ -112,7 +112,8 @@ class Network(Protocol):
 
 
 class State(Protocol):
-    """What there is to see. `values`: payloads that leaders have appended -> their rank among these."""
+    """The state that the abstraction reads. `values`: each appended payload's rank among all that leaders have
+    appended."""
 
     control: ReplicationControl
     metadata: MetadataLog
@@ -136,7 +137,7 @@ class Masks(dict[frozenset[BrokerId], int]):
 
 
 class Table:
-    """What simulator and abstraction need of a trace header: names and capacities.
+    """The names and capacities that simulator and abstraction take from a trace header.
 
     Raises ValueError if the header is not for the specification that this file is written for.
     """
@@ -367,7 +368,7 @@ class Abstraction(Abstract):
     # --- the follower's memory ------------------------------------------------------------------------------------
 
     def last_fetched_epoch(self, broker: BrokerId) -> Key:
-        """What the next fetch says of the tail."""
+        """The last fetched epoch that a follower's next fetch sends."""
         process = self._hosts[broker].broker
         return -1 if process is None or process.partition.is_leader else process.partition.last_fetched_epoch
 
@@ -506,8 +507,9 @@ TOUCHES = {
     "StopBroker": _ENDS,
     "CrashBroker": _ENDS,
 }
-"""What each action's handler may change: a variable, or its part of the broker `b`, the follower `f`, the leader `l`,
-the consumer `c`; `*` is every one. A test compares with looking at everything."""
+"""For each action, the variables that its handler may change. A suffix narrows a variable to the broker `b`, the
+follower `f`, the leader `l` or the consumer `c`; `*` means every one. A test compares this table with a full comparison
+of the state."""
 
 CONTROLLER = ("ElectLeader", "FenceBroker", "UnfenceBroker", "ControlledShutdown", "HandleAlterPartition")
 """Actions that happen at the controller."""

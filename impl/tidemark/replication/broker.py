@@ -83,7 +83,7 @@ class Broker:
         self.storage.clean_shutdown_epoch = None
 
     def heartbeat(self) -> BrokerHeartbeatRequest:
-        """What the broker tells the controller from time to time."""
+        """The heartbeat that the broker sends to the controller from time to time."""
         return BrokerHeartbeatRequest(self.id, self.epoch, self.metadata_offset, self.state == STOPPING)
 
     def ask_to_stop(self) -> None:

@@ -1,4 +1,4 @@
-"""What a leader tells a client of the end of a partition (ListOffsets for the latest offset; Partition.fetchOffset).
+"""A leader's answer for the end of a partition (ListOffsets for the latest offset; Partition.fetchOffset).
 
 The rules are those of the specification EndOffsets. They are not among replication's (rules.py): what is asked here
 changes nothing, and no replica depends on it.

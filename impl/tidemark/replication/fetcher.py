@@ -14,7 +14,7 @@ from tidemark.replication.partition import Partition
 from tidemark.replication.rules import Rules
 
 APPEND, TRUNCATE, OUT_OF_RANGE, DROP = "append", "truncate", "out of range", "drop"
-"""What `verdict` says of a response."""
+"""The results of `verdict` for a response."""
 
 
 class ReplicaFetcher:
@@ -40,7 +40,7 @@ class ReplicaFetcher:
         )
 
     def verdict(self, source: BrokerId, request: FetchRequest, response: FetchResponse) -> str:
-        """What is to be done with the response of broker `source` to `request`: one of the constants of this module."""
+        """The action for the response of broker `source` to `request`: one of the constants of this module."""
         partition = self._partition
         if (
             partition.leader_id != source

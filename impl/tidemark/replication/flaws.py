@@ -1,4 +1,4 @@
-"""What replication computes otherwise without some rules, as Kafka did before the fix that each rule stands for.
+"""Replication's computations without some rules, as in Kafka before the fix that each rule stands for.
 
 Nothing in production imports this file; `rules_without` of removal.py takes it.
 """
@@ -29,4 +29,4 @@ VARIANTS = (
     Variant("cache_epoch_at_election", "out_of_range_point", _high_watermark_point),
     Variant("truncate_on_every_epoch_change", "carried_epoch", _unsaid_epoch),
 )
-"""What is computed differently, beside the rule's own answer."""
+"""The computation that replaces each removed rule, beside the rule's own answer."""

@@ -1,4 +1,4 @@
-"""What brokers, the controller and clients say to each other. Values: made once, shared, never changed."""
+"""Messages between brokers, the controller and clients. Values: made once, shared, never changed."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class PendingIsr:
 
 
 class Replica:
-    """What a leader knows of a follower, from the fetches that it counted in its epoch."""
+    """A leader's state of a follower, from the fetches that it counted in its epoch."""
 
     __slots__ = ("broker_epoch", "broker_id", "last_caught_up_ms", "log_end_offset")
 
@@ -254,7 +254,7 @@ class Partition:
         return ProduceResponse(request.payload, NONE, offset)
 
     def refusal(self, request: ProduceRequest) -> ProduceResponse:
-        """What a client hears when its produce was REFUSED."""
+        """The response to a client's produce that was REFUSED."""
         return ProduceResponse(request.payload, NOT_ENOUGH_REPLICAS)
 
     # --- fetch, the leader's side ---------------------------------------------------------------------------------
@@ -343,14 +343,15 @@ class Partition:
         return ReadResponse(error)
 
     def read_committed(self, offset: int, limit: int) -> tuple[RecordBatch, ...]:
-        """What a consumer reads at the leader: batches from `offset`, below the high watermark, `limit` records at
+        """The batches that a consumer reads at the leader: from `offset`, below the high watermark, `limit` records at
         most."""
         if not self.is_leader:
             return ()
         return self.log.read(offset, min(limit, self.log.high_watermark - offset))
 
     def _count_fetch(self, request: FetchRequest, now: int, diverges: bool) -> None:
-        """What the fetch says of its sender (updateFollowerFetchState); the high watermark may advance."""
+        """Updates the leader's state of the fetching follower (updateFollowerFetchState); the high watermark may
+        advance."""
         if not self._rules.fetch_does_not_diverge(diverges):
             return
         replica = self.remote[request.replica_id]

@@ -1,1 +1,1 @@
-"""What every simulation shares: chance, running, scripts."""
+"""Code for every simulation: chance, running, scripts."""

@@ -1,5 +1,5 @@
-"""What runs share, whatever is simulated: how they begin, chaos by a profile, then perhaps healing, then what a client
-finds.
+"""The common part of runs of all protocols: the beginning, chaos by a profile, then perhaps healing and a client's
+reads.
 
 One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
 """
@@ -21,12 +21,12 @@ Schedule = TypeVar("Schedule", bound=Profile)
 
 
 Events = list[Callable[[Any, int], bool]]
-"""What is done for each of the 256 kinds of events: the methods of a run of their names."""
+"""The methods of a run for the 256 kinds of events."""
 
 
 class Selection:
-    """Which events of a run's chaos happen when it is run again. Every event comes from one random word; all words are
-    drawn as before, so that what is left behaves as it did as far as it can.
+    """A selection of the events of a run's chaos, for a repetition of that run. Every event comes from one random word.
+    All words are drawn as before, so the events that are left behave as before as far as they can.
 
     `kept`: the numbers of the events that happen (None: all); `most`: how many words are drawn; `faults`: kinds of
     events that may have changed something although the run recorded nothing. `played` are, in the end, the numbers and
@@ -49,7 +49,7 @@ class SimulatorBase:
         self._events: dict[tuple[type, str], Events] = {}
 
     def events(self, run: AnyRunBase) -> Events:
-        """What a run like this one does for each of its 256 kinds of events: its methods of their names."""
+        """The methods of a run like this one for its 256 kinds of events."""
         kind = type(run), run.profile.name
         if kind not in self._events:
             self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
@@ -107,7 +107,7 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
         """The cluster's clock goes on, if it has one."""
 
     def begin(self) -> None:
-        """What comes before the chaos: the initial state."""
+        """Before the chaos, the recorder writes the initial state."""
         self.recorder.begin()
         if watched(self.seed):
             self.recorder.watch(self.seed)

@@ -1,5 +1,5 @@
-"""What scenarios of all protocols share: lines, expectations, the transcript; and a scenario that needs no language of
-its own, as its events are called as the specification calls its actions.
+"""The common part of all protocols' scenarios: lines, expectations, the transcript. A scenario whose events have the
+names of the specification's actions needs no language of its own.
 
 One event a line; `#` starts a comment.
 
@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, Protocol
 from tidemark.trace.recording import Recorder, TraceRecorder
 
 Cells = dict[str, str]
-"""What a transcript shows beside an event: by the column's title."""
+"""A transcript's cells beside an event, by the column's title."""
 
 
 class ScenarioError(ValueError):
@@ -173,7 +173,7 @@ class Performance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What a protocol brings to be driven by the names of its actions.
+    """A protocol's part of scenarios: it makes a cluster and performs actions by their names.
 
     `begin(header, rules, options)`: a cluster before its first event; `rules` None: all in force. It raises KeyError
     for an option or a name that there is not. `events`: action -> what makes it happen: it gets the cluster and those
@@ -233,7 +233,7 @@ class ActionScript(Script):
         self.show(said + note, self._columns())
 
     def _note(self, action: str, given: dict[str, Any]) -> str:
-        """What is to be said of an event that did not happen as its line says."""
+        """The note on an event that did not happen as its line says."""
         heard = self._heard
         if heard.happened is None:
             return "   (a rule says no)" if heard.refused else "   (not possible)"
@@ -269,7 +269,7 @@ class ActionScript(Script):
         return words.strip() in self._columns()[name.strip()]
 
     def titles(self) -> Sequence[str]:
-        """Whoever is seen to change."""
+        """The columns that change during the scenario."""
         return [one for one in self._first if any(cells[one] != self._first[one] for *_, cells in self.shown)]
 
     def end(self) -> bytes:
@@ -288,7 +288,7 @@ def _fits(domain: Sequence[Any], formal: str, word: str) -> bool:
 
 
 def _value(domain: Sequence[Any], text: str) -> Any:
-    """What a text says, as a `Stage`'s events want it. Raises KeyError for what is not in the domain."""
+    """The value of a text, as a `Stage`'s events take it. Raises KeyError for a value outside the domain."""
     first = domain[0]
     value: Any
     if isinstance(first, bool):
@@ -305,7 +305,7 @@ def _value(domain: Sequence[Any], text: str) -> Any:
 
 
 def _number(domain: Sequence[Any], value: Any) -> Any:
-    """What the recorder is given for a value: of a set the mask over the sorted names."""
+    """The number for a value in the recorder; for a set, the mask over the sorted names."""
     if not isinstance(value, frozenset):
         return value
     names = sorted({name for one in domain for name in one})

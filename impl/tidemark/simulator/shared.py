@@ -1,4 +1,4 @@
-"""What simulated runs share, whatever the protocol: how chance decides, and what a run comes to."""
+"""The common part of simulated runs of all protocols: random choices, and a run's result."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ S = TypeVar("S")
 
 
 class Prepared(Generic[S]):
-    """What `make` makes of its arguments, kept for the last few that differ.
+    """The results of `make`, kept for the last few different arguments.
 
     Arguments are the same if they are equal: every Spark task gets a header of its own, and one simulator serves all.
     """
@@ -81,7 +81,7 @@ class Prepared(Generic[S]):
         self._kept: list[tuple[tuple[Any, ...], S]] = []
 
     def __call__(self, *given: Any, **named: Any) -> S:
-        """What was made of equal arguments (named ones in the same order), or is made now."""
+        """The result for these arguments, kept or made now. Named arguments are compared in the order given."""
         kept, arguments = self._kept, (*given, *named.values())
         for index, (known, made) in enumerate(kept):
             if known == arguments:  # quick where they are the same objects

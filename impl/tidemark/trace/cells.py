@@ -1,4 +1,4 @@
-"""What abstraction functions make of an implementation's state: cells, the integers of a trace's layout."""
+"""The output of abstraction functions: cells, the integers of a trace's layout."""
 
 from __future__ import annotations
 

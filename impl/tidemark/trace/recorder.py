@@ -23,10 +23,10 @@ TOUCH = re.compile(r"(?:(\S+):)?(\w+)(?:\.(\S+))?")
 """Something that an action may change: under what condition, a variable, its unit of whom."""
 
 Key = Hashable
-"""What cells depend on."""
+"""The part of the state that a unit's cells depend on."""
 
 Read = Callable[..., Key]
-"""What reads the key of a unit off an abstraction: it is given that, and the numbers of those whose the unit is."""
+"""Reads the key of a unit from an abstraction, given that abstraction and the numbers of the unit's parties."""
 
 
 class Unit(NamedTuple):
@@ -44,7 +44,7 @@ Looked = tuple[int, int, Read, int, int]
 
 
 class Plan:
-    """What the recorders of a trace header share: `units` in the order of their cells.
+    """The plan that the recorders of a trace header share: `units` in the order of their cells.
 
     `reads`: of each variable what reads the keys of its units, which mirror the types in the header (shapes.py).
     `touching`: what each action may change: a variable, or its unit of those that the action's formals name ("log.p",
@@ -83,7 +83,7 @@ class Plan:
             depths.update({variable: len(which) for _, variable, which in self._touching[action]})
         units: list[Unit] = []
         self.names: list[str] = []
-        """What every unit is called in a sentence: its variable, and whose it is."""
+        """The name of every unit in a sentence: its variable and its parties."""
         self._numbers: dict[str, dict[tuple[int, ...], int]] = {}
         for variable in sorted(reads, key=lambda name: int(variables[name]["offset"])):
             entry = variables[variable]
@@ -139,7 +139,7 @@ class Plan:
         return found
 
     def learn(self, what: tuple[Any, ...]) -> tuple[bytes, tuple[Looked, ...]]:
-        """What `known` has of an action that was not seen before. Raises as `step` and `touches` do."""
+        """Makes the entry of `known` for an action that was not seen before. Raises as `step` and `touches` do."""
         units = self.looked(self.touches(what))
         found = self.known[what] = self.step(what), units
         return found
@@ -320,7 +320,7 @@ class Recorder(recording.Recorder):
 
 
 def _owners(what: Any, depth: int) -> tuple[list[list[Any]], Any]:
-    """Whose the values of a function of functions are, so deep: the domains; and the values' type."""
+    """The domains of a function of functions to this depth, and the type of the values."""
     owners = []
     for _ in range(depth):
         owners.append(list(what["domain"]))

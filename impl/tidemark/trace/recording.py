@@ -1,4 +1,4 @@
-"""What a cluster tells of its events, and what writes them down as a trace."""
+"""Interfaces for a cluster's events and for the writer of a trace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def watched(seed: int) -> bool:
 
 
 def undeclared(seed: int, step: int, what: tuple[Any, ...], unit: str) -> UndeclaredChange:
-    """What a watched run ends with. `what`: the action and its parameters; `unit`: what has changed."""
+    """The error that ends a watched run. `what`: the action and its parameters; `unit`: the unit that has changed."""
     return UndeclaredChange(
         f"seed {seed}, step {step}: {unit} has changed with {what[0]}, or since the step before it, and the recorder "
         "was not told; name it where the recorder says what the action may change, or mend the handler"
@@ -30,7 +30,7 @@ def undeclared(seed: int, step: int, what: tuple[Any, ...], unit: str) -> Undecl
 
 
 class Recorder(ABC):
-    """What a cluster tells of its events."""
+    """A listener for a cluster's events."""
 
     __slots__ = ()
 
@@ -44,7 +44,7 @@ class Recorder(ABC):
 
 
 class TraceRecorder(Protocol):
-    """What writes one trace. `records`: how many it has written, the initial state included; `changing`: how many of
+    """Writes one trace. `records`: the number of records so far, the initial state included. `changing`: how many of
     the others changed something."""
 
     records: int

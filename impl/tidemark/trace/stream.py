@@ -39,8 +39,8 @@ ZIGZAG = Zigzags()
 
 
 Difference = tuple[int, int, bytes, int]
-"""What leads from one tuple of cells to another: how many differ, the first that does, the bytes from its value on, and
-the cell behind the last one. Cells are numbered from where the comparison says."""
+"""The difference between two tuples of cells: the number of differing cells, the first, the bytes from its value on,
+and the cell behind the last. The comparison defines where the numbers of cells begin."""
 
 MOST_DIFFERENCES = 50_000
 """So many differences of one kind are kept before they are forgotten."""
@@ -80,8 +80,8 @@ def difference(old: Cells, new: Cells, place: int) -> Difference:
 
 
 class SequenceDifferences(dict[tuple[int, Cells, Cells], Difference]):
-    """What leads from one sequence to another, each made once, by (items that stay, cells of the items behind them
-    before, and after). Places count from the sequence's length; an item has `width` cells."""
+    """The difference between two sequences, each made once. The key: the number of items that stay, and the cells
+    behind these before and after. Places count from the sequence's length; an item has `width` cells."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -20,8 +20,8 @@ MOST_BEGINNINGS = 500
 """So many keys of a row are kept with how its parts stand."""
 
 Move = tuple[int, int, bytes, int, "At"]
-"""What leads from one key to another: a difference whose places count from the kind's first cell, and how it stands
-then."""
+"""The step from one key to another: a difference whose places count from the kind's first cell, and the node
+reached."""
 
 
 class At(Protocol):

@@ -70,7 +70,7 @@ class Rpc(Protocol):
 
     @property
     def parked(self) -> str | None:
-        """What it waits for, if it does."""
+        """The event that the request waits for, if it is parked."""
 
     @property
     def response(self) -> CoordinatorResponse | None:
@@ -102,7 +102,7 @@ class Batch(Protocol):
 
     @property
     def error(self) -> Errors:
-        """What it is answered."""
+        """The error that the request is answered with."""
 
 
 class Marker(Protocol):
@@ -155,7 +155,8 @@ class StateLog(Protocol):
 
 
 class State(Protocol):
-    """What there is to see: exchanges by client and partition, by broker and partition, or by level and partition."""
+    """The state that the abstraction reads: exchanges by client and partition, by broker and partition, or by level and
+    partition."""
 
     issued: int
     begun: int
@@ -182,7 +183,7 @@ class State(Protocol):
 
     @property
     def returned(self) -> Sequence[Sequence[Iterable[tuple[int, ProduceRequest]]]]:
-        """What their applications got."""
+        """The records that the consumers returned to their applications."""
 
     @property
     def rpc(self) -> Sequence[Rpc | None]:
@@ -214,7 +215,7 @@ class State(Protocol):
 
 
 class Table:
-    """What the abstraction needs of a trace header: names and capacities."""
+    """The names and capacities that the abstraction takes from a trace header."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         constants = header["constants"]
@@ -251,7 +252,7 @@ class Abstraction(Abstract):
     # --- coordinators -----------------------------------------------------------------------------------------------
 
     def office(self) -> Key:
-        """Who leads the log."""
+        """The log's leader and leader epoch."""
         return self._log.leader, self._log.epoch
 
     def stored(self) -> Key:
@@ -267,7 +268,7 @@ class Abstraction(Abstract):
         return self._coordinators[broker].epoch
 
     def metadata(self, broker: int) -> Key:
-        """What a coordinator has taken from the log."""
+        """The transaction metadata that a coordinator has taken from the log."""
         return _metadata(self._coordinators[broker].value)
 
     def pending(self, broker: int) -> Key:
@@ -279,7 +280,7 @@ class Abstraction(Abstract):
         return self._coordinators[broker].sending
 
     def aside(self, broker: int) -> Key:
-        """What a coordinator's memory has beside what is from the log."""
+        """The coordinator's state in memory that does not come from the log."""
         coordinator = self._coordinators[broker]
         second = coordinator.second
         return coordinator.earlier, coordinator.failed_fence, "none" if second is None else second
@@ -362,7 +363,7 @@ class Abstraction(Abstract):
         return self._partitions[number].last_stable_offset()
 
     def entry(self, number: int) -> Key:
-        """What a leader knows of producers, by producer id."""
+        """The producer state that a leader keeps, by producer id."""
         partition = self._partitions[number]
         entries, known = partition.producers.entries, partition.transactions
         named = {*entries, *known.guards, *known.first_offsets, *known.coordinator_epochs}
@@ -386,7 +387,7 @@ class Abstraction(Abstract):
         return tuple([(one.first_offset, one.last_offset, one.producer_id) for one in aborted])
 
     def offsets(self, number: int) -> Key:
-        """Which offsets count in a partition of __consumer_offsets."""
+        """The committed offsets in a partition of __consumer_offsets."""
         partition = self._partitions[number]
         return ("offsets", partition.offsets) if partition.is_offsets else ("data",)
 
@@ -410,7 +411,7 @@ class Abstraction(Abstract):
         return self._state.consumers[level][partition].position
 
     def returned(self, level: int, partition: int) -> Key:
-        """What an application got of a partition."""
+        """The records of a partition that a consumer returned to its application."""
         return _mask({offset for offset, _ in self._state.returned[level][partition]})
 
 
@@ -571,9 +572,9 @@ TOUCHES = {
     "ReceiveFetch": "fetch.rp position.rp returned.rp",
     "LoseFetch": "fetch.rp",
 }
-"""What each action's handler may change: a variable, or its part of the broker `b`, the client `c`, the partition `p`,
-the consumers of the isolation level `r`, or two of them; `*` is every one. A test compares with looking at
-everything."""
+"""For each action, the variables that its handler may change. A suffix narrows a variable: the broker `b`, the client
+`c`, the partition `p`, the consumers of isolation level `r`, or two of them. `*` means every one. A test compares this
+table with a full comparison of the state."""
 
 NOWHERE = (
     "ExpireProducer", "StartVerification", "AppendBatch", "AnswerDuplicate", "RejectBatch", "RefuseOffsets",

@@ -41,7 +41,7 @@ from tidemark.transactions.states import TransactionState
 
 
 class InitVerdict(Enum):
-    """What becomes of an InitProducerId that is not refused."""
+    """The outcome of an InitProducerId that is not refused."""
 
     __hash__ = object.__hash__  # by identity: Enum's own is slow
 
@@ -127,7 +127,7 @@ class TransactionCoordinator:
     # --- InitProducerId ---------------------------------------------------------------------------------------------
 
     def init_verdict(self, request: InitProducerIdRequest) -> InitVerdict | Errors:
-        """What is to be done with an InitProducerId, or what it is refused with."""
+        """The outcome of an InitProducerId, or the error that it is refused with."""
         value, expected = self.value, request.producer_epoch
         anew = request.producer_id == NO_PRODUCER_ID
         if not self.serving:
@@ -193,7 +193,7 @@ class TransactionCoordinator:
         return Errors.NONE
 
     def add_partitions_error(self, request: AddPartitionsToTxnRequest) -> Errors:
-        """What an AddPartitionsToTxn is refused with."""
+        """The error for an AddPartitionsToTxn; Errors.NONE if the coordinator accepts it."""
         if not self.serving:
             return Errors.NOT_COORDINATOR
         if self.pending is not None:
@@ -216,8 +216,8 @@ class TransactionCoordinator:
         return self._prepare(record, token)
 
     def verify_partition(self, request: AddPartitionsToTxnRequest) -> Errors | None:
-        """What a partition's leader is told that asks whether a batch's transaction is open there (KIP-890): NONE, an
-        error, or None where the partition is to be added first (TV2)."""
+        """The reply to a partition's leader that asks whether a batch's transaction is open there (KIP-890). NONE, an
+        error, or None where the partition must be added first (TV2)."""
         if self._tv2:
             error = self.add_partitions_error(request)
             return None if error is Errors.NONE and not self._is_open_at(request.partition) else error
@@ -329,13 +329,13 @@ class TransactionCoordinator:
         return record
 
     def _answered(self, response: CoordinatorResponse) -> Replies:
-        """Who waits is answered, if anybody does."""
+        """The reply to the waiting client, if there is one."""
         token, self._token = self._token, None
         return () if token is None else (Reply(token, response),)
 
     def clock_goes_back(self) -> bool:
-        """What is pending has a time before that of `value`, which another broker wrote, or this one when its clock was
-        fast; False if that is nothing new."""
+        """The pending state gets a time before that of `value`. Either another broker wrote `value`, or this broker's
+        clock was fast. False if the pending state had such a time already."""
         if self.pending is None or self.earlier:
             return False
         self.earlier = True
@@ -382,7 +382,7 @@ class TransactionCoordinator:
     # --- markers ----------------------------------------------------------------------------------------------------
 
     def send_marker(self, partition: Partition) -> WriteTxnMarkersRequest | None:
-        """What a partition's leader is to be told; None: nothing."""
+        """The marker to send to a partition's leader; None if there is none."""
         value = self.value
         if self.sending != self.epoch or self.pending is not None or partition not in value.partitions:
             return None

@@ -1,5 +1,5 @@
-"""What a consumer does with the records of one partition (Fetcher, CompletedFetch): it asks for them from its
-position on, and leaves out markers and, if it reads committed records only, those of aborted transactions.
+"""A consumer's treatment of one partition's records (Fetcher, CompletedFetch). The consumer fetches from its position
+on and skips markers. With read_committed it skips the records of aborted transactions, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What transactions do otherwise without some rules. Nothing in production imports this file.
+"""The behaviour of transactions without some rules. Nothing in production imports this file.
 
 Without `EpochPerTransaction` it is transaction.version 1.
 """
@@ -8,4 +8,4 @@ from __future__ import annotations
 from tidemark.common.removal import Variant
 
 VARIANTS = (Variant("epoch_per_transaction", "transaction_version", 1),)
-"""Which setting changes, beside the rule's own answer."""
+"""The settings that change, beside the rule's own answer."""

@@ -1,4 +1,4 @@
-"""What producers, partitions and a transaction coordinator say to each other, and what the coordinator writes down.
+"""Messages of producers, partitions and a transaction coordinator, and the coordinator's records.
 
 Values: made once, shared, never changed. Names and fields are those of Kafka's message schemas; left out is what the
 protocol does not depend on. A coordinator is of one transactional id, so requests do not name it; a partition is a
@@ -47,7 +47,7 @@ Partition = int
 Partitions = frozenset[Partition]
 NO_PARTITIONS: Partitions = frozenset()
 Token = Hashable
-"""Who gets the reply to a request; the transport makes it and knows what it means."""
+"""The receiver of a request's reply; the transport makes the token and knows its meaning."""
 
 
 class InitProducerIdRequest(NamedTuple):
@@ -111,7 +111,7 @@ class EndTransactionMarker(NamedTuple):
 
 
 LogEntry = ProduceRequest | EndTransactionMarker
-"""What is in a partition's log: batches and markers, one offset each."""
+"""An entry of a partition's log: a batch or a marker, one offset each."""
 
 
 class IsolationLevel(StrEnum):

@@ -1,5 +1,5 @@
-"""What a leader keeps of the transactions in its log (ProducerStateEntry's transactional half, VerificationStateEntry,
-AbortedTxn): which are open and since where, which ended by an abort, who may begin one.
+"""A leader's state of the transactions in its log (ProducerStateEntry's transactional half, VerificationStateEntry,
+AbortedTxn). It keeps the first offset of each open transaction, the aborted ones, and the guards of verified producers.
 
 Epochs and sequences of producers are in idempotence/producer_state.py. All but the guards follows from the log.
 """

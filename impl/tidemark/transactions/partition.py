@@ -163,8 +163,8 @@ class TransactionalPartition:
         return None if duplicate is None else duplicate.offset
 
     def append_error(self, request: ProduceRequest, guard: VerificationGuard | None) -> Errors:
-        """What a batch is refused with that is no duplicate. `guard`: what it shows if it was verified, None if it need
-        not be."""
+        """The error for a batch that is no duplicate. `guard`: the guard that a verified batch shows; None if it need
+        not be verified."""
         producer_id, epoch = request.producer_id, request.producer_epoch
         if self.is_stale(request):
             return Errors.INVALID_PRODUCER_EPOCH
@@ -193,7 +193,7 @@ class TransactionalPartition:
     # --- markers ----------------------------------------------------------------------------------------------------
 
     def marker_error(self, request: WriteTxnMarkersRequest) -> Errors:
-        """What a marker is refused with."""
+        """The error for a marker; Errors.NONE if the leader accepts it."""
         rules, producer_id, epoch = self._rules, request.producer_id, request.producer_epoch
         known = self.epoch_of(producer_id)
         if epoch < known:
@@ -266,10 +266,10 @@ class TransactionalPartition:
 
 
 def offsets_batch(request: TxnOffsetCommitRequest) -> ProduceRequest:
-    """What a group's coordinator writes of a TxnOffsetCommit; the payload is the offset."""
+    """The batch that a group's coordinator writes for a TxnOffsetCommit; the payload is the offset."""
     return ProduceRequest(request.producer_id, request.producer_epoch, NO_SEQUENCE, request.offset)
 
 
 def _any_sequence(_: int) -> bool:
-    """Who knows nothing of a producer takes any sequence (TV1)."""
+    """A leader without state of a producer takes any sequence (TV1)."""
     return True

@@ -55,11 +55,11 @@ FATAL = {
     Errors.INVALID_PRODUCER_EPOCH,
     Errors.INVALID_TXN_STATE,
 }
-"""What a coordinator may answer that ends the process."""
+"""Coordinator errors that end the process."""
 
 
 REFUSED = {Errors.INVALID_PRODUCER_ID_MAPPING, Errors.INVALID_PRODUCER_EPOCH}
-"""What a partition may answer about the producer itself."""
+"""A partition's errors about the producer itself."""
 
 COMMIT_FAILED = {
     Errors.ILLEGAL_GENERATION,
@@ -67,7 +67,7 @@ COMMIT_FAILED = {
     Errors.FENCED_INSTANCE_ID,
     Errors.TRANSACTION_ABORTABLE,
 }
-"""What a group's coordinator may answer to TxnOffsetCommit after which the transaction can only be aborted."""
+"""TxnOffsetCommit errors after which the transaction can only be aborted."""
 
 
 @guard
@@ -250,7 +250,7 @@ class TransactionalProducer:
         return False
 
     def require_abort(self) -> None:
-        """What the transaction has read is not its consumer's any more: it can only be aborted."""
+        """The transaction's input belongs to another consumer now, so it can only be aborted."""
         if self.state is ProducerState.IN_TRANSACTION:
             self.state = ProducerState.ABORTABLE_ERROR
 

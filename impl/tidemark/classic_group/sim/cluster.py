@@ -36,7 +36,8 @@ from tidemark.groups.sim.state import INSTANCE, new_member_id
 from tidemark.groups.table import Timeouts
 
 ASSIGNORS = ((COOPERATIVE_STICKY,), (RANGE,), (COOPERATIVE_STICKY, RANGE))
-"""What a consumer may be configured with: cooperative; eager; both, as in the first bounce of an upgrade."""
+"""The assignors that a consumer may be configured with: cooperative; eager; both, as in the first bounce of an
+upgrade."""
 
 EXPIRES = {
     TimerKind.SESSION: "ExpireSession",
@@ -151,7 +152,7 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
         )
 
     def _aimed_at(self, response: JoinGroupResponse) -> Assignment:
-        """What the leader's cooperative assignor would hand out if nothing had to be revoked first."""
+        """The assignment that the leader's cooperative assignor would make if no partition had to be revoked first."""
         rules = self.rules
         hasty = AllClaimRules(highest_claim_wins=rules.highest_claim_wins, count_older_claim=rules.count_older_claim)
         hasty.owned_by_no_other = lambda owners, member: True

@@ -79,7 +79,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "RepeatMemberRequest": lambda g, c: g.repeat_member_request(c),
     "LoseMemberRpc": lambda g, c: g.lose_member_rpc(c),
 }
-"""What makes each action happen."""
+"""For each action, the cluster's method that performs it."""
 
 
 STAGE = Stage(begin, EVENTS, clock=True)

@@ -50,7 +50,7 @@ class ModernPartition(OffsetsPartition):
         self.records: dict[tuple[type, MemberId], ConsumerGroupRecord] = {}
 
     def read(self) -> Iterable[Record]:
-        """What the committed log amounts to, member by member."""
+        """The committed log's latest records, member by member."""
         return chain((self.records[key] for key in sorted(self.records, key=itemgetter(1))), super().read())
 
     def elect(self, broker: Broker, keep: int) -> Iterable[Record]:
@@ -74,7 +74,7 @@ class ModernPartition(OffsetsPartition):
 
 
 def _key(record: Record) -> tuple[type, Any]:
-    """What the log cleaner goes by."""
+    """The record's key for the log cleaner."""
     if isinstance(record, OffsetCommitRecord):
         return type(record), record.partition
     return type(record), getattr(record, "member_id", "")

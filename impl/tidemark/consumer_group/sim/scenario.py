@@ -64,7 +64,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "ExpireRevocation": lambda g, b, m: staging.expire(g, b, TimerKind.REBALANCE, m),
     "RepeatHeartbeat": lambda g, c: g.repeat_heartbeat(c),
 }
-"""What makes each action happen."""
+"""For each action, the cluster's method that performs it."""
 
 STAGE = Stage(begin, EVENTS, clock=True)
 

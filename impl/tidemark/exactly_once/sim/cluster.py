@@ -282,7 +282,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
         return True
 
     def _append_result(self, i: int, number: int, request: ProduceRequest) -> tuple[str, Errors]:
-        """What becomes of a batch for an output, and what it is answered."""
+        """The action that a batch for an output leads to, and the error it is answered with."""
         output, epoch = self.outputs[number], request.producer_epoch
         error = Errors.NONE
         if not output.is_stale(request):

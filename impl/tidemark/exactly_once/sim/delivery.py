@@ -38,7 +38,7 @@ OFFSETS = {"HandleTxnOffsetCommit", "WriteMarker", "WriteLateMarker", "CommitOff
 
 
 class DeliveryPlan(Plan):
-    """What the recorders of a trace header share. Raises ValueError for a header that is not Delivery's."""
+    """The plan that the recorders of a trace header share. Raises ValueError for a header that is not Delivery's."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         constants = header["constants"]

@@ -33,9 +33,10 @@ PATIENCE = 40
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a run came to. `stream`: its trace, `steps` records after the initial one; `converged`: it came to rest;
-    `missing`, `repeated`: records (partition, offset), the second with how often a reader got the result; the rest are
-    counts: of results that a reader got once, of transactions, of what went wrong on the way."""
+    """The result of a run. `stream`: its trace, `steps` records after the initial one. `converged`: the run came to
+    rest. `missing`: lost records (partition, offset). `repeated`: records (partition, offset) with the number of
+    results that a reader got. The other fields count: results that a reader got once, transactions, and faults on the
+    way."""
 
     stream: bytes
     steps: int

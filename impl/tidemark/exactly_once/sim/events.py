@@ -1,4 +1,4 @@
-"""What each kind of event of consume-transform-produce tries, by the slices of a random word: of whom, and how much."""
+"""The kinds of event of consume-transform-produce. Slices of a random word choose the instance and the amount."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class ExactlyOnceEvents(Generic[Cluster]):
         return self.cluster.instances[i].generation != NO_GENERATION and not self.cluster.must_rejoin(i)
 
     def _careless(self, i: int, which: int) -> bool:
-        """What the rules forbid an application to do."""
+        """An application breaks the rules for using the API."""
         cluster = self.cluster
         if which & 3 == 0:
             return cluster.send_end_txn(i, True)
@@ -159,7 +159,7 @@ class ExactlyOnceEvents(Generic[Cluster]):
         return cluster.crash(i) and (not self._may_replace() or cluster.replace_member(i))
 
     def strike(self, word: int) -> bool:
-        """What comes again does so in the midst of the next transaction: a marker, or a request."""
+        """A repeated marker or request arrives in the midst of the next transaction."""
         i, cluster = word % self._instances, self.cluster
         open_here = cluster.outputs[OUTPUT].transactions.is_open(i + 1)
         if not open_here or cluster.instances[i].producer.sequences[OUTPUT] < 2:

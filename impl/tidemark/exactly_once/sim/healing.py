@@ -37,7 +37,7 @@ def heal(cluster: ExactlyOnceCluster) -> bool:
 
 
 def settle(cluster: ExactlyOnceCluster, i: int) -> None:
-    """What is decided of an instance's transaction is told to the partitions, and what is nobody's is aborted."""
+    """A timed-out transaction of an instance is aborted; the decision is told to the partitions."""
     process, coordinator = cluster.instances[i], cluster.coordinators[i]
     if coordinator.value.state is TransactionState.ONGOING and process.producer.state is ProducerState.READY:
         cluster.abort_timed_out_transaction(i)

@@ -1,4 +1,4 @@
-"""What is under way of instances: one request at a time, and beside it one for whose reply nobody waits."""
+"""The requests of instances: one that the instance waits for, and one that it has given up on."""
 
 from __future__ import annotations
 

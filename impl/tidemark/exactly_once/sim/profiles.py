@@ -105,7 +105,7 @@ MISHAPS = {
     "refuse": 14,
     "stall": 8,
 }
-"""What goes wrong in a long run now and then, beside its crashes and rebalances."""
+"""The occasional faults of a long run, beside its crashes and rebalances."""
 
 BATCHES = AccumulatorConfig(
     batch_size=1_024,
@@ -115,7 +115,7 @@ BATCHES = AccumulatorConfig(
     retry_backoff_max_ms=32,
     delivery_timeout_ms=200,
 )
-"""What its producers are set to: all of it small enough to count within a transaction."""
+"""The settings of its producers, all small enough to count within a transaction."""
 
 PROFILES = {
     profile.name: profile

@@ -96,7 +96,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "FetchOffset": lambda t, i, p: t.fetch_offset(i, p),
     "ReadOutput": lambda t: t.read_output(OUTPUT),
 }
-"""What makes each action happen."""
+"""For each action, the cluster's method that performs it."""
 
 STAGE = Stage(begin, EVENTS)
 

@@ -1,4 +1,4 @@
-"""What consume-transform-produce under simulation consists of: instances, transactions, the group, the results."""
+"""The state of consume-transform-produce under simulation: instances, transactions, the group, the results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ExactlyOnceState:
         return TransactionalProducer(len(self.outputs), self.transactions, self.rules.commit_without_error)
 
     def payload(self, partition: int, offset: int) -> int:
-        """What the result of an input record is."""
+        """The result of an input record."""
         return offset * len(self.inputs) + partition
 
     def record(self, payload: int) -> tuple[int, int]:

@@ -21,7 +21,7 @@ UNIFORM = "uniform"
 
 
 class RebalanceProtocol(IntEnum):
-    """What members do with their partitions before they join (ConsumerPartitionAssignor.RebalanceProtocol)."""
+    """How members treat their partitions before they join (ConsumerPartitionAssignor.RebalanceProtocol)."""
 
     EAGER = 0
     """Revoke all: every assignment may be a complete reshuffle."""

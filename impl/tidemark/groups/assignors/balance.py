@@ -1,4 +1,4 @@
-"""What the sticky and the uniform assignors have in common: even loads first, then as few moves as possible.
+"""The common part of the sticky and the uniform assignors: even loads first, then as few moves as possible.
 
 Three phases. Every owner keeps what it owns; free partitions go to the least loaded subscriber; then partitions move
 from a fuller member to an emptier one while that makes the two more equal. At the end no single move improves the
@@ -25,7 +25,7 @@ class Move(NamedTuple):
 
 
 class Holdings:
-    """Who holds what while an assignment is being made.
+    """The holder of each partition while an assignment is being made.
 
     `topics` says what each member may hold, `owned` who owned each partition before (members that may hold it still).
     `formerly` is a preference: who had owned a partition before its owner did.

@@ -1,4 +1,4 @@
-"""Who owns a partition when members say what they own, and what a cooperative rebalance may hand out.
+"""The owner of each partition by the members' claims, and the partitions that a cooperative rebalance may hand out.
 
 A member claims what it believes it owns, with the generation in which it was told so. Claims can be stale: a member
 missed a rebalance, and its partition has had another owner since. The three rules are the specification's; whoever
@@ -78,12 +78,12 @@ MemberClaims = Mapping[MemberId, tuple[Iterable[TopicPartition], int]]
 
 @value
 class Ownership:
-    """What the claims come to."""
+    """The owners that the claims determine."""
 
     owners: dict[TopicPartition, tuple[MemberId, ...]]
-    """Whose claims of each partition count: one member's, or several members' with equal right, or nobody's."""
+    """The members with a counting claim of each partition: one, several with equal right, or none."""
     formerly: dict[TopicPartition, MemberId]
-    """Who had the partition before, by the newest claim that does not count."""
+    """The partition's previous owner, by the newest claim that does not count."""
 
     def owner(self) -> dict[TopicPartition, MemberId]:
         """The partitions with exactly one owner."""

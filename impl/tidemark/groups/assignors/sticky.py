@@ -44,7 +44,8 @@ def assign_sticky(
 def assign_cooperative_sticky(
     counts: PartitionCounts, subscriptions: Subscriptions, rules: ClaimRules = ALL_CLAIM_RULES
 ) -> Assignment:
-    """What may be handed out now. Members that find a partition of theirs missing revoke it and join again."""
+    """The assignment that may be handed out now. Members that find a partition of theirs missing revoke it and join
+    again."""
     claims: MemberClaims = {
         member: (subscription.owned_partitions, subscription.generation)
         for member, subscription in subscriptions.items()

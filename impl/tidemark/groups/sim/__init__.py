@@ -1,1 +1,1 @@
-"""What the simulators of all groups share."""
+"""Code for the simulators of all groups."""

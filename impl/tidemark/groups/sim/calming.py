@@ -1,4 +1,4 @@
-"""What the healing of a group of either kind does: rounds until it is at rest, somebody who reads, offsets."""
+"""Healing of a group of either kind: rounds until it is at rest, a reader, offsets."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class OffsetsPartition:
         return self.read()
 
     def read(self) -> Iterable[Record]:
-        """What the committed log amounts to, in its order."""
+        """The committed log's latest records, in the log's order."""
         group: list[Record] = [] if self.group is None else [self.group]
         return chain(group, [OffsetCommitRecord(one, offset) for one, offset in self.offsets.items()])
 

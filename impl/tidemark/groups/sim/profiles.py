@@ -1,4 +1,4 @@
-"""What nemesis profiles of all groups have."""
+"""The common part of all groups' nemesis profiles."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What runs of a group of either kind share: whom a consumer asks, and the events that have nothing to do with
-membership (simulator/running.py has what runs of everything share).
+"""The common part of runs of a group of either kind: the broker that a consumer asks, and events outside membership.
+The part for all protocols is simulator/running.py.
 """
 
 from __future__ import annotations

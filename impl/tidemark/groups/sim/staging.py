@@ -1,5 +1,5 @@
-"""What scenarios of a group of either kind share (script.py): what makes each common action happen, how a group begins,
-and how partitions and positions are shown.
+"""The common part of scenarios of a group of either kind (script.py). It has the common actions' methods, the beginning
+of a group, and the columns for partitions and positions.
 
     begin coordinator=b1 partitions={p1,p2}     the first coordinator (b1), the topics that exist (all)
 """
@@ -20,8 +20,8 @@ Group = Any
 
 
 def beginning(table: HeaderTable, options: Mapping[str, str]) -> tuple[list[bool], dict[str, int], Broker]:
-    """Who is static, how many partitions each topic has, who coordinates first. Raises KeyError for what there is
-    not."""
+    """The static members, each topic's number of partitions, and the first coordinator. Raises KeyError for an unknown
+    name or option."""
     chosen = {one for one in options.get("partitions", ",".join(table.topics)).strip("{}").split(",") if one}
     counts = {topic: int(topic in chosen) for topic in table.topics}
     first = options.get("coordinator", table.brokers[0])
@@ -86,7 +86,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
 
 
 def owned(subscriptions: SubscriptionState) -> str:
-    """What a consumer owns, with the positions that it knows."""
+    """The partitions that a consumer owns, with the positions that it knows."""
     known = [(one, subscriptions.position(one)) for one in subscriptions.owned]
     return "{" + " ".join(one.topic if at < 0 else f"{one.topic}:{at}" for one, at in known) + "}"
 

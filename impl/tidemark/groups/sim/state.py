@@ -1,4 +1,4 @@
-"""What a group under simulation consists of: coordinators, the log, consumers, the network."""
+"""The state of a group under simulation: coordinators, the log, consumers, the network."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def new_member_id(numbers: dict[MemberId, int]) -> MemberId:
 
 @dataclass(slots=True)
 class Commits:
-    """What consumers were told of their commits: `acked`: how many were acknowledged; `safe`: per partition the offset
-    acknowledged last; `since`: per partition what was accepted and not acknowledged, and may count yet."""
+    """The commits that consumers know of. `acked`: how many were acknowledged. `safe`: each partition's last
+    acknowledged offset. `since`: each partition's offsets that were accepted, not acknowledged, and may still count."""
 
     acked: int = 0
     safe: dict[TopicPartition, int] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Commits:
 
 
 class AnyCoordinator(Protocol):
-    """What coordinators of both kinds of group have."""
+    """The common interface of the coordinators of both kinds of group."""
 
     epoch: int
 
@@ -86,7 +86,7 @@ class AnyCoordinator(Protocol):
         """The timers that run."""
 
     def commit_error(self, request: OffsetCommitRequest) -> Errors:
-        """What an OffsetCommit is refused with."""
+        """The error for an OffsetCommit; Errors.NONE if the coordinator accepts it."""
 
     def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
         """It is refused."""
@@ -108,7 +108,7 @@ class AnyCoordinator(Protocol):
 
 
 class AnyConsumer(Protocol):
-    """What consumers of both kinds of group have."""
+    """The common interface of the consumers of both kinds of group."""
 
     coordinator: int | None
     fatal: Errors | None
@@ -173,7 +173,7 @@ class GroupState(Generic[Coordinator, Process, Log]):
         self.commits = Commits()
 
     def settle(self, broker: Broker, outcome: Outcome) -> None:
-        """What a handler came to: its batch is appended, its replies go out."""
+        """Carries out a handler's outcome: its batch is appended, its replies are sent."""
         if outcome.batch:
             self.log.appended[broker].append(outcome.batch)
         for reply in outcome.replies:

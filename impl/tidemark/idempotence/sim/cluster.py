@@ -183,7 +183,7 @@ class ProducerCluster(ProducerState):
         return self.expire_producer(topic, producer_id)
 
     def _under_way(self, topic: int, producer_id: ProducerId) -> list[tuple[int, int]]:
-        """What of a producer may still be sent again, or arrive: the number of the batch, and until when."""
+        """A producer's batches that may still be sent again or arrive: each batch's number, and its deadline."""
         found: list[tuple[int, int]] = []
         for producer, connections in zip(self.producers, self.connections, strict=True):
             connection = connections[topic]

@@ -27,7 +27,7 @@ def heal(cluster: ProducerCluster) -> bool:
 
 
 def _drive(cluster: ProducerCluster, client: int, topic: int, sends: bool) -> None:
-    """What can move between a producer and a partition moves once; it sends something new if `sends`."""
+    """Every message between a producer and a partition moves once; the producer sends a new batch if `sends`."""
     producer, partition = cluster.producers[client], cluster.partitions[topic]
     connection = cluster.connections[client][topic]
     while cluster.handle_late(client, topic, read=True):

@@ -32,8 +32,8 @@ class Late(NamedTuple):
 
 
 class Connections:
-    """What a producer has on the way for one partition. `wire`: oldest first, of all brokers; `late`: oldest first;
-    `deadlines`: when the producer gives up each batch that it has made, by number."""
+    """A producer's exchanges under way for one partition. `wire`: oldest first, of all brokers. `late`: oldest first.
+    `deadlines`: by batch number, when the producer gives that batch up."""
 
     __slots__ = ("deadlines", "late", "wire")
 
@@ -60,7 +60,7 @@ class Connections:
         self.deadlines.clear()
 
     def next_at(self, broker: Broker) -> Exchange | None:
-        """What a broker handles next."""
+        """The exchange that a broker handles next."""
         for one in self.wire:
             if one.broker == broker and one.response is None:
                 return one

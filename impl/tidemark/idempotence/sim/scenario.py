@@ -75,7 +75,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "Disconnect": lambda i, c, p, b, keep: i.disconnect(c, p, b, keep),
     "CrashProducer": lambda i, c: i.crash_producer(c),
 }
-"""What makes each action happen."""
+"""For each action, the cluster's method that performs it."""
 
 STAGE = Stage(begin, EVENTS, clock=True)
 

@@ -1,4 +1,4 @@
-"""What producers under simulation consist of: partitions with their leaders, processes, connections."""
+"""The state of producers under simulation: partitions with their leaders, processes, connections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPIRATION_MS = DELIVERY_TIMEOUT_MS + REQUEST_LIFE_MS + 1
 
 
 class Acknowledged(NamedTuple):
-    """What an application was told: which batch of a process is where."""
+    """An acknowledgement that an application received: the batch of a process, and its offset."""
 
     producer_id: ProducerId
     partition: int

@@ -56,7 +56,7 @@ class OffsetsCluster:
         self._waiting: dict[object, Commit | Marker] = {}
 
     def _settle(self, broker: Broker, outcome: OffsetOutcome) -> None:
-        """What a handler came to: its record is appended, its replies go out."""
+        """Carries out a handler's outcome: its record is appended, its replies are sent."""
         if outcome.record is not None:
             self.log.appended[broker].append(outcome.record)
             self.reader.written(outcome.record)

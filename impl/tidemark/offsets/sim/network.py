@@ -1,4 +1,4 @@
-"""What surrounds the offsets of a group under simulation: the log of its partition, transactions, exchanges."""
+"""The surroundings of a group's offsets under simulation: the log of its partition, transactions, exchanges."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "LoseLate": lambda o, t: o.lose_late(t),
     "LoseLateMarker": lambda o, t: o.lose_late_marker(t),
 }
-"""What makes each action happen."""
+"""For each action, the cluster's method that performs it."""
 
 STAGE = Stage(begin, EVENTS)
 

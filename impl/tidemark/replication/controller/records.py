@@ -1,4 +1,4 @@
-"""What the controller writes to the metadata log, and the log itself."""
+"""The records that the controller writes to the metadata log, and the log itself."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class MetadataLog:
         self.ends.append(self.end_offset)
 
     def delta(self, start: int, end: int) -> PartitionState | None:
-        """What the records from offset `start` up to `end` make of the partition, None if they leave it alone.
+        """The partition's state after the records from offset `start` up to `end`; None if they leave it unchanged.
 
         However many changes there are, a broker sees the last: they are applied as one delta.
         """

@@ -134,8 +134,7 @@ class ReplicationControl:
     # --- changes of the partition (PartitionChangeBuilder) --------------------------------------------------------
 
     def _next_elr(self, isr: frozenset[BrokerId], unclean: frozenset[BrokerId]) -> frozenset[BrokerId]:
-        """Who leaves the ISR while it is below the minimum stays eligible, unless its shutdown was unclean
-        (KIP-966)."""
+        """A broker that leaves the ISR below the minimum stays eligible, unless its shutdown was unclean (KIP-966)."""
         if len(isr) >= self._effective_min_isr:
             return frozenset()
         return ((self.partition.elr | self.partition.isr) - isr) - unclean
@@ -283,4 +282,4 @@ REPLAY: dict[type, Callable[[ReplicationControl, Any], None]] = {
     RegisterBrokerRecord: ReplicationControl._replay_registration,
     BrokerRegistrationChangeRecord: ReplicationControl._replay_registration_change,
 }
-"""What takes a record of each type."""
+"""For each type of record, the method that replays it."""

@@ -141,7 +141,7 @@ class Cluster(Replication):
         return True
 
     def leaves_one_intact(self, broker_id: BrokerId) -> bool:
-        """What the protocol assumes of its environment: the predicate of the same name in the specification."""
+        """The protocol's assumption about its environment: the predicate of the same name in the specification."""
         eligible = self.control.partition.isr | self.control.partition.elr
         return broker_id not in eligible or any(
             other != broker_id and not self._lost_records(other) for other in sorted(eligible)

@@ -1,4 +1,4 @@
-"""What the nemesis and the workload do, and how often: schedules are data.
+"""The events of nemesis and workload, and their weights: schedules are data.
 
 A profile gives each kind of event a weight; kinds are methods of `run.Run`. An event that is not possible when its turn
 comes is passed over, so weights are chances of being tried.

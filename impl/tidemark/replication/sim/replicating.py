@@ -24,7 +24,7 @@ from tidemark.replication.sim.state import ClusterState
 
 
 class Replication(ClusterState):
-    """What leaders and followers do, and what becomes of their messages."""
+    """The steps of leaders and followers, and the fates of their messages."""
 
     __slots__ = ()
 

@@ -52,8 +52,8 @@ FIRST_PAYLOAD_INSIDE = 1 << 20
 
 
 def plan_of(header: Mapping[str, Any], table: Table) -> Plan:
-    """What recorders of a trace header share. Raises ValueError for one that is not of replication, or has more
-    consumers than simulated clusters."""
+    """The plan that recorders of a trace header share. Raises ValueError for a header that is not replication's. It
+    does so, too, for one with more consumers than simulated clusters have."""
     if len(table.consumers) != CONSUMERS:
         raise ValueError(f"the header has {len(table.consumers)} consumers, not {CONSUMERS}")
     return Plan(header, "replication", READS, TOUCHES, table.parties, "b", NOWHERE, CONTROLLER)

@@ -1,4 +1,4 @@
-"""What a cluster under simulation consists of: hosts with disks, the controller, the network, a client's answers."""
+"""The state of a cluster under simulation: hosts with disks, the controller, the network, a client's answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class Host:
 
 @dataclass(slots=True)
 class Answers:
-    """What the client has heard: per payload acknowledged with acks=all its offset; payloads answered with an error."""
+    """The replies that the client has received: each payload acknowledged with acks=all, with its offset, and payloads
+    answered with an error."""
 
     acked: dict[Payload, int] = field(default_factory=dict)
     failed: list[Payload] = field(default_factory=list)

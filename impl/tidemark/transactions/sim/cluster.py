@@ -20,7 +20,7 @@ from tidemark.transactions.sim.network import Broker, MarkerExchange, ProduceExc
 from tidemark.transactions.sim.processes import Processes
 
 GROUP_ERRORS = (Errors.FENCED_INSTANCE_ID, Errors.ILLEGAL_GENERATION, Errors.UNKNOWN_MEMBER_ID)
-"""What a group says of who is none of its members (any more), in the specification's order."""
+"""A group's errors for a client that is not a member, or not any more, in the specification's order."""
 
 
 class TransactionCluster(Processes):
@@ -66,7 +66,7 @@ class TransactionCluster(Processes):
         self.issued = max(self.issued, record.producer_id, record.next_producer_id)
 
     def _settle(self, replies: Replies, added: bool) -> None:
-        """Who waited for a record is answered; a batch whose partition was `added` goes on."""
+        """Replies go to the waiting clients. A batch whose partition was `added` goes on."""
         for reply in replies:
             exchange = reply.token
             if isinstance(exchange, RpcExchange):

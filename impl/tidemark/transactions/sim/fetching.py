@@ -1,5 +1,5 @@
-"""What happens to consumers' fetches under simulation: of every partition there is a consumer of each isolation level,
-with one fetch under way at a time."""
+"""Consumers' fetches under simulation. Every partition has a consumer of each isolation level, with one fetch under way
+at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is under way between producers, partitions and coordinators, and the log of __transaction_state.
+"""Exchanges between producers, partitions and coordinators, and the log of __transaction_state.
 
 Every exchange has a slot, and beside it one for what outlived it: a request for whose reply nobody waits.
 """

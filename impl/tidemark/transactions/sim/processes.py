@@ -1,5 +1,5 @@
-"""What happens to the processes of an application under simulation: what they ask coordinators and partitions for, the
-replies, and how they end."""
+"""The processes of an application under simulation: their requests to coordinators and partitions, the replies, and how
+they end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tidemark.transactions.sim.network import Broker, ProduceExchange, ProduceSt
 from tidemark.transactions.sim.state import Acknowledged
 
 INPUT, GROUP = TopicPartition("input", 0), ConsumerGroupMetadata("member", 1)
-"""Whose offsets are committed, and by whom; whether the group takes them is somebody else's choice."""
+"""The partition whose offsets are committed, and the committing member. The simulated group decides whether it accepts
+them."""
 
 
 class Processes(Fetching):
@@ -137,7 +138,8 @@ class Processes(Fetching):
         return True
 
     def _keeps(self, exchange: ProduceExchange, client: int, partition: int, keep: bool) -> bool:
-        """What nobody waits for any more may still be written, if it is to be kept and there is room; whether it is."""
+        """A batch that its producer has given up on may still be written. True if it is kept: `keep` asks for it and
+        there is room."""
         keep = keep and exchange.outlives and self.late_produce[client][partition] is None
         if keep:
             self.late_produce[client][partition] = exchange

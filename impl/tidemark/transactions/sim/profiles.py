@@ -83,7 +83,7 @@ RESENT = TransactionProfile(
     ends=24,
     commits=32,
 )
-"""What processes have given up on arrives when they are in their next transaction: batches, and requests to end it."""
+"""Abandoned batches and EndTxn requests arrive when their process is in its next transaction."""
 
 LOST = TransactionProfile(
     "lost",
@@ -177,7 +177,7 @@ LATE_OFFSETS = TransactionProfile(
     commits=32,
     offsets=True,
 )
-"""What is left of a connection that has failed arrives when its process is in its next transaction."""
+"""Requests of a failed connection arrive when their process is in its next transaction."""
 
 UNHEARD = TransactionProfile(
     "unheard",

@@ -1,5 +1,5 @@
-"""What consumers have returned after healing, held against what applications were told: it knows nothing of the
-specification."""
+"""Compares the records that consumers returned after healing with the replies that applications received. This check
+does not use the specification."""
 
 from __future__ import annotations
 

@@ -306,8 +306,8 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         return self._may_mark(topic) and cluster.handle_marker(broker, topic, True)
 
     def straggle(self, word: int) -> bool:
-        """What a process has given up on arrives when it is in another transaction: a request to the coordinator when
-        something is written, a batch before that."""
+        """An abandoned request arrives when its process is in another transaction. A request to the coordinator arrives
+        after the transaction's first write, a batch before that."""
         client, topic, cluster = self._client(word), self._topic(word >> 8), self.cluster
         producer = cluster.clients[client]
         if producer.state is not ProducerState.IN_TRANSACTION or topic not in producer.partitions:

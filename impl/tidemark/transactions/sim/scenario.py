@@ -161,7 +161,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "ReceiveFetch": lambda t, r, p: t.receive_fetch(r, p),
     "LoseFetch": lambda t, r, p: t.lose_fetch(r, p),
 }
-"""What makes each action happen."""
+"""For each action, the cluster's method that performs it."""
 
 STAGE = Stage(begin, EVENTS)
 
@@ -171,7 +171,7 @@ def _result(committed: bool) -> str:
 
 
 def _of(producer_id: int) -> str:
-    """What stands before what another producer id than the first has."""
+    """The prefix of a value that belongs to a producer id other than the first."""
     return "" if producer_id == 1 else f"{producer_id}:"
 
 

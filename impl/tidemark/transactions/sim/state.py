@@ -1,4 +1,4 @@
-"""What transactions under simulation consist of: processes, coordinators and their log, partitions, exchanges."""
+"""The state of transactions under simulation: processes, coordinators and their log, partitions, exchanges."""
 
 from __future__ import annotations
 
