@@ -197,7 +197,7 @@ def test_a_flaw_is_found_and_explained_as_the_readme_shows(world: str, tmp_path:
 
 
 RATES = re.compile(r"\([\d.]+ s\)|in [\d.]+ s \([\d,]+ steps/s\)")
-"""What differs from run to run in the closing lines of a demonstration."""
+"""The rates in the closing lines of a demonstration, which differ from run to run."""
 
 
 def test_the_demonstration_counts_what_the_readme_shows() -> None:
