@@ -1,4 +1,4 @@
-"""What the tests of compositions share: a composition of the registry with its headers, and the judges of its parts."""
+"""Shared by the tests of compositions: a composition of the registry with its headers, and the judges of its parts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Composed:
         return {name: self.judge(name, [one.parts[name].stream for one in runs]) for name in self.parts}
 
     def judge(self, part: str, streams: Sequence[bytes]) -> list[set[str]]:
-        """What each of a part's traces fails in."""
+        """The checks that each of a part's traces fails in."""
         kernels = self.judges[part]
         ends = np.cumsum([0, *map(len, streams)], dtype=np.int64)
         result = kernels.check(np.frombuffer(b"".join(streams), dtype=np.uint8), ends)
@@ -63,7 +63,7 @@ class Composed:
 
 
 class CommitsAtOnce(ReplicatedLog[Any]):
-    """What is appended counts as committed, wherever the high watermark is."""
+    """A log that counts every appended record as committed, wherever the high watermark is."""
 
     __slots__ = ()
 
@@ -98,5 +98,5 @@ def assert_right(composed: Composed, above: str, runs: Sequence[ComposedResult])
 
 
 def totals(runs: Sequence[ComposedResult]) -> Mapping[str, int]:
-    """What the logs of all runs went through."""
+    """Counts over the logs of all runs: fail-overs, and records kept, dropped and orphaned."""
     return {what: sum(getattr(one, what) for one in runs) for what in ("fail_overs", "kept", "dropped", "orphaned")}

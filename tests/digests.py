@@ -1,5 +1,5 @@
-"""What every simulator writes, in brief: a digest of the streams of some seeds of every protocol, profile, flaw of the
-kill matrix and composition, as JSON on standard output, and in `compiled` whether the implementation is."""
+"""Prints digests of every simulator's streams as JSON: some seeds of every protocol, profile, flaw of the kill matrix
+and composition. `compiled` says whether the implementation is compiled."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ apply freeze Fn Lazy Range function choose equal p d i1 i64 i32 t1 f1 m m1 u w2 
 rank_0 check_action_0 SCRATCH TABLES CURRENT DIRTY x x_1 at e acc v7_k k7_ k0_ z3_lazy c0_N f0_ r0_R True self
 and or not if eval globals number_ snapshot why act_ P0 p0 np
 """.split()  # noqa: SIM905
-"""What generated Python, the kernels, LLVM, Python and the front end call their own things, now or once."""
+"""Names that generated Python, the kernels, LLVM, Python and the front end use themselves, now or in the past."""
 
 Env = tuple[tuple[str, str], ...]
 KEYS = '{"a", "b"}'

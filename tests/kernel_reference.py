@@ -91,7 +91,7 @@ class Subject:
         return changed
 
     def kinds(self) -> Kinds:
-        """What tells types of expressions."""
+        """The object that tells the types of expressions."""
         return Kinds(self.kernels.layout, evaluator(self.spec, self.python.constant))
 
     def rows(self, states: Sequence[State]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What the judges of `make check` are shown: streams by hand of two-phase commit, a row with its flaw, a clean run."""
+"""Inputs for the judges of `make check`: streams by hand of two-phase commit, a row with its flaw, a clean run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SHOWN = Protocol(
         "rule KeepDecision held": "the manager restarts before it has decided",
     },
 )
-"""What the simulator of the tests shows of two-phase commit."""
+"""The protocol as the tests' simulator shows it: two-phase commit."""
 
 
 def writer() -> StreamWriter:
@@ -76,7 +76,7 @@ def row(rules: Sequence[str] = (RULE,), prop: str = "Consistency", unseen: str =
 
 
 def killed(specification: Specification, given: Row, *streams: Callable[[], bytes]) -> Killed:
-    """What the matrix makes of a flawed implementation whose seeds give these streams, in turns; one task a seed."""
+    """The matrix's result for a flawed implementation whose seeds give these streams in turns; one task a seed."""
 
     def simulate(seed: int) -> Simulated:
         return Simulated(f"seed-{seed}", streams[seed](), 0, {"seeds": 1})
@@ -103,7 +103,7 @@ def sound() -> list[bytes]:
 
 
 def audited(specification: Specification, streams: Sequence[bytes]) -> AuditResult:
-    """What an audit makes of these traces, without Spark."""
+    """The audit's result for these traces, without Spark."""
     judging = judge.judge_for(specification)
     tally = judging.tally()
     judging.add(tally, judge.batch_of([f"seed-{at}" for at in range(len(streams))], streams), 4)

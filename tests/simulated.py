@@ -1,4 +1,5 @@
-"""What every protocol's simulator is held to in test_simulators.py: one entry of `SIMULATED` each, and what they share.
+"""The requirements on every protocol's simulator in test_simulators.py: one entry of `SIMULATED` each, and their shared
+parts.
 
 A protocol brings a `simulated.toml` in its folder here; a protocol of the registry without one is a failure.
 """
@@ -41,7 +42,7 @@ print(hashlib.sha256(b"".join(PROTOCOL.simulate(seed, table=header).stream for s
 
 @dataclass(frozen=True)
 class Lost:
-    """What a client finds lost, or twice, without these rules: in some of the first `seeds` runs of a profile."""
+    """Records that a client finds lost or twice without these rules, in some of the first `seeds` runs of a profile."""
 
     without: frozenset[str]
     profile: str
@@ -73,7 +74,7 @@ class Simulated:
 
     @property
     def touches(self) -> Mapping[str, str]:
-        """What each of its actions may change."""
+        """The variables that each of its actions may change."""
         touches: Mapping[str, str] = self.module.TOUCHES
         return touches
 
@@ -123,7 +124,7 @@ class Simulated:
 
     @cached_property
     def specification(self) -> Specification:
-        """What judges its traces, with the specification's `FlawActions`."""
+        """The specification that judges its traces, with the specification's `FlawActions`."""
         return judging(self.known)
 
     @property

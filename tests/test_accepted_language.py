@@ -1,6 +1,6 @@
-"""What agree, the audit's oracle and the compiler accept, or refuse in one sentence, is one language.
+"""Agree, the audit's oracle and the compiler accept one language, and refuse everything else in one sentence.
 
-Each specification here was accepted by one of them and refused by another, or refused in words that did not help.
+Before, one of them accepted each specification here and another refused it, or refused it in words that did not help.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def _audit(path: Path, capsys: Capture, *arguments: str) -> tuple[int, dict[str,
 
 
 def _linted(path: Path, audited: tuple[int, dict[str, Any], str], capsys: Capture) -> None:
-    """What an audit refuses or cannot decide is told by `lint`, but for traces that do not start in Init."""
+    """`lint` reports everything that an audit refuses or cannot decide, but for traces that do not start in Init."""
     spec, config = find("TwoPhase")
     code, document, _ = audited
     known = sum(_undecided(document).values()) - _undecided(document).get("not from Init", 0) if document else 0

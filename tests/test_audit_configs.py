@@ -1,4 +1,4 @@
-"""What the cfgs of the audit ask for: every property that the text of a specification has, with all rules in force."""
+"""The cfgs of the audit check every property that the text of a specification has, with all rules in force."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER_SIZES = [(one, config) for one in PROTOCOLS for config in one.sizes.values
 
 
 def properties(module: Path) -> set[str]:
-    """What a module defines without parameters and uses nowhere: what is there to be checked."""
+    """The definitions of a module that have no parameters and that the module uses nowhere: its properties."""
     text = re.sub(r"\\\*.*|\(\*.*?\*\)", "", module.read_text())
     names = re.findall(r"^(\w+)\s*==", text, re.MULTILINE)
     return {name for name in names if len(re.findall(rf"\b{name}\b", text)) == 1}

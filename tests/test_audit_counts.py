@@ -1,4 +1,4 @@
-"""What an audit counts of the traces that it judges, and what it says of that: no Spark, no TLC, streams by hand."""
+"""The counts of an audit and their report: no Spark, no TLC, streams by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_long_trace_is_at_rest_too(specification: Specification) -> None:
 def test_the_end_and_the_claims_of_streams_are_those_that_the_reader_finds(
     specification: Specification, claims: list[tuple[int, bool]], quiescent: bool
 ) -> None:
-    """Whatever records claim, judged or not: the action of every record, their number, and whether faults stopped."""
+    """The action of every record, their number, and whether faults stopped are read for any claims, judged or not."""
     schema = schema_of(specification)
     out = writer()
     for action, stutter in claims:

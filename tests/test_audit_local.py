@@ -142,7 +142,7 @@ def _told(tally: Tally) -> tuple[object, ...]:
 
 
 def test_a_file_may_be_parted_at_every_byte(two_phase: TwoPhase, tmp_path: Path) -> None:
-    """Whatever stands there: damage, lines that are none, a trace without end, one whose lines are apart."""
+    """The byte may lie in damage, in lines that are none, in a trace without end, or in one whose lines are apart."""
     (path,) = _damaged(two_phase, tmp_path)
     lines = path.read_bytes().splitlines(keepends=True)[:60]
     path.write_bytes(b"".join([lines[0], b"\n", *lines[1:45], b'"end"\n', *lines[45:]]).removesuffix(b"\n"))

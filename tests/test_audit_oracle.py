@@ -23,7 +23,7 @@ REST = ("quiescence", "QuiescentAllDecided")
 
 
 def replayed(accepted: int = 8, **found: dict[str, int]) -> Replay:
-    """What TLC said of a trace of 8 steps."""
+    """TLC's findings on a trace of 8 steps."""
     replay = Replay("t", 8, accepted)
     for family, first in found.items():
         setattr(replay, family, first)

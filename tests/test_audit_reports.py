@@ -1,4 +1,4 @@
-"""What a CI is given: failing traces beside the lines of the specification that refuse them, in three forms."""
+"""Reports for a CI: failing traces beside the lines of the specification that refuse them, in three forms."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_every_failing_trace_stands_beside_the_conjunct_that_refuses_it(
 
 
 def require_sarif(document: dict[str, Any]) -> None:
-    """What SARIF 2.1.0 asks of the parts that we write."""
+    """Asserts the requirements of SARIF 2.1.0 on the parts that we write."""
     assert document["version"] == "2.1.0"
     for run in document["runs"]:
         rules = run["tool"]["driver"]["rules"]
@@ -174,7 +174,7 @@ def test_junit_has_a_case_for_each_check_that_holds_and_each_trace_that_fails(wr
 
 
 def require_junit(whole: ET.Element) -> None:
-    """What Jenkins' schema junit-10 allows."""
+    """Asserts that a report keeps to Jenkins' schema junit-10."""
     allowed: dict[str, tuple[set[str], set[str], set[str]]] = {  # children, attributes, those that must be there
         "testsuites": ({"testsuite"}, {"name", "time", "tests", "failures", "errors"}, set()),
         "testsuite": (

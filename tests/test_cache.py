@@ -27,7 +27,7 @@ KINDS = {
     "comparisons": ("commands.agree",),
     "the implementation": ("check.compiled",),
 }
-"""What is kept, and the modules that compute it, as their keys ask for them."""
+"""The kept results, and the modules that compute them, as their keys name them."""
 NAMED = (
     '---- MODULE Named ----\nCONSTANT Names\nVARIABLE x\nTypeOK == x \\in Names\nInit == x = "a"\n'
     'Take(n) == x\' = n\nNext == \\E n \\in Names : Take(n)\nNeverB == x # "b"\n====\n'
@@ -90,7 +90,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, program: str, root: str = "cache") -> list[str]:
-    """What a program says of the specification, in a process that may die of it."""
+    """The lines that a program prints of the specification. It runs in a process of its own, which may die of it."""
     environment = {**os.environ, "TIDEMARK_CACHE": str(folder / root)}
     arguments = [sys.executable, "-c", program, str(folder / "Named.tla"), str(folder / "Named.cfg")]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)

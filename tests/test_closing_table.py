@@ -81,7 +81,7 @@ def lines(
     by_tlc: Outcome | None,
     parts: list[clean.CleanRun] | None = None,
 ) -> list[bool]:
-    """Which lines of the closing table are as expected, the traces', a composition's and the kill matrix's."""
+    """Whether lines of the closing table are as expected: the traces', a composition's and the kill matrix's."""
     monkeypatch.setattr(session, "spark_session", lambda _master: contextlib.nullcontext())
     together = protocols.Composition("together", parts={"one": SHOWN, "other": SHOWN})
     monkeypatch.setattr(protocols, "protocols", lambda: {"twophase": SHOWN})

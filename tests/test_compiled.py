@@ -121,7 +121,7 @@ def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str
 
 @needs_a_compiler
 def test_what_is_compiled_is_used_by_one_process_after_the_other(small: Callable[..., str]) -> None:
-    """What a process imports from the folder leaves it as it was sealed, however Python was started."""
+    """An import from the folder leaves it as it was sealed, however Python was started."""
     home = compiled.build()
     for level in ("0", "1", "2", "0"):
         assert small(PYTHONOPTIMIZE=level) == "True 2 so", level

@@ -151,8 +151,7 @@ def test_headers_of_other_brokers_are_refused(headers: dict[str, dict[str, Any]]
 
 
 class LoadsTooMuch(ReplicatedLog[Any]):
-    """Whoever leads serves at once what it has loaded up to its log's end, although that may be lost again (as Kafka
-    does)."""
+    """A leader serves at once all records up to its log's end. It may lose some of them again, as in Kafka."""
 
     __slots__ = ()
 
@@ -245,7 +244,7 @@ class Stage:
         self.replica.observe()
 
     def ends(self, composed: Composed) -> dict[str, set[str]]:
-        """What the traces so far fail in, by part."""
+        """The checks that the traces so far fail in, by part."""
         runs = {"replication": self.run.partition, "classic-group": self.run.group}
         return {name: composed.judge(name, [run.recorder.end(False, False)])[0] for name, run in runs.items()}
 

@@ -211,7 +211,7 @@ class Stage:
             assert cluster.handle_produce(C1, partition, False)
 
     def ends(self, composed: Composed) -> dict[str, set[str]]:
-        """What the traces so far fail in, by part; parts that fail in nothing are left out."""
+        """The checks that the traces so far fail in, by part; parts that fail in nothing are left out."""
         runs = {TRANSACTIONS: self.run.above, **self.run.partitions}
         found = {name: composed.judge(name, [run.recorder.end(False, False)])[0] for name, run in runs.items()}
         return {name: one for name, one in found.items() if one}
@@ -356,7 +356,7 @@ def test_only_who_leads_a_partition_and_is_up_serves_its_consumers(composed: Com
 
 
 def test_nothing_is_done_at_a_coordinator_that_is_not_up(composed: Composed) -> None:
-    """What its broker would do if it were up, it does not do before that."""
+    """A coordinator on a paused broker takes none of these steps; it takes each once the broker is up again."""
     stage = Stage(composed)
     cluster, host = stage.cluster, stage.cluster.state.replicated.hosts[B1]
 

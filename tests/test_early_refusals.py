@@ -1,4 +1,4 @@
-"""What an input's names and headers tell is said before a compiler, a JVM or Spark starts."""
+"""Errors in an input's names and headers are reported before a compiler, a JVM or Spark starts."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_the_vectors_lines_are_those_of_a_conversion() -> None:
 
 
 def audited(lines: list[str]) -> AuditResult:
-    """What an audit says of the one trace of these lines."""
+    """The audit's result for the one trace of these lines."""
     specification = emitter_vectors.specification()
     (raw,) = split_traces([line.encode() for line in lines])
     _, stream = LineReader(emitter_vectors.schema(), emitter_vectors.NODES, "vectors").stream(raw)

@@ -182,7 +182,7 @@ def test_arrows_are_what_one_node_learns_from_another(
 def test_a_record_without_a_node_has_a_column_where_it_is_drawn(
     two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What comes behind the failure is not drawn, and makes no column."""
+    """Records behind the failure are not drawn, and make no column."""
     nameless = {"action": "TMRestart", "params": {}, "delta": {"messages": PREPARED[:2]}}
     written(tmp_path, two_phase.header, [*COMMITS_EARLY, nameless])
     assert document(capsys, "trace.ndjson")["diagram"]["columns"] == ["tm", "r1", "r2"]

@@ -74,7 +74,7 @@ def redefined(text: str, name: str, body: str) -> str:
 
 
 def test_formulas_read_back_as_themselves(tmp_path: Path) -> None:
-    """What is printed parses, and means what was printed: the same IR, but for marks."""
+    """A printed formula parses, and means the formula that was printed: the same IR, but for marks."""
     (tmp_path / "Constructs.tla").write_text(CONSTRUCTS)
     cfg = f"INIT Init\nNEXT Next\nINVARIANTS {' '.join(INVARIANTS)}\n"
     (tmp_path / "Constructs.cfg").write_text(cfg)
@@ -326,7 +326,7 @@ def test_a_smaller_run_does_not_fail_later_than_the_smallest_before_it(two_phase
 
 
 class Obeyed(Hasty):
-    """Whatever was decided, r1 learns it in the end, and r2 gives up."""
+    """A variant in which r1 learns any decision in the end, and r2 gives up."""
 
     def stream(self, kept: Sequence[int]) -> bytes:
         taken = [*(self.decisions[index] for index in kept), "learn r1", "give-up r2"]

@@ -48,7 +48,7 @@ def imports(file: Path, known: Mapping[str, Path]) -> Iterator[tuple[str, bool]]
 
 
 def graph(package: str, typed: bool) -> dict[str, set[str]]:
-    """Who imports whom. `typed`: also for the type checker alone."""
+    """Module -> the modules that it imports. `typed`: also those imported for the type checker alone."""
     known = modules(package)
     return {
         name: {one for one, only in imports(file, known) if one != name and (typed or not only)}

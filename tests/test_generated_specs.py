@@ -58,8 +58,8 @@ Same == [[k \in {"a", "b"} |-> N] EXCEPT !["b"] = (@ + 1) % 2] = f
 Empty == q = SelectSeq(<<>>, LAMBDA e : e # 1)
 Chosen == <<Len(q) % 2>> = (IF f["a"] = 0 THEN <<N, 1>> ELSE <<N % 2>>)
 ===="""
-"""What generated specifications have found. `q \\in {<<1>>} \\cup {<<0>>}` was true of <<1, 0>> in the kernels; they
-refused, or did not get over, the others."""
+"""Defects that generated specifications have found. The kernels took `q \\in {<<1>>} \\cup {<<0>>}` for true of <<1,
+0>>. They refused the others, or did not get over them."""
 
 
 def test_what_was_found_before(tmp_path: Path) -> None:

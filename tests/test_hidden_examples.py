@@ -94,7 +94,8 @@ def in_part(full: Schema, part: Schema, number: int, stream: bytes) -> bytes:
 
 @pytest.mark.parametrize("flaw", [None, "KIP-101", "KIP-279"])
 def test_replication_is_judged_alike_with_variables_hidden(flaw: str | None, tmp_path: Path) -> None:
-    """What a leader knows of its followers, and high watermarks, are computed: no verdict and no first step differs."""
+    """The audit computes a leader's knowledge of its followers and the high watermarks; no verdict and no first step
+    differs."""
     known = protocol("replication")
     spec, _ = load_for(known.name, known.spec, known.config)
     for file in known.spec.parents[1].rglob("*.tla"):

@@ -1,4 +1,5 @@
-"""What of a predicate is asked again after a step: said of expressions, before any kernel is made of it."""
+"""The parts of a predicate that are evaluated again after a step. These tests ask expressions, before any kernel is
+made."""
 
 from __future__ import annotations
 

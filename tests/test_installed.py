@@ -45,7 +45,7 @@ REFUSED = [
     ("golden", "run this in a checkout of Tidemark"),
     ("docs", "is no checkout"),
 ]
-"""What the wheel alone refuses, and what its sentence says."""
+"""Commands that the wheel alone refuses, and the words in its sentence."""
 WORKING = [
     ("check TwoPhase", 0, "1 of 1 models as expected"),
     ("lint good.ndjson", 0, "1 file, 1 trace, 11 steps: clean"),
@@ -54,7 +54,7 @@ WORKING = [
     ("rule ReachedEpochStart --no-run", 0, "ReachedEpochStart(b, f) == remoteLeo[b][f] >= epochStart[b]"),
     ("doctor", 2, "needed things are missing"),
 ]
-"""What it can do: the exit code, and some of what it prints."""
+"""Commands that the wheel alone can run: the exit code, and a part of the output."""
 
 
 def test_every_command_is_tried() -> None:

@@ -302,7 +302,7 @@ class Made:
 
 
 def verify(no_cache: bool = False) -> list[str]:
-    """What the lines of the closing table say."""
+    """The findings in the lines of the closing table."""
     arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False, no_cache=no_cache)
     return [line.found for line in command.trace_lines(arguments, Console(file=io.StringIO()), [])]
 
@@ -333,7 +333,7 @@ def test_a_second_verify_runs_nothing_and_says_so(tree: Path, monkeypatch: pytes
 
 
 def test_a_line_is_finished_beside_what_spark_does_for_the_next(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left of the run waits for the composition to begin, and what is left of that for the matrix."""
+    """The rest of the run waits for the composition to begin, and the rest of the composition for the matrix."""
     made = Made(monkeypatch)
     begun = {"pair": threading.Event(), "twice": threading.Event()}
 

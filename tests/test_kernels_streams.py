@@ -265,7 +265,7 @@ def test_numbers_that_mean_nothing_are_refused(record: bytes, end: bytes, reason
 
 
 def test_a_failure_stays_a_failure_when_the_capacity_ends_the_trace() -> None:
-    """What was found before the capacity is reached counts; damage does not let anything count."""
+    """A failure before the capacity is reached counts; in a damaged stream nothing counts."""
     writer = good_writer()
     writer.step(0, [0], 0, [(1, 0)])
     stream = writer.end(capacity=True)
@@ -303,7 +303,7 @@ def test_checksum_tables(data: bytes) -> None:
 @given(st.data())
 @settings(max_examples=100)
 def test_writer_and_reader_are_inverse(data: st.DataObject) -> None:
-    """What is written is read, values of any sign and size of 62 bits included."""
+    """The reader returns the written values, those of any sign and of 62 bits included."""
     cells = data.draw(st.integers(1, 9))
     numbers = st.integers(-(1 << 61), 1 << 61)
     rows = data.draw(st.lists(st.lists(numbers, min_size=cells, max_size=cells), min_size=1, max_size=6))

@@ -165,7 +165,7 @@ def test_beyond_a_capacity_is_undecided_and_named(specification: Specification, 
 def test_beyond_what_means_something_fails_and_is_named(
     specification: Specification, steps: list[Step], signature: str, detail: str, after: list[Step]
 ) -> None:
-    """Whatever follows: it is read, and not judged."""
+    """The steps that follow are read, and not judged."""
     result = audited(specification, steps + after)
     assert result.exit_code == 1
     wrong = [failure for failure in result.failures if failure.detail]

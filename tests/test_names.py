@@ -35,13 +35,13 @@ OTHER_NAMES = {
     ("classic-group", "StartConsumer"): "Consumer",
     ("consumer-group", "StartConsumer"): "ModernConsumer",
 }
-"""What is dropped is an outcome of the handler of what arrives late; a consumer starts by being made."""
+"""Actions whose handlers have other names. The handler of late arrivals drops them; a consumer starts by being made."""
 PARTS_OF_A_DELIVERY = {
     ("offsets", f"{what}{which}")
     for which, whats in {"TxnOffsetCommit": ("Verify", "Handle", "Reject"), "Marker": ("Handle", "Reject")}.items()
     for what in whats
 }
-"""The simulated network delivers; what comes of it is the coordinator's."""
+"""The simulated network delivers; the coordinator does the rest."""
 
 
 def rules_of_specification(one: Simulated) -> list[str]:

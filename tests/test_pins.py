@@ -1,4 +1,5 @@
-"""What the manifest pins of every model's cfg: a cfg that checks less, more or otherwise fails before TLC runs."""
+"""The manifest pins the checks of every model's cfg. A cfg that checks less, more or otherwise fails before TLC
+runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What audit and explain take from the manifest beside simulated traces."""
+"""Audit and explain read the manifest beside simulated traces."""
 
 from __future__ import annotations
 

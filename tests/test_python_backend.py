@@ -221,7 +221,7 @@ IN_ORDER = r"""
 {n \in Names : n \notin DOMAIN partial} \subseteq {n \in Names : n = "b" /\ partial[n]}
 FoldSet(LAMBDA e, acc : Append(acc, e), <<>>, Names) = <<x, "b", "c", "d", "e", "f", "g", "h">>
 """.strip().splitlines()
-"""What depends on the order in which the names "a" to "h" are taken, `partial` being a function on {"a"}."""
+"""Expressions that depend on the order in which the names "a" to "h" are taken, `partial` being a function on {"a"}."""
 
 
 def test_sets_are_taken_in_canonical_order_under_any_hash_seed(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_a_flaw_is_found_and_explained_as_its_page_shows(world: str, tmp_path: P
 
 
 RATES = re.compile(r"\([\d.]+ s\)|in [\d.]+ s \([\d,]+ steps/s\)")
-"""What differs from run to run in the closing lines of a demonstration."""
+"""The rates in the closing lines of a demonstration, which differ from run to run."""
 
 
 def test_the_demonstration_counts_what_its_page_shows() -> None:

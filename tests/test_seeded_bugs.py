@@ -24,7 +24,7 @@ PASS, FAIL = 0, 1
 
 @dataclass(slots=True)
 class Auditor:
-    """What simulates traces of replication and what judges them."""
+    """Simulates traces of replication and judges them."""
 
     simulate: Callable[[int], Any]
     kernels: Any
@@ -49,8 +49,12 @@ class Auditor:
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """What became of one bug: how many traces were judged, the seeds flagged among them and by which checks first; how
-    many traces differ from those without the bug, and in how many the client that reads back missed something."""
+    """The result of the hunt for one bug.
+
+    `judged`: how many traces were judged. `flagged`: the seeds flagged among them -> the checks that fail first.
+    `differing`: how many traces differ from those without the bug. `lossy`: in how many traces the client that reads
+    back missed something.
+    """
 
     judged: int
     flagged: dict[int, list[str]]

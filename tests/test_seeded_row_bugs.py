@@ -52,7 +52,7 @@ WAITS_ON = Bug("row 37: the join phase waits for who is gone", GroupCoordinator,
 
 
 def falls(protocol: str, profile: str) -> set[str]:
-    """What is false in some trace of a protocol's runs."""
+    """The checks that are false in some trace of a protocol's runs."""
     one = BY_NAME[protocol]
     streams = [one.descriptor.simulate(seed, table=one.header, profile=profile).stream for seed in SEEDS]
     offsets = np.cumsum([0, *map(len, streams)]).astype(np.int64)

@@ -13,7 +13,7 @@ from tidemark_conformance.spark import session
 
 
 class _Java:
-    """What Py4J shows of a Java exception."""
+    """A Java exception as Py4J shows it."""
 
     def __init__(self, message: str) -> None:
         self.message = message

@@ -1,4 +1,4 @@
-"""What simulated runs share, whatever the protocol."""
+"""The parts that simulated runs of all protocols share."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def test_an_unknown_profile_is_refused(one: Simulated) -> None:
 
 @each
 def test_a_header_of_another_specification_is_refused(one: Simulated) -> None:
-    """Whatever variable it has not, and where it has one more."""
+    """A header is refused that lacks any one variable, or has one more."""
     variables = one.header["variables"]
     for lacking in variables:
         others = {name: variable for name, variable in variables.items() if name != lacking}
@@ -249,7 +249,7 @@ def test_a_header_of_another_specification_is_refused(one: Simulated) -> None:
 
 
 def judged(one: Simulated, without: frozenset[str], streams: list[bytes]) -> Any:
-    """What the kernels say of traces, by the specification without some rules."""
+    """The kernels' verdicts on traces, by the specification without some rules."""
     constants = {**one.specification.constants, "Without": without}
     kernels = compile_kernels(dataclasses.replace(one.specification, constants=constants))
     offsets = np.cumsum([0, *map(len, streams)]).astype(np.int64)

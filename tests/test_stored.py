@@ -1,4 +1,4 @@
-"""What pictures show of stored state (explain/picturing.py, explain/stored.py, report/strips_svg.py)."""
+"""Pictures of stored state (explain/picturing.py, explain/stored.py, report/strips_svg.py)."""
 
 from __future__ import annotations
 

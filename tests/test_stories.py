@@ -1,4 +1,4 @@
-"""What documents tell of zoo rows (report/stories.py); that the blocks are current is test_docs.py's."""
+"""Zoo rows in the documents (report/stories.py). test_docs.py checks that the blocks are current."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a step must change to break an action property, asked of random expressions: of steps that change nothing of it
-each must be true, and have a value."""
+"""A step that breaks an action property must change some part of it. For random expressions a step that changes no such
+part must keep the property, and have a value."""
 
 from __future__ import annotations
 

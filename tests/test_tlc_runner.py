@@ -202,7 +202,7 @@ DONE = (START, EARLY, SUCCESS, LAST, DEPTH, FINISHED)
 
 
 def says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, exit_code: int) -> runner.TlcResult:
-    """What is made of an output and an exit code."""
+    """The runner's result for an output and an exit code."""
     (tmp_path / "output").write_text(output)
     script = ["/bin/sh", "-c", f"cat '{tmp_path / 'output'}'; exit {exit_code}"]
     monkeypatch.setattr(runner, "_command", lambda *_: script)

@@ -1,4 +1,4 @@
-"""Which Java and which jar are taken, and how a Java is started: stand-ins that only say which version they are."""
+"""The choice of Java and jar, and the start of a Java. Stand-ins only say which version they are."""
 
 from __future__ import annotations
 

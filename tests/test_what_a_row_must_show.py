@@ -1,7 +1,7 @@
-"""What the kill matrix asks of a row, each time shown something that must not pass: no Spark, no TLC, streams by hand.
+"""The kill matrix's requirements on a row, each shown something that must not pass: no Spark, no TLC, streams by hand.
 
-An implementation that does nothing, a flaw under another name, traces that could not be judged: every one must turn its
-row red. The example is two-phase commit.
+The rows include an implementation that does nothing, a flaw under another name, and traces that could not be judged.
+Every one must turn its row red. The example is two-phase commit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tidemark_conformance.verify.matrix_table import Matrix, Unflawed, render
 
 
 def why(given: Row, found: Killed) -> str:
-    """What the printed matrix says of a row that is not as expected."""
+    """The printed matrix's reason why a row is not as expected."""
     console = Console(width=300, record=True, file=io.StringIO())
     shown = Matrix([given], {given.id: outcome(given.property)}, {given.id: found}, {}, 1.0)
     assert shown.ok == found.ok

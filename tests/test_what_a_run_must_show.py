@@ -1,7 +1,7 @@
-"""What is asked of a clean run, each time shown something that must not pass: no Spark, no TLC, streams by hand.
+"""The requirements on a clean run, each shown something that must not pass: no Spark, no TLC, streams by hand.
 
-An implementation that does nothing, traces that could not be judged, a run that shows too little: every one must turn
-its line red. The example is two-phase commit.
+The runs include an implementation that does nothing, traces that could not be judged, and a run that shows too little.
+Every one must turn its line red. The example is two-phase commit.
 """
 
 from __future__ import annotations

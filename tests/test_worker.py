@@ -1,4 +1,4 @@
-"""What a worker makes of the rows of its partition, without Spark, and what it keeps from one task to the next."""
+"""A worker's result for the rows of its partition, without Spark, and the judge that it keeps between tasks."""
 
 from __future__ import annotations
 
@@ -187,7 +187,8 @@ def test_a_job_is_judged_by_its_own_specification(change: Callable[[Job], Job], 
 
 
 def test_a_judge_is_kept_for_one_text_and_one_size(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever may differ between two specifications of the same names, in the same files."""
+    """Two specifications of the same names, in the same files, get judges of their own if they differ in anything
+    else."""
     monkeypatch.setattr(judge_module, "_loaded", {})
     monkeypatch.setattr(judge_module, "schema_of", lambda _: None)
     monkeypatch.setattr(judge_module, "Judge", lambda specification, *_: SimpleNamespace(specification=specification))

@@ -15,7 +15,7 @@ NODES = ("tm", "r1", "r2", "r3")
 
 @dataclass
 class Run:
-    """What a simulator returns for a seed."""
+    """A simulator's result for a seed."""
 
     trace: str
     stream: bytes

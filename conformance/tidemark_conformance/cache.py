@@ -1,4 +1,4 @@
-"""What is kept from one run to the next: under which key, how it is written, when it is believed.
+"""Results that are kept from one run to the next: their keys, how they are written, and when they are trusted.
 
 - A key covers the code that computes a result: `code` hashes the text of its modules and of all that they import within
   our packages, imports inside functions included, and the versions of Python and of the libraries that they import.

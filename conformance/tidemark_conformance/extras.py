@@ -31,13 +31,13 @@ OF_COMMAND = {
     "verify": ON_SPARK,
     "zoo": ON_SPARK,
 }
-"""What commands import whatever their arguments are; the others know when they are at it."""
+"""Packages that commands always import. Other commands find out from their arguments."""
 
 
 def needs(*packages: str, what: str = "this") -> None:
     """Raises Unusable for the first of the packages that is not installed. A command calls it before it writes.
 
-    `what` begins the sentence: what needs them.
+    `what` begins the sentence: the thing that needs the packages.
     """
     for package in packages:
         if not installed(package):
@@ -53,7 +53,7 @@ def installed(package: str) -> bool:
 
 
 def missing(package: str) -> str:
-    """What there is to say of an extra's package that is not installed."""
+    """The sentence about an extra's package that is not installed."""
     return f"{package}, which is not installed; run `pip install 'tidemark[{EXTRA_OF[package]}]'`"
 
 

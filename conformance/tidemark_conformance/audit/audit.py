@@ -236,7 +236,7 @@ def _reason(code: int, judge: Judge) -> str:
 
 
 def _shares(tally: Tally, judge: Judge) -> Shares | None:
-    """What traces told, where the specification hides variables."""
+    """How much the traces told of their states; None where the specification hides nothing and observes nothing."""
     module, observables = judge.specification.module, judge.schema.observables
     if not module.hidden and observables is None:
         return None
@@ -280,7 +280,7 @@ def _failure(signature: Signature, judge: Judge, traces: int, examples: list[Exa
 
 
 def _detail(code: int, stream: bytes, judge: Judge) -> str:
-    """Which value exceeds which capacity; empty for another reason."""
+    """The value that exceeds a capacity, and that capacity; empty for another reason."""
     if code != CAPACITY:
         return ""
     beyond = beyond_limit(stream, judge.schema)

@@ -78,7 +78,7 @@ def run(source: Input, job: Job, judge: Judge, progress: Progress, processes: in
 
 
 def parts_of(source: Input) -> list[Part]:
-    """What an input is judged by, one after the other. Raises Unusable for a file that cannot be read."""
+    """The parts of an input, in the order in which they are judged. Raises Unusable for a file that cannot be read."""
     if source.form == NDJSON:
         return list(ranges(source.files))
     from tidemark_conformance.trace.parquet import row_groups

@@ -1,5 +1,5 @@
-"""What a stream's end says, found without decoding the stream: how many records it counts, and whether it declares
-that faults have stopped."""
+"""Reads a stream's end without decoding the stream: its count of records, and whether it declares that faults have
+stopped."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _counts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArra
 
 
 def claimed_records(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many records, the initial one included, each stream's end counts (stream i: `data[offsets[i]:offsets[i +
-    1]]`).
+    """The count of records in each stream's end, the initial record included. Stream i is `data[offsets[i]:offsets[i +
+    1]]`.
 
-    Only of a stream that could be decided does the answer mean something.
+    The answer means something only for a stream that could be decided.
     """
     at, within = _counts(data, offsets)
     result = np.where(within, 0, -1)
@@ -45,9 +45,10 @@ def claimed_records(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDAr
 
 
 def at_rest(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which streams (i is `data[offsets[i]:offsets[i + 1]]`) end with faults stopped and no capacity reached.
+    """True for each stream that ends with faults stopped and no capacity reached. Stream i is
+    `data[offsets[i]:offsets[i + 1]]`.
 
-    Only of a stream that could be decided does the answer mean something.
+    The answer means something only for a stream that could be decided.
     """
     at, _ = _counts(data, offsets)
     within = at - 1 > offsets[:-1]

@@ -74,7 +74,7 @@ def _replayable(one: Judged, schema: Schema, refusing: Collection[str]) -> tlc_o
 
 
 def _seen(record: int, told: Sequence[Told], schema: Schema) -> Iterator[tlc_oracle.Seen]:
-    """What a record tells, with values as TLC has them."""
+    """The observations of a record, with values as TLC has them."""
     observables = schema.observables
     if observables is None:
         return

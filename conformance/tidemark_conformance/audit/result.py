@@ -13,8 +13,8 @@ HOLDS, VIOLATION, UNDECIDED = 0, 1, 3
 
 
 def by_number(trace: str) -> tuple[tuple[str, int], ...]:
-    """What trace ids are ordered by: as texts, but their numbers as numbers: seed-17 comes before seed-149. No two ids
-    are equal in it."""
+    """The sort key of a trace id: digits compare as numbers, the rest as text. So seed-17 comes before seed-149.
+    Different ids have different keys."""
     parts = [(text, int(digits or -1)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", trace)]
     return (*parts, (trace, -1))
 
@@ -42,14 +42,18 @@ class Failure:
         return f"not a step of {self.name}" if self.kind == "not-a-step" else f"{self.kind} {self.name}"
 
     def anomalies(self, specification: str) -> tuple[str, ...]:
-        """What a history checker may call it; none of a step that is none, which is seen before any harm."""
+        """The names that a history checker may give this failure. A step that is none has no name, for it is found
+        before any harm."""
         return () if self.kind == "not-a-step" else anomalies(specification, [self.name])
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """All traces that could not be judged for one reason; `examples`: the first few ids; `detail`: of the first, the
-    value that exceeds a capacity, and which."""
+    """All traces that could not be judged for one reason.
+
+    `examples`: the first few ids; `detail`: for the first of them, the value that exceeds a capacity, and that
+    capacity.
+    """
 
     reason: str
     traces: int
@@ -69,12 +73,12 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What traces of a specification with hidden variables told of its states.
+    """How much the traces of a specification with hidden variables told of its states.
 
-    `records`: records of traces, initial states and stutters included (0 where nothing can be observed); `told`: per
-    field of Observed the records that tell it; `carried`: variables that every record tells; `hidden`: those that were
-    computed; `silent`: traces that tell nothing of any state: what passes of them is that their actions are enabled one
-    after the other.
+    `records`: records of traces, initial states and stutters included; 0 where nothing can be observed. `told`: per
+    field of Observed the records that tell it. `carried`: variables that every record tells. `hidden`: variables that
+    the audit computed. `silent`: traces that tell nothing of any state. Of these the audit checks only that their
+    actions are enabled in turn.
     """
 
     records: int

@@ -1,4 +1,4 @@
-"""What a part of an audit found, small enough to send to the driver and to add up there in any order."""
+"""The findings of one part of an audit: small enough to send to the driver, which adds them up in any order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What judges columns of Arrow, and what runs in Spark's Python workers: Arrow batches of one partition in, one
-pickled tally out. Spark itself is not needed here.
+"""Judges columns of Arrow, in this process or in Spark's Python workers. A worker takes Arrow batches of one partition
+and returns one pickled tally. Spark itself is not needed here.
 
 A worker process makes its judge once. On this machine the kernels come from the cache folder; on a cluster they, and
 our packages, travel with the job (`shipping.py`), and a worker of another processor, or of other versions of the

@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace, result: AuditResult, specification: Specification, header: Header) -> None:
-    """What a CI shows, each file the whole of it or nothing."""
+    """Write the reports for a CI. Each file is written whole or not at all."""
     from tidemark_conformance.explain.located import definitions, located
     from tidemark_conformance.report import ci
 

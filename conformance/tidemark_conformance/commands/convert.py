@@ -54,7 +54,8 @@ def _beside(paths: list[Path], files: list[Path]) -> Path:
 
 
 def _schema(args: argparse.Namespace, first: Path) -> Schema:
-    """What the header declares, which is enough for both directions; the specification's own where one is given."""
+    """The schema that the header declares, which is enough for both directions. With --spec or --config, the
+    specification's own."""
     header = file_header(first)
     if args.spec is None and args.config is None:
         return declared(header, str(first))

@@ -142,7 +142,7 @@ def verdict(stage: Stage, stream: bytes, without: Collection[str]) -> Verdict:
 
 
 def _complaint(row: zoo.Row, refused: Verdict, conforming: Verdict, clean: Verdict) -> str:
-    """What keeps a scenario from showing its row."""
+    """The reason why a scenario does not show its row."""
     damage = refused.damage or conforming.damage or clean.damage
     if damage:
         return f"its trace cannot be judged: {damage}"

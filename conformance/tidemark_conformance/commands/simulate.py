@@ -35,7 +35,7 @@ NOUNS = {
     "changing": "steps that change something",
     "healed": "traces in which all faults ended",
 }
-"""What the facts that every simulator may report are, as they are printed behind their numbers."""
+"""The facts that every simulator may report -> the words printed after their numbers."""
 
 PROFILE = "how the faults come: chaos, calm, ... (the simulator's default); an unknown name is answered with all"
 

@@ -44,7 +44,7 @@ COMPOSED = 10_000
 """Runs of each composition; each is a trace of every part."""
 
 CACHED = "cached"
-"""What a line says of a verdict that an earlier run came to, where nothing that it depends on has changed since."""
+"""The word in a line whose verdict comes from an earlier run. Nothing that the verdict depends on has changed since."""
 
 WIDTH = 120
 """Characters of a line where the output is no terminal."""
@@ -175,7 +175,7 @@ def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closin
 
 
 Finish = Callable[[], tuple[str, str, bool]]
-"""What is left of a line when Spark has done its part: to wait for TLC, and to say what was found. It comes to the line
+"""The rest of a line after Spark has done its part: waits for TLC and returns the finding. The argument is the line
 without its time."""
 
 
@@ -261,7 +261,7 @@ def _clean_line(
 
 
 def clean_text(parts: Sequence[CleanRun], cached: bool) -> str:
-    """What the line of unflawed runs says: how much was audited, how much of it was flagged, what TLC says of it."""
+    """The text of the line of unflawed runs: how much was audited, how much was flagged, and TLC's verdict."""
     steps, flags = sum(one.result.steps for one in parts), sum(one.result.failed for one in parts)
     oracles = [one.result.oracle for one in parts]
     replayed, apart = sum(one.replayed for one in oracles), sum(len(one.disagreements) for one in oracles)

@@ -1,1 +1,1 @@
-"""What a person at a terminal sees while the work goes on."""
+"""Progress and messages at a terminal during the work."""

@@ -278,7 +278,8 @@ def _shared(rules: object, siblings: Iterable[str]) -> int:
 
 
 def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple[PythonRule, ...]:
-    """What differs without the rule: the attributes of the protocol's rules that are others than with all of them."""
+    """The methods that differ without the rule: attributes of the protocol's rules that are others than with all
+    rules."""
     found = [
         kind
         for module in _implementations(package, "rules")
@@ -338,7 +339,7 @@ def _definition(home: Home, rule: str) -> list[Line]:
 
 
 def _sentence(lines: list[Line]) -> str:
-    """What goes wrong without the rule, out of the comment above it; else its first sentence."""
+    """The harm without the rule, taken from the comment above it; else the comment's first sentence."""
     comment = " ".join(line.text.removeprefix("\\*").strip() for line in lines if line.text.startswith("\\*"))
     sentences = [sentence for sentence in re.split(r"(?<=\.)\s+", comment) if sentence]
     without = [sentence for sentence in sentences if sentence.startswith("Without")]

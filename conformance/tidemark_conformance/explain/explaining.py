@@ -154,7 +154,7 @@ class Explainer:
         return Finding(NOT_A_STEP, event.action, event.number, str(action.loc), reason), cells
 
     def observation(self, name: str, event: Event, judgement: Judgement) -> Finding:
-        """What was observed of a field, and what is computed."""
+        """A finding that sets a field's observed values beside the computed ones."""
         parted = []
         for told in event.told:
             state = judgement.states[event.number - (not told.after)]
@@ -194,7 +194,8 @@ class Explainer:
     # --- the state before, and what it allowed --------------------------------------------------------------------
 
     def with_alternatives(self, explained: Explanation, event: Event, judgement: Judgement) -> Explanation:
-        """What else could have happened; of a step that is none also what would make it one."""
+        """Add the steps that were possible instead. For a step that is none, add also the changes that would make it
+        one."""
         before, after = judgement.states[event.number - 1], judgement.states[event.number]
         if explained.findings[0].kind != NOT_A_STEP:
             return replace(explained, enabled=tuple(self.enabled(before, event.label)))

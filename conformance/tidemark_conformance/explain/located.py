@@ -112,7 +112,7 @@ class _Finding:
         return self.judged[trace]
 
     def places(self, found: Finding) -> Iterator[Place]:
-        """What refuses, then what decides that, then the check itself."""
+        """The places in order: the refusing formula, the formulas that decide it, then the check itself."""
         for part in _chain(found.reason):
             if part.place:
                 yield self.place(part.place, part.operator or part.text)

@@ -1,4 +1,4 @@
-"""What a picture shows of a state, as data beside the specification: `<Module>.picture.toml`.
+"""Defines how a picture shows a state, as data beside the specification: `<Module>.picture.toml`.
 
     [[strip]]
     title = "log"                                # in the legend, and in the tooltip
@@ -51,12 +51,12 @@ SUFFIX = ".picture.toml"
 MAIN = ("cells", "set", "values")
 """The keys that say what a strip's cells are; without one it has a tag alone."""
 _OWN = {"set": "it", "values": "key"}
-"""What the cells of a set, or of a function, have their colours by if nobody says otherwise."""
+"""The default colours of cells: a set's by their elements, a function's by their keys."""
 FALLBACK = 4
-"""At most so many variables are shown where nobody says which."""
+"""At most so many variables are shown where no file chooses them."""
 
 LOCALS = ("lane", "row", "it", "key")
-"""What a path may begin with beside a variable."""
+"""Local names with which a path may begin. It may also begin with a variable."""
 
 Scope = Mapping[str, Value]
 """Variables and local names -> values."""
@@ -255,7 +255,7 @@ def _conditions(entry: Mapping[str, Any], key: str) -> tuple[Condition, ...] | N
 
 
 def _domain(entry: Mapping[str, Any], main: Where | None, tags: Iterable[tuple[Condition | None, str]]) -> Where:
-    """What `[lane]` is applied to first: in the cells, the rows, else in the tag."""
+    """The function to which `[lane]` is applied first: in the cells, then the rows, else the tag."""
     texts = [main.text if main else "", str(entry.get("rows", "")), *(text for _, text in tags)]
     found = next((match for text in texts if (match := re.search(r"(\w+(?:\.\w+)*)\[lane\]", text))), None)
     if found is None:
@@ -267,7 +267,7 @@ def _domain(entry: Mapping[str, Any], main: Where | None, tags: Iterable[tuple[C
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What a specification's pictures show; `source` is the file, None of a fall-back."""
+    """The definitions of a specification's pictures. `source`: their file; None for the fall-back."""
 
     strips: tuple[Definition, ...]
     source: Path | None = None

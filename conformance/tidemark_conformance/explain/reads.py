@@ -1,4 +1,4 @@
-r"""What one step read: the parts of the state that its action's formula looked at, with the parameters it had.
+r"""The reads of one step: the parts of the state that its action's formula looked at, given the step's parameters.
 
 A *cell* is a tuple (variable, argument, ...): functions are descended into, records and other values are not. A
 sequence has one cell per index, a set one per element, `Member(element)`. A cell contains those that it is a prefix of.

@@ -66,7 +66,7 @@ class Env:
         return uid in self._bound
 
     def definition(self, uid: int) -> Definition | None:
-        """What a LET's identifier stands for: the expression and the environment of its definition."""
+        """The expression and the environment of a LET's identifier; None for any other identifier."""
         found = self._bound.get(uid)
         return (found.expr, found.env) if isinstance(found, _Later) else None
 

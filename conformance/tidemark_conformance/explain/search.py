@@ -22,20 +22,21 @@ FEW = 200
 BATCH = 2_000
 """Traces that the kernels take at a time."""
 HARM, WRONG_STEP, UNDECIDED, PASSING = range(4)
-"""What a trace has to show, the most telling first: a property falls; a step is none, which may do no harm; ..."""
+"""The kinds of failing and passing traces, the most telling first. HARM: a property falls. WRONG_STEP: a step is none,
+which may do no harm."""
 
 Chosen = tuple[Run, Judgement]
 Telling = tuple[int, tuple[tuple[str, int], ...]]
 
 
 def telling(shows: int, trace: str) -> Telling:
-    """What traces are ordered by, the one to explain first: what they have to show, then their ids' numbers. An audit
-    recommends by it, and `choose` chooses by it."""
+    """The sort key of traces: by kind, then by the numbers in their ids. The first trace is the one to explain. An
+    audit recommends by this key, and `choose` chooses by it."""
     return shows, by_number(trace)
 
 
 def shows(kinds: Iterable[str]) -> int:
-    """What a failing trace has to show, given the kinds of the checks that fail in it."""
+    """The kind of a failing trace, given the kinds of the checks that fail in it."""
     return WRONG_STEP if all(kind == NOT_A_STEP for kind in kinds) else HARM
 
 

@@ -160,13 +160,14 @@ class _Slicing:
         return sorted(kept)
 
     def pass_by(self, number: int, needed: _Needed) -> None:
-        """What must be so before a step, of what is needed after it."""
+        """Turn the cells needed after a step into those needed before it."""
         for cell in self.writes(number):
             needed.cover(cell)
         needed.add(self.read(number))
 
     def asked(self) -> Iterator[Cell]:
-        """What the failing checks read of the state after the failing step (a step itself is asked before it)."""
+        """The cells that the failing checks read in the state after the failing step. A refused step reads the state
+        before it instead."""
         after = self.judgement.states[self.number]
         for kind, name in self.keys:
             if kind == NOT_A_STEP:
@@ -183,8 +184,8 @@ class _Slicing:
                 yield from self.cut(reads(body, self.explainer.still(after), Env()), after)
 
     def read(self, number: int) -> Iterator[Cell]:
-        """What a step reads of the state before it: guards and effects, what its effects change in part; of a failing
-        one what it changes, too, and what a property asks of it."""
+        """The cells that a step reads in the state before it: its guards, its effects, and values that its effects
+        change in part. A failing step adds the cells that it changes and those that a property reads."""
         event, before = self.run.events[number], self.judgement.states[number - 1]
         scope = self.explainer.scope(self.judgement, number)
         if event.kind in (STEP, BLOCKED):

@@ -14,10 +14,10 @@ from tidemark_conformance.explain.run import INITIAL, Run, State
 from tidemark_conformance.explain.text import changes, value_text
 
 WINDOW = 20
-"""How many records before the one that matters are drawn, if nobody says otherwise."""
+"""The default number of records drawn before the one that matters."""
 
 Reads = Callable[[int], Iterable[Cell]]
-"""What the step with an index in the run's events read."""
+"""An index in the run's events -> the cells that this step read."""
 
 
 def views(
@@ -89,7 +89,7 @@ def _arrows(run: Run, reads: Reads, last: int) -> list[Arrow]:
 
 
 class _Writers:
-    """Which step wrote each cell last."""
+    """The last step that wrote each cell."""
 
     def __init__(self) -> None:
         self._by_variable: dict[object, dict[Cell, int]] = {}

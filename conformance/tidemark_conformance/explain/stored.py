@@ -1,4 +1,4 @@
-"""What is stored, step by step, as strips of cells: a picture's definitions (picturing.py) read off a run's states."""
+"""Stored values, step by step, as strips of cells: a picture's definitions (picturing.py) read off a run's states."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ SAID = {
     "twice": "stored more than once",
     "contested": "held twice at once",
 }
-"""What the legend says of a cell that is wrong, unless the picture says it better."""
+"""The legend's words for a wrong cell, unless the picture gives its own."""
 
 
 def with_strips(drawn: Diagram, picture: Picture, states: Mapping[int, State]) -> Diagram:
-    """The diagram with what is stored after each of its rows. `states`: the state after a record, by its number."""
+    """The diagram with the strips of stored values after each of its rows. `states`: a record's number -> the state
+    after it."""
     shown = [row.number for row in drawn.rows if row.number in states]
     reader = _Reader(picture, [states[number] for number in shown])
     found: list[Strip] = []
@@ -76,7 +77,7 @@ class _Reader:
         self._colours = {title: in_order(found) for title, found in colours.items()}
 
     def lanes(self, state: State) -> dict[str, tuple[Strip, ...]]:
-        """What every lane stores in a state."""
+        """The strips of every lane in a state."""
         found: dict[str, list[Strip]] = {}
         contested = self._contested(state)
         for place in self._places(state):
@@ -85,7 +86,7 @@ class _Reader:
         return {lane: tuple(strips) for lane, strips in found.items()}
 
     def legend(self, strips: Sequence[Strip]) -> Iterator[Hue]:
-        """What colours, bars, spans and wrong cells of these strips mean."""
+        """The legend's lines for these strips: their colours, bars, spans and wrong cells."""
         titles = {strip.title for strip in strips}
         told: set[Hue] = set()
         for one in self._picture.strips:
@@ -224,13 +225,13 @@ def _members(one: Definition, scope: Scope) -> frozenset[Value]:
 
 
 def _competition(place: _Place) -> str:
-    """What no two strips may share an element of; empty for a strip that competes with none."""
+    """The name under which strips compete for elements; empty for a strip that competes with none."""
     one = place.definition
     return filled(one.exclusive, place.scope) if one.exclusive and _all(one.competes, place.scope) else ""
 
 
 def _colours(place: _Place) -> Iterator[Value]:
-    """What the elements of a strip, there or expected there, have their colours by."""
+    """The values that colour a strip's elements, those that are missing included."""
     one, scope = place.definition, place.scope
     if one.colour is None:
         return
@@ -249,7 +250,7 @@ def _colours(place: _Place) -> Iterator[Value]:
 
 
 def _identity(one: Definition, scope: Scope, element: Value) -> tuple[Value, ...] | None:
-    """What makes an element one of its kind; None of an element that lacks some of it, which is like no other."""
+    """The values that identify an element; None for an element that lacks one of them, which is like no other."""
     parts = tuple(path.of({**scope, "it": element}) for path in one.unique)
     return parts if parts and None not in parts else None
 

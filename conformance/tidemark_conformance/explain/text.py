@@ -40,7 +40,8 @@ def parts(value: Value) -> list[tuple[Value, Value]]:
 
 
 def changes(old: Mapping[str, Value], new: Mapping[str, Value], ghosts: Sequence[str] = ()) -> tuple[Change, ...]:
-    """What differs between two states, part by part, in the states' order of variables, those of `ghosts` last."""
+    """The differences between two states, part by part, in the states' order of variables. Those of `ghosts` come
+    last."""
     found: list[Change] = []
     for name in sorted(new, key=lambda name: name in ghosts):
         if old[name] != new[name]:

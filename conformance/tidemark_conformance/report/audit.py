@@ -14,7 +14,7 @@ EXAMPLE = "e.g. trace"
 CHECKERS = "in a client's history"
 """The column of the names that history checkers have for what falls (spec/anomalies.toml)."""
 REMOVED = "removed"
-"""What stands in place of the counts of a rule that is not in force."""
+"""The text in place of the counts of a rule that is not in force."""
 
 
 def render(result: AuditResult, console: Console, whole_s: float | None = None) -> None:
@@ -108,7 +108,8 @@ def _undecided(result: AuditResult) -> Table:
 
 
 def shares(told: Shares) -> list[Text]:
-    """What was observed and what computed, and what a PASS says where nothing was observed."""
+    """Lines that separate observed from computed variables, and say how much a PASS means where nothing was
+    observed."""
     lines = [Text(f"computed from Init by the actions' updates: {', '.join(told.hidden)}")] if told.hidden else []
     if told.carried:
         lines.append(Text(f"told by every record: {', '.join(told.carried)}"))

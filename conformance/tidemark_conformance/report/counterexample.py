@@ -45,7 +45,7 @@ def render(result: TlcResult, console: Console) -> None:
 
 
 def _changed(before: Step, after: Step) -> Iterator[str]:
-    """What a step changed. States of which an ALIAS shows other things each time are shown whole."""
+    """The changes of a step. Where an ALIAS shows other things each time, the whole state is shown."""
     if before.state.keys() == after.state.keys():
         yield from (change_text(change) for change in changes(before.state, after.state))
     else:

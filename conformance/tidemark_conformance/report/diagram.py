@@ -26,7 +26,7 @@ def change_text(change: Change) -> str:
 
 
 def changes_text(row: StepView) -> str:
-    """What a step changed, on one line, history left out."""
+    """The changes of a step on one line, history left out."""
     return "; ".join(change_text(change) for change in row.changes if not change.ghost)
 
 

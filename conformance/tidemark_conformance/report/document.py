@@ -82,12 +82,12 @@ def write_text(text: str, target: str | Path) -> None:
 
 
 def block(render: Callable[[Console], None]) -> str:
-    """What `render` prints, as an indented block of Markdown for a page of the documents."""
+    """The output of `render` as an indented block of Markdown for a page of the documents."""
     return "".join(f"    {line}".rstrip() + "\n" for line in printed(render, PAGE_WIDTH).splitlines())
 
 
 def printed(render: Callable[[Console], None], width: int) -> str:
-    """What `render` prints in lines of `width` columns, as it is and without blanks at their ends."""
+    """The output of `render` in lines of `width` columns, without blanks at their ends."""
     shown = io.StringIO()
     render(Console(file=cast(IO[str], _Trimmed(shown)), width=width, markup=False, emoji=False, highlight=False))
     return shown.getvalue()

@@ -64,7 +64,7 @@ def rules_line(explanation: Explanation) -> str:
 
 
 def summary(explanation: Explanation) -> Iterator[str]:
-    """What can be said in sentences, before any detail."""
+    """The summary in sentences, before any detail."""
     if explanation.verdict == "undecided":
         yield f"It cannot be decided: {explanation.reason}."
     if explanation.verdict == "pass":
@@ -81,7 +81,7 @@ def summary(explanation: Explanation) -> Iterator[str]:
 
 
 def verdict_sentences(explanation: Explanation) -> Iterator[str]:
-    """What the specification would have allowed."""
+    """Sentences on the changes that the specification would have allowed."""
     step = explanation.step
     if step is None or not explanation.findings or explanation.findings[0].kind != "not-a-step":
         return

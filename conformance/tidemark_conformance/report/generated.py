@@ -127,7 +127,7 @@ def documents(root: Path) -> list[Path]:
 
 
 def anomalies() -> str:
-    """What history checkers call what falls: the names, and the properties without which each may show."""
+    """The table of names that history checkers use, with the properties whose fall may show as each."""
     known = glossary()
     told: dict[str, list[str]] = {name: [] for name in known.names}
     for specification, properties in known.properties.items():
@@ -153,7 +153,7 @@ def make_check() -> str:
 
 
 def agree() -> str:
-    """What the last recorded run of `tidemark agree` compared, or that none is recorded."""
+    """The table of the last recorded run of `tidemark agree`, or a sentence that none is recorded."""
     file = CHECKOUT / agreed.RECORD
     return (
         table(agreed.HEADER, agreed.rows(file)) if file.is_file() else f"No whole run is kept in `{agreed.RECORD}`.\n"
@@ -161,7 +161,7 @@ def agree() -> str:
 
 
 def bench() -> str:
-    """What the last recorded benches measured."""
+    """The measures of the last recorded benches."""
     return speed.recorded(CHECKOUT / speed.RECORD)
 
 

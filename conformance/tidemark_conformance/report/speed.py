@@ -1,7 +1,7 @@
-"""What `tidemark bench` measured: a table with a row per protocol, for the terminal, and kept for the README.
+"""The measures of `tidemark bench`: a table with a row per protocol, for the terminal, and kept for the README.
 
-`tidemark bench --record` puts the measures of the protocols that it measured in full into `docs/bench.json`, in place
-of older ones; `tidemark docs` prints the table from there.
+`tidemark bench --record` puts the measures of the protocols that it measured in full into `docs/bench.json`. They
+replace older ones. `tidemark docs` prints the table from there.
 """
 
 from __future__ import annotations

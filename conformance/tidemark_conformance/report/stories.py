@@ -1,8 +1,8 @@
-"""What documents show of a zoo row: its golden run without the rules, explained; and where the run with all rules parts
-from it.
+"""A zoo row in the documents: its golden run without the rules, explained, and the step where the run with all rules
+parts from it.
 
-A Markdown file asks for them by the blocks `explain-<row id>` and `refused-<row id>` (generated.py); the zoo's key
-`refused` says of which rows.
+A Markdown file asks for them by the blocks `explain-<row id>` and `refused-<row id>` (generated.py). The zoo's key
+`refused` chooses the rows with a refused step.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ def blocks() -> dict[str, Callable[[], str]]:
 
 
 def _fenced(tell: Callable[[Console], None]) -> str:
-    """What is told in a terminal, as a block of Markdown."""
+    """The output for a terminal as a block of Markdown."""
     return f"```\n{document.printed(tell, WIDTH).rstrip()}\n```\n"
 
 
 def explained(row: zoo.Row) -> str:
-    """What `tidemark explain` says of the row's golden run without the row's rules; the picture stands for its drawing.
+    """The output of `tidemark explain` for the row's golden run without the row's rules. The picture replaces its
+    drawing.
 
     Raises Unusable if the row's property does not fall there.
     """
@@ -56,8 +57,7 @@ def explained(row: zoo.Row) -> str:
 
 
 def refused(row: zoo.Row) -> str:
-    """What becomes, with all rules in force, of what the row's rules refuse: the step that it is, and why it is not the
-    one that it is without them.
+    """The step that all rules together allow in place of the one that they refuse, and the reason for the refusal.
 
     Raises Unusable where the golden run without the rules has no such step, or the two runs do the same.
     """

@@ -1,7 +1,7 @@
-"""What a lane stores, as SVG: cells in a row with their bars, and the legend that says what colours and bars mean.
+"""Draws a lane's stored values as SVG: cells in a row with their bars, and the legend of colours and bars.
 
-A cell that ought to be there and is not is crossed out. One that is there twice, or in two lanes, has a heavy frame.
-Colour-blind readers can tell the colours apart (they are Okabe and Ito's); each has a class, `hue0` and so on.
+A cell that is missing is crossed out. A cell that is stored twice, or in two lanes, has a heavy frame. Colour-blind
+readers can tell the colours apart, for they are Okabe and Ito's. Each colour has a class: `hue0` and so on.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ TEXT = 9
 """A cell's text is cut to so many characters; the tooltip has it whole."""
 GAP = 6
 LOST = "lost"
-"""What is said behind a strip with a lost element."""
+"""The word behind a strip with a lost element."""
 
 
 def width(strip: Strip) -> float:
-    """How wide a strip's cells are drawn, with what is said behind them, in pixels."""
+    """The width in pixels of a strip's cells and of the word behind them."""
     return sum(_widths(strip)) + GAP + (len(LOST) * CHARACTER + GAP if _has_lost(strip) else 0)
 
 

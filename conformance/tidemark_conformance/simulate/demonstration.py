@@ -1,5 +1,5 @@
-"""What a protocol can be shown by: one long run of its implementation, counted by a client that knows nothing of the
-specification, with a trace for the audit.
+"""Demonstrates a protocol by one long run of its implementation, with a trace for the audit. A client that knows
+nothing of the specification counts the results.
 
     [exactly-once]
     demonstration = "package.module:name"          # in spec/<protocol>/protocol.toml: a `Demonstration`
@@ -21,9 +21,11 @@ from tidemark_conformance.simulate.generate import Simulated
 
 @dataclass(frozen=True, slots=True)
 class Demonstrated:
-    """What a run came to. `facts`: what is counted, in the order in which it is shown, `bad` those of them that should
-    be 0; `wrong`: one line for everything that must not be; `verdict`: the sentence below them; `trace`: for the
-    audit."""
+    """The result of a demonstration's run.
+
+    `facts`: the counts, in the order in which they are shown. `bad`: names of counts that should be 0. `wrong`: one
+    line for every error. `verdict`: the sentence below them. `trace`: for the audit.
+    """
 
     facts: Mapping[str, int]
     bad: Collection[str]

@@ -26,7 +26,7 @@ ALIASES = {
     "verification": ("VerifyTransaction", "EpochNotOlder"),
     "isolation": ("ReadCommitted",),
 }
-"""What a person calls some rules that belong together."""
+"""A person's names for groups of rules that belong together."""
 
 
 class ExactlyOnceDemonstration(demonstration.Demonstration):
@@ -110,7 +110,7 @@ def _rules(without: str | None) -> list[str]:
 
 
 def shown(records: int, seed: int, counted: Counted) -> demonstration.Demonstrated:
-    """What a run over so many records came to, as a person is told."""
+    """The result of a run over so many records, in a person's words."""
     facts = {
         "records in the input": records,
         "results that a read_committed reader got once": counted.once,

@@ -1,4 +1,4 @@
-"""What a folder of simulated traces says of itself (its `_manifest.json`), and what follows for who audits it."""
+"""Reads the manifest of a folder of simulated traces (its `_manifest.json`), and advises the folder's auditor."""
 
 from __future__ import annotations
 
@@ -60,8 +60,10 @@ def baselines(specification: Specification) -> dict[str, frozenset[str]]:
 
 
 def beyond(folder: Path, specification: Specification, chosen: Mapping[str, Any]) -> str:
-    """What to say where traces fail that were simulated without the rules of another version, and are judged by none
-    of its baselines: which one shows what is wrong beyond that; else "". `chosen`: --baseline and --without."""
+    """A hint for failing traces that were simulated without the rules of another version; else "".
+
+    It names the baseline that shows only the errors beyond that version. `chosen`: --baseline and --without.
+    """
     removed = removed_from(folder)
     if not removed or any(chosen.values()):
         return ""

@@ -1,4 +1,4 @@
-"""What the machinery does with a registered protocol: traces of seeds, golden scenarios, runs once more.
+"""Runs registered protocols: traces of seeds, golden scenarios, runs once more.
 
 A protocol of the registry names a descriptor of `tidemark` or a factory of anybody's (registry/protocols.py).
 """

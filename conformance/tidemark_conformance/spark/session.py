@@ -75,7 +75,7 @@ SESSION_SETTINGS = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
-"""What the audit needs of a session, also of one that somebody else has started."""
+"""The settings that the audit needs in a session, also in one that a caller has started."""
 
 
 def on_this_machine(master: str) -> bool:

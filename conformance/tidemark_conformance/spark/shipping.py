@@ -32,7 +32,8 @@ Argument = TypeVar("Argument")
 def partition_work(
     session: SparkSession, function: Callable[[Argument], Partition], argument: Argument, packages: Iterable[str] = ()
 ) -> Partition:
-    """What a partition runs (for `mapInArrow`): `function(argument)`, `function` being one of a module of ours.
+    """The function that a partition runs in `mapInArrow`: `function(argument)`, with `function` from one of our
+    modules.
 
     `argument` travels by pickle, and a worker unpacks it once, not once a task. On a cluster our package, its cache and
     `packages` (the names of top-level packages or modules that `argument` needs) travel along. Raises Unusable for a

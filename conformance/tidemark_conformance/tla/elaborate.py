@@ -255,7 +255,8 @@ class Elaborator:
         return isinstance(first, Closure) and isinstance(first.node, sany.String) and first.node.value == rule
 
     def _argument(self, formal: int, argument: Meaning, uses: int, context: Context) -> Meaning:
-        """What a formal parameter means inside the body: the argument itself, or a `Let` if it is used repeatedly."""
+        """The meaning of a formal parameter inside the body: the argument itself, or a `Let` if the body uses it
+        repeatedly."""
         entry = self.tables.entries[formal]
         if not isinstance(argument, Closure) or isinstance(argument.node, sany.OperatorArgument):
             return argument

@@ -48,11 +48,11 @@ CAPACITIES = "Capacities"
 
 @dataclass(frozen=True)
 class Extract:
-    """What `extract` finds: the module, and the names in it by their roles.
+    """The result of `extract`: the module, and the names in it by their roles.
 
-    `temporal`: the cfg's properties that are no action properties (TLC's alone). `places`: every operator of the
-    specification's own modules -> (place, last line of its text). `assumptions`: the ASSUMEs, which the constants of a
-    cfg must fulfil; the constants that they alone mention are none of the module's.
+    `temporal`: the cfg's properties that are no action properties; TLC alone checks them. `places`: every operator of
+    the specification's own modules -> (place, last line of its text). `assumptions`: the ASSUMEs, which the constants
+    of a cfg must fulfil. A constant that only assumptions mention is none of the module's.
     """
 
     module: Module
@@ -315,7 +315,8 @@ class _Extractor:
         raise refuse(loc, "Observed is no record", "write [field |-> e, ...], with IF inside the fields")
 
     def determined(self, body: Expr, primed: bool, what: str, loc: Loc) -> tuple[Expr, dict[str, Expr]]:
-        """What an action, or Init, says beside the hidden variables, and the values that it gives to them."""
+        """The rest of an action's or Init's formula beside the hidden variables, and the values that the formula gives
+        to them."""
         rest, values = hidden.split(body, self.hidden, primed)
         for name in self.hidden:
             if name not in values:

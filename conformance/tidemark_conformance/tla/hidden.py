@@ -15,7 +15,7 @@ from tidemark_conformance.tla.ir import Case, Expr, If, Let, Loc, Mark, Op, Quan
 from tidemark_conformance.tla.scope import refuse
 
 Split = tuple[Expr | None, dict[str, Expr]]
-"""What is left of a predicate (None: nothing), and the values that it gives to variables."""
+"""The rest of a predicate (None: nothing), and the values that it gives to variables."""
 
 
 def split(expr: Expr, names: Collection[str], primed: bool) -> Split:

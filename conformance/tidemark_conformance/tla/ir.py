@@ -312,7 +312,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a trace may tell of a state: `Observed(n) == [field |-> e, ...]`, for every n of `Observers`.
+    """The values that a trace may tell of a state: `Observed(n) == [field |-> e, ...]`, for every n of `Observers`.
 
     `observer` is n with the constant set Observers, None where Observed has no parameter.
     """

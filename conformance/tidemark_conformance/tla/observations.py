@@ -1,4 +1,5 @@
-"""What a trace may tell of a state beside its variables: `Observed`, its observers and the types of its fields.
+"""The values that a trace may tell of a state beside its variables: `Observed`, its observers and the types of its
+fields.
 
 An integer that is observed has no bounds: a wrong one differs from the computed value, however large it is.
 """
@@ -36,7 +37,7 @@ WIDEST = TInt(-(1 << 63), (1 << 63) - 1)
 
 @dataclass(frozen=True, slots=True)
 class Observables:
-    """What can be observed: every field of every observer, numbered observer by observer.
+    """The observable values: every field of every observer, numbered observer by observer.
 
     `observers`: the set Observers in canonical order with their type, empty where Observed has no parameter; `keys`:
     their names in a trace; `fields`: their names and types, in the order of the text.
@@ -62,7 +63,7 @@ class Observables:
 def observables_of(
     module: Module, layout: Layout, constant: Evaluate, constants: Mapping[str, Value]
 ) -> Observables | None:
-    """What the module's Observed lets a trace tell; None where it has none.
+    """The observables that the module's Observed defines; None where it has none.
 
     Raises Unsupported for observers that have no name in JSON, and for a field without a type.
     """
@@ -86,7 +87,7 @@ def _key(observer: Value) -> str:
 
 
 def environment(observed: Observed, kind: Type) -> expressions.Env:
-    """What the parameter of Observed means in the kernels' text."""
+    """The text that the parameter of Observed stands for in the kernels."""
     if observed.observer is None:
         return {}
     return {observed.observer.uid: values.load(Address(0, ("OBSERVER",)), kind)}

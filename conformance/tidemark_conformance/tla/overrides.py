@@ -1,7 +1,7 @@
-"""What a cfg puts in place of operators that a module defines, as TLC does: SANY's tables as if it were written so.
+"""Puts a cfg's operators and values in place of a module's operators, as TLC does: it edits SANY's tables.
 
-`Op <- Other` gives Op the definition of Other, and `Op = value` makes a constant of it: so is the usual way with
-`NoValue == CHOOSE v : v \\notin Value`. What stands for a declared CONSTANT is no override.
+`Op <- Other` gives Op the definition of Other. `Op = value` makes a constant of it, as is usual with `NoValue == CHOOSE
+v : v \\notin Value`. A value or operator for a declared CONSTANT is no override.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def overridden(tables: sany.Tables, config: Config) -> sany.Tables:
 
 
 def unknown(config: Config, name: str, root: str) -> Unusable:
-    """What refuses a value for a name that the module does not have."""
+    """The error for a value that a cfg gives to a name that the module does not have."""
     return Unusable(
         f"{config.path}:{config.lines[name]}: {name} is given a value, but is no constant and no operator of {root}: "
         "correct its name, or remove it"

@@ -43,7 +43,7 @@ class Box:
 
 
 class Relation:
-    """What a cfg makes of a parsed module: its behaviours, and its properties of steps."""
+    """A parsed module under a cfg: its behaviours, and its properties of steps."""
 
     def __init__(self, tables: sany.Tables, config: Config) -> None:
         self.tables = tables = overridden(tables, config)

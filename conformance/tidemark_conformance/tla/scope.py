@@ -1,4 +1,4 @@
-"""What identifiers mean while expressions are elaborated, and which IR operators TLA+'s own operators are."""
+"""The meaning of identifiers while expressions are elaborated, and the IR operators of TLA+'s own operators."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ STANDARD_OPERATORS = {
 
 @dataclass(frozen=True)
 class Context:
-    """What an expression stands in.
+    """The context of an expression.
 
-    `env`: uid of a formal or LET name -> what it means here; `substitutions`: the same for INSTANCE, dynamically;
-    `primed`: under a prime; `at`: the local for `@`; `spine`: on the way from a predicate's root through its
+    `env`: uid of a formal or LET name -> its meaning here; `substitutions`: the same for INSTANCE, dynamically;
+    `primed`: under a prime; `at`: the local for `@`. `spine`: on the way from a predicate's root through its
     connectives, where conjuncts get marks.
     """
 

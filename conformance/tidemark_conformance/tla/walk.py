@@ -192,7 +192,7 @@ def _enabling(expr: Expr) -> tuple[Expr, bool]:
 
 
 def enabling(action: Action) -> Expr:
-    """What must hold in the state for `action` to be tried: its conjuncts before the first primed variable.
+    """The condition on the state under which `action` is tried: its conjuncts before the first primed variable.
 
     A state predicate over the action's parameters, seen through marks, LET and operators of conjunctions.
     """

@@ -28,7 +28,7 @@ _AROUND = {"$Tuple": ("<<", ">>"), "$SetEnumerate": ("{", "}")}
 
 
 def argument(meaning: Meaning, tables: sany.Tables) -> str:
-    """What an operator is given for one of its parameters."""
+    """The text of an operator's argument for one of its parameters; ELSE for a long one."""
     text = _meaning(meaning, tables)
     return text if len(text) <= LONG and ELSE not in text else ELSE
 

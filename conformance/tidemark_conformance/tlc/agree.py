@@ -29,7 +29,7 @@ Attempt = tuple[tuple[Value, ...], State, State]
 
 
 class Backend(Protocol):
-    """What a backend is asked; all in batches, answers in the order of the questions.
+    """The questions to a backend, all in batches. It answers in the order of the questions.
 
     An expression that cannot be evaluated is an answer, too: a predicate is then false.
     """

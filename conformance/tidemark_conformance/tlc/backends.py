@@ -42,7 +42,7 @@ class PythonBackend:
         return self.checks.parameters(action)
 
     def init(self, states: Sequence[State]) -> list[bool]:
-        """Which states satisfy Init."""
+        """True for each state that satisfies Init."""
         return [_truth(self.checks.init, state) for state in states]
 
     def initial_ghosts(self, states: Sequence[State]) -> list[State]:
@@ -50,11 +50,12 @@ class PythonBackend:
         return [self.checks.initial_ghosts(state) for state in states]
 
     def invariant(self, name: str, states: Sequence[State]) -> list[bool]:
-        """Which states satisfy the invariant."""
+        """True for each state that satisfies the invariant."""
         return [_truth(self.checks.invariant, name, state) for state in states]
 
     def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]:
-        """Which second states satisfy the invariant; each is asked about once, whatever the first one."""
+        """True for each second state that satisfies the invariant. Each is asked about once, whatever the first one
+        is."""
         known: dict[int, bool] = {}
         for _, next_ in pairs:
             if id(next_) not in known:
@@ -62,15 +63,15 @@ class PythonBackend:
         return [known[id(next_)] for _, next_ in pairs]
 
     def quiescent(self, name: str, states: Sequence[State]) -> list[bool]:
-        """Which states satisfy the quiescence predicate."""
+        """True for each state that satisfies the quiescence predicate."""
         return [_truth(self.checks.quiescent, name, state) for state in states]
 
     def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]:
-        """Which steps keep the action property."""
+        """True for each step that keeps the action property."""
         return [_truth(self.checks.property, name, state, next_) for state, next_ in pairs]
 
     def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool]:
-        """Which attempts are steps of the action."""
+        """True for each attempt that is a step of the action."""
         return [_truth(self.checks.action, name, params, state, next_) for params, state, next_ in attempts]
 
     def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State]:
@@ -191,7 +192,7 @@ class KernelsBackend:
         return self.kernels.parameters[action].domains
 
     def init(self, states: Sequence[State]) -> list[bool]:
-        """Which states satisfy Init."""
+        """True for each state that satisfies Init."""
         return _list(self.kernels.init_batch(self._rows(states)))
 
     def initial_ghosts(self, states: Sequence[State]) -> list[State]:
@@ -201,25 +202,26 @@ class KernelsBackend:
         return self._computed("ghost", *self.kernels.initial_ghosts_batch(blank))
 
     def invariant(self, name: str, states: Sequence[State]) -> list[bool]:
-        """Which states satisfy the invariant."""
+        """True for each state that satisfies the invariant."""
         return _list(self.kernels.invariants_batch(name, self._rows(states)))
 
     def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]:
-        """Which second states satisfy the invariant, by what differs from the first ones, in which it holds."""
+        """True for each second state that satisfies the invariant. It is judged by its differences from the first
+        state, in which the invariant holds."""
         states, nexts = self._rows([state for state, _ in pairs]), self._rows([next_ for _, next_ in pairs])
         return _list(self.kernels.invariants_after_batch(name, states, nexts))
 
     def quiescent(self, name: str, states: Sequence[State]) -> list[bool]:
-        """Which states satisfy the quiescence predicate."""
+        """True for each state that satisfies the quiescence predicate."""
         return _list(self.kernels.quiescence_batch(name, self._rows(states)))
 
     def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]:
-        """Which steps keep the action property."""
+        """True for each step that keeps the action property."""
         states, nexts = self._rows([state for state, _ in pairs]), self._rows([next_ for _, next_ in pairs])
         return _list(self.kernels.properties_batch(name, states, nexts))
 
     def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool]:
-        """Which attempts are steps of the action."""
+        """True for each attempt that is a step of the action."""
         return _list(self.kernels.actions_batch(name, *self._attempts(name, attempts)))
 
     def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State]:

@@ -1,4 +1,4 @@
-"""What TLC is given of a model's cfg (`tla.cfg` reads it)."""
+"""The cfg that TLC is given for a model (`tla.cfg` reads the model's own)."""
 
 from __future__ import annotations
 

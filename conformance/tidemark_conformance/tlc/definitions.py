@@ -50,7 +50,8 @@ def operator(name: str, text: str) -> list[str]:
 
 
 class Quoted:
-    """What generated modules need of the module file `module` with `config`: `texts`, all modules' by name.
+    """The parts of the module file `module` with `config` that generated modules need. `texts`: all modules' texts by
+    name.
 
     Raises Unsupported (module and line) where `tla.relation` does.
     """

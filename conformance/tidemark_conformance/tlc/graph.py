@@ -35,7 +35,7 @@ from tidemark_conformance.tlc import config, definitions, runner
 from tidemark_conformance.tlc.values import MODEL_VALUE, StateParser, declarations, parse_value, to_tla
 
 BOUND = "use a smaller model, or bound it with a CONSTRAINT (docs/bring-your-own-spec.md, step 1)"
-"""What to do about a graph that TLC does not finish."""
+"""The advice for a graph that TLC does not finish."""
 ROOT = "TidemarkGraph"
 EXPANDED = "tidemark_expanded"
 MOST_STATES = 300_000
@@ -43,7 +43,7 @@ MOST_STATES = 300_000
 COUNTER = 1000
 """The register of TLCSet that counts states; `probes` has those behind it."""
 SAID_AFTER = 5_000
-"""States after which TLC says how many it has looked at, again and again."""
+"""TLC prints its count each time it has looked at so many more states."""
 _NODE = re.compile(r'^(-?\d+) \[label="((?:[^"\\]|\\.)*)"(,style = filled)?(?:,tooltip="(?:[^"\\]|\\.)*")?\]')
 _EDGE = re.compile(r'^(-?\d+) -> (-?\d+) \[label="(\w+)"')
 _COUNTED = re.compile(r'<<"tidemark-states", (\d+)>>')
@@ -126,7 +126,7 @@ class _Counting:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a generated root needs to know of a model."""
+    """The parts of a model that a generated root needs."""
 
     module: Path
     texts: dict[str, str]
@@ -248,7 +248,7 @@ def _domains(plan: _Plan, limits: _Limits) -> tuple[list[tuple[tuple[Value, ...]
 
 
 def _head(plan: _Plan, declared: str) -> list[str]:
-    """What both generated roots begin with."""
+    """The first lines of both generated roots."""
     return [
         declared,
         f"VARIABLE {EXPANDED}",

@@ -58,7 +58,7 @@ class _Maker:
         ]
 
     def key(self, state: State) -> tuple[Value, ...]:
-        """What a step's predicate sees of a state."""
+        """The variables of a state that a step's predicate sees."""
         return tuple(state[name] for name in self.visible)
 
     def is_step(self, source: int, action: str, params: tuple[Value, ...], state: State) -> bool:

@@ -42,11 +42,11 @@ _LINE = re.compile(r"<<(\d+), (\d+), (\d+)>>")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a record (by its position) tells of a state: a field of Observed has a value for an observer (None: Observed
-    has no parameter) in the state at position `at`, the record's own or the one before it.
+    """An observation by a record: the value of a field of Observed in the state at position `at`.
 
-    `name`: of the check that is false where the computed value is another one; `value` None: a value that the field
-    cannot have.
+    `record`: its position. `at`: the record's own position or the one before it. `observer`: None where Observed has no
+    parameter. `name`: the check that is false where the computed value differs. `value`: None for a value that the
+    field cannot have.
     """
 
     name: str
@@ -83,14 +83,13 @@ class Trace:
 
 @dataclass(slots=True)
 class Replay:
-    """What TLC says of one trace. Positions count records: 0 is the initial state, n the state after step n.
+    """TLC's findings on one trace. Positions count records: 0 is the initial state, n the state after step n.
 
     `accepted`: steps TLC took, -1 if the initial state does not satisfy Init. `rejected`: the first position that is
     not a step (0: not from Init), None if all are. `invariants`, `properties`: name -> first position where it is
-    false, up to the rejected one (TLC goes no further). `quiescence`: the same for the quiescence predicates, which
-    are asked in the last state of a trace that declares its faults stopped. `observations`: the same for what was
-    observed, by the record that tells it. `errors`: what could not be evaluated, in
-    TLC's words.
+    false, up to the rejected one; TLC goes no further. `quiescence`: the same for the quiescence predicates, asked in
+    the last state of a trace that declares its faults stopped. `observations`: the same for observed values, by the
+    record that tells them. `errors`: expressions that could not be evaluated, in TLC's words.
     """
 
     name: str
@@ -141,7 +140,7 @@ class _Check:
 
 @dataclass(frozen=True, slots=True)
 class _Spec:
-    """What the generated root needs to know of a specification."""
+    """The parts of a specification that the generated root needs."""
 
     module: Path
     texts: dict[str, str]

@@ -1,14 +1,14 @@
-"""What each model's cfg checks, pinned in its manifest: a cfg that checks less, more or otherwise is refused.
+"""The checks of each model's cfg, pinned in its manifest: a cfg that checks less, more or otherwise is refused.
 
-Without a pin an emptied cfg passes, for TLC holds what it is not asked to be true. The manifest says under `checks`,
-per module, what most of its models check; a model says under its own `checks` in what its cfg differs from that:
+TLC takes a check that a cfg leaves out for true, so without a pin an emptied cfg passes. The manifest's `checks` state,
+per module, the checks that most of its models share. A model's own `checks` state how its cfg differs from those:
 
     "checks": {"m/MC.tla": {"INVARIANTS": ["TypeOK", "Safe"], "NEXT": "Next", "CONSTANTS": {"N": "3", "Without": "{}"}}}
     {"name": "MCSmall", ..., "checks": {"INVARIANTS": ["-Safe", "+Sound"], "VIEW": "Few", "CONSTANTS": {"N": "2"}}}
 
-Of a list a model gives what it leaves out ("-") and what it adds ("+"), of everything else its own value, null for
-none. The order of a list has no meaning. `tidemark check --pin` writes all of this from the cfgs as they are; a person
-reads the difference.
+For a list a model states the names that it leaves out ("-") and those that it adds ("+"). For everything else it states
+its own value, null for none. The order of a list has no meaning. `tidemark check --pin` writes all of this from the
+cfgs as they are; a person reads the difference.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ statement that a cfg does not have is not there."""
 
 
 def stated(config: cfg_files.Config) -> Checks:
-    """What a cfg says: what is checked, of which behaviours, with which constants."""
+    """The statements of a cfg: its checks, its behaviours, its constants."""
     found: Checks = {key: list(getattr(config, field)) for key, field in LISTS.items() if getattr(config, field)}
     found |= {key: getattr(config, field) for key, field in SINGLES.items() if getattr(config, field) is not None}
     constants = {name: to_tla(value) for name, value in config.constants.items()}
@@ -53,7 +53,7 @@ def stated(config: cfg_files.Config) -> Checks:
 
 
 def shared(many: Sequence[Checks]) -> Checks:
-    """What most of the models of a module state; a list holds what more than half of them have."""
+    """The statements that most models of a module share. A list holds the names that more than half of them have."""
     found: Checks = {}
     for key in LISTS:
         counted = Counter(name for one in many for name in one.get(key, ()))

@@ -54,7 +54,7 @@ class Probe:
     registers: dict[int, str]
 
     def seen(self, line: str) -> str | None:
-        """What a printed line reports; None for any other line."""
+        """The thing that a printed line reports; None for any other line."""
         found = _LINE.match(line.strip())
         return self.registers.get(int(found[1])) if found else None
 

@@ -61,17 +61,19 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class TlcResult:
-    """What one run of TLC found.
+    """The result of one run of TLC.
 
     `verdict`: "holds", "violates", "error" (an expression could not be evaluated), "stopped" (budget, memory, a crash).
-    `kind`: of a violation: "invariant", "action-property", "temporal", "deadlock". `property`: what fell, by name; None
-    for a deadlock, and for a temporal property where the cfg has several. `reason`: one line for "error" and "stopped".
+    `kind`: of a violation: "invariant", "action-property", "temporal", "deadlock". `property`: the name of the violated
+    property. It is None for a deadlock, and for a temporal property where the cfg has several. `reason`: one line for
+    "error" and "stopped".
+
     `depth`: states on the longest shortest path ("holds") or in `trace` ("violates", "error"); 0 if unknown.
     `generated`, `distinct`, `queue`: states; `seconds`: wall clock of the process. `loop`: index in `trace` to which a
-    temporal counterexample returns (the last index: it stutters there).
-    `places`: (module, line) of the nested expressions where an "error" struck, outermost first.
-    `coverage`: action -> (distinct states it found first, times it was taken), only if asked for.
-    `version`: what TLC calls itself.
+    temporal counterexample returns; at the last index it stutters there.
+
+    `places`: (module, line) of the nested expressions where an "error" struck, outermost first. `coverage`: action ->
+    (distinct states it found first, times it was taken), only if asked for. `version`: TLC's name for itself.
     """
 
     verdict: str

@@ -209,7 +209,7 @@ def _classes(jar: Path) -> list[str]:
 
 @contextlib.contextmanager
 def _broken() -> Iterator[None]:
-    """What Py4J raises where the Java has gone, or something failed in it, becomes Broken."""
+    """Turns the errors that Py4J raises into Broken: the Java has gone, or something failed in it."""
     from py4j.protocol import Py4JError
 
     try:

@@ -1,4 +1,4 @@
-"""What makes a model large: the variables with the most values by TypeOK, and the constants that they come from."""
+"""Finds the causes of a large model: the variables with the most values by TypeOK, and the constants behind them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COUNTED = 20
 
 
 def advice(spec: Specification) -> str:
-    """What to shrink of a model with too many states, as a part of a sentence."""
+    """Advice on shrinking a model with too many states, as a part of a sentence."""
     layout = layout_of(spec.module, compile_python(spec).constant)
     bits: dict[str, float] = {}
     for variable in layout.variables:

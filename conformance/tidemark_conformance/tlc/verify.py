@@ -35,10 +35,11 @@ about even at 15 s of CPU."""
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What TLC found in a model, and every way in which that differs from the manifest (`problems`: empty if none).
+    """TLC's result for a model, and every way in which it differs from the manifest.
 
-    `taken`: action -> whether the model takes it; `sides`: rule -> the sides seen; both only for a model that covers.
-    `cached`: the verdict was found by an earlier run of the same modules, cfg, jar and options.
+    `problems`: these differences, empty if there are none. `taken`: action -> whether the model takes it; `sides`: rule
+    -> the sides seen. Both are filled only for a model that covers. `cached`: the verdict was found by an earlier run
+    of the same modules, cfg, jar and options.
     """
 
     model: Model
@@ -186,8 +187,8 @@ def _run_all(
 
 
 def _run(job: Job, tell: Listener, javas: shared.Pool | None, over: threading.Event) -> Outcome:
-    """What TLC finds in a Java that other models use, too, if that is what the manifest expects; else what it finds in
-    a Java of its own. `over`: nothing is to be started any more."""
+    """The result of a Java that models share, if it is the expected one; else the result of a Java of its own. `over`:
+    set when nothing more may be started."""
     if javas is not None and _may_share(job):
         with contextlib.suppress(_NotExpected), javas.lent() as java:
             if java is not None:
@@ -226,7 +227,7 @@ def _run_in(java: shared.Java, job: Job, tell: Listener) -> Outcome:
 
 
 def _found(job: Job, tell: Listener, java: shared.Java | None) -> tuple[runner.TlcResult, set[str]]:
-    """What a run found, and what its probes saw."""
+    """The result of a run, and the things that its probes saw."""
     seen: set[str] = set()
 
     def printed(line: str) -> None:

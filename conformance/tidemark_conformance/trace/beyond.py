@@ -64,7 +64,7 @@ def _parameters(record: Record, step: int, schema: Schema) -> Iterator[Beyond]:
 
 
 def _by(schema: Schema) -> str:
-    """Who sets the limits that are no capacity: a schema of a header alone has none of TypeOK's."""
+    """The source of limits that are no capacity. A schema made from a header alone has no limits from TypeOK."""
     return "TypeOK" if schema.limits else "the header"
 
 

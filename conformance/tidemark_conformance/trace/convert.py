@@ -24,7 +24,7 @@ from tidemark_conformance.trace.schema import Schema
 
 @dataclass(slots=True)
 class Converted:
-    """What a conversion did: files and traces written, and damaged traces by kind of damage."""
+    """The counts of a conversion: files and traces written, and damaged traces by kind of damage."""
 
     files: int = 0
     traces: int = 0

@@ -69,7 +69,8 @@ def one_form(names: Iterable[str], where: str) -> str:
 
 
 def _instead_of(name: str) -> str:
-    """What to do about a file that is no trace file by its name; a golden scenario of this installation is known."""
+    """The advice for a file whose name is no trace file's. A golden scenario of this installation gets advice of its
+    own."""
     path = Path(name)
     if path.suffix == ".txt" and path.is_file() and path.resolve().parent == spec_root().parent / "traces" / "golden":
         return f"it is a golden scenario: `tidemark rule {path.stem}` leads to the step where it is flagged"

@@ -17,7 +17,7 @@ FORMAT = "trace"
 VERSION, PARTIAL = 1, 2
 """The versions of the format: of traces that carry every variable that is no ghost, and of those that show a part."""
 Json = Any
-"""Whatever `json.loads` returns."""
+"""Any value that `json.loads` returns."""
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -106,13 +106,14 @@ def _order(value: Json) -> tuple[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a trace file says of itself.
+    """The header of a trace file.
 
     `constants`: the specification's constants but `Without`, as JSON; `nodes`: names that a step's `node` may carry;
     `variables`: per variable that traces carry its type and its cells in the layout; `actions`: in the order of Next
-    their names and their parameters' domains, sorted; `extra`: further keys, kept by conversions. `hidden`: variables
-    that no trace carries and that actions may read; `observed`: the fields of Observed with their types, and its
-    observers (None: nothing can be observed).
+    their names and their parameters' domains, sorted; `extra`: further keys, kept by conversions.
+
+    `hidden`: variables that no trace carries and that actions may read. `observed`: the fields of Observed with their
+    types, and its observers; None where nothing can be observed.
     """
 
     spec: str

@@ -69,7 +69,7 @@ class RawTrace:
             self.damage = MISSING_STEPS
 
     def _bad_sum(self, event: dict[str, Json]) -> str:
-        """What is wrong with the end record, of all that makes the sum bad the first that applies."""
+        """The error in the end record: of all that make the sum bad, the first that applies."""
         if self.unreadable:
             return f"{self.unreadable} of its lines cannot be read"
         if not _is_end(event.get("end")):
@@ -92,7 +92,7 @@ def _is_end(end: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def _unknown_key(event: dict[str, Json]) -> str:
-    """What is wrong with the keys of an end record: a misspelt `quiescent` would leave its properties unjudged."""
+    """The error in the keys of an end record. A misspelt `quiescent` would leave the quiescence properties unjudged."""
     if "end" not in event:
         return ""
     end = event["end"]

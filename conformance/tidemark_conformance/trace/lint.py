@@ -48,8 +48,11 @@ class Damaged:
 
 @dataclass(slots=True)
 class Linted:
-    """What was found. `unusable`: file -> the sentence on the first thing in it that an audit refuses; `undecided`:
-    reason -> how many traces, and the first; `steps`: those that traces claim to take."""
+    """The findings of a lint.
+
+    `unusable`: file -> the sentence on the first thing in it that an audit refuses. `undecided`: reason -> how many
+    traces, and the first. `steps`: those that traces claim to take.
+    """
 
     files: int = 0
     traces: int = 0

@@ -1,8 +1,8 @@
-"""What was observed of a state, between JSON and the entries of a record in the delta stream.
+"""Converts observations of a state between JSON and the entries of a record in the delta stream.
 
-An entry is a number and a value, entries ascend: observable k before the step is number k, after it k + the number of
-observables (`tla.observations.Observables`). A value that its field's type has no cells for is kept as its JSON text:
-it differs from whatever is computed.
+An entry is a number and a value, and entries ascend. Observable k before the step is number k; after the step it is k +
+the number of observables (`tla.observations.Observables`). A value that its field's type has no cells for is kept as
+its JSON text. It differs from any computed value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What the readers and writers of a specification's traces need: its layout, its actions' parameters, its header."""
+"""The data that readers and writers of a specification's traces need: its layout, its actions' parameters, its
+header."""
 
 from __future__ import annotations
 

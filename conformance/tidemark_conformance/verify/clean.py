@@ -218,7 +218,8 @@ def judging(protocol: Protocol) -> Specification:
 def complaints(
     protocol: Protocol, specification: Specification, run: Generated, result: AuditResult, oracle: int
 ) -> Iterable[str]:
-    """What a do-nothing implementation would leave out, what the simulator's own client found, and what was not judged.
+    """Complaints: things that a do-nothing implementation would leave out, errors by the simulator's own client, and
+    traces that were not judged.
 
     `oracle`: how many passing traces TLC was asked to replay.
     """
@@ -241,7 +242,7 @@ def complaints(
 
 
 def _amiss(specification: Specification, run: Generated, result: AuditResult, oracle: int) -> Iterable[str]:
-    """What was not judged, and what the simulator's own client found."""
+    """Complaints about traces that were not judged, and about errors by the simulator's own client."""
     if result.traces != run.traces:
         yield f"{run.traces:,} traces were simulated, but {result.traces:,} audited"
     if result.oracle.replayed < min(oracle, result.passed):
@@ -257,7 +258,7 @@ def _amiss(specification: Specification, run: Generated, result: AuditResult, or
 
 
 def found_by_clients(run: Generated) -> Iterable[str]:
-    """What is wrong by the simulator's own count, which knows nothing of the specification, however few the traces."""
+    """Errors by the simulator's own count, which knows nothing of the specification, however few the traces are."""
     for name, number in sorted(run.facts.items()):
         if name.startswith(BAD) and number:
             yield f"{number:,} x {name.removeprefix(BAD)}"

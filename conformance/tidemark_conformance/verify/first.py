@@ -27,7 +27,7 @@ TRACES, STEPS = 1_000, 50
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """What the first traces of a protocol came to; `flags`: traces that fail or are undecided; times in seconds."""
+    """The result for the first traces of a protocol. `flags`: traces that fail or are undecided; times in seconds."""
 
     protocol: str
     traces: int

@@ -82,7 +82,7 @@ def _text(module: Path, cfg: Path) -> Iterable[str]:
 
 
 def _surroundings(packages: Iterable[str]) -> Iterable[str]:
-    """What every verdict depends on: the code, and what runs it."""
+    """The dependencies of every verdict: the code, and the machinery that runs it."""
     yield from (digest(package) for package in sorted({*packages, "tidemark_conformance"}))
     yield from _versions(toolchain.jar_digest(toolchain.find_jar()), toolchain.find_java().version)
 
@@ -130,7 +130,7 @@ def once(
 
 
 def recall(key: str) -> Any:
-    """What was kept under a key; None if nothing was, or if it is damaged."""
+    """The value kept under a key; None if there is none, or if it is damaged."""
     return cache.recall(_file(key), object)
 
 

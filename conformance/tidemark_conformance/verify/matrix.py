@@ -40,12 +40,12 @@ has the tasks of rows that stand together, so that a row's judges are made once.
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """What the traces of one row's flawed implementation showed.
+    """The findings in the traces of one row's flawed implementation.
 
-    `by_step`: traces with a step that is none of the right specification's; `strange`: traces with a step that is none
-    without the row's rules either (must be 0); `by_property`: traces in which the row's property falls there;
-    `first`: the first of these by its number ("": there is none), `first_step`: where it falls there; `undecided`:
-    traces that could not be judged (must be 0); `facts`: the simulator's own counts, summed; `seconds`: of simulation
+    `by_step`: traces with a step that is none of the right specification's. `strange`: traces with a step that is none
+    without the row's rules either; it must be 0. `by_property`: traces in which the row's property falls there.
+    `first`: the first of these by its number ("": there is none). `first_step`: where it falls there. `undecided`:
+    traces that could not be judged; it must be 0. `facts`: the simulator's own counts, summed. `seconds`: of simulation
     and judging, summed over the tasks.
     """
 
@@ -62,8 +62,8 @@ class Killed:
 
     @property
     def ok(self) -> bool:
-        """Killed on both counts and conforming; or excused with a reason: then the property falls nowhere, but some
-        step is wrong all the same, or who knows whether the flaw is there."""
+        """Killed on both counts and conforming; or excused with a reason. For an excused row the property falls
+        nowhere, but some step is wrong; otherwise nothing shows that the flaw is there."""
         shown = not self.by_property if self.row.simulation.excused else bool(self.by_property)
         return bool(self.by_step) and shown and not self.strange and not self.undecided
 

@@ -18,8 +18,11 @@ from tidemark_conformance.verify.matrix import Killed
 
 @dataclass(frozen=True, slots=True)
 class Unflawed:
-    """What a protocol's unflawed traces showed: how many were audited, how many did not pass, and what the simulator's
-    own clients found wrong, a sentence each."""
+    """The findings in a protocol's unflawed traces.
+
+    `traces`: how many were audited. `flags`: how many did not pass. `by_clients`: errors found by the simulator's own
+    clients, a sentence each.
+    """
 
     traces: int
     flags: int

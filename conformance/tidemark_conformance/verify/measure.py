@@ -1,4 +1,4 @@
-"""What `tidemark bench` measures, for any protocol with a simulator: rates, ratios and memory, from one run."""
+"""The measures of `tidemark bench`, for any protocol with a simulator: rates, ratios and memory, from one run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Which conjunct of a predicate is false, and what inside it: the facts of an explanation, not its words.
+"""Finds the conjunct of a predicate that is false, and the false part inside it: the facts of an explanation, not its
+words.
 
-The predicate is taken apart along the text: conjunctions, LET, IF and CASE (the branch taken), implications (their
-consequent), rule guards, universal quantifiers (the first counterexample). The rest is evaluated whole.
+The predicate is taken apart along the text: conjunctions, LET, IF and CASE by the branch taken, implications by their
+consequent, rule guards, and universal quantifiers by their first counterexample. The rest is evaluated whole.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class _Explainer:
         return spot, expr
 
     def blame(self, expr: Expr, spot: _Spot) -> Conjunct:
-        """What is false inside `expr`, which is false."""
+        """The part that is false inside `expr`, which is false."""
         spot, expr = self.enter(expr, spot)
         if isinstance(expr, Op) and expr.name == "and":
             for part in expr.args:
@@ -124,7 +125,8 @@ class _Explainer:
         return spot.conjunct(False)
 
     def notes(self, expr: Expr, spot: _Spot) -> Iterator[str]:
-        """What is known of a false leaf: of `v' = e`, where they differ; of UNCHANGED, what changed."""
+        """Notes on a false leaf. For `v' = e`: where the two sides differ. For UNCHANGED: the variables that
+        changed."""
         if isinstance(expr, Unchanged):
             for name in expr.names:
                 old, new = self.value(Var(name, False), spot), self.value(Var(name, True), spot)

@@ -1,10 +1,11 @@
-"""What generated Python calls: TLA+'s operators on the values of `tla.values`, and sets that are not enumerated.
+"""The functions that generated Python calls: TLA+'s operators on the values of `tla.values`, and sets that are not
+enumerated.
 
-Operators raise `EvaluationError` where TLC reports an error. A set that is only asked for members or iterated
-(`SUBSET S`, `[S -> T]`, `a..b`, ...) stays a description (`Described`); `freeze` makes a `frozenset` of it.
+Operators raise `EvaluationError` where TLC reports an error. A set that is only asked for members or iterated (`SUBSET
+S`, `[S -> T]`, `a..b`, ...) stays a description (`Described`). `freeze` makes a `frozenset` of it.
 
-Sets are iterated in canonical order (`ordered`): the order decides whether a quantifier meets an error before it is
-decided, what a fold of a lopsided operator gives, and which error is reported.
+Sets are iterated in canonical order (`ordered`). The order decides whether a quantifier meets an error before it is
+decided, and which error is reported. It also decides the result of a fold of a lopsided operator.
 """
 
 from __future__ import annotations

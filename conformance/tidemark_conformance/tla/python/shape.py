@@ -1,4 +1,4 @@
-"""What the shape of an expression allows: sets by description, the one-point rule, eager definitions."""
+"""Translations that the shape of an expression allows: sets by description, the one-point rule, eager definitions."""
 
 from __future__ import annotations
 
