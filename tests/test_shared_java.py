@@ -199,9 +199,9 @@ def sharing(name: str) -> verify.Job:
     ("here", "asked"),
     [
         ({}, [True]),
-        ({"distinct": 295}, [True, False]),
-        ({"depth": 11}, [True, False]),
-        ({"verdict": "violates", "kind": "invariant", "property": "Consistency"}, [True, False]),
+        ({"depth": 5}, [True, False]),
+        ({"property": "OneDecision"}, [True, False]),
+        ({"verdict": "holds", "kind": None, "property": None}, [True, False]),
         ({"verdict": "stopped"}, [True, False]),
         (None, [True, False]),
     ],
@@ -211,8 +211,9 @@ def test_only_what_is_expected_is_believed(
 ) -> None:
     """Anything else is asked of a Java of its own, and that is the verdict."""
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
-    job = sharing("TwoPhase")
-    right, java, runs = runner.TlcResult("holds", distinct=296, depth=12, generated=1), Lent(), []
+    job = sharing("TwoPhaseFlawed")
+    right = runner.TlcResult("violates", kind="invariant", property="Consistency", depth=4, generated=1)
+    java, runs = Lent(), []
 
     def found(*_: Any, **given: Any) -> runner.TlcResult:
         runs.append(given["java"] is not None)
@@ -231,8 +232,9 @@ def test_only_what_is_expected_is_believed(
 
 
 def test_which_models_share_a_java() -> None:
-    job = sharing("TwoPhase")
+    job = sharing("TwoPhaseFlawed")
     assert verify._may_share(job)
+    assert not verify._may_share(sharing("TwoPhase")), "a 'holds' is believed of a Java of its own"
     deep = replace(job, model=replace(job.model, tier="deep"))
     others = [replace(job, options=replace(job.options, **one)) for one in ({"coverage": True}, {"workers": 2})]
     large = replace(job, options=replace(job.options, heap_mib=shared.HEAP_MIB + 1))

@@ -202,11 +202,15 @@ def _run(job: Job, tell: Listener, javas: shared.Pool | None, over: threading.Ev
 
 
 def _may_share(job: Job) -> bool:
-    """Coverage switches TLC's classes over for good, several workers and another heap need another Java, and a deep
-    model gains nothing."""
+    """Only models that must fall: a run that finds the named property false, at the depth that the manifest has, is
+    believed whatever ran before it. A "holds" is believed of a Java of its own alone.
+
+    Coverage switches TLC's classes over for good, several workers and another heap need another Java, and a deep model
+    gains nothing.
+    """
     options, model = job.options, job.model
     alone = options.coverage or options.extra or options.workers > 1 or options.heap_mib > shared.HEAP_MIB
-    return not alone and model.tier == "check"
+    return model.expected == "violates" and not alone and model.tier == "check"
 
 
 class _NotExpected(Exception):
