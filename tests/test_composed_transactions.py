@@ -10,7 +10,6 @@ import pytest
 from composing import CommitsAtOnce, Composed, assert_right, totals
 from simulated import SIMULATED, assert_deltas_are_all_that_changed, noting
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
 from tidemark.compositions import running, transaction_cluster
 from tidemark.compositions import transaction_run as composed_run
 from tidemark.compositions.protocol import COMPOSED_TRANSACTIONS
@@ -18,7 +17,7 @@ from tidemark.compositions.replicated_log import LostRecordsReturnedError
 from tidemark.compositions.transaction_run import PROFILES, STATE, ReplicatedTransactionsSimulator
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.transactions.messages import EndTransactionMarker, InitProducerIdRequest
-from tidemark.transactions.rules import Rules
+from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.sim.cluster import TransactionCluster
 from tidemark.transactions.sim.network import Broker
 from tidemark.transactions.sim.reader import by_markers
@@ -44,7 +43,7 @@ def simulator(
     composed: Composed, profile: str = "mixed", without: frozenset[str] = frozenset()
 ) -> ReplicatedTransactionsSimulator:
     headers = composed.headers
-    rules = rules_without(Rules, tuple(without))
+    rules = PROTOCOL.rules_without(tuple(without))
     return ReplicatedTransactionsSimulator(headers[STATE], headers[TRANSACTIONS], profile=profile, rules=rules)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tidemark.common.removal import rules_without
-from tidemark.replication.rules import Rules
+from tidemark.replication.protocol import PROTOCOL
 from tidemark.replication.sim.scenario import run_scenario
 from tidemark.simulator.script import ScenarioError
 from tidemark_conformance.cli import main
@@ -52,7 +51,7 @@ expect right: not acked r
 
 
 def test_a_scenario_differs_with_the_rule_in_place(header: dict[str, Any]) -> None:
-    flawed = run_scenario(header, SCENARIO, rules_without(Rules, {"AckAllOnlyBelowHw"}))
+    flawed = run_scenario(header, SCENARIO, PROTOCOL.rules_without({"AckAllOnlyBelowHw"}))
     right = run_scenario(header, SCENARIO)
     assert "complete A r   (a rule says no)" in right.transcript
     assert "a rule says no" not in flawed.transcript

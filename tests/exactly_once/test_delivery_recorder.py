@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from tidemark.common.removal import rules_without
-from tidemark.exactly_once.rules import Rules
+from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.sim.cluster import ExactlyOnceCluster
 from tidemark.exactly_once.sim.delivery import DeliveryPlan, DeliveryRecorder
 from tidemark.exactly_once.sim.network import Exchange
@@ -88,7 +87,7 @@ def recorded(seed: int, without: frozenset[str], profile: str) -> tuple[list[tup
     known = protocols.protocol("exactly-once")
     schema = schema_of(mapping()[0])
     simulator = ExactlyOnceSimulator(
-        schema.with_nodes(known.nodes()).to_json(), profile=profile, rules=rules_without(Rules, without)
+        schema.with_nodes(known.nodes()).to_json(), profile=profile, rules=PROTOCOL.rules_without(without)
     )
     run = ExactlyOnceRun(simulator, seed)
     header = delivery()[1].with_nodes(known.nodes()).to_json()
@@ -161,7 +160,7 @@ def wrong_steps(trace: bytes) -> dict[int, str | None]:
 
 def processed(offset: int) -> bytes:
     """The trace of an instance that processes the first of two records, and commits this offset in the transaction."""
-    cluster = ExactlyOnceCluster([2], [False], rules_without(Rules, ()))
+    cluster = ExactlyOnceCluster([2], [False], PROTOCOL.rules_without(()))
     header = delivery()[1].with_nodes(["i1", "i2", "i3"]).to_json()
     cluster.recorder = recorder = DeliveryRecorder(DeliveryPlan(header), cluster)
     recorder.begin()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemark.common.removal import rules_without
+from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.batching import VALUE
 from tidemark.exactly_once.sim.demonstration import Counted, Demonstration
@@ -49,7 +49,7 @@ def strays(stream: bytes) -> int:
 
 def run(without: frozenset[str] = frozenset(), seed: int = 1, rebalances: int = 4) -> Counted:
     told: list[int] = []
-    made = Demonstration(header(), [300, 299, 301], 2, 3, seed, rules_without(Rules, without), 3, rebalances)
+    made = Demonstration(header(), [300, 299, 301], 2, 3, seed, PROTOCOL.rules_without(without), 3, rebalances)
     found = made.run(told.append)
     assert told == sorted(told)
     assert told[-1] >= found.once
@@ -75,7 +75,7 @@ def test_as_many_crash_and_are_thought_gone_as_was_asked_for(records: int, crash
 
 
 def test_results_go_in_batches_to_the_partitions_of_their_keys() -> None:
-    made = Demonstration(header(), [1000, 1000, 1000], 2, 3, 0, rules_without(Rules, ()), 3, 4)
+    made = Demonstration(header(), [1000, 1000, 1000], 2, 3, 0, PROTOCOL.rules_without(()), 3, 4)
     found, cluster = made.run(lambda _: None), made.cluster
     batches = [
         (number, cluster.results(one.payload))
@@ -127,7 +127,7 @@ def test_without_rules_results_are_lost_or_there_twice(without: set[str], missin
 def test_a_header_of_another_specification_is_refused() -> None:
     other = {**header(), "variables": {}}
     with pytest.raises(ValueError, match="other variables"):
-        Demonstration(other, [1], 1, 1, 0, rules_without(Rules, ()), 0, 0)
+        Demonstration(other, [1], 1, 1, 0, PROTOCOL.rules_without(()), 0, 0)
 
 
 def test_the_command_counts_and_audits(spark: Any, tmp_path: Path, capsys: Capture) -> None:

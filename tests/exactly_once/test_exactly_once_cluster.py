@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from tidemark.common.removal import rules_without
 from tidemark.exactly_once.message_processor import OUTPUT
+from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim import healing
 from tidemark.exactly_once.sim.cluster import ExactlyOnceCluster
@@ -53,7 +53,7 @@ def grouped(*inputs: int, rules: Rules | None = None) -> tuple[ExactlyOnceCluste
 
 def test_offsets_are_committed_by_members_in_their_generation() -> None:
     """A static member that has not joined stays a member, and hears of the generation only later."""
-    cluster, heard = grouped(1, 1, rules=rules_without(Rules, {"CommitOutsideTransaction"}))
+    cluster, heard = grouped(1, 1, rules=PROTOCOL.rules_without({"CommitOutsideTransaction"}))
     assert cluster.commit_offset(STATIC)
     assert cluster.revoke_partitions(A)
     assert cluster.join_group(A)
@@ -66,7 +66,7 @@ def test_offsets_are_committed_by_members_in_their_generation() -> None:
 
 
 def test_offsets_are_committed_by_nobody_who_was_removed() -> None:
-    cluster, heard = grouped(1, 1, rules=rules_without(Rules, {"CommitOutsideTransaction"}))
+    cluster, heard = grouped(1, 1, rules=PROTOCOL.rules_without({"CommitOutsideTransaction"}))
     assert cluster.remove_member(cluster.instances[A].member_id)
     heard.steps.clear()
     assert not cluster.commit_offset(A)

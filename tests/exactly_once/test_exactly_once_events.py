@@ -7,9 +7,8 @@ from random import Random
 
 import pytest
 from simulated import SIMULATED
-from tidemark.common.removal import rules_without
 from tidemark.exactly_once.message_processor import OUTPUT
-from tidemark.exactly_once.rules import Rules
+from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.sim import demonstration
 from tidemark.exactly_once.sim.demonstration import Demonstration
 from tidemark.exactly_once.sim.profiles import DEMONSTRATION, MISHAPS, PROFILES
@@ -59,7 +58,7 @@ def test_every_mishap_of_a_long_run_happens(monkeypatch: pytest.MonkeyPatch) -> 
     header = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG)).with_nodes(["i1", "i2", "i3"]).to_json()
     left = waiting(Demonstration, {*MISHAPS, *DEMONSTRATION.weights}, monkeypatch)
     for seed in range(12):
-        Demonstration(header, [1000, 1000, 1000], 2, 3, seed, rules_without(Rules, ()), 3, 4).run(lambda _: None)
+        Demonstration(header, [1000, 1000, 1000], 2, 3, seed, PROTOCOL.rules_without(()), 3, 4).run(lambda _: None)
         if not left:
             break
     assert left == set()
@@ -93,7 +92,7 @@ def test_what_is_late_arrives_or_never_will(chance: int, arrives: bool) -> None:
 
 def test_what_strikes_nobody_strikes_again() -> None:
     header = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG)).with_nodes(["i1", "i2", "i3"]).to_json()
-    made = Demonstration(header, [9], 2, 1, 0, rules_without(Rules, ()), 1, 0)
+    made = Demonstration(header, [9], 2, 1, 0, PROTOCOL.rules_without(()), 1, 0)
     made._delivery.begin()
     made._due = [(0, "crash")]
     made._strike_when_due()
@@ -109,7 +108,7 @@ def test_a_long_run_says_whether_it_came_to_rest(monkeypatch: pytest.MonkeyPatch
     header = schema.with_nodes(["i1", "i2", "i3"]).to_json()
     for rests in (True, False):
         monkeypatch.setattr(demonstration, "heal", lambda _, rests=rests: rests)
-        found = Demonstration(header, [9], 2, 1, 0, rules_without(Rules, ()), 0, 0).run(lambda _: None)
+        found = Demonstration(header, [9], 2, 1, 0, PROTOCOL.rules_without(()), 0, 0).run(lambda _: None)
         cells = sum(variable["cells"] for variable in header["variables"].values())
         *_, end = records(found.stream, cells, schema.arities)
         assert isinstance(end, End)

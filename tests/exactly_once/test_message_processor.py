@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
 from tidemark.exactly_once.message_processor import NO_POSITION, MessageProcessor
+from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
@@ -93,7 +93,7 @@ def test_what_is_aborted_is_read_again() -> None:
 
 
 def test_without_a_rule_it_goes_on_behind_what_is_aborted() -> None:
-    one = working(rules_without(Rules, {"RewindAfterAbort"}))
+    one = working(PROTOCOL.rules_without({"RewindAfterAbort"}))
     sent(one)
     request = one.send_end(False)
     assert request is not None
@@ -144,7 +144,7 @@ def test_what_is_given_up_can_only_be_aborted() -> None:
 
 
 def test_without_a_rule_it_commits_what_has_failed() -> None:
-    one = working(rules_without(Rules, {"CommitWithoutError"}))
+    one = working(PROTOCOL.rules_without({"CommitWithoutError"}))
     sent(one)
     one.give_up_request()
     assert one.send_end(True) == EndTxnRequest(1, 3, True)
@@ -155,7 +155,7 @@ def test_it_gives_its_partitions_up_between_transactions() -> None:
     assert one.may_revoke()
     sent(one)
     assert not one.may_revoke()
-    assert working(rules_without(Rules, {"RevokeOutsideTransaction"})).may_revoke()
+    assert working(PROTOCOL.rules_without({"RevokeOutsideTransaction"})).may_revoke()
     other = working()
     other.revoke()
     assert (other.owned, other.positions) == (frozenset(), [NO_POSITION, NO_POSITION])
@@ -163,7 +163,7 @@ def test_it_gives_its_partitions_up_between_transactions() -> None:
 
 def test_it_knows_its_place_in_what_is_in_its_transaction() -> None:
     """It may have to give its partitions up in the midst of it, and goes on where it was if it gets them back."""
-    one = working(rules_without(Rules, {"RevokeOutsideTransaction"}))
+    one = working(PROTOCOL.rules_without({"RevokeOutsideTransaction"}))
     sent(one)
     one.revoke()
     assert (one.owned, one.positions) == (frozenset(), [4, NO_POSITION])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidemark.common.removal import rules_without
+from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.reader import ResultsReader
 from tidemark.idempotence.messages import ProduceRequest
@@ -35,5 +35,5 @@ def test_it_reads_what_is_committed() -> None:
 
 
 def test_without_isolation_it_reads_everything() -> None:
-    reader = all_read(rules_without(Rules, {"ReadCommitted"}))
+    reader = all_read(PROTOCOL.rules_without({"ReadCommitted"}))
     assert (reader.position, reader.returned, reader.at_end) == (5, [10, 20, 12], True)

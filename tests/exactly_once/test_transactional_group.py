@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
 from tidemark.exactly_once.group import TransactionalGroup
+from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
 from tidemark.groups.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID
@@ -116,7 +116,7 @@ def test_who_may_commit(name: str, generation: int, instance: str | None, error:
     ],
 )
 def test_without_a_rule_others_may(rule: str, name: str, generation: int, instance: str | None) -> None:
-    group, members = grouped("a", "s", rules=rules_without(Rules, {rule}))
+    group, members = grouped("a", "s", rules=PROTOCOL.rules_without({rule}))
     assert group.group_error(commit(group, members.get(name, name), generation, instance)) is Errors.NONE
 
 
@@ -132,7 +132,7 @@ def test_staged_offsets_are_told_to_nobody_before_the_marker(committed: bool, of
 
 
 def test_without_a_rule_a_new_owner_reads_from_before_the_transaction() -> None:
-    group, members = grouped("a", rules=rules_without(Rules, {"FetchOnlyStable"}))
+    group, members = grouped("a", rules=PROTOCOL.rules_without({"FetchOnlyStable"}))
     group.stage(commit(group, members["a"]))
     assert group.stable_offset(group.partitions[0]) == 0
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
+from tidemark.idempotence.protocol import PROTOCOL
 from tidemark.idempotence.rules import Rules
 
 GAP = ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -72,7 +72,7 @@ def test_a_gap_asks_for_an_epoch_in_which_batches_count_from_zero() -> None:
 
 
 def test_batches_keep_their_order_in_a_new_epoch() -> None:
-    for rules, order in ((Rules(), [2, 3, 4]), (rules_without(Rules, {"ResequenceInOrder"}), [2, 4, 3])):
+    for rules, order in ((Rules(), [2, 3, 4]), (PROTOCOL.rules_without({"ResequenceInOrder"}), [2, 4, 3])):
         one = producer(rules)
         assert one.receive_ack(P, send(one)[0])
         for request in send(one, 3):
@@ -116,7 +116,7 @@ def test_an_error_behind_the_append_leaves_a_batch_in_doubt() -> None:
 
 
 def test_kafka_gives_a_new_sequence_to_what_is_in_doubt() -> None:
-    one = producer(rules_without(Rules, {"ResequenceOnlyRefused"}))
+    one = producer(PROTOCOL.rules_without({"ResequenceOnlyRefused"}))
     assert one.receive_ack(P, send(one)[0])
     second, _ = send(one, 2)
     one.disconnected(P, [2, 3])

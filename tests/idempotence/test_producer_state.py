@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Parked, Partition
 from tidemark.idempotence.producer_state import BatchMetadata
+from tidemark.idempotence.protocol import PROTOCOL
 from tidemark.idempotence.rules import Rules
 
 WINDOW, LAST = 5, 9
@@ -89,7 +89,7 @@ def test_what_cannot_be_appended_is_not_remembered() -> None:
 
 
 def test_without_the_rule_what_cannot_be_appended_is_a_duplicate_afterwards() -> None:
-    one = partition(0, rules=rules_without(Rules, {"StateFollowsAppend"}))
+    one = partition(0, rules=PROTOCOL.rules_without({"StateFollowsAppend"}))
     one.in_sync_replicas = MIN_IN_SYNC_REPLICAS - 1
     assert append(one, batch(1)) == ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
     assert append(one, batch(1)) == Parked(1, True)
@@ -100,7 +100,7 @@ def test_who_truncates_forgets_what_it_truncated() -> None:
     one = partition(0, 1, 2)
     one.truncate_to(2)
     assert append(one, batch(2)) == Parked(2, False)
-    flawed = partition(0, 1, 2, rules=rules_without(Rules, {"StateFollowsTruncation"}))
+    flawed = partition(0, 1, 2, rules=PROTOCOL.rules_without({"StateFollowsTruncation"}))
     flawed.truncate_to(2)
     assert append(flawed, batch(2)) == Parked(2, True)
 
@@ -135,13 +135,13 @@ def restarted(rules: Rules, snapshot_offset: int) -> tuple[BatchMetadata, ...]:
 def test_a_snapshot_keeps_all_that_is_remembered() -> None:
     whole = (BatchMetadata(0, 0), BatchMetadata(1, 1), BatchMetadata(2, 2), BatchMetadata(3, 3))
     assert [restarted(Rules(), offset) for offset in (4, 2, 0)] == [whole, whole, whole]
-    assert restarted(rules_without(Rules, {"SnapshotOfSeveralBatches"}), 4) == whole[3:]
-    assert restarted(rules_without(Rules, {"SnapshotOfSeveralBatches"}), 2) == whole[1:]
-    assert restarted(rules_without(Rules, {"SnapshotOfSeveralBatches"}), 0) == whole
+    assert restarted(PROTOCOL.rules_without({"SnapshotOfSeveralBatches"}), 4) == whole[3:]
+    assert restarted(PROTOCOL.rules_without({"SnapshotOfSeveralBatches"}), 2) == whole[1:]
+    assert restarted(PROTOCOL.rules_without({"SnapshotOfSeveralBatches"}), 0) == whole
 
 
 def test_the_latest_snapshot_is_loaded() -> None:
-    one = partition(0, 1, rules=rules_without(Rules, {"SnapshotOfSeveralBatches"}))
+    one = partition(0, 1, rules=PROTOCOL.rules_without({"SnapshotOfSeveralBatches"}))
     for sequence in (2, 3):
         one.take_snapshot()
         assert append(one, batch(sequence)) == Parked(sequence, False)

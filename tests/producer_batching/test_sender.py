@@ -9,11 +9,10 @@ from collections.abc import Collection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
 from tidemark.idempotence.messages import ProduceResponse
 from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Parked, Partition
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
-from tidemark.idempotence.rules import Rules
+from tidemark.idempotence.protocol import PROTOCOL
 from tidemark.producer_batching.partitioner import partition_for_key
 from tidemark.producer_batching.record_accumulator import WORD, AccumulatorConfig, Appended, RecordAccumulator
 from tidemark.producer_batching.sender import Over, Sender, Sent
@@ -30,7 +29,7 @@ class Line:
         config = AccumulatorConfig(
             batch_size=120, linger_ms=3, max_in_flight=WINDOW, delivery_timeout_ms=delivery_timeout, retry_backoff_ms=2
         )
-        rules = rules_without(Rules, without)
+        rules = PROTOCOL.rules_without(without)
         self.accumulator = RecordAccumulator(PARTITIONS, config)
         self.memory = self.accumulator.available_memory
         producer = IdempotentProducer(PARTITIONS, rules, ProducerConfig(WINDOW, WINDOW, LAST))
@@ -209,7 +208,7 @@ def test_sequences_begin_again_when_nothing_is_in_flight() -> None:
     """DrainBeforeWrap: the sender asks the rules before each new batch."""
     config = AccumulatorConfig(linger_ms=0)
     accumulator = RecordAccumulator(1, config)
-    producer = IdempotentProducer(1, rules_without(Rules, ()), ProducerConfig(5, 5, 2))
+    producer = IdempotentProducer(1, PROTOCOL.rules_without(()), ProducerConfig(5, 5, 2))
     producer.get_producer_id(1)
     sender = Sender(producer, accumulator)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
+from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import GROUP_ERRORS, TransactionCluster
 from tidemark.transactions.sim.network import ProduceStage
@@ -64,7 +64,7 @@ def test_batches_and_offsets_have_partitions_of_their_own() -> None:
 
 
 def test_a_cluster_without_such_a_partition_sends_no_offsets() -> None:
-    for rules in (Rules(), rules_without(Rules, {"EpochPerTransaction"})):
+    for rules in (Rules(), PROTOCOL.rules_without({"EpochPerTransaction"})):
         cluster = in_transaction(rules)
         cluster.offsets = None
         assert not cluster.send_add_offsets(0, 0)
@@ -73,7 +73,7 @@ def test_a_cluster_without_such_a_partition_sends_no_offsets() -> None:
 
 def test_in_version_1_the_coordinator_adds_it_as_any_partition() -> None:
     """AddOffsetsToTxn: the record, and CONCURRENT_TRANSACTIONS while that is pending."""
-    cluster = in_transaction(rules_without(Rules, {"EpochPerTransaction"}))
+    cluster = in_transaction(PROTOCOL.rules_without({"EpochPerTransaction"}))
     assert not cluster.send_add_partitions(0, 0, OFFSETS)
     assert not cluster.send_txn_offset_commit(0)
     assert cluster.send_add_offsets(0, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import BrokenInvariant, Errors
-from tidemark.common.removal import rules_without
 from tidemark.transactions.coordinator import InitVerdict, TransactionCoordinator
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
@@ -17,12 +16,13 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.states import TransactionState
 
 LAST_EPOCH = 6
 NEW_ID = 9
-TV1 = rules_without(Rules, {"EpochPerTransaction"})
+TV1 = PROTOCOL.rules_without({"EpochPerTransaction"})
 BOTH = frozenset({0, 1})
 NEW = InitProducerIdRequest()
 NOT_COORDINATOR = CoordinatorResponse(Errors.NOT_COORDINATOR)
@@ -123,7 +123,7 @@ class TestInitProducerId:
     ) -> None:
         again, record = InitProducerIdRequest(1, known), {"last_producer_epoch": known, **past}
         assert coordinator(epoch=told, rules=TV1, **record).init_verdict(again) is InitVerdict.SAME
-        flawed = rules_without(Rules, {"EpochPerTransaction", "PersistLastEpoch"})
+        flawed = PROTOCOL.rules_without({"EpochPerTransaction", "PersistLastEpoch"})
         assert coordinator(epoch=told, rules=flawed, **record).init_verdict(again) is Errors.PRODUCER_FENCED
 
 
@@ -218,7 +218,7 @@ class TestTimeOut:
         assert one.answer_rpc(EndTxnRequest(1, 2, True)) == CoordinatorResponse(Errors.PRODUCER_FENCED)
 
     def test_without_fence_on_time_out_it_is_not(self) -> None:
-        one = ongoing(2, rules_without(Rules, {"EpochPerTransaction", "FenceOnTimeOut"}))
+        one = ongoing(2, PROTOCOL.rules_without({"EpochPerTransaction", "FenceOnTimeOut"}))
         record = one.abort_timed_out_transaction(NEW_ID)
         assert record is not None
         assert record.producer_epoch == 2
@@ -252,14 +252,14 @@ class TestMarkers:
 
     @pytest.mark.parametrize(("without", "sends"), [((), True), (("CancelOwnEntry",), False)])
     def test_an_answer_to_an_older_epoch_stops_nothing_newer(self, without: tuple[str, ...], sends: bool) -> None:
-        one = coordinator(TransactionState.PREPARE_ABORT, 1, rules_without(Rules, without), partitions=BOTH)
+        one = coordinator(TransactionState.PREPARE_ABORT, 1, PROTOCOL.rules_without(without), partitions=BOTH)
         one.receive_marker_reply(0, WriteTxnMarkersResponse(2, Errors.TRANSACTION_COORDINATOR_FENCED))
         assert (one.send_marker(1) is not None) is sends
 
     def test_a_new_coordinator_sends_what_is_decided(self) -> None:
         assert coordinator(TransactionState.PREPARE_COMMIT, 1, partitions=BOTH).send_marker(0) is not None
         flawed = coordinator(
-            TransactionState.PREPARE_COMMIT, 1, rules_without(Rules, {"ResumeOnLoad"}), partitions=BOTH
+            TransactionState.PREPARE_COMMIT, 1, PROTOCOL.rules_without({"ResumeOnLoad"}), partitions=BOTH
         )
         assert flawed.send_marker(0) is None
 
@@ -301,7 +301,7 @@ class TestFailures:
     def test_version_1_fences_with_the_epoch_that_it_could_not_write(
         self, without: tuple[str, ...], epoch: int
     ) -> None:
-        one = ongoing(rules=rules_without(Rules, {"EpochPerTransaction", *without}))
+        one = ongoing(rules=PROTOCOL.rules_without({"EpochPerTransaction", *without}))
         record = one.abort_timed_out_transaction(NEW_ID)
         assert record is not None
         assert one.fail_append(record) == ()
@@ -323,7 +323,7 @@ class TestFailures:
     def test_a_transition_of_an_earlier_time_counts(
         self, without: tuple[str, ...], pending: TransactionState | None
     ) -> None:
-        one = coordinator(rules=rules_without(Rules, without))
+        one = coordinator(rules=PROTOCOL.rules_without(without))
         assert not one.clock_goes_back()
         record = one.append_init_producer_id(NEW, "token", NEW_ID)
         assert one.clock_goes_back()
@@ -335,7 +335,9 @@ class TestFailures:
 class TestTwoThreads:
     @pytest.mark.parametrize("without", [(), ("CompleteOnce",)])
     def test_one_of_them_completes(self, without: tuple[str, ...]) -> None:
-        one = coordinator(TransactionState.PREPARE_COMMIT, 1, rules_without(Rules, without), partitions=frozenset({0}))
+        one = coordinator(
+            TransactionState.PREPARE_COMMIT, 1, PROTOCOL.rules_without(without), partitions=frozenset({0})
+        )
         assert not one.find_completion()
         one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NONE))
         assert one.find_completion()
@@ -356,13 +358,13 @@ class TestTheLastEpoch:
 
     @pytest.mark.parametrize(("without", "next_id"), [((), NEW_ID), (("RotateOnFence",), 0)])
     def test_an_abort_that_nobody_asked_for_takes_the_next_id(self, without: tuple[str, ...], next_id: int) -> None:
-        record = ongoing(5, rules_without(Rules, without)).abort_timed_out_transaction(NEW_ID)
+        record = ongoing(5, PROTOCOL.rules_without(without)).abort_timed_out_transaction(NEW_ID)
         assert record is not None
         assert (record.producer_epoch, record.next_producer_id) == (LAST_EPOCH, next_id)
 
     @pytest.mark.parametrize(("without", "epoch"), [((), 3), (("BumpOnce",), 4)])
     def test_a_fence_and_its_abort_take_one_epoch(self, without: tuple[str, ...], epoch: int) -> None:
-        one = ongoing(2, rules_without(Rules, without))
+        one = ongoing(2, PROTOCOL.rules_without(without))
         record = one.abort_timed_out_transaction(NEW_ID)
         assert record is not None
         assert (record.producer_epoch, record.last_producer_epoch) == (epoch, epoch - 1)
@@ -389,7 +391,7 @@ class TestTheLastEpoch:
 
     @pytest.mark.parametrize(("without", "told"), [((), (NEW_ID, 0)), (("TellNextId",), (1, LAST_EPOCH))])
     def test_who_ends_it_is_told_the_next_id(self, without: tuple[str, ...], told: tuple[int, int]) -> None:
-        one = ongoing(5, rules_without(Rules, without))
+        one = ongoing(5, PROTOCOL.rules_without(without))
         assert answered(one, end(one, 5, True)) == CoordinatorResponse(Errors.NONE, *told)
 
     @pytest.mark.parametrize(
@@ -397,7 +399,7 @@ class TestTheLastEpoch:
         [((), Errors.CONCURRENT_TRANSACTIONS), (("AwaitNextId",), Errors.INVALID_PRODUCER_ID_MAPPING)],
     )
     def test_who_has_the_next_id_waits_for_the_completion(self, without: tuple[str, ...], error: Errors) -> None:
-        one = ongoing(5, rules_without(Rules, without))
+        one = ongoing(5, PROTOCOL.rules_without(without))
         answered(one, end(one, 5, True))
         assert one.verify_partition(AddPartitionsToTxnRequest(NEW_ID, 0, 0)) is error
         assert one.answer_rpc(EndTxnRequest(NEW_ID, 0, False)) == CoordinatorResponse(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
@@ -18,11 +17,12 @@ from tidemark.transactions.messages import (
 )
 from tidemark.transactions.ongoing_transactions import AbortedTxn
 from tidemark.transactions.partition import TransactionalPartition, offsets_batch
+from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.reader import amiss
 from tidemark.transactions.sim.state import Acknowledged
 
-TV1 = rules_without(Rules, {"EpochPerTransaction"})
+TV1 = PROTOCOL.rules_without({"EpochPerTransaction"})
 
 
 def batch(epoch: int, sequence: int = 0, transaction: int = 1, producer_id: int = 1) -> ProduceRequest:
@@ -122,11 +122,11 @@ class TestVerification:
         assert one.must_verify(batch(0))
         assert not partition(batch(0)).must_verify(batch(0, 1))
         assert partition(batch(0), marker(1)).must_verify(batch(1))
-        assert not partition(rules=rules_without(Rules, {"VerifyTransaction"})).must_verify(batch(0))
+        assert not partition(rules=PROTOCOL.rules_without({"VerifyTransaction"})).must_verify(batch(0))
 
     def test_what_was_verified_before_a_marker_counts_no_more(self) -> None:
         for without, error in ((set(), Errors.INVALID_TXN_STATE), ({"VerificationGuard"}, Errors.NONE)):
-            one = partition(batch(0), rules=rules_without(Rules, {"EpochPerTransaction", *without}))
+            one = partition(batch(0), rules=PROTOCOL.rules_without({"EpochPerTransaction", *without}))
             one.append_marker(marker(0))
             guard = one.start_verification(batch(0, 1))
             one.append_marker(marker(0))
@@ -148,7 +148,7 @@ class TestVerification:
 
     def test_a_batch_of_the_next_transaction_is_verified_while_the_last_one_is_open(self) -> None:
         assert partition(batch(0)).must_verify(batch(1))  # KAFKA-18575
-        assert not partition(batch(0), rules=rules_without(Rules, {"OngoingOfItsEpoch"})).must_verify(batch(1))
+        assert not partition(batch(0), rules=PROTOCOL.rules_without({"OngoingOfItsEpoch"})).must_verify(batch(1))
 
 
 class TestBatches:
@@ -175,12 +175,12 @@ class TestMarkers:
     def test_a_late_one_does_not_end_the_next_transaction(self) -> None:
         one = partition(batch(0), marker(1), batch(1))
         assert one.marker_error(marker(1)) is Errors.INVALID_PRODUCER_EPOCH  # KAFKA-19446
-        flawed = partition(batch(0), marker(1), batch(1), rules=rules_without(Rules, {"MarkerOfItsTransaction"}))
+        flawed = partition(batch(0), marker(1), batch(1), rules=PROTOCOL.rules_without({"MarkerOfItsTransaction"}))
         assert flawed.marker_error(marker(1)) is Errors.NONE
 
     def test_a_repeated_one_is_fine_while_nothing_is_open(self) -> None:
         assert partition(batch(0), marker(1)).marker_error(marker(1)) is Errors.NONE  # KAFKA-19999
-        flawed = partition(batch(0), marker(1), rules=rules_without(Rules, {"AcceptRepeatedMarker"}))
+        flawed = partition(batch(0), marker(1), rules=PROTOCOL.rules_without({"AcceptRepeatedMarker"}))
         assert flawed.marker_error(marker(1)) is Errors.INVALID_PRODUCER_EPOCH
 
     def test_an_older_coordinator_is_fenced(self) -> None:
@@ -204,7 +204,7 @@ class TestReading:
         assert one.last_stable_offset() == 0
         one.advance_high_watermark(2)
         assert one.last_stable_offset() == 2
-        flawed = partition(batch(0), batch(0, 1), rules=rules_without(Rules, {"AwaitMarker"}))
+        flawed = partition(batch(0), batch(0, 1), rules=PROTOCOL.rules_without({"AwaitMarker"}))
         flawed.append_marker(marker(1))
         assert flawed.last_stable_offset() == 2  # and the marker may be lost with its leader
 
@@ -225,18 +225,18 @@ class TestReading:
     def test_a_fetch_ends_where_the_high_watermark_was(self) -> None:
         """KAFKA-9807: a transaction is begun between the decision how far to read, and the reading."""
         for without, end in ((set(), 2), ({"ReadHighWatermarkOnce"}, 3)):
-            one = partition(batch(0), marker(1), rules=rules_without(Rules, without))
+            one = partition(batch(0), marker(1), rules=PROTOCOL.rules_without(without))
             reading = one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED), False)
             one.append_batch(batch(1))
             one.advance_high_watermark(3)
             assert (one.last_stable_offset(), one.read_end(reading)) == (2, end)
-        one = partition(batch(0), rules=rules_without(Rules, {"ReadHighWatermarkOnce"}))
+        one = partition(batch(0), rules=PROTOCOL.rules_without({"ReadHighWatermarkOnce"}))
         assert one.read_end(one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED), False)) == 0
 
     def test_a_fetch_that_has_waited_lists_aborted_transactions_too(self) -> None:
         """KAFKA-5376."""
         for without, returned in ((set(), []), ({"AbortedListOfDelayedFetch"}, [1])):
-            one = partition(batch(0), marker(1, committed=False), rules=rules_without(Rules, without))
+            one = partition(batch(0), marker(1, committed=False), rules=PROTOCOL.rules_without(without))
             assert [found.payload for found in read_committed(one, delayed=True)] == returned
             assert read_committed(one) == []
 

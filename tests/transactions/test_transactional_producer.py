@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
-from tidemark.common.removal import rules_without
 from tidemark.groups.offset_records import ConsumerGroupMetadata, TxnOffsetCommitRequest
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
@@ -14,10 +13,11 @@ from tidemark.transactions.messages import (
     EndTxnRequest,
     InitProducerIdRequest,
 )
+from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
 
-TV1 = rules_without(Rules, {"EpochPerTransaction"})
+TV1 = PROTOCOL.rules_without({"EpochPerTransaction"})
 DONE = CoordinatorResponse(Errors.NONE, 1, 4)
 
 
@@ -119,7 +119,7 @@ def test_after_an_error_it_can_only_abort() -> None:
 
 @pytest.mark.parametrize(("without", "state"), [((), "INITIALIZING"), (("BumpAfterDoubt",), "READY")])
 def test_version_1_asks_for_another_epoch_when_a_batch_is_in_doubt(without: tuple[str, ...], state: str) -> None:
-    one = in_transaction(rules_without(Rules, {"EpochPerTransaction", *without}))
+    one = in_transaction(PROTOCOL.rules_without({"EpochPerTransaction", *without}))
     one.receive_add_partitions(0, CoordinatorResponse(Errors.NONE))
     one.send_produce(0)
     one.give_up_produce()
@@ -146,7 +146,7 @@ def test_version_1_asks_once_for_another_epoch() -> None:
 
 
 def test_a_refused_epoch_is_not_the_end_of_the_process() -> None:
-    one = in_transaction(rules_without(Rules, {"AbortOnInvalidEpoch"}))
+    one = in_transaction(PROTOCOL.rules_without({"AbortOnInvalidEpoch"}))
     assert not one.receive_produce(Errors.INVALID_PRODUCER_EPOCH)
     assert one.state is ProducerState.FATAL_ERROR
     one = in_transaction()

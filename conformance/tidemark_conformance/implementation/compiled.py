@@ -75,7 +75,7 @@ def use() -> bool:
         return False
     package = importlib.import_module(IMPLEMENTATION)
     home = folder()
-    apart = {f"{IMPLEMENTATION}.{name}" for name in AS_THEY_ARE}
+    apart = {f"{IMPLEMENTATION}.common", *(f"{IMPLEMENTATION}.common.{name}" for name in AS_THEY_ARE)}
     loaded = {name for name in sys.modules if name.startswith(f"{IMPLEMENTATION}.")}
     if not loaded <= apart or not cache.sealed(home):
         return False
@@ -226,7 +226,9 @@ def _native(text: str, bases: Collection[str]) -> str:
             lines[node.end_lineno : node.end_lineno] = _init(fields)
         lines[node.decorator_list[0].lineno - 1] = decorator
     written = "\n".join(lines) + "\n"
-    return written.replace(f"from {IMPLEMENTATION}.structs import value\n", "from dataclasses import dataclass\n")
+    return written.replace(
+        f"from {IMPLEMENTATION}.common.structs import value\n", "from dataclasses import dataclass\n"
+    )
 
 
 def _init(fields: Sequence[ast.AnnAssign]) -> list[str]:
