@@ -100,7 +100,7 @@ OwnTimeout          == IF Hasty \cup Patient = {} THEN 0 ELSE 5
 \* A consumer's partition.assignment.strategy: range; cooperative-sticky; or both, as in the first bounce of an upgrade.
 Modes        == {"eager", "cooperative", "upgrading"}
 
-\* What a member joined with: subscription, the partitions that it says it owns, and the generation that gave them.
+\* A JoinGroup's metadata: subscription, the partitions that the member says it owns, and the generation that gave them.
 \* static: with the group.instance.id, by which sticky assignors know who has come back.
 Metadata == [present : BOOLEAN, static : BOOLEAN, subscription : SUBSET Partitions, owned : SUBSET Partitions,
              ownedGeneration : GenerationOrNone]
@@ -422,7 +422,7 @@ AfterRemoval(b, g) ==
       [] g.state = "PreparingRebalance" /\ AllJoined(g) -> CompleteJoin(b, g)
       [] OTHER -> g
 
-\* What a JoinGroup says of its sender.
+\* The member that a JoinGroup describes.
 JoinedMember(c, request) ==
     [present |-> TRUE, static |-> c \in Static, isNew |-> TRUE, awaiting |-> "join", mode |-> request.mode,
      subscription |-> request.subscription, owned |-> request.owned, ownedGeneration |-> request.ownedGeneration,
@@ -688,7 +688,7 @@ JoinAsFollower(c) ==
     /\ UNCHANGED <<rosters, reissued, settled>>
     /\ known' = NextKnown
 
-\* Who is taken to own p, by the members' claims.
+\* The members that count as owners of p, by the members' claims.
 Owners(roster, p) ==
     {m \in MemberIds : /\ roster[m].present /\ p \in roster[m].owned
                        /\ HighestClaimWins(roster, p, m)
@@ -701,8 +701,8 @@ MayGet(roster, protocol, p, m) ==
        \/ OwnedByNoOther(Owners(roster, p), m)
        \/ ~Has("HighestClaimWins") /\ p \in roster[m].owned
 
-\* What an assignor may answer (0 is nobody). It gives all that somebody subscribes to; a cooperative one may withhold what is
-\* owned.
+\* An assignor's valid answers (0: no member). Every subscribed partition goes to a subscriber; a
+\* cooperative assignor may withhold owned partitions.
 ValidAssignment(roster, protocol, given) ==
     \A p \in Partitions :
         IF given[p] # 0 THEN p \in partitions /\ MayGet(roster, protocol, p, given[p])
@@ -920,7 +920,7 @@ Replied(c, late, reply)  == IF late THEN memberRpc ELSE [memberRpc EXCEPT ![c] =
 Taken(c, late)           == IF late THEN [stray EXCEPT ![c] = Idle] ELSE stray
 Parked(type, b, m)       == [type |-> type, broker |-> b, member |-> m]
 
-\* What c is told if it acts as member m: the instance's mapping is looked at first.
+\* The error for c if it acts as member m: the instance's mapping is looked at first.
 MemberError(g, c, m) ==
     IF c \in Static /\ InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
     ELSE IF c \in Static /\ ~MemberOfInstance(g, m) THEN "FENCED_INSTANCE_ID"
@@ -1289,7 +1289,7 @@ HandleOffsetFetch(b, c) ==
 -----------------------------------------------------------------------------
 (* The log *)
 
-\* What b's group becomes when one of its group records has committed.
+\* The group of b after one of its group records has committed.
 Applied(b, entry) ==
     LET g == group[b] IN
     CASE entry.cause = "sync" /\ g.state = "CompletingRebalance"

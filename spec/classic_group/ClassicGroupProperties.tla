@@ -47,7 +47,7 @@ StableIsPersisted ==
 
 GroupRecordWaits(b) == \E i \in 1..Len(appended[b]) : appended[b][i].type = "group"
 
-\* What the coordinator holds is what its successor would replay, but for what waits to commit and for a rebalance under way.
+\* The coordinator's state equals its successor's after a replay, except for uncommitted records and a rebalance under way.
 LiveIsReplay ==
     LET b == office.broker IN
     /\ offsets[b] = storedOffsets
@@ -72,7 +72,7 @@ NoPhantomMember ==
 ReplacedStaysFenced ==
     \A m, n \in settled : m < n => m \notin Present(Coordinator)
 
-\* Whoever leads is a member, and whoever is counted is one: the group's parts fit together.
+\* The group's parts fit together: the leader is a member, and so is every counted member.
 GroupWellFormed ==
     \A b \in Brokers :
         LET g == group[b] IN
@@ -85,8 +85,8 @@ GroupWellFormed ==
         /\ \A m \in Present(g) : /\ g.members[m].awaiting = "sync" => g.state = "CompletingRebalance"
                                  /\ m <= issued
 
-\* Who is in the group has a session that ends by its own time-out; a new member may have the coordinator's for its first join
-\* phase, a static one that of a process of its instance. An id that was issued waits for the session time-out of who asked, and nobody else's timer runs.
+\* Every member has a session timer with its own time-out. A new member may have the coordinator's time-out for its first join phase,
+\* a static one that of a process of its instance. An issued id waits for its consumer's session time-out. No other timer runs.
 SessionTimersRun ==
     \A b \in Brokers : \A m \in MemberIds :
         LET g == group[b] IN
@@ -201,7 +201,7 @@ RebalanceWaitsForSlowestStep ==
             \A m \in Present(g) : g.members[m].rebalance <= g.syncTimer
 RebalanceWaitsForSlowest == [][RebalanceWaitsForSlowestStep]_vars
 
-\* Who is to assign is told which members have the instance id: of the group that is.
+\* The member that has to assign learns which members have the instance id, in the current group.
 RosterNamesInstancesStep ==
     \A c \in Clients :
         memberRpc[c].type # "joined" /\ memberRpc'[c].type = "joined" /\ memberRpc'[c].role = "leader" =>
@@ -259,7 +259,7 @@ QuiescentAllOwned ==
 \* Everything that was appended has committed.
 QuiescentAllCommitted == appended[office.broker] = <<>>
 
-\* Who leads the partition of __consumer_offsets serves; nobody serves beside it, or holds what will not commit.
+\* The leader of the partition of __consumer_offsets serves. No other broker serves, or holds uncommitted records.
 QuiescentCoordinatorServes ==
     \A b \in Brokers : IF b = office.broker THEN epoch[b] = office.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
 

@@ -104,7 +104,7 @@ Group == [groupEpoch : GroupEpochs, assignmentEpoch : GroupEpochs,
           target : [MemberIds -> SUBSET Partitions],   \* the target assignment, of assignmentEpoch
           members : [MemberIds -> Member]]
 
-\* What one handler writes, in one batch: group: the epochs, the target assignment, a member that is removed, one whose state is written (0: none).
+\* One handler's batch. A group batch has epochs, target assignment, a removed member, and a member whose state is written (0: none).
 Entry ==      [type : {"group"}, groupEpoch : GroupEpochs, assignmentEpoch : GroupEpochs, metadata : SUBSET Partitions,
                target : [MemberIds -> SUBSET Partitions], removed : MemberOrNone, member : MemberOrNone, value : Member]
          \cup [type : {"offsets"}, offsets : OffsetMap]
@@ -187,7 +187,7 @@ Present(g) == {m \in MemberIds : g.members[m].present}
 InstanceMember(g) == Highest({0} \cup {m \in Present(g) : g.members[m].static})
 
 PartitionsOf(epochs) == {p \in Partitions : epochs[p] >= 0}
-\* What a member holds: nobody else may get it.
+\* The partitions that a member holds: no other member may get them.
 Holds(member) == PartitionsOf(member.assigned) \cup PartitionsOf(member.revoking)
 \* The epoch that gave p to the member, -1: it does not hold p.
 AssignmentEpoch(member, p) == IF member.assigned[p] >= 0 THEN member.assigned[p] ELSE member.revoking[p]
@@ -300,8 +300,8 @@ KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "Co
 \* Is the revocation of these partitions acknowledged by this heartbeat?
 Acknowledged(request, revoked) == RevocationReported(request, revoked)
 
-\* What a heartbeat makes of the member (CurrentAssignmentBuilder): nothing, if it is where it should be or has not acknowledged;
-\* else it comes one step closer to its target: what it must give up first, or else what it gets of what is released.
+\* A heartbeat's effect on the member (CurrentAssignmentBuilder). A member at its target, or with an unacknowledged
+\* revocation, stays. Any other comes one step closer to its target: it first gives up partitions, then gets released ones.
 Reconciled(b, member, target, targetEpoch, request) ==
     LET stays   == \/ member.state = "STABLE" /\ member.memberEpoch = targetEpoch
                    \/ member.state = "UNREVOKED_PARTITIONS" /\ ~Acknowledged(request, PartitionsOf(member.revoking))
@@ -328,7 +328,7 @@ Reconciled(b, member, target, targetEpoch, request) ==
 \* The partitions that exist and that one of these members subscribes to.
 Subscribed(members) == {p \in partitions : \E m \in MemberIds : members[m].present /\ p \in members[m].subscription}
 
-\* What a batch makes of a group: who appends it applies it at once.
+\* The group after a batch: the coordinator applies its own batch at once.
 Replayed(g, entry) ==
     IF entry.type # "group" THEN g
     ELSE [groupEpoch |-> entry.groupEpoch, assignmentEpoch |-> entry.assignmentEpoch, metadata |-> entry.metadata,
@@ -336,8 +336,8 @@ Replayed(g, entry) ==
           members |-> [m \in MemberIds |-> IF m = entry.member THEN entry.value
                                            ELSE IF m = entry.removed THEN NoMember ELSE g.members[m]]]
 
-\* What batches make of the group that is stored, as who loads the log reads them: the last record of each key counts.
-\* (LiveIsReplay: it comes to the same.)
+\* The stored group after these batches, as a broker that loads the log reads them: the last record
+\* of each key counts. LiveIsReplay says that the result is the same.
 ReplayGroup(entries, stored) ==
     LET groups == {i \in 1..Len(entries) : entries[i].type = "group"}
         last   == entries[Highest(groups)]
@@ -407,8 +407,8 @@ Load(loaded, m, holds, at) ==
                     \/ \E p \in loaded.holds[m] : unlike(loaded.epochs[p], loaded.at[m])
                     \/ \E p \in holds : unset(left[p])]
 
-\* What the committed log comes to, of which the cleaner has left one record for each member: they may be read in any order, but in
-\* flawed runs, where two members hold a partition.
+\* The group in the committed log, of which the cleaner has left one record for each member. The records
+\* may be read in any order. Flawed runs are the exception, because two members hold a partition there.
 LoadedGroup(stored) ==
     FoldSeq(LAMBDA m, loaded : Load(loaded, m, Holds(stored.members[m]), stored.members[m].memberEpoch),
             [holds |-> [m \in MemberIds |-> {}], at |-> [m \in MemberIds |-> 0], epochs |-> Nothing, failed |-> FALSE],
@@ -550,8 +550,8 @@ StillAsked(c, owned) ==
     ELSE [offsetRpc[c] EXCEPT !.asked = {p \in @ : p \in owned}]
 
 \* SendHeartbeat   who: consumer   code: consumer_group/consumer.py
-\* What has not changed since the last one it leaves out. Once it has acknowledged what it owns it is stable, unless there is
-\* something new to reconcile.
+\* The heartbeat omits fields that have not changed since the last one. Once the member has
+\* acknowledged its owned partitions it is stable, unless there is something new to reconcile.
 SendHeartbeat(c, b) ==
     LET me    == consumer[c]
         full  == me.full \/ me.state = "JOINING"
@@ -832,7 +832,7 @@ HandleHeartbeat(b, c, late) ==
             ELSE [g.target EXCEPT ![request.member] = g.target[replaced], ![replaced] = {}])
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
 
-\* What an assignor may answer (0 is nobody): it gives all that somebody subscribes to, to somebody who does.
+\* An assignor's valid answers (0: no member). Every subscribed partition goes to one of its subscribers.
 ValidAssignment(members, metadata, given) ==
     \A p \in Partitions :
         IF given[p] = 0 THEN p \notin metadata

@@ -31,7 +31,7 @@ ActivelyOwns(c, p) == p \in consumer[c].owned /\ Unfenced(c)
 OneActiveOwner ==
     \A p \in Partitions : \A c, d \in Clients : ActivelyOwns(c, p) /\ ActivelyOwns(d, p) => c = d
 
-\* Who actively owns a partition holds it, as far as the coordinator knows: nobody else will get it.
+\* A partition's active owner also holds it for the coordinator, so no other member will get it.
 OwnedIsHeld ==
     \A c \in Clients : \A p \in Partitions : ActivelyOwns(c, p) => p \in Holds(MemberOf(c))
 
@@ -71,17 +71,17 @@ TargetIsValid ==
 OneMemberPerInstance ==
     \A b \in Brokers : Cardinality({m \in Present(group[b]) : group[b].members[m].static}) <= 1
 
-\* Who leads the partition coordinates: its load has not failed.
+\* The leader of the partition coordinates: its load has not failed.
 LeaderServes == Serving(office.broker)
 
-\* What the coordinator holds is what its successor would replay.
+\* The coordinator's state equals its successor's after a replay of the log.
 LiveIsReplay ==
     LET b == office.broker IN
     /\ offsets[b] = storedOffsets
     /\ Coordinator = ReplayGroup(appended[b], storedGroup)
     /\ partitionEpoch[b] = EpochsOf(Coordinator)
 
-\* What a consumer was told is committed: the next coordinator has heard of it.
+\* A member epoch that a consumer was told is committed, so the next coordinator knows it.
 ToldIsCommitted ==
     \A c \in Clients :
         consumer[c].running /\ consumer[c].memberEpoch > 0 /\ consumer[c].member \in Present(storedGroup) =>
@@ -102,8 +102,8 @@ GroupWellFormed ==
             /\ member.state = "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) # {} \/ member.memberEpoch = -2
             /\ member.state = "STABLE" /\ member.memberEpoch = g.assignmentEpoch => PartitionsOf(member.assigned) = g.target[m]
 
-\* Who is in the group has a session; who has to give something up has its own rebalance time-out for that, unless it has gone for a
-\* while. No other timer runs.
+\* Every member has a session timer. A member that has to revoke has its own rebalance time-out for
+\* that, unless it is a static member that has gone for a while. No other timer runs.
 TimersRun ==
     \A b \in Brokers : \A m \in MemberIds :
         LET member == group[b].members[m]
@@ -146,7 +146,7 @@ AcceptedIsCurrentStep ==
             CurrentAt(stray[c].broker, c, stray[c])
 AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
 
-\* Who is answered knows what it is assigned: it is told now, has been told before, or says that it owns just that.
+\* A member knows its assignment after a reply: the reply tells it, an earlier one did, or its request reports just that.
 AnswersTellStep ==
     \A c \in Clients :
         LET request == heartbeatRpc[c]
@@ -157,7 +157,7 @@ AnswersTellStep ==
             reply.gives \/ consumer[c].target = assigned \/ (request.reports /\ request.owned = assigned)
 AnswersTell == [][AnswersTellStep]_vars
 
-\* Who joins is never fenced for its epoch, nor told that its own instance is taken.
+\* A joining consumer is never fenced for its epoch, nor told that its own instance is taken.
 JoiningIsNotFencedStep ==
     \A c \in Clients :
         heartbeatRpc[c].type = "heartbeat" /\ heartbeatRpc'[c].type = "answered" /\ heartbeatRpc[c].memberEpoch = 0 =>
@@ -270,7 +270,7 @@ QuiescentAllOwned ==
 \* Everything that was appended has committed.
 QuiescentAllCommitted == appended[office.broker] = <<>>
 
-\* Who leads the partition of __consumer_offsets serves; nobody serves beside it, or holds what will not commit.
+\* The leader of the partition of __consumer_offsets serves. No other broker serves, or holds uncommitted records.
 QuiescentCoordinatorServes ==
     \A b \in Brokers : IF b = office.broker THEN epoch[b] = office.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
 

@@ -128,7 +128,7 @@ ReconcilingEnds ==
         (m \in Present(Coordinator) /\ Coordinator.members[m].state # "STABLE")
             ~> (m \notin Present(Coordinator) \/ Coordinator.members[m].state = "STABLE")
 
-\* Whoever joins becomes a member, or ends.
+\* A joining consumer becomes a member, or ends.
 Joins(c) == consumer[c].running /\ consumer[c].state = "JOINING"
 JoiningEnds == \A c \in Clients : Joins(c) ~> ~Joins(c)
 

@@ -63,7 +63,7 @@ Process(w, p, n) ==
     /\ UNCHANGED <<input, committed, delivered, stray>>
 
 \* Commit   who: worker
-\* What it has written counts: in every topic it goes on where the last that counted ended.
+\* The worker's records count: in every topic it continues where the last counted batch ended.
 Commit(w) ==
     \* enabled when
     /\ open[w] # NothingOpen
@@ -74,7 +74,7 @@ Commit(w) ==
     /\ UNCHANGED <<input, delivered, stray>>
 
 \* Abort   who: worker, or whoever gives up waiting for it
-\* What it has written does not count.
+\* The worker's records do not count.
 Abort(w) ==
     \* enabled when
     /\ open[w] # NothingOpen
@@ -108,13 +108,13 @@ DeliveredOnce == \A p \in Topics : stray[p] = 0
 \* Nothing is returned that does not count, and nothing counts that there is no record for.
 DeliveredIsCommitted == \A p \in Topics : delivered[p] <= committed[p] /\ committed[p] <= input[p]
 
-\* What is open is of records that there are.
+\* Open ranges cover records that exist.
 OpenIsOfRecords == \A w \in Workers, p \in Topics : open[w][p].from <= open[w][p].to /\ open[w][p].to <= input[p]
 
 -----------------------------------------------------------------------------
 (* Steps *)
 
-\* What counts goes on counting, and what was returned stays returned.
+\* Committed and delivered positions never go back.
 DeliveryAdvancesStep ==
     \A p \in Topics : committed'[p] >= committed[p] /\ delivered'[p] >= delivered[p] /\ input'[p] = input[p]
 DeliveryAdvances == [][DeliveryAdvancesStep]_vars

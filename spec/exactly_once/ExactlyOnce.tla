@@ -425,7 +425,7 @@ ReceiveReply(i) ==
             ELSE [me EXCEPT !.state = "ABORTABLE_ERROR"]]
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, late, lateMarker>>
 
-\* What is under way when nobody waits for it any more.
+\* The instance's request, once the instance has given it up.
 Abandoned(i) ==
     IF IsRequest(rpc[i]) /\ late[i].type = "idle" THEN [late EXCEPT ![i] = rpc[i]] ELSE late
 
@@ -720,7 +720,7 @@ CompleteJoin ==
     /\ UNCHANGED <<input, txn, issued, committed, staged, known, output, entry, read, returned, instance, rpc, late, lateMarker>>
 
 \* SyncGroup   who: instance   code: exactly_once/message_processor.py (sync)
-\* Who has joined hears of its generation and of its partitions.
+\* A member that has joined learns its generation and its partitions.
 SyncGroup(i) ==
     LET me == instance[i] IN
     \* enabled when

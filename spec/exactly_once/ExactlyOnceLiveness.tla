@@ -32,7 +32,7 @@ EveryRecordReturned == \A p \in Partitions, offset \in 0..(MaxOffset - 1) : inpu
 TransactionEnds ==
     \A i \in Instances : txn[i].state \in {"Ongoing"} \cup Prepared ~> txn[i].state \notin {"Ongoing"} \cup Prepared
 
-\* What is staged counts, or is forgotten.
+\* Staged offsets count in the end, or are forgotten.
 StagedIsDecided == \A i \in Instances : HasStaged(i) ~> ~HasStaged(i)
 
 -----------------------------------------------------------------------------

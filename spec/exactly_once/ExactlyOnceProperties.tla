@@ -66,8 +66,8 @@ OneOwner ==
         /\ instance[j].member \in group.members /\ instance[j].generation = group.generation
         => instance[i].owned \cap instance[j].owned = {}
 
-\* What is open in a partition is known to the transaction coordinator, in its epoch, and will end there; the decision takes the
-\* next epoch, so what is open then is of the one before.
+\* The transaction coordinator knows every open transaction of a partition, in its epoch, and will end
+\* it there. A decision takes the next epoch, so a transaction that is open then has the epoch before.
 OpenIsKnown ==
     \A i \in Instances :
         /\ entry[i].first >= 0 =>
@@ -141,7 +141,7 @@ NoAppendAfterFencingStep ==
     /\ \A i \in Instances : known'[i] >= known[i]
 NoAppendAfterFencing == [][NoAppendAfterFencingStep]_vars
 
-\* What was written stays, and so does what was returned.
+\* Written results stay, and so do returned ones.
 ReturnedStaysStep ==
     /\ Len(output') >= Len(output) /\ SubSeq(output', 1, Len(output)) = output
     /\ Len(returned') >= Len(returned) /\ SubSeq(returned', 1, Len(returned)) = returned

@@ -252,7 +252,7 @@ KafkaAsShipped == {"FirstSequenceIsZero", "SnapshotOfSeveralBatches", "Resequenc
 -----------------------------------------------------------------------------
 (* The leader (ProducerStateManager, ProducerAppendInfo) *)
 
-\* What becomes of a producer's request at the leader of p, in Kafka's order.
+\* The leader's verdict on a producer's request to p, in Kafka's order.
 Verdict(p, r) ==
     LET e == entry[p][r.pid]
     IN  IF RecognizeDuplicate(e, r) THEN "DUPLICATE"
@@ -281,7 +281,7 @@ Replay(pid, batches) ==
         ELSE [epoch |-> batches[latest[1]].epoch,
               batches |-> [k \in 1..Len(kept) |-> [sequence |-> batches[kept[k]].sequence, offset |-> kept[k] - 1]]]
 
-\* What is left of an entry that was loaded from a snapshot taken at an offset, and the log behind it.
+\* The rest of an entry that was loaded from a snapshot taken at an offset, and the log behind it.
 FromSnapshot(e, snapshot) ==
     LET before == Cardinality({i \in 1..Len(e.batches) : e.batches[i].offset < snapshot})
     IN  IF SnapshotOfSeveralBatches(before) THEN e
@@ -295,7 +295,7 @@ AsRecord(r) == [pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, numbe
 OldOffset(e, r) ==
     e.batches[Least({i \in 1..Len(e.batches) : e.batches[i].sequence = r.sequence})].offset
 
-\* What the leader of p remembers once r was handled, and appended or not.
+\* The state that the leader of p keeps once r was handled, and appended or not.
 Known(p, r, appended) ==
     IF StateFollowsAppend(appended)
     THEN [entry EXCEPT ![p][r.pid] = Remember(@, r, Len(log[p]))] ELSE entry
@@ -356,7 +356,7 @@ Failed(s, i, reply) ==
 -----------------------------------------------------------------------------
 (* History *)
 
-\* What applications were told.
+\* The acknowledgements that applications received.
 NextAcked(b, c, p) ==
     LET reply == Heard(b, c, p)
     IN  IF PlaceOf(sender[c][p], reply.number) = 0 THEN acked

@@ -37,7 +37,7 @@ SequencesContiguous ==
                                  /\ log[p][j].sequence = Successor(log[p][i].sequence)
             \/ log[p][j].sequence = 0 /\ \A i \in behind : log[p][i].epoch < log[p][j].epoch
 
-\* What an application was told is so, and stays so.
+\* An acknowledged batch is at its offset, and stays there.
 AckedIsThere ==
     \A pid \in Pids, p \in Partitions, n \in Numbers :
         LET offset == acked[pid][p][n] IN
@@ -45,7 +45,7 @@ AckedIsThere ==
                       /\ offset <= Len(log[p])
                       /\ offset <= Len(log[p]) => log[p][offset].pid = pid /\ log[p][offset].number = n
 
-\* What a leader knows of a producer is what the log says, or nothing.
+\* A leader's state of a producer is empty, or has the epoch and the last batches of the log.
 StateIsReplay ==
     \A p \in Partitions, pid \in Pids :
         LET e == entry[p][pid]

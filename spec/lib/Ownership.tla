@@ -60,7 +60,7 @@ Accept ==
             offset # -1 => offset = request.offsets[p] /\ owners[p] \subseteq {request.by}
     /\ UNCHANGED <<owners, committed>>
 
-\* What is committed after the first n of the accepted commits: the last one of each partition.
+\* The offsets committed after the first n accepted commits: the last one of each partition.
 After(n) ==
     [p \in Topics |->
         LET those == {i \in 1..n : accepted[i][p] # -1} IN

@@ -301,7 +301,7 @@ KafkaAsShipped == {"CountFromCommit"}
 -----------------------------------------------------------------------------
 (* Replay: memories to memories. It is the only way in which a coordinator's memory changes. *)
 
-\* What commits when a transaction does: the staged offset, unless a later record has been committed.
+\* The offset after a transaction's commit: the staged one, unless a later record has been committed.
 Materialised(existing, new) ==
     IF new.offset < 0 THEN existing
     ELSE IF KeepLaterRecord(existing, new) THEN existing ELSE new
@@ -341,7 +341,7 @@ Loading(entry, memory) ==
     ELSE IF LoadReplaces(memory.offsets[entry.partition]) \/ memory.offsets[entry.partition].offset < 0
     THEN Replayed(entry, memory) ELSE memory
 
-\* What the partition keeps of a record's producer.
+\* The partition's state of a record's producer.
 Produced(entry, known) ==
     CASE entry.type = "staged" ->
             [known EXCEPT ![entry.producer] =
@@ -737,7 +737,7 @@ CommitEntry(b) ==
     /\ fetch' = FetchAnswer(b)
     /\ UNCHANGED <<now, office, epoch, transaction, late, lateMarker>>
 
-\* What is left of a record.
+\* The rest of a record after compaction.
 Cleaned(entry, n) ==
     IF entry.type # "tombstone" THEN entry
     ELSE [type |-> "tombstone", position |-> entry.position, cause |-> entry.cause,

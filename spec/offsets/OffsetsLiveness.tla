@@ -76,7 +76,7 @@ Working ==
     \/ "fetch" \in Work /\ FetchOffsets(B, TRUE)
     \/ "tick" \in Work /\ now < MaxTime /\ Tick
 
-\* What is late arrives, or is lost.
+\* Late requests arrive, or are lost.
 Late ==
     \/ \E b \in Brokers, t \in Producers :
         \/ VerifyTxnOffsetCommit(b, t, TRUE) \/ HandleTxnOffsetCommit(b, t, TRUE) \/ RejectTxnOffsetCommit(b, t, TRUE)
@@ -116,10 +116,10 @@ CommittedCounts ==
         (transaction[t].phase = "ending" /\ transaction[t].result = "COMMIT" /\ staged[B][t][p].position = n)
             ~> offsets[B][p].position >= n
 
-\* What has been written of a partition is served, unless a fail-over loses it.
+\* A written offset is served in the end, unless a fail-over loses it.
 WrittenIsServed == \A p \in Partitions : offsets[B][p] # Written(B).offsets[p] ~> offsets[B][p] = Written(B).offsets[p]
 
-\* What has expired goes, or does not count as expired any more.
+\* An expired offset is removed, or does not count as expired any more.
 ExpiredGoes == \A p \in Partitions : Expired(Memory(B), p) ~> ~Expired(Memory(B), p)
 
 \* A fetch that waits for commits is answered.

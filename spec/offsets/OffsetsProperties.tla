@@ -21,7 +21,7 @@ LogWellFormed ==
     /\ \A i \in 1..Len(log) : log[i].position < end[B] /\ (i > 1 => log[i - 1].position < log[i].position)
     /\ \A b \in Brokers : \A i \in 1..Len(appended[b]) : appended[b][i].position = end[b] + i - 1
 
-\* What is open at the partition is of a transaction that is not complete, and has its epoch.
+\* A transaction that is open at the partition is not complete, and has the partition's epoch.
 OpenIsUndecided ==
     \A t \in Producers : producers[B][t].first >= 0 =>
         /\ transaction[t].phase # "idle"
@@ -95,7 +95,7 @@ MaterialisedOnCommitStep ==
                  ELSE TRUE)
 MaterialisedOnCommit == [][MaterialisedOnCommitStep]_vars
 
-\* What is committed later counts.
+\* A later committed record counts.
 LaterCountsStep ==
     \A p \in Partitions :
         offsets[B][p].offset >= 0 /\ offsets'[office'.broker][p].offset >= 0 =>
@@ -113,12 +113,12 @@ MembersKeepOffsets == [][MembersKeepOffsetsStep]_vars
 
 IsExpiry(b) == Writes(b) /\ (IF Newest(b).type = "tombstone" THEN Newest(b).cause = "expiry" ELSE FALSE)
 
-\* What expires was committed long ago.
+\* An expired offset was committed at least the retention time ago.
 RetainedAfterCommitStep ==
     IsExpiry(B) => \A p \in Newest(B).partitions : now - Written(B).offsets[p].time >= Retention
 RetainedAfterCommit == [][RetainedAfterCommitStep]_vars
 
-\* What expires in a group without members was left by them long ago.
+\* In a group without members, an offset expires no earlier than the retention time after the last member left.
 RetainedAfterEmptyStep ==
     IsExpiry(B) /\ Written(B).group.state = "Empty" /\ Newest(B).partitions # {} => now - Written(B).group.since >= Retention
 RetainedAfterEmpty == [][RetainedAfterEmptyStep]_vars
@@ -143,12 +143,12 @@ AnswersStable == IF fetch' # fetch /\ fetch'.type = "fetched"
 ReadsStable   == IF fetch.type = "waiting" THEN FALSE
                  ELSE IF fetch'.type = "waiting" THEN fetch'.broker = B ELSE AnswersStable
 
-\* Who asks for stable offsets is not told one that a transaction is about to replace.
+\* A fetch of stable offsets does not return an offset that a transaction is about to replace.
 FetchedIsDecidedStep ==
     ReadsStable => \A p \in Partitions : IsStaged(Written(B), p) => p \in fetch'.unstable
 FetchedIsDecided == [][FetchedIsDecidedStep]_vars
 
-\* Who asks for stable offsets is told what is committed when it is told.
+\* A fetch of stable offsets returns the offsets that are committed at the time of the reply.
 FetchedIsCommittedStep ==
     AnswersStable => \A p \in Partitions \ fetch'.unstable : fetch'.offsets[p] = offsets'[B][p].offset
 FetchedIsCommitted == [][FetchedIsCommittedStep]_vars
@@ -159,7 +159,7 @@ FetchedIsCommitted == [][FetchedIsCommittedStep]_vars
 \* Everything that was appended has committed.
 QuiescentAllCommitted == appended[B] = <<>>
 
-\* Who leads the partition of __consumer_offsets serves; nobody serves beside it, or holds what will not commit.
+\* The leader of the partition of __consumer_offsets serves. No other broker serves, or holds uncommitted records.
 QuiescentCoordinatorServes ==
     \A b \in Brokers : IF b = office.broker THEN epoch[b] = office.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
 

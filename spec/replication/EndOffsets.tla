@@ -64,6 +64,6 @@ ListOffsets(b) ==
 EndOffsetAdvancesStep == told' >= told
 EndOffsetAdvances == [][EndOffsetAdvancesStep]_endVars
 
-\* What the client was told stays: a record below it is that of every leader of a later epoch.
+\* The client's end offset stays valid: every leader of a later epoch has the records below it.
 ToldIsCommitted == told <= Len(committed)
 =============================================================================

@@ -330,7 +330,7 @@ ExtendCommitted(b, sofar) ==
         ELSE sofar
 NextCommitted == FoldSet(ExtendCommitted, committed, Brokers)
 
-\* What acks=all clients were told.
+\* The acknowledgements that acks=all clients received.
 NextAcked(v, offset) == [acked EXCEPT ![v] = offset + 1]
 
 \* The last truncation point of follower f in its leader epoch.
@@ -496,7 +496,7 @@ ControlledShutdown(b, l) ==
                    asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
-\* What the controller answers to an AlterPartition, in Kafka's order of checks.
+\* The controller's reply to an AlterPartition, in Kafka's order of checks.
 AlterVerdict(b, request) ==
     IF ~AlterOfBrokerEpoch(b, request) THEN "STALE_BROKER_EPOCH"
     ELSE IF request.leaderEpoch > Partition.leaderEpoch \/ request.partitionEpoch > Len(metadata) THEN "NOT_CONTROLLER"
@@ -999,7 +999,7 @@ LoseRead(c) ==
 -----------------------------------------------------------------------------
 (* The ISR, the leader's side (Partition.maybeShrinkIsr, maybeExpandIsr, AlterPartitionManager) *)
 
-\* What a proposal of this ISR says of its members' incarnations: -1 for one that the leader has not heard of in its epoch.
+\* The broker epochs in a proposal of this ISR; -1 for a member that the leader has not heard of in its epoch.
 MemberEpochs(b, isr) ==
     [r \in Brokers |-> IF r \notin isr THEN -1 ELSE IF r = b THEN brokerEpoch[b] ELSE remoteEpoch[b][r]]
 
@@ -1146,7 +1146,7 @@ StopBroker(b) ==
     /\ UNCHANGED <<committed, acked>>
     /\ reconciled' = NextReconciled(b)
 
-\* What the protocol assumes of its environment: a crash that loses records leaves another member of ISR or ELR intact.
+\* The protocol's assumption about its environment: a crash that loses records leaves another member of ISR or ELR intact.
 EnvironmentLeavesOneIntact(b) ==
     b \in Partition.isr \cup Partition.elr =>
         \E c \in (Partition.isr \cup Partition.elr) \ {b} : status[c] # "lossy"

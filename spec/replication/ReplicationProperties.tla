@@ -59,7 +59,7 @@ EpochCacheConsistent ==
             LET i == Cardinality({j \in 1..Len(cache) : cache[j].start < o})
             IN  i > 0 /\ (i > 0 => cache[i].epoch = log[b][o].epoch)
 
-\* What acks=all acknowledged is on the running elected leader, where it was acknowledged.
+\* Records acknowledged with acks=all are on the running elected leader, at their offsets.
 AckedOnLeader ==
     LET l == Partition.leader IN
     l # None => (Running(l) =>
@@ -90,14 +90,14 @@ MaximalIsrCovers ==
     l # None => (Leads(l) /\ view[l].leaderEpoch = Partition.leaderEpoch /\ Cardinality(view[l].isr) >= EffectiveMinIsr =>
         Partition.isr \cup Partition.elr \subseteq view[l].isr \cup pendingIsr[l].isr)
 
-\* What a broker believes of the partition was decided by the controller.
+\* A broker's view of the partition was decided by the controller.
 ViewIsDecided ==
     \A b \in Brokers :
         view[b].partitionEpoch > 0 =>
             LET change == metadata[view[b].partitionEpoch] IN
             view[b].leader = change.leader /\ view[b].leaderEpoch = change.leaderEpoch /\ view[b].isr = change.isr
 
-\* What a consumer is given is committed, at its offset; and what it has got was.
+\* Records on their way to a consumer are committed, at their offsets, and so are the ones that it has read.
 ConsumersReadCommitted ==
     \A c \in Consumers :
         /\ consumer[c].offset <= Len(committed)
@@ -218,7 +218,7 @@ QuiescentLogsEqual ==
         \/ stalled[b] /\ b # l
         \/ log[b] = log[l] /\ (Cardinality(Partition.isr) >= EffectiveMinIsr => highWatermark[b] = Leo(b))
 
-\* Who was asked to stop has been let go.
+\* Every broker that was asked to stop has been allowed to.
 QuiescentStopsGranted == \A b \in Brokers : ~asked[b]
 
 \* Consumers have read all that is committed; they may have asked for more.

@@ -43,7 +43,7 @@ Tell(w) ==
         /\ outcome' = [outcome EXCEPT ![w] = result]
     /\ UNCHANGED part
 
-\* What is not replicated is lost.
+\* A partition loses records that are not replicated.
 Lose(p) ==
     /\ \E lost \in SUBSET {w \in Writes : part[w][p] = "open" /\ outcome[w] # "COMMIT"} :
             part' = [w \in Writes |-> [part[w] EXCEPT ![p] = IF w \in lost THEN "none" ELSE @]]

@@ -123,7 +123,7 @@ Errors == {"NONE", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "CONCURRENT_T
            "INVALID_PRODUCER_ID_MAPPING", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE", "TRANSACTION_ABORTABLE",
            "OUT_OF_ORDER_SEQUENCE_NUMBER", "NOT_LEADER_OR_FOLLOWER", "TRANSACTION_COORDINATOR_FENCED",
            "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"}
-\* What a group says of who is none of its members (any more).
+\* A group's errors for a client that is not a member, or not any more.
 GroupErrors == {"ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"}
 
 \* InitProducerId (pid 0, epoch -1: none is expected), AddPartitionsToTxn or AddOffsetsToTxn, EndTxn. A "fence" is an InitProducerId
@@ -422,7 +422,7 @@ InitRecord(m, r, verdict) ==
      epoch |-> CASE verdict = "ROTATE" -> 0 [] verdict = "BUMP" -> m.epoch + 1 [] OTHER -> m.epoch,
      lastEpoch |-> IF verdict = "SAME" THEN m.lastEpoch ELSE IF r.pid = 0 THEN -1 ELSE m.epoch]
 
-\* What an AddPartitionsToTxn for p comes to, from a client or (version 2) from the partition.
+\* The verdict on an AddPartitionsToTxn for p, from a client or (version 2) from the partition.
 AddVerdict(b, r, p) ==
     LET m == metadata[b] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
@@ -573,7 +573,7 @@ MarkerVerdict(p, m) ==
     ELSE IF ~CoordinatorNotOlder(e, m) THEN "TRANSACTION_COORDINATOR_FENCED"
     ELSE "NONE"
 
-\* What the leader knows of a producer once its record is in the log at this offset.
+\* The leader's state of a producer once its record is in the log at this offset.
 After(e, record, offset) ==
     IF record.type = "data"
     THEN [epoch |-> record.epoch, sequence |-> record.sequence, coordinatorEpoch |-> e.coordinatorEpoch,
@@ -904,7 +904,7 @@ ReceiveProduce(c, p) ==
     /\ UNCHANGED told
 
 \* ReceiveTxnOffsetCommit   who: client   code: transactions/transactional_producer.py
-\* Who is none of the group's can only abort (CommitFailedException); who is fenced has to stop, also if nobody has replaced it.
+\* A client outside the group can only abort (CommitFailedException). A fenced client stops, also if no other has replaced it.
 ReceiveTxnOffsetCommit(c, p) ==
     LET reply == produce[c][p]
         m     == client[c]
@@ -999,7 +999,7 @@ Write(b, record) ==
 
 IsRequest(r, b, kind) == IF r.type # "request" THEN FALSE ELSE r.broker = b /\ r.kind = kind
 
-\* Who is parked until the record has committed.
+\* The client's request is parked until the record has committed.
 Park(c, late, kind, b, partitions) ==
     /\ rpc' = IF late THEN rpc ELSE [rpc EXCEPT ![c] = Parked(kind, b, partitions)]
     /\ lateRpc' = IF late THEN [lateRpc EXCEPT ![c] = Idle] ELSE lateRpc
@@ -1145,7 +1145,7 @@ AbortTimedOutTransaction(b) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* Who waited at b is answered.
+\* Clients that waited at b get their replies.
 RpcAnswers(b, record) == [c \in Clients |-> IF IsParked(rpc[c], b) THEN Committed(rpc[c], record) ELSE rpc[c]]
 RpcFailures(b, error) == [c \in Clients |-> IF IsParked(rpc[c], b) THEN Failed(rpc[c], error) ELSE rpc[c]]
 Added(slots, b) ==
@@ -1233,7 +1233,7 @@ BecomeCoordinator(b, keep) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* What b's log says.
+\* The state that b reads from its log.
 Loaded(b) == [LogEnd(b) EXCEPT !.lastEpoch = IF PersistLastEpoch(LogEnd(b)) THEN @ ELSE -1]
 
 \* LoadTransactions   who: broker   code: transactions/coordinator.py
@@ -1337,7 +1337,7 @@ FindCompletion(b) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* What the second thread writes; it is from the transaction that is complete, and no other has been decided since.
+\* The second thread's record. It belongs to the completed transaction; no other has been decided since.
 SecondRecord(b) ==
     [state |-> aside[b].second, pid |-> metadata[b].pid, previousPid |-> metadata[b].pid, nextPid |-> 0,
      epoch |-> metadata[b].epoch, lastEpoch |-> metadata[b].lastEpoch, partitions |-> {}]
@@ -1359,7 +1359,7 @@ CompleteAgain(b) ==
 -----------------------------------------------------------------------------
 (* The partition's actions *)
 
-\* What a record that is appended changes beside the log.
+\* The changes that an appended record causes beside the log.
 Appended(p, record) ==
     LET after == [entry[p] EXCEPT ![record.pid] = After(entry[p][record.pid], record, Len(log[p]))] IN
     /\ log' = [log EXCEPT ![p] = Append(@, record)]
@@ -1495,7 +1495,7 @@ RejectMarker(b, p, late) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* What is below the offset is answered.
+\* Requests below the offset get their replies.
 BatchReplicated(slot, offset) ==
     IF slot.type # "waiting" THEN slot ELSE IF slot.offset < offset THEN BatchReply(slot, "NONE") ELSE slot
 MarkerReplicated(slot, offset) ==
@@ -1532,7 +1532,7 @@ ExpireProducer(p, pid) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* What a broker says that does not lead the partition any more.
+\* The error of a broker that does not lead the partition any more.
 LeadsNoMore(p) == IF IsOffsets(p) THEN "NOT_COORDINATOR" ELSE "NOT_LEADER_OR_FOLLOWER"
 
 \* ElectPartitionLeader   who: controller   code: transactions/partition.py (elect_partition_leader)

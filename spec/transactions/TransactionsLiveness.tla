@@ -23,23 +23,23 @@ liveVars == <<vars, faults>>
 -----------------------------------------------------------------------------
 (* What must happen *)
 
-\* What is decided is completed.
+\* Every decided transaction is completed.
 DecidedCompletes == stored.state \in Prepared ~> stored.state \notin Prepared
 
-\* What is begun ends.
+\* Every transaction that has begun ends.
 OngoingEnds == stored.state = "Ongoing" ~> stored.state # "Ongoing"
 
 \* A reader of committed records gets past every record.
 ReaderPasses ==
     \A p \in Partitions, n \in 1..MaxLog : Len(log[p]) >= n ~> Len(log[p]) < n \/ lastStableOffset[p] >= n
 
-\* Who asks for a producer epoch, or for the end of its transaction, is told.
+\* A client that asks for a producer epoch, or for the end of its transaction, gets a reply.
 ClientIsTold ==
     \A c \in Clients :
         client[c].state \in {"INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"} ~>
             client[c].state \notin {"INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"}
 
-\* What a client was told is committed, and sent offsets, has made them count; or a later transaction has made others.
+\* If a client was told of a commit, the offsets of that transaction count, or those of a later one do.
 OffsetsCount ==
     \A p \in Partitions, k \in 1..Begins :
         (IsOffsets(p) /\ told[k] = "COMMIT" /\ \E i \in Data(p) : TransactionAt(p, i) = k) ~>
@@ -75,7 +75,7 @@ Mark   ==
     \/ \E b \in Brokers : CompleteTransaction(b)
 TimeOut == \E b \in Brokers : AbortTimedOutTransaction(b)
 
-\* What a client may do, and need not.
+\* Optional steps of clients.
 Begin ==
     \/ \E c \in Clients : begun < Begins /\ BeginTransaction(c, begun + 1)
     \/ \E c \in Clients, p \in Partitions : client[c].next[p] = 0 /\ SendProduce(c, p)

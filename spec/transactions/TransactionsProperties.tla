@@ -48,7 +48,7 @@ OneOutcome ==
         TransactionAt(p, i) = TransactionAt(q, j) =>
             Decision(p, i) = "none" \/ Decision(q, j) = "none" \/ Decision(p, i) = Decision(q, j)
 
-\* What a client was told is so.
+\* A transaction's decision is the one that its client was told.
 ToldIsSo ==
     \A p \in Partitions : \A i \in Data(p) :
         Decision(p, i) # "none" => told[TransactionAt(p, i)] \in {"none", Decision(p, i)}
@@ -62,8 +62,8 @@ ReadsCommitted ==
             /\ (i \in ReadCommitted(p)) = (Decision(p, i) = "COMMIT")
             /\ DecidedForGood(p, i)
 
-\* What consumers have returned to their applications. Of committed records, those that are and stay committed, and all of them that
-\* they have passed; of others, all that they have passed, and no record that may be lost.
+\* The records that consumers have returned. Read_committed: only records that are and stay committed, and
+\* every one that was passed. Read_uncommitted: every record that was passed, and none that may be lost.
 ReturnedIsCommitted ==
     \A p \in Partitions : \A i \in Data(p) :
         /\ i - 1 \in returned["read_committed"][p] => Decision(p, i) = "COMMIT" /\ DecidedForGood(p, i)
@@ -165,8 +165,8 @@ TimedOutGoesOnStep ==
             \/ client'[c].state # "FATAL_ERROR"
 TimedOutGoesOn == [][TimedOutGoesOnStep]_vars
 
-\* Who repeats the InitProducerId that the last record on the coordinator's log answers is not told that it is replaced: nobody has
-\* asked since. (Not asked of the last epoch of a producer id: there Kafka knows no repetition.)
+\* A client that repeats the InitProducerId of the log's last record is not told that it is replaced: no other
+\* client has asked since. The last epoch of a producer id is exempt, because Kafka knows no repetition there.
 RetryIsNotFencedStep ==
     LET record == LogEnd(office.broker) IN
     \A c \in Clients :
@@ -248,7 +248,7 @@ QuiescentConsumersAtEnd ==
     \A p \in Partitions :
         position["read_committed"][p] = Len(log[p]) /\ fetch["read_committed"][p].type \in {"idle", "delayed"}
 
-\* Who leads the coordinators' log serves, nobody beside; and all of the log is committed.
+\* The leader of the coordinators' log serves, and no other broker does. All of the log is committed.
 QuiescentCoordinatorServes ==
     \A b \in Brokers : unreplicated[b] = <<>> /\ epoch[b] = (IF b = office.broker THEN office.epoch ELSE 0)
 

@@ -80,7 +80,7 @@ class ComposedCluster(GroupCluster):
         super().settle(broker, outcome)
 
     def commit_entry(self) -> bool:
-        """The high watermark has passed the oldest batch of the coordinator in office."""
+        """The high watermark has passed the oldest batch of the current coordinator."""
         payload = self.replica.commit()
         if payload is None:
             return False

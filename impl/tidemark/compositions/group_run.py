@@ -90,7 +90,7 @@ class ReplicatedGroupRun(GroupRun):
         return super()._broker_for(client, word)
 
     def commit_entry(self, word: int) -> bool:
-        """The coordinator in office hears of its high watermark."""
+        """The current coordinator learns its high watermark."""
         return self.composed.commit_entry()
 
     def elect(self, word: int) -> bool:
@@ -139,5 +139,5 @@ class ComposedRun(ComposedRunBase):
         self.cluster.replica.observe()
 
     def hears(self, part: int) -> None:
-        """The coordinator in office hears of its high watermark."""
+        """The current coordinator learns its high watermark."""
         self.cluster.commit_entry()

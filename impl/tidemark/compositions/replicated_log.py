@@ -173,7 +173,7 @@ class ReplicatedLog(Generic[Entry]):
         return keep
 
     def count_as_committed(self) -> None:
-        """All that the broker in office has taken over counts as committed from now on."""
+        """Every entry that the current leader has taken over counts as committed from now on."""
         pending = self.pending[self.office]
         self.committed += [payload for payload, _ in pending]
         pending.clear()
@@ -201,7 +201,7 @@ class ReplicatedLog(Generic[Entry]):
         return True
 
     def commit(self) -> Payload | None:
-        """The high watermark of the broker in office has passed its oldest pending entry: it counts as committed."""
+        """The high watermark of the current leader has passed its oldest pending entry: it counts as committed."""
         broker = self.office
         served, pending = self.serves[broker], self.pending[broker]
         if served is None or not pending:

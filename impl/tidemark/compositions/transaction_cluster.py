@@ -148,7 +148,7 @@ class ReplicatedTransactions(TransactionCluster):
         return self.takes(broker) and super().receive_marker_reply(broker, partition)
 
     def commit_record(self) -> bool:
-        """The high watermark has passed the oldest record of the coordinator in office."""
+        """The high watermark has passed the oldest record of the current coordinator."""
         payload = self.state.commit()
         if payload is None:
             return False

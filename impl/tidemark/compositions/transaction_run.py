@@ -114,7 +114,7 @@ class OverReplication(TransactionRun):
         return self.over.log.epoch <= self.table.max_coordinator_epoch - ROOM and self.over.load_transactions()
 
     def log(self, word: int) -> bool:
-        """The coordinator in office hears of its high watermark, or another loads."""
+        """The current coordinator learns its high watermark, or another broker loads."""
         return self.cluster.commit_record() or self.elect(word)
 
     def fail(self, word: int) -> bool:

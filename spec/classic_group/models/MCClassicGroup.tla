@@ -96,7 +96,7 @@ Processes ==
     \/ \E c \in Clients : FinishRevocation(c)
     \/ \E c \in On("poll", Clients), p \in Partitions, offset \in 1..MaxOffset : Poll(c, p, offset)
 
-\* What a consumer would be told that it does not know.
+\* A heartbeat to b would tell the consumer something that it does not know.
 Tells(c, b) ==
     HeartbeatError(b, c, [member |-> consumer[c].member, generation |-> consumer[c].generation]) \notin
         {"NONE"} \cup (IF consumer[c].rejoin \/ consumer[c].state # "STABLE" THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
@@ -126,7 +126,7 @@ Faults ==
     \/ \E c \in On("lose", Clients) : LoseStray(c)
     \/ \E b \in Brokers : Resign(b)
 
-\* What the coordinator does with a request of one of these consumers, or with a stray one.
+\* The coordinator's steps with a request of one of these consumers, or with a late one.
 Handle(consumers, late) ==
     \/ \E b \in Brokers, c \in consumers : RejectJoin(b, c, late)
     \/ \E b \in Brokers, c \in consumers, m \in 1..Starts : IssueMemberId(b, c, late, m)

@@ -115,7 +115,7 @@ Faults ==
     \/ \E c \in On("lose", Clients) : LoseStray(c)
     \/ \E b \in Brokers : Resign(b)
 
-\* What the coordinator does with a request of one of these consumers, or with a stray one.
+\* The coordinator's steps with a request of one of these consumers, or with a late one.
 Handle(consumers, late) ==
     \/ \E b \in Brokers, c \in consumers : RejectHeartbeat(b, c, late)
     \/ \E b \in Brokers, c \in consumers : HandleHeartbeat(b, c, late)

@@ -83,7 +83,7 @@ Verdict(i, r) ==
       [] OTHER              -> "CONCURRENT_TRANSACTIONS"
 Asking     == {i \in Instances : Verdict(i, rpc[i]) # "CONCURRENT_TRANSACTIONS" /\ "slow rpc" \notin Families}
 
-\* Who has joined is told, and who has not joined, and may, does.
+\* A joined member gets its generation; an instance that has not joined, and may, joins.
 Hears(i)   == instance[i].generation = -1 /\ instance[i].member \in group.members \ group.joined /\ rpc[i].type = "idle"
 
 Handle(i, isLate) ==

@@ -40,7 +40,7 @@ Symmetry == Permutations(Partitions) \cup Permutations(Producers)
 
 MCInit == Init /\ office.broker \in FirstBrokers
 
-\* Who has room for another record.
+\* The coordinators with room for another record.
 Writers == {b \in Brokers : Serving(b) /\ NextPosition(b) < Records /\ Len(appended[b]) < Waiting}
 
 -----------------------------------------------------------------------------

@@ -65,7 +65,7 @@ Control ==
     \/ \E b \in Brokers : HandleAlterPartition(b)
     \/ \E b \in Brokers, n \in 1..MaxMetadata : ApplyMetadata(b, n)
 
-\* What the client of a waiting produce may be told: one offset, so TLC need not try them all.
+\* The offset that the client of a waiting produce may be told: one offset, so TLC need not try them all.
 Told(b, v) == IF waiting[b][v] = 0 THEN {} ELSE {waiting[b][v] - 1}
 
 Produce ==
@@ -101,7 +101,7 @@ Deliver ==
     \/ \E f \in Brokers, l \in Brokers : DropFetchResponse(f, l)
     \/ \E f \in On("lose fetch", Brokers), l \in Brokers : LoseFetch(f, l)
 
-\* What a model has if it names consumers, or brokers that are asked to stop or whose fetcher may die.
+\* Optional parts of a model: consumers, and brokers that are asked to stop or whose fetcher may die.
 Around ==
     \/ \E c \in Reading, b \in Brokers, e \in 0..LeaderEpochs : SendRead(c, b, e)
     \/ \E b \in Brokers, c \in Reading, n \in 0..MaxFetch : AnswerRead(b, c, n)

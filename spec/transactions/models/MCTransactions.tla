@@ -51,7 +51,7 @@ MCInit ==
 -----------------------------------------------------------------------------
 (* Refinement *)
 
-\* What counts of a transaction in a partition: decided by a marker that is replicated.
+\* The state of a transaction in a partition; only a replicated marker decides it.
 PartOf(k, p) ==
     LET mine    == {i \in Data(p) : TransactionAt(p, i) = k}
         decided == {i \in mine : \E j \in (i + 1)..highWatermark[p] : log[p][j].type = "marker" /\ log[p][j].pid = log[p][i].pid}

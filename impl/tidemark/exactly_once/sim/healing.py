@@ -37,7 +37,7 @@ def heal(cluster: ExactlyOnceCluster) -> bool:
 
 
 def settle(cluster: ExactlyOnceCluster, i: int) -> None:
-    """A timed-out transaction of an instance is aborted; the decision is told to the partitions."""
+    """Aborts an instance's ongoing transaction if no process will end it, then writes markers and completes it."""
     process, coordinator = cluster.instances[i], cluster.coordinators[i]
     if coordinator.value.state is TransactionState.ONGOING and process.producer.state is ProducerState.READY:
         cluster.abort_timed_out_transaction(i)
