@@ -22,7 +22,7 @@ AT_ONCE, MOST = 50, 400
 
 UNSHOWN = {
     ("consumer-group", "CommitOfHeldPartition"): "with every other rule in force a member commits in its epoch what it "
-    "holds; it does not without ReportWhatIsTaken (spec/protocols.toml, MCConsumerGroupCommitOfHeldPartition)",
+    "holds; it does not without ReportWhatIsTaken (MCConsumerGroupCommitOfHeldPartition)",
     ("offsets", "MarkerOfItsTransaction"): "a copy of a marker has to arrive in the next transaction of its producer: "
     "rarer than this; make check asks that both sides of the rule are seen",
     (

@@ -1,4 +1,4 @@
-"""A simulator of two-phase commit for tests of what works for any protocol: as in spec/protocols.toml, `factory`."""
+"""A simulator of two-phase commit for tests of what works for any protocol: as in a `protocol.toml`, `factory`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The safety rules of committed offsets, one small pure function each, under the specification's names.
 
-As in rules.py: a guard answers "may this go ahead", a case "does this case arise"; `OffsetRules` gathers them.
+A guard answers "may this go ahead", a case "does this case arise"; `OffsetRules` gathers them.
 """
 
 from __future__ import annotations

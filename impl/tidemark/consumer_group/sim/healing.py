@@ -46,7 +46,7 @@ def _drive(cluster: ModernCluster, client: int, commits: bool) -> None:
 
 def _is_misheard(cluster: ModernCluster, client: int) -> bool:
     """Whether a late heartbeat has taken back what the consumer has said since that it subscribes to. It does not hear
-    of that (DIVERGENCES.md), and is helped: it connects anew, and says all."""
+    of that (its page in docs), and is helped: it connects anew, and says all."""
     consumer = cluster.consumers[client]
     if consumer is None:
         return False

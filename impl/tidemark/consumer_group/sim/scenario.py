@@ -1,4 +1,4 @@
-"""A KIP-848 group driven by a text (script.py, group/staging.py): what makes each action happen, what is seen of whom.
+"""A KIP-848 group driven by a text (script.py, staging.py): what makes each action happen, what is seen of whom.
 
 The transcript shows, of a consumer, its member and member epoch, its state unless it is stable, and what it owns, with
 the positions that it knows; of a broker, while it coordinates, the group epoch / the epoch of the target assignment, of
