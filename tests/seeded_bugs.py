@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark.changes import EPOCH_START, REMOTE, REMOTE_EPOCH
 from tidemark.common.errors import NONE
 from tidemark.log.epoch_cache import LeaderEpochCache
 from tidemark.replication.broker import Broker
@@ -81,7 +80,6 @@ def _count_fetch(self: Partition, request: FetchRequest, now: int, diverges: boo
     if replica.log_end_offset != offset:  # or replica.broker_epoch != request.broker_epoch
         replica.log_end_offset = offset
         replica.broker_epoch = request.broker_epoch
-        self._changes.mask |= REMOTE | REMOTE_EPOCH
     self._maybe_advance_high_watermark()
 
 
@@ -93,7 +91,6 @@ def _make_leader(self: Partition, state: PartitionState, now: int) -> None:
     _original_make_leader(self, state, now)
     if led:  # "it leads already": but perhaps in a new epoch
         self.epoch_start_offset = start
-        self._changes.mask |= EPOCH_START
 
 
 # --- a follower's side ------------------------------------------------------------------------------------------------

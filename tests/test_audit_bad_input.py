@@ -528,6 +528,6 @@ def test_another_specification_than_the_traces_is_refused(two_phase: TwoPhase, c
 
 
 def test_a_golden_scenario_is_no_trace_file_and_called_so() -> None:
-    scenario = spec_root().parent / "traces" / "golden" / "KIP-890-a.txt"
+    scenario = spec_root().parent / "traces" / "golden" / "transactions" / "KIP-890-a.txt"
     with pytest.raises(Unusable, match="it is a golden scenario: `tidemark rule KIP-890-a` leads"):
         one_form([str(scenario)], str(scenario))

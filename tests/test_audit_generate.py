@@ -126,7 +126,7 @@ def test_generated_traces_pass_and_flawed_ones_do_not(spark: Any, two_phase: Two
 
 
 def test_a_registered_protocol_in_its_sizes(registered: Path) -> None:
-    registered.write_text(registered.read_text() + 'sizes = { 5 = "twophase/Other.cfg" }\n')
+    registered.write_text(registered.read_text() + f'sizes = {{ 5 = "{spec_root()}/twophase/Other.cfg" }}\n')
     known = protocol("TwoPhase")
     assert known.sized(5).config == known.config.with_name("Other.cfg")
     with pytest.raises(Unusable, match=r"TwoPhase does not come in size 4; choose from 5"):

@@ -232,7 +232,7 @@ def test_no_process_outlives_an_audit(number: int, code: int, two_phase: TwoPhas
         for copy in range(300):
             file.write(body.replace('"tx-', f'"{copy}-'))
     program = (
-        "from tidemark_conformance.check import local\n"
+        "from tidemark_conformance.audit import local\n"
         "from tidemark_conformance.cli import main\n"
         "import sys\n"
         "local.POOL_BYTES = dict.fromkeys(local.POOL_BYTES, 0)\n"

@@ -37,7 +37,7 @@ MODULES = {
     ),
 }
 ASKED = (
-    "from tidemark_conformance.check import compiled; used = compiled.use(); "
+    "from tidemark_conformance.implementation import compiled; used = compiled.use(); "
     "from tidemark.counter import Counter; import tidemark.counter as at; "
     "print(used, Counter(1).add(1), at.__file__.rpartition('.')[2])"
 )
@@ -83,7 +83,7 @@ def test_what_is_compiled_writes_the_same_traces() -> None:
 
 UNDECLARED = """
 import sys
-from tidemark_conformance.check import compiled
+from tidemark_conformance.implementation import compiled
 used = compiled.use()
 from tidemark.classic_group.sim import recorder
 recorder.TOUCHES["SendHeartbeat"] = "position.c"
@@ -211,7 +211,7 @@ def test_compiling_that_is_ended_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     root = tmp_path / "compiled"
 
     def begun() -> bool:
-        return any(root.glob("draft-*/tidemark/sim/run.py"))
+        return any(root.glob("draft-*/tidemark/replication/sim/run.py"))
 
     def interrupted() -> None:
         end = time.monotonic() + 60

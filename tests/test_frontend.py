@@ -378,7 +378,7 @@ def test_refusals_name_the_line(refused: tuple[Path, dict[str, int]], tmp_path: 
     ("cfg", "complaint"),
     [
         ("INIT Init\nNEXT Next\nCONSTANT Without = {}", "no value to the constant D"),
-        (CFG + "CONSTANT E = 1", "value to E, which is no constant"),
+        (CFG + "CONSTANT E = 1", "E is given a value, but is no constant"),
         (CFG.replace("Without = {}", 'Without = {"Q"}'), "Without names Q, which is no rule"),
         (CFG + "INVARIANT Missing", "does not define Missing"),
         (CFG + "INVARIANT Act", "Act has parameters"),

@@ -100,7 +100,8 @@ def test_check_writes_nothing_and_fails_on_a_diff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row, old = scenario("acks-1")
-    file = tmp_path / f"{row.id}.txt"
+    file = tmp_path / row.protocol / f"{row.id}.txt"
+    file.parent.mkdir()
     monkeypatch.setattr(runs, "golden_root", lambda: tmp_path)
     arguments = argparse.Namespace(rows=[row.id], check=True)
     assert golden.run(arguments) == 1

@@ -100,7 +100,8 @@ class TestRules:
             }
             assert changed == {name} | ({computed[name]} if name in computed else set())
             everything_may = is_guard(getattr(right, name))  # of a case: it never arises
-            assert getattr(flawed, name)() is everything_may
+            if computed.get(name) != name:  # else another computation stands in its place
+                assert getattr(flawed, name)() is everything_may
 
     @each
     def test_guards_and_cases_are_those_of_the_specification(self, one: Simulated) -> None:

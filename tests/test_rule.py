@@ -97,7 +97,7 @@ def test_the_list_has_the_rows_of_each_specification_alone() -> None:
 
 def test_a_rule_of_two_specifications_has_two_cards_that_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:
     text = rule(capsys, "CommitOfMember", "--no-run")
-    assert text.count("CommitOfMember  a rule of group") == 2
+    assert text.count("CommitOfMember  a rule of ") == 3
     for card in cards.of_rule("CommitOfMember"):
         own = card.home.specification.sources[card.home.specification.path.stem.removesuffix("Properties")]
         assert {line.file for line in card.definition} == {own.name}
@@ -113,7 +113,8 @@ def test_a_rules_python_is_named_by_its_place_in_the_tree() -> None:
     file, _, line = found.place.partition(":")
     assert file == "impl/tidemark/replication/rules.py"
     text = (Path(__file__).parent.parent / file).read_text().splitlines()
-    assert text[int(line) - 1].startswith("def reached_epoch_start(")
+    assert text[int(line) - 1 : int(line) + 1][0] == "@guard"
+    assert text[int(line)].startswith("def reached_epoch_start(")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tidemark.producer_batching.batching_producer import BatchingProducer
 from tidemark.producer_batching.partitioner import partition_for_key
 from tidemark.producer_batching.record_accumulator import AccumulatorConfig
 from tidemark.producer_batching.sender import Sent
-from tidemark.transactions.flaws import rules_without
 from tidemark.transactions.messages import CoordinatorResponse
+from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.transactional_producer import ProducerState
 
@@ -256,7 +256,7 @@ def test_what_is_late_before_it_is_sent_fails_the_transaction_too() -> None:
 
 
 def test_a_partition_belongs_to_a_transaction_of_version_1_when_it_was_added() -> None:
-    one = working(rules_without({"EpochPerTransaction"}))
+    one = working(PROTOCOL.rules_without({"EpochPerTransaction"}))
     one.send(FIRST, b"1", 0)
     assert one.poll(LINGER) == []
     assert one.send_add_partitions(0) is not None

@@ -87,5 +87,5 @@ def test_it_does_without_the_rule(rule: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_rules_are_those_of_the_specification() -> None:
     text = (spec_root() / "replication" / "EndOffsets.tla").read_text()
     for rule, function in (("ReachedOwnEpoch", "reached_own_epoch"), ("MatchClientEpoch", "match_client_epoch")):
-        assert f'Has("{rule}") => {rule}(b)' in text
+        assert f'\n{rule}(b) == Guard("{rule}", ' in text
         assert "Without it" in " ".join((getattr(end_offset, function).__doc__ or "").split())
