@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidemark_conformance.tla.ir import Expr, Module, Observed
-from tidemark_conformance.tla.kernels import expressions, values
-from tidemark_conformance.tla.kernels.context import Context, Memory
+from tidemark_conformance.tla.kernels import expressions, universes, values
+from tidemark_conformance.tla.kernels.context import Context, Env, Memory
 from tidemark_conformance.tla.kernels.symbols import Address
 from tidemark_conformance.tla.layout import Layout, parameters_of
 from tidemark_conformance.tla.types import (
@@ -77,7 +77,7 @@ def observables_of(
         observers, kind = known.domains[0], known.types[0]
         if not isinstance(kind, TAtom | TInt):
             raise unsupported("Observers is no set of strings, model values or integers", observed.loc)
-    context = Context(Memory(layout, 0, module.rules), constant, constants)
+    context = Context(Memory(layout, 0, module.rules), constant, constants, expressions.OPERATIONS)
     fields = tuple((name, field_type(context, observed, value, kind)) for name, value in observed.fields)
     return Observables(observers, kind, tuple(_key(one) for one in observers), fields)
 
@@ -86,7 +86,7 @@ def _key(observer: Value) -> str:
     return observer.name if isinstance(observer, ModelValue) else str(observer)
 
 
-def environment(observed: Observed, kind: Type) -> expressions.Env:
+def environment(observed: Observed, kind: Type) -> Env:
     """The text that the parameter of Observed stands for in the kernels."""
     if observed.observer is None:
         return {}
@@ -97,7 +97,7 @@ def field_type(c: Context, observed: Observed, value: Expr, kind: Type) -> Type:
     """The type of a field of Observed, its integers without bounds; `kind`: the observers'."""
     c.loc = observed.loc
     with c.captured() as buffer:
-        found = values.type_of(c, expressions.evaluate(c, value, environment(observed, kind)))
+        found = universes.type_of(c, expressions.evaluate(c, value, environment(observed, kind)))
     c.drop(buffer)
     return _unbounded(found, TInt(None, None))
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import cast
 
 from tidemark_conformance.tla.ir import Choose, Expr, Local, Op, Quant, SetEnum
-from tidemark_conformance.tla.kernels import equality, expressions, iteration, sets, storing, values
-from tidemark_conformance.tla.kernels.context import Context
+from tidemark_conformance.tla.kernels import bindings, equality, iteration, storing, universes, values
+from tidemark_conformance.tla.kernels.context import Context, Env, Lazy
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -25,30 +25,30 @@ from tidemark_conformance.tla.types import TInt
 from tidemark_conformance.tla.walk import strip
 
 
-def choose(c: Context, expr: Choose, env: expressions.Env) -> Symbol:
+def choose(c: Context, expr: Choose, env: Env) -> Symbol:
     """CHOOSE with its one witness; none, or two that differ, are an evaluation error."""
-    domain = expressions.evaluate(c, expr.binder.domain, env)
+    domain = c.evaluate(expr.binder.domain, env)
     least = extreme(expr)
-    kind = sets.universe(c, domain)
+    kind = universes.universe(c, domain)
     if least is not None and kind is not None and isinstance(kind.elem, TInt):
 
         def meant(part: Expr) -> Expr:
             part = strip(part)
-            while isinstance(part, Local) and isinstance(bound := env.get(part.uid), expressions.Lazy):
+            while isinstance(part, Local) and isinstance(bound := env.get(part.uid), Lazy):
                 part = strip(bound.value)
             return part
 
         return _least_or_greatest(c, domain, kind.elem, least, has_elements(expr.binder.domain, meant))
     if isinstance(domain, Filter | Join | Choice | Mask):
         domain = values.keep(c, domain)
-    expressions.force(c, expr.body, env)
+    bindings.force(c, expr.body, env)
     found, witness = c.name("n"), c.name("w")
     c.line(f"{found} = 0")
     at = len(c.lines)
     chosen: list[Callable[[], Symbol]] = []
 
     def body(element: Symbol) -> None:
-        code = expressions.predicate(c, expr.body, {**env, expr.binder.uid: element})
+        code = bindings.predicate(c, expr.body, {**env, expr.binder.uid: element})
         with c.block(f"if {code}:"):
             start, assign, again = _witness(c, element, witness)
             if not chosen:
@@ -67,7 +67,7 @@ def choose(c: Context, expr: Choose, env: expressions.Env) -> Symbol:
     if not chosen:
         raise c.impossible("CHOOSE from a set that is always empty")
     results = [again() for again in chosen]
-    kinds = [values.type_of(c, result) for result in results]
+    kinds = [universes.type_of(c, result) for result in results]
     if len(results) > 1 and all(isinstance(kind, TInt) for kind in kinds):
         return Int(witness)
     if any(kind != kinds[0] for kind in kinds):
@@ -134,7 +134,7 @@ def _witness(c: Context, element: Symbol, name: str) -> tuple[str, Callable[[], 
             return f"{name} = 0", remember(code), lambda: Mask(name, kind)
         case Place(base, kind2, _):
             return f"{name} = {c.memory.current}", remember(str(base)), lambda: Place(Address(0, (name,)), kind2)
-    kind3 = values.type_of(c, element)
+    kind3 = universes.type_of(c, element)
     base2 = c.room(kind3)
     return (
         f"{name} = 0",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from tidemark_conformance.tla.kernels import equality, membership, sets, storing, values
+from tidemark_conformance.tla.kernels import values
 from tidemark_conformance.tla.kernels.context import Context
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
@@ -16,6 +16,7 @@ from tidemark_conformance.tla.kernels.symbols import (
     Int,
     Item,
     Literal,
+    Mask,
     Origin,
     Place,
     Range,
@@ -34,6 +35,7 @@ from tidemark_conformance.tla.types import (
     TInt,
     TRec,
     TSeq,
+    TSet,
     TTuple,
     TUnion,
     Type,
@@ -155,7 +157,7 @@ def position(c: Context, key: Symbol, members: tuple[Value, ...], elem: Type) ->
 
             merged = values.choice(c, condition, lambda: side(then), lambda: side(orelse))
             return cast(Int, merged).code, all(both)
-    return sets.rank(c, key, members, elem)
+    return c.rank(key, members, elem)
 
 
 def negate(code: str) -> str:
@@ -191,7 +193,7 @@ def apply(c: Context, function: Symbol, key: Symbol) -> Symbol:
             return _field_at(c, function, names, at)
         case Literal(domain, body):
             kept = values.keep(c, key)
-            inside = membership.member(c, kept, domain)
+            inside = c.member(kept, domain)
             if inside != "True":
                 _need(c, inside)
             return body(kept)
@@ -268,10 +270,10 @@ def _apply_update(c: Context, base: Symbol, own: Symbol | str, new: Callable[[],
     if isinstance(own, str):
         raise c.unsupported("a record with an EXCEPT is applied to an argument that is no literal field")
     kept = values.keep(c, key)
-    same = equality.equal(c, kept, own)
+    same = c.equal(kept, own)
 
     def updated() -> Symbol:
-        inside = membership.member(c, kept, equality.domain_of(c, base))
+        inside = c.member(kept, domain_of(c, base))
         if inside != "True":
             _need(c, inside)
         return new()
@@ -333,7 +335,7 @@ def sequence_parts(c: Context, value: Symbol) -> list[Run | Item | Gen]:
             cap = values.sequence_cap(value.kind)
             return [Run(value, "0", length(c, value).code, cap)] if cap else []
         case Choice():
-            place = storing.materialize(c, value)
+            place = c.materialize(value)
             cap = values.sequence_cap(place.kind)
             return [Run(place, "0", length(c, place).code, cap)] if cap else []
     total = length(c, value)
@@ -403,3 +405,68 @@ def subsequence(c: Context, value: Symbol, low: Int, high: Int) -> Symbol:
 
 def _least(a: int | None, b: int | None) -> int | None:
     return b if a is None else a if b is None else min(a, b)
+
+
+def domain_of(c: Context, value: Symbol) -> Symbol:
+    """DOMAIN value."""
+    match value:
+        case Place(_, TFun(domain, key, _), _):
+            if len(domain) <= 62:
+                return Mask(str((1 << len(domain)) - 1), TSet(key, domain))
+            return values.literal(c, frozenset(domain))
+        case Literal(domain2, _):
+            return domain2
+        case Update(base, _, _):
+            return domain_of(c, base)
+        case Choice(condition, then, orelse):
+            return values.choice(c, condition, lambda: domain_of(c, then()), lambda: domain_of(c, orelse()))
+    names = field_names(value)
+    if names is not None:
+        return values.literal(c, frozenset(names))
+    total = length(c, value)
+    return Range(Int("1", 1, 1), total)
+
+
+def at_index(c: Context, value: Symbol, universe: TSet, index: str) -> Symbol:
+    """The value of a function at the member of a universe, its domain, with this index."""
+    if isinstance(value, Place) and isinstance(value.kind, TFun) and value.kind.domain == universe.members:
+        return element_at(c, value, index)
+    key = values.member_at(c, universe, index)
+    if isinstance(value, Literal):
+        return value.body(key)
+    return apply(c, value, key)
+
+
+def plain_field(c: Context, value: Symbol, tag: str, name: str) -> Symbol:
+    """A field of a record or union that is known to carry this tag."""
+    if isinstance(value, Place) and isinstance(value.kind, TUnion) and tag in value.kind.tags.members:
+        index = value.kind.tags.members.index(tag)
+        if any(slot.name == name and index in slot.tags for slot in slots(value.kind)):
+            return unchecked_field(value.base, value.kind, index, name)
+    return field(c, value, name)
+
+
+def chain(value: Update) -> tuple[Symbol, list[Update]]:
+    """The base under nested EXCEPTs of one function, and the updates from the last to the first."""
+    updates = [value]
+    base = value.base
+    while isinstance(base, Update):
+        updates.append(base)
+        base = base.base
+    return base, updates
+
+
+def update_index(c: Context, kind: TFun, update: Update) -> tuple[str, str]:
+    """The index of an update's key in the domain, and the condition that it is there (else nothing is updated)."""
+    code, total = position(c, cast(Symbol, update.key), kind.domain, kind.key)
+    if total:
+        return c.keep(code, "i"), "True"
+    index = c.named(code, "i")
+    return index, f"({index} >= 0 and {index} < {len(kind.domain)})"
+
+
+def is_record(value: Symbol) -> bool:
+    """Whether a value is certainly a record."""
+    if isinstance(value, Update):
+        return isinstance(value.key, str) or is_record(value.base)
+    return isinstance(value, Rec) or (isinstance(value, Place) and isinstance(value.kind, TRec | TUnion))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla.ir import Expr, Loc
-from tidemark_conformance.tla.kernels.symbols import Address
+from tidemark_conformance.tla.kernels.symbols import Address, Place, Symbol
 from tidemark_conformance.tla.layout import Layout
 from tidemark_conformance.tla.types import Evaluate, Type, encode, size, unsupported
 from tidemark_conformance.tla.values import Value
@@ -91,16 +91,50 @@ class Scope:
             scope.end()
 
 
+@dataclass
+class Lazy:
+    """A LET definition: evaluated where it is first needed, and again where that place is not on the way."""
+
+    value: Expr
+    env: Env
+    known: list[tuple[Scope, Symbol]] = field(default_factory=list)
+
+
+Env = Mapping[int, "Symbol | Lazy"]
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What is done with a value of any kind, or an expression of any form.
+
+    A record's fields may be sets, whose elements may be records: the modules of the kinds need each other. A module
+    calls those below it by name, and an operation of one above it through the context.
+    """
+
+    equal: Callable[[Context, Symbol, Symbol, bool], str]
+    member: Callable[[Context, Symbol, Symbol], str]
+    rank: Callable[[Context, Symbol, tuple[object, ...], Type], tuple[str, bool]]
+    iterate: Callable[[Context, Symbol, Callable[[Symbol], None], str | None], None]
+    materialize: Callable[[Context, Symbol], Place]
+    evaluate: Callable[[Context, Expr, Env], Symbol]
+
+
 class Context:
     """What writing one function needs."""
 
     def __init__(
-        self, memory: Memory, constant: Evaluate, constants: Mapping[str, Value], scopes: list[Scope] | None = None
+        self,
+        memory: Memory,
+        constant: Evaluate,
+        constants: Mapping[str, Value],
+        operations: Operations,
+        scopes: list[Scope] | None = None,
     ) -> None:
         self.memory = memory
         self.layout = memory.layout
         self.constant = constant
         self.constants = constants
+        self.operations = operations
         self.lines: list[str] = []
         self.helpers: Helpers = {}
         self.loc: Loc | None = None
@@ -110,6 +144,30 @@ class Context:
         self.scratch = 0
         self.scopes = scopes or [Scope()]
         self._names = 0
+
+    def equal(self, a: Symbol, b: Symbol, must: bool = False) -> str:
+        """The text of a = b (`must` as in `conjunction`)."""
+        return self.operations.equal(self, a, b, must)
+
+    def member(self, value: Symbol, container: Symbol) -> str:
+        """The text of value \\in container."""
+        return self.operations.member(self, value, container)
+
+    def rank(self, value: Symbol, members: tuple[object, ...], elem: Type) -> tuple[str, bool]:
+        """The index of a compound value among the members of a universe, and whether it certainly is one of them."""
+        return self.operations.rank(self, value, members, elem)
+
+    def iterate(self, value: Symbol, body: Callable[[Symbol], None], stop: str | None) -> None:
+        """Write a loop over a set's elements, which a condition may `stop`."""
+        self.operations.iterate(self, value, body, stop)
+
+    def materialize(self, value: Symbol) -> Place:
+        """A compound value as a place in the memory."""
+        return self.operations.materialize(self, value)
+
+    def evaluate(self, expr: Expr, env: Env) -> Symbol:
+        """The symbolic value of an expression."""
+        return self.operations.evaluate(self, expr, env)
 
     def count(self, guard: Expr, cell: str) -> None:
         """Write lines that count one in a cell; where an action's text is split (`counted` is a list), a rule's place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tidemark_conformance.tla.kernels import compound, iteration, membership, sets, storing, values
+from tidemark_conformance.tla.kernels import compound, iteration, membership, segments, storing, universes, values
 from tidemark_conformance.tla.kernels.context import Context, both, conjunction, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
@@ -16,10 +16,8 @@ from tidemark_conformance.tla.kernels.symbols import (
     Int,
     Item,
     Literal,
-    Mask,
     Place,
     Range,
-    Rec,
     Run,
     Symbol,
     Tup,
@@ -31,13 +29,11 @@ from tidemark_conformance.tla.layout import MAX_UNITS
 from tidemark_conformance.tla.types import (
     TFun,
     TInt,
-    TRec,
     TSeq,
     TSet,
     TTuple,
     TUnion,
     size,
-    slots,
 )
 
 
@@ -102,18 +98,6 @@ def _equal_choice(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
     )
 
 
-def run_equal(c: Context, a: Address, b: Address, count: str) -> str:
-    """Whether two runs of cells are equal."""
-    if count == "0":
-        return "True"
-    if count in ("1", "2"):
-        code = "True"
-        for i in range(int(count)):
-            code = both(code, f"(p[{a.plus(i)}] == p[{b.plus(i)}])")
-        return code
-    return f"eqrun(p, {a}, {b}, {count})"
-
-
 def _equal_places(c: Context, a: Place, b: Place, must: bool) -> str:
     x, y = a.origin, b.origin
     if x is not None and y is not None and x.variable == y.variable and x.primed != y.primed and x.unit == y.unit:
@@ -124,8 +108,8 @@ def _equal_places(c: Context, a: Place, b: Place, must: bool) -> str:
         if isinstance(a.kind, TSeq):
             width = size(a.kind.elem)
             count = f"p[{a.base}]" if width == 1 else f"p[{a.base}] * {width}"
-            return both(f"(p[{a.base}] == p[{b.base}])", run_equal(c, a.base.plus(1), b.base.plus(1), count))
-        return run_equal(c, a.base, b.base, str(size(a.kind)))
+            return both(f"(p[{a.base}] == p[{b.base}])", values.run_equal(c, a.base.plus(1), b.base.plus(1), count))
+        return values.run_equal(c, a.base, b.base, str(size(a.kind)))
     return _equal_virtual(c, a, b, must)
 
 
@@ -138,7 +122,7 @@ def unchanged(c: Context, variable: int, unit: str | None) -> str:
             offset, term = scaled(unit, place.unit_size)
             old = Address(c.memory.current + place.offset).plus(offset, term)
             new = Address(c.memory.next + place.offset).plus(offset, term)
-            return f"({cell} == 0 or {run_equal(c, old, new, str(place.unit_size))})"
+            return f"({cell} == 0 or {values.run_equal(c, old, new, str(place.unit_size))})"
         return f"({cell} == 0)"
     return f"(({cell} >> {unit}) & 1 == 0)"
 
@@ -149,7 +133,7 @@ def _equal_virtual(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
         special = _equal_update(c, a, b, must)
         if special is not None:
             return special
-    if _is_record(a) or _is_record(b):
+    if compound.is_record(a) or compound.is_record(b):
         return _equal_records(c, a, b, must)
     kinds = [v.kind for v in (a, b) if isinstance(v, Place)]
     if kinds and isinstance(kinds[0], TTuple):
@@ -160,12 +144,6 @@ def _equal_virtual(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
     if _is_function(a) or _is_function(b):
         return _equal_literals(c, a, b)
     return _equal_sequences(c, a, b, must)
-
-
-def _is_record(value: Symbol) -> bool:
-    if isinstance(value, Update):
-        return isinstance(value.key, str) or _is_record(value.base)
-    return isinstance(value, Rec) or (isinstance(value, Place) and isinstance(value.kind, TRec | TUnion))
 
 
 def _function_kind(a: Symbol, b: Symbol) -> TFun | None:
@@ -186,11 +164,11 @@ def _is_function(value: Symbol) -> bool:
 
 def _equal_literals(c: Context, a: Symbol, b: Symbol) -> str:
     """Two functions of which none is in the memory: equal domains, and equal values on them."""
-    domain = domain_of(c, a)
+    domain = compound.domain_of(c, a)
     return conjunction(
         c,
         [
-            lambda: membership.equal_sets(c, domain, domain_of(c, b)),
+            lambda: membership.equal_sets(c, domain, compound.domain_of(c, b)),
             lambda: iteration.exists(
                 c, domain, lambda key: equal(c, compound.apply(c, a, key), compound.apply(c, b, key)), wanted=False
             ),
@@ -222,7 +200,7 @@ def _equal_to_function(c: Context, record: Symbol, names: list[str], function: S
     if kind is not None:
         return conjunction(c, fields, must=must)
     own = values.literal(c, frozenset(names))
-    return conjunction(c, [lambda: membership.equal_sets(c, own, domain_of(c, function)), *fields], must=must)
+    return conjunction(c, [lambda: membership.equal_sets(c, own, compound.domain_of(c, function)), *fields], must=must)
 
 
 def _same_field(c: Context, a: Symbol, b: Symbol, name: str, must: bool) -> Callable[[], str]:
@@ -261,7 +239,9 @@ def _equal_variant(
             if name != "type":
                 parts.append(
                     lambda name=name: equal(  # type: ignore[misc]
-                        c, compound.unchecked_field(union.base, kind, index, name), plain_field(c, other, tags[0], name)
+                        c,
+                        compound.unchecked_field(union.base, kind, index, name),
+                        compound.plain_field(c, other, tags[0], name),
                     )
                 )
         return Bool(conjunction(c, parts))
@@ -270,15 +250,6 @@ def _equal_variant(
         return fields_equal().code
     condition = c.named(" or ".join(code for code in is_one if code != "False"))
     return values.truth(c, values.choice(c, condition, fields_equal, lambda: Bool("True")))
-
-
-def plain_field(c: Context, value: Symbol, tag: str, name: str) -> Symbol:
-    """A field of a record or union that is known to carry this tag."""
-    if isinstance(value, Place) and isinstance(value.kind, TUnion) and tag in value.kind.tags.members:
-        index = value.kind.tags.members.index(tag)
-        if any(slot.name == name and index in slot.tags for slot in slots(value.kind)):
-            return compound.unchecked_field(value.base, value.kind, index, name)
-    return compound.field(c, value, name)
 
 
 def _equal_tuples(c: Context, kind: TTuple, a: Symbol, b: Symbol) -> str:
@@ -294,27 +265,14 @@ def _equal_tuples(c: Context, kind: TTuple, a: Symbol, b: Symbol) -> str:
     return conjunction(c, [lambda: equal(c, total, Int(str(count))), *(part(i + 1) for i in range(count))])
 
 
-def loop(c: Context, count: str, body: Callable[[str], str]) -> str:
-    """Whether the text that `body` gives for an index holds for all indices below `count`."""
-    good, index = c.name("f"), c.name("i")
-    c.line(f"{good} = True")
-    c.line(f"{index} = 0")
-    with c.block(f"while {index} < {count}:"):
-        c.line(f"{good} = {body(index)}")
-        c.line(f"if not {good}:")
-        c.nest(["break"])
-        c.line(f"{index} += 1")
-    return good
-
-
 def _equal_functions(c: Context, kind: TFun, a: Symbol, b: Symbol, must: bool) -> str:
     universe = TSet(kind.key, kind.domain)
     parts: list[Callable[[], str]] = [lambda: has_domain(c, a, kind), lambda: has_domain(c, b, kind)]
 
     def body(index: str) -> str:
-        return equal(c, at(c, a, universe, index), at(c, b, universe, index))
+        return equal(c, compound.at_index(c, a, universe, index), compound.at_index(c, b, universe, index))
 
-    parts.append(lambda: loop(c, str(len(kind.domain)), body))
+    parts.append(lambda: iteration.loop(c, str(len(kind.domain)), body))
     return conjunction(c, parts, must=must)
 
 
@@ -322,42 +280,13 @@ def has_domain(c: Context, value: Symbol, kind: TFun) -> str:
     """Whether a function's domain is that of a type."""
     if isinstance(value, Place) and isinstance(value.kind, TFun) and value.kind.domain == kind.domain:
         return "True"
-    domain = domain_of(c, value)
+    domain = compound.domain_of(c, value)
     if isinstance(domain, Range) and values.contiguous(kind.domain):
         low, high = (Int(str(bound)) for bound in (kind.domain[0], kind.domain[-1]))
         return both(_equal_integers(domain.lo, low), _equal_integers(domain.hi, high))
     if len(kind.domain) > MAX_UNITS:
         raise c.unsupported("functions on more than 62 elements with unlike domains are compared")
-    return membership.equal_sets(c, sets.full(TSet(kind.key, kind.domain)), domain)
-
-
-def at(c: Context, value: Symbol, universe: TSet, index: str) -> Symbol:
-    if isinstance(value, Place) and isinstance(value.kind, TFun) and value.kind.domain == universe.members:
-        return compound.element_at(c, value, index)
-    key = values.member_at(c, universe, index)
-    if isinstance(value, Literal):
-        return value.body(key)
-    return compound.apply(c, value, key)
-
-
-def domain_of(c: Context, value: Symbol) -> Symbol:
-    """DOMAIN value."""
-    match value:
-        case Place(_, TFun(domain, key, _), _):
-            if len(domain) <= 62:
-                return Mask(str((1 << len(domain)) - 1), TSet(key, domain))
-            return values.literal(c, frozenset(domain))
-        case Literal(domain2, _):
-            return domain2
-        case Update(base, _, _):
-            return domain_of(c, base)
-        case Choice(condition, then, orelse):
-            return values.choice(c, condition, lambda: domain_of(c, then()), lambda: domain_of(c, orelse()))
-    names = compound.field_names(value)
-    if names is not None:
-        return values.literal(c, frozenset(names))
-    total = compound.length(c, value)
-    return Range(Int("1", 1, 1), total)
+    return membership.equal_sets(c, universes.full(TSet(kind.key, kind.domain)), domain)
 
 
 def _equal_sequences(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
@@ -381,7 +310,7 @@ def _equal_sequences(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
         at = "0"
         for part in parts:
             checks.append(lambda part=part, at=at: _equal_part(c, a, at, part))  # type: ignore[misc]
-            at = advance(at, part)
+            at = segments.advance(at, part)
     return conjunction(c, checks, must=must)
 
 
@@ -397,14 +326,6 @@ def _is_empty(value: Symbol) -> bool:
     return isinstance(value, Place) and isinstance(value.kind, TSeq) and value.kind.cap == 0
 
 
-def advance(at: str, part: Run | Item | Gen) -> str:
-    """The index behind a part that starts at index `at`."""
-    count = "1" if isinstance(part, Item) else part.count
-    if at == "0":
-        return count
-    return values.fold(f"({at} + {count})")
-
-
 def _equal_part(c: Context, place: Place, at: str, part: Run | Item | Gen) -> str:
     match part:
         case Item(value):
@@ -415,40 +336,18 @@ def _equal_part(c: Context, place: Place, at: str, part: Run | Item | Gen) -> st
             if own == elem or (isinstance(elem, TInt) and isinstance(own, TInt)):
                 width = size(elem)
                 cells = str(int(count) * width) if count.isdigit() else count if width == 1 else f"({count}) * {width}"
-                return run_equal(c, run_base(place, at), run_base(source, start), cells)
+                return values.run_equal(c, segments.run_base(place, at), segments.run_base(source, start), cells)
     first = c.keep(at, "i")
-    return loop(c, c.keep(part.count, "n"), lambda i: equal(c, element(c, place, first, i), part_element(c, part, i)))
-
-
-def run_base(place: Place, start: str) -> Address:
-    offset, term = scaled(start, size(values.element_type(place.kind)))
-    return place.base.plus((1 if isinstance(place.kind, TSeq) else 0) + offset, term)
-
-
-def element(c: Context, place: Place, first: str, index: str) -> Symbol:
-    return compound.element_at(c, place, index if first == "0" else f"({first} + {index})")
-
-
-def part_element(c: Context, part: Run | Gen, index: str) -> Symbol:
-    """The element of a sequence's part at an index within it."""
-    if isinstance(part, Run):
-        return element(c, part.place, part.start, index)
-    return part.element(index)
-
-
-def chain(value: Update) -> tuple[Symbol, list[Update]]:
-    """The base under nested EXCEPTs of one function, and the updates from the last to the first."""
-    updates = [value]
-    base = value.base
-    while isinstance(base, Update):
-        updates.append(base)
-        base = base.base
-    return base, updates
+    return iteration.loop(
+        c,
+        c.keep(part.count, "n"),
+        lambda i: equal(c, segments.element(c, place, first, i), segments.part_element(c, part, i)),
+    )
 
 
 def _equal_update(c: Context, a: Symbol, b: Update, must: bool) -> str | None:
     """place = [base EXCEPT ...] where both are functions (or sequences, or records) of one type in the memory."""
-    base, updates = chain(b)
+    base, updates = compound.chain(b)
     if not isinstance(a, Place) or not isinstance(base, Place) or a.kind != base.kind:
         return None
     if isinstance(a.kind, TFun):
@@ -477,7 +376,7 @@ def _equal_sequence_update(c: Context, a: Place, base: Place, update: Update, mu
 
 def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[Update], must: bool) -> str:
     kind = cast(TFun, a.kind)
-    places = [update_index(c, kind, update) for update in updates]
+    places = [compound.update_index(c, kind, update) for update in updates]
     parts: list[Callable[[], str]] = [lambda: _others_unchanged(c, a, base, places)]
     for i, update in enumerate(updates):
         later = [index for index, _ in places[:i]]
@@ -498,15 +397,6 @@ def _equal_function_update(c: Context, a: Place, base: Place, updates: Sequence[
     return conjunction(c, parts, must=must)
 
 
-def update_index(c: Context, kind: TFun, update: Update) -> tuple[str, str]:
-    """The index of an update's key in the domain, and the condition that it is there (else nothing is updated)."""
-    code, total = compound.position(c, cast(Symbol, update.key), kind.domain, kind.key)
-    if total:
-        return c.keep(code, "i"), "True"
-    index = c.named(code, "i")
-    return index, f"({index} >= 0 and {index} < {len(kind.domain)})"
-
-
 def _others_unchanged(c: Context, a: Place, base: Place, places: Sequence[tuple[str, str]]) -> str:
     """All elements but those of `indices` are the same in two functions of one type."""
     kind = cast(TFun, a.kind)
@@ -524,7 +414,7 @@ def _others_unchanged(c: Context, a: Place, base: Place, places: Sequence[tuple[
     def body(index: str) -> str:
         skipped = " or ".join(f"{index} == {other}" for other in distinct)
         offset, term = scaled(index, width)
-        same = run_equal(c, a.base.plus(offset, term), base.base.plus(offset, term), str(width))
+        same = values.run_equal(c, a.base.plus(offset, term), base.base.plus(offset, term), str(width))
         return f"({skipped} or {same})"
 
-    return loop(c, str(len(kind.domain)), body)
+    return iteration.loop(c, str(len(kind.domain)), body)

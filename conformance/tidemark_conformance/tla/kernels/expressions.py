@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any, cast
 
 from tidemark_conformance.tla.ir import (
@@ -34,6 +33,7 @@ from tidemark_conformance.tla.ir import (
     Var,
 )
 from tidemark_conformance.tla.kernels import (
+    bindings,
     choose,
     compound,
     equality,
@@ -43,10 +43,21 @@ from tidemark_conformance.tla.kernels import (
     levels,
     membership,
     operators,
-    sets,
+    ranks,
+    storing,
     values,
 )
-from tidemark_conformance.tla.kernels.context import CHANGED, Context, Scope, both, conjunction, negated, require
+from tidemark_conformance.tla.kernels.context import (
+    CHANGED,
+    Context,
+    Env,
+    Lazy,
+    Operations,
+    both,
+    conjunction,
+    negated,
+    require,
+)
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -55,9 +66,7 @@ from tidemark_conformance.tla.kernels.symbols import (
     Enum,
     Filter,
     Flat,
-    Functions,
     Image,
-    Infinite,
     Int,
     Join,
     Literal,
@@ -69,31 +78,12 @@ from tidemark_conformance.tla.kernels.symbols import (
     Rec,
     Records,
     Sequences,
-    Subsets,
     Symbol,
     Tup,
     Update,
-    is_set,
 )
 from tidemark_conformance.tla.typeok import strip, type_of_function
 from tidemark_conformance.tla.values import Fn, Value
-
-
-@dataclass
-class Lazy:
-    """A LET definition: evaluated where it is first needed, and again where that place is not on the way."""
-
-    value: Expr
-    env: Env
-    known: list[tuple[Scope, Symbol]] = field(default_factory=list)
-
-
-Env = Mapping[int, "Symbol | Lazy"]
-
-
-def predicate(c: Context, expr: Expr, env: Env) -> str:
-    """The text of a boolean expression."""
-    return values.truth(c, evaluate(c, expr, env))
 
 
 def demand(c: Context, expr: Expr, env: Env) -> None:
@@ -109,12 +99,12 @@ def demand(c: Context, expr: Expr, env: Env) -> None:
         case Op("eq", (a, b)):
             require(c, equality.equal(c, evaluate(c, a, env), evaluate(c, b, env), must=True))
         case If(condition, then, orelse) if not _is_known(c, condition, env):
-            name = c.named(predicate(c, condition, env))
+            name = c.named(bindings.predicate(c, condition, env))
             for header, branch in ((f"if {name}:", then), ("else:", orelse)):
                 with c.block(header):
                     demand(c, branch, env)
         case _:
-            require(c, predicate(c, expr, env))
+            require(c, bindings.predicate(c, expr, env))
 
 
 def demand_again(c: Context, expr: Expr, env: Env, asked: increments.Asked) -> None:
@@ -158,7 +148,7 @@ def _touched(c: Context, domain: Mask, expr: Quant, env: Env, asked: increments.
 def _is_known(c: Context, condition: Expr, env: Env) -> bool:
     """Whether a condition's truth is known while generating."""
     with c.captured() as buffer:
-        code = predicate(c, condition, env)
+        code = bindings.predicate(c, condition, env)
     c.drop(buffer)
     return code in ("True", "False")
 
@@ -232,48 +222,20 @@ def _variable(c: Context, expr: Var, env: Env) -> Symbol:
     return values.load(Address(start + place.offset), place.type, Origin(index, expr.primed))
 
 
-def _local(c: Context, expr: Local, env: Env) -> Symbol:
-    bound = env[expr.uid]
-    if not isinstance(bound, Lazy):
-        return bound
-    for scope, value in bound.known:
-        if scope.alive:
-            return value
-    value = values.keep(c, evaluate(c, bound.value, bound.env))
-    if is_set(value) and not isinstance(value, Mask):
-        mask = _small_mask(c, value)
-        value = value if mask is None else mask
-    bound.known.append((c.scopes[-1], value))
-    return value
-
-
-def _small_mask(c: Context, value: Symbol) -> Symbol | None:
-    """A set that is used as a definition, computed once as a mask if its universe is known."""
-    if isinstance(value, Enum | Range | Infinite | Subsets | Product | Records | Functions | Sequences):
-        return None
-    with c.captured() as buffer:
-        mask = sets.as_mask(c, value)
-    if mask is None:
-        c.drop(buffer)
-        return None
-    c.adopt(buffer)
-    return values.keep(c, mask)
-
-
 def _let(c: Context, expr: Let, env: Env) -> Symbol:
     return evaluate(c, expr.body, {**env, expr.uid: Lazy(expr.value, env)})
 
 
 def _parts_of(c: Context, expr: Op, env: Env) -> list[Callable[[], str]]:
-    return [lambda arg=arg: predicate(c, arg, env) for arg in expr.args]  # type: ignore[misc]
+    return [lambda arg=arg: bindings.predicate(c, arg, env) for arg in expr.args]  # type: ignore[misc]
 
 
 def _rule_guard(c: Context, expr: RuleGuard, env: Env) -> Symbol:
-    force = predicate(c, HasRule(expr.rule), env)
+    force = bindings.predicate(c, HasRule(expr.rule), env)
     implies = expr.connective == "implies"
 
     def counted() -> str:
-        code = predicate(c, expr.predicate, env)
+        code = bindings.predicate(c, expr.predicate, env)
         if c.counting:
             code = c.named(code)
             c.count(expr, f"p[{c.memory.rules[expr.rule]} + (0 if {code} else 1)]")
@@ -285,7 +247,7 @@ def _rule_guard(c: Context, expr: RuleGuard, env: Env) -> Symbol:
 
 
 def _if(c: Context, expr: If, env: Env) -> Symbol:
-    condition = predicate(c, expr.condition, env)
+    condition = bindings.predicate(c, expr.condition, env)
     if condition not in ("True", "False"):
         condition = c.named(condition)
     return values.choice(c, condition, lambda: evaluate(c, expr.then, env), lambda: evaluate(c, expr.orelse, env))
@@ -293,7 +255,7 @@ def _if(c: Context, expr: If, env: Env) -> Symbol:
 
 def _case(c: Context, expr: Case, env: Env) -> Symbol:
     (condition, value), rest = expr.arms[0], expr.arms[1:]
-    code = predicate(c, condition, env)
+    code = bindings.predicate(c, condition, env)
     if not rest and expr.other is None:
         c.checked += 1
         c.line(f"need(p, {code})")
@@ -316,23 +278,6 @@ def unchanged(c: Context, expr: Unchanged, env: Env) -> Symbol:
     return Bool(code)
 
 
-def force(c: Context, body: Expr, env: Env) -> None:
-    """Evaluate the LET definitions that a loop uses before the loop, unless that might raise an error too early."""
-    for uid in levels.level(body).locals:
-        bound = env.get(uid)
-        if not isinstance(bound, Lazy) or any(scope.alive for scope, _ in bound.known):
-            continue
-        checked = c.checked
-        with c.captured() as buffer:
-            value = _local(c, Local(uid, ""), env)
-        if c.checked != checked or any("+= 1" in line and f"p[{c.memory.coverage}" in line for line in buffer.lines):
-            c.drop(buffer)
-            c.checked = checked
-            continue
-        c.adopt(buffer)
-        bound.known.append((c.scopes[-1], value))
-
-
 def _quantifier(c: Context, expr: Quant, env: Env) -> Symbol:
     wanted = expr.kind == "exists"
     if wanted:
@@ -347,14 +292,14 @@ def _quantified(
 ) -> str:
     """`domain`: that of the first binder, if it is known already."""
     if not binders:
-        return predicate(c, body, env)
+        return bindings.predicate(c, body, env)
     binder, rest = binders[0], binders[1:]
     mirrored = not wanted and domain is None and increments.one_of_two(binders, body)
     if domain is None:
         domain = evaluate(c, binder.domain, env)
-    force(c, body, env)
+    bindings.force(c, body, env)
     for inner in rest:
-        force(c, inner.domain, env)
+        bindings.force(c, inner.domain, env)
     if isinstance(domain, Filter | Join | Choice | Mask):
         domain = values.keep(c, domain)
 
@@ -366,7 +311,7 @@ def _quantified(
         if first is None:
             return _quantified(c, rest, then, inner, wanted, following)
         skipped = [
-            lambda: negated(predicate(c, first, inner)),
+            lambda: negated(bindings.predicate(c, first, inner)),
             lambda: _quantified(c, rest, then, inner, wanted, following),
         ]
         return conjunction(c, skipped, "or")
@@ -425,7 +370,7 @@ def _one_point(c: Context, expr: Quant, env: Env) -> Symbol | None:
 
 def _at_point(c: Context, domain: Expr, env: Env, chosen: Symbol, rest: list[Expr], inner: Env) -> str:
     checks: list[Callable[[], str]] = [lambda: membership.member(c, chosen, evaluate(c, domain, env))]
-    checks += [lambda part=part: predicate(c, part, inner) for part in rest]  # type: ignore[misc]
+    checks += [lambda part=part: bindings.predicate(c, part, inner) for part in rest]  # type: ignore[misc]
     return conjunction(c, checks)
 
 
@@ -435,12 +380,12 @@ def _set_enum(c: Context, expr: SetEnum, env: Env) -> Symbol:
 
 def _set_filter(c: Context, expr: SetFilter, env: Env) -> Symbol:
     source = evaluate(c, expr.binder.domain, env)
-    force(c, expr.body, env)
-    return Filter(source, lambda element: predicate(c, expr.body, {**env, expr.binder.uid: element}))
+    bindings.force(c, expr.body, env)
+    return Filter(source, lambda element: bindings.predicate(c, expr.body, {**env, expr.binder.uid: element}))
 
 
 def _set_map(c: Context, expr: SetMap, env: Env) -> Symbol:
-    force(c, expr.body, env)
+    bindings.force(c, expr.body, env)
 
     def bind(chosen: tuple[Symbol, ...]) -> Env:
         return {**env, **{b.uid: element for b, element in zip(expr.binders, chosen, strict=False)}}
@@ -463,7 +408,7 @@ def _record_set(c: Context, expr: RecordSet, env: Env) -> Symbol:
 
 def _function(c: Context, expr: FunctionLit, env: Env) -> Symbol:
     domains = [evaluate(c, binder.domain, env) for binder in expr.binders]
-    force(c, expr.body, env)
+    bindings.force(c, expr.body, env)
     if len(domains) == 1:
         uid = expr.binders[0].uid
         return Literal(domains[0], lambda key: evaluate(c, expr.body, {**env, uid: key}))
@@ -492,7 +437,7 @@ def _update(c: Context, expr: Except, env: Env, base: Symbol, at: int) -> Symbol
             lambda: _update(c, expr, env, orelse(), at),
         )
     key: Symbol | str = values.keep(c, evaluate(c, expr.path[at], env))
-    if isinstance(key, Atom) and key.code.isdigit() and equality._is_record(base):
+    if isinstance(key, Atom) and key.code.isdigit() and compound.is_record(base):
         key = str(key.members[int(key.code)])
 
     def old() -> Symbol:
@@ -516,10 +461,14 @@ def _operator(c: Context, expr: Op, env: Env) -> Symbol:
         return Bool(conjunction(c, _parts_of(c, expr, env), name))
     if name == "implies":
         return Bool(
-            conjunction(c, [lambda: negated(predicate(c, args[0], env)), lambda: predicate(c, args[1], env)], "or")
+            conjunction(
+                c,
+                [lambda: negated(bindings.predicate(c, args[0], env)), lambda: bindings.predicate(c, args[1], env)],
+                "or",
+            )
         )
     if name == "not":
-        return Bool(negated(predicate(c, args[0], env)))
+        return Bool(negated(bindings.predicate(c, args[0], env)))
     if name == "in" and membership.by_layout(c, args):
         return Bool("True")
     if name in ("eq", "ne"):
@@ -551,7 +500,7 @@ _HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
     Lit: literal,
     Const: _const,
     Var: _variable,
-    Local: _local,
+    Local: bindings.local,
     Let: _let,
     Op: _operator,
     HasRule: lambda c, expr, env: Bool(f"({c.memory.hoist(expr)} != 0)"),
@@ -571,3 +520,6 @@ _HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
     Fold: folds.fold,
     Unchanged: unchanged,
 }
+
+OPERATIONS = Operations(equality.equal, membership.member, ranks.rank, iteration.iterate, storing.materialize, evaluate)
+"""Who does what the modules below ask of the context."""

@@ -8,8 +8,18 @@ from typing import Any, cast
 from tidemark_conformance.tla.ir import (
     Fold,
 )
-from tidemark_conformance.tla.kernels import compound, equality, expressions, iteration, listing, sets, storing, values
-from tidemark_conformance.tla.kernels.context import Context
+from tidemark_conformance.tla.kernels import (
+    bindings,
+    compound,
+    iteration,
+    listing,
+    segments,
+    sets,
+    storing,
+    universes,
+    values,
+)
+from tidemark_conformance.tla.kernels.context import Context, Env
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -30,10 +40,10 @@ from tidemark_conformance.tla.typeok import join
 from tidemark_conformance.tla.types import TBool, TFun, TInt, TRec, TSeq, TSet, TTuple, Type, is_scalar
 
 
-def fold(c: Context, expr: Fold, env: expressions.Env) -> Symbol:
-    collection = expressions.evaluate(c, expr.collection, env)
-    start = expressions.evaluate(c, expr.start, env)
-    expressions.force(c, expr.body, env)
+def fold(c: Context, expr: Fold, env: Env) -> Symbol:
+    collection = c.evaluate(expr.collection, env)
+    start = c.evaluate(expr.start, env)
+    bindings.force(c, expr.body, env)
     if expr.kind == "set" and not isinstance(collection, Mask | Range):
         mask = sets.as_mask(c, collection)
         if mask is not None:
@@ -44,7 +54,7 @@ def fold(c: Context, expr: Fold, env: expressions.Env) -> Symbol:
                 raise c.unsupported("a fold over a set that may have too many elements")
             collection = place
     collection = values.keep(c, collection)
-    kind = _fold_type(c, expr, env, collection, values.type_of(c, start))
+    kind = _fold_type(c, expr, env, collection, universes.type_of(c, start))
     if is_scalar(kind):
         return _scalar_fold(c, expr, env, collection, start, kind)
     accumulator, following = Place(c.room(kind), kind), c.room(kind)
@@ -52,7 +62,7 @@ def fold(c: Context, expr: Fold, env: expressions.Env) -> Symbol:
 
     def step(element: Symbol) -> None:
         inner = {**env, expr.element: element, expr.accumulator: accumulator}
-        _accumulate(c, accumulator, following, expressions.evaluate(c, expr.body, inner))
+        _accumulate(c, accumulator, following, c.evaluate(expr.body, inner))
 
     _each(c, expr, collection, step)
     return accumulator
@@ -76,7 +86,7 @@ def _accumulate(c: Context, accumulator: Place, following: Address, value: Symbo
     storing.copy(c, accumulator.base, following, accumulator.kind)
 
 
-def _fold_type(c: Context, expr: Fold, env: expressions.Env, collection: Symbol, kind: Type) -> Type:
+def _fold_type(c: Context, expr: Fold, env: Env, collection: Symbol, kind: Type) -> Type:
     """The type of a fold's accumulator: joined with the body's until it no longer grows."""
     room: int | None = None
     for round_ in range(8):
@@ -116,10 +126,10 @@ def _most(c: Context, collection: Symbol) -> int:
         if most is None:
             raise c.unsupported("a fold that grows with every element of a set without a known bound")
         return most
-    return values.sequence_cap(values.type_of(c, collection))
+    return values.sequence_cap(universes.type_of(c, collection))
 
 
-def _joined_with_body(c: Context, expr: Fold, env: expressions.Env, collection: Symbol, kind: Type) -> Type:
+def _joined_with_body(c: Context, expr: Fold, env: Env, collection: Symbol, kind: Type) -> Type:
     found: list[Type] = []
     checked = c.checked
     with c.captured() as buffer:
@@ -127,7 +137,7 @@ def _joined_with_body(c: Context, expr: Fold, env: expressions.Env, collection: 
 
         def step(element: Symbol) -> None:
             inner = {**env, expr.element: element, expr.accumulator: accumulator}
-            found.append(values.type_of(c, expressions.evaluate(c, expr.body, inner)))
+            found.append(universes.type_of(c, c.evaluate(expr.body, inner)))
 
         _each(c, expr, collection, step)
     c.drop(buffer)
@@ -149,14 +159,14 @@ def _scalar(name: str, kind: Type) -> Symbol:
     return Atom(name, cast(Any, kind).members)
 
 
-def _scalar_fold(c: Context, expr: Fold, env: expressions.Env, collection: Symbol, start: Symbol, kind: Type) -> Symbol:
+def _scalar_fold(c: Context, expr: Fold, env: Env, collection: Symbol, start: Symbol, kind: Type) -> Symbol:
     name = c.name("r")
     code = storing.scalar_code(c, kind, start)
     c.line(f"{name} = {start.code if isinstance(start, Bool) else code}")
 
     def step(element: Symbol) -> None:
         inner = {**env, expr.element: element, expr.accumulator: _scalar(name, kind)}
-        value = expressions.evaluate(c, expr.body, inner)
+        value = c.evaluate(expr.body, inner)
         c.line(f"{name} = {value.code if isinstance(value, Bool) else storing.scalar_code(c, kind, value)}")
 
     _each(c, expr, collection, step)
@@ -174,5 +184,5 @@ def _each(c: Context, expr: Fold, collection: Symbol, step: Callable[[Symbol], N
         index = c.name("i")
         c.line(f"{index} = 0")
         with c.block(f"while {index} < {part.count}:"):
-            step(equality.part_element(c, part, index))
+            step(segments.part_element(c, part, index))
             c.line(f"{index} += 1")

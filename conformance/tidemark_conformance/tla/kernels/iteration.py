@@ -196,3 +196,16 @@ def exists(c: Context, value: Symbol, test: Callable[[Symbol], str], wanted: boo
 
     iterate(c, value, body, stop)
     return found
+
+
+def loop(c: Context, count: str, body: Callable[[str], str]) -> str:
+    """Whether the text that `body` gives for an index holds for all indices below `count`."""
+    good, index = c.name("f"), c.name("i")
+    c.line(f"{good} = True")
+    c.line(f"{index} = 0")
+    with c.block(f"while {index} < {count}:"):
+        c.line(f"{good} = {body(index)}")
+        c.line(f"if not {good}:")
+        c.nest(["break"])
+        c.line(f"{index} += 1")
+    return good

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from tidemark_conformance.tla.kernels import equality, iteration, storing, values
+from tidemark_conformance.tla.kernels import iteration, storing, universes, values
 from tidemark_conformance.tla.kernels.context import Context
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
@@ -47,7 +47,7 @@ def listing(c: Context, value: Symbol) -> Place | None:
         c.line(f"{known} = False")
         c.line(f"{index} = 0")
         with c.block(f"while {index} < {length}:"):
-            c.line(f"{known} = {equality.run_equal(c, _row(place.base, kind, index), last, str(size(kind)))}")
+            c.line(f"{known} = {values.run_equal(c, _row(place.base, kind, index), last, str(size(kind)))}")
             c.line(f"if {known}:")
             c.nest(["break"])
             c.line(f"{index} += 1")
@@ -67,7 +67,7 @@ def element_type(c: Context, value: Symbol) -> Type | None:
     """The joined type of a set's elements, None for the empty set."""
     kinds: list[Type] = []
     with c.captured() as buffer:
-        iteration.iterate(c, value, lambda element: kinds.append(values.type_of(c, element)), None)
+        iteration.iterate(c, value, lambda element: kinds.append(universes.type_of(c, element)), None)
     c.drop(buffer)
     result: Type | None = None
     for kind in kinds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidemark_conformance.tla.ir import Expr, Var
-from tidemark_conformance.tla.kernels import compound, equality, iteration, listing, sets, values
+from tidemark_conformance.tla.kernels import compound, iteration, listing, sets, universes, values
 from tidemark_conformance.tla.kernels.context import Context, conjunction, negated
 from tidemark_conformance.tla.kernels.levels import level
 from tidemark_conformance.tla.kernels.symbols import (
@@ -83,7 +83,7 @@ def member(c: Context, value: Symbol, container: Symbol) -> str:
             return conjunction(c, [lambda: member(c, kept, source), lambda: test(kept)])
         case Image():
             kept2 = values.keep(c, value)
-            return iteration.exists(c, container, lambda element: equality.equal(c, kept2, element))
+            return iteration.exists(c, container, lambda element: c.equal(kept2, element))
         case Join(left, right):
             kept3 = values.keep(c, value)
             return conjunction(c, [lambda: member(c, kept3, left), lambda: member(c, kept3, right)], "or")
@@ -102,7 +102,7 @@ def member(c: Context, value: Symbol, container: Symbol) -> str:
 
 
 def _equals(c: Context, a: Symbol, b: Symbol) -> Callable[[], str]:
-    return lambda: equality.equal(c, a, b)
+    return lambda: c.equal(a, b)
 
 
 def _at_least(number: Int, bound: Int) -> bool:
@@ -120,14 +120,14 @@ def _member_of_structure(c: Context, value: Symbol, container: Symbol) -> str:
         case Product(parts):
             keys = [Int(str(i + 1), i + 1, i + 1) for i in range(len(parts))]
             total = compound.length(c, value)
-            checks: list[Callable[[], str]] = [lambda: equality.equal(c, total, Int(str(len(parts))))]
+            checks: list[Callable[[], str]] = [lambda: c.equal(total, Int(str(len(parts))))]
             for key, part in zip(keys, parts, strict=True):
                 checks.append(lambda key=key, part=part: member(c, compound.apply(c, value, key), part))  # type: ignore[misc]
             return conjunction(c, checks)
         case Records(fields):
             return _member_of_records(c, value, fields)
         case Functions(domain, target):
-            own = equality.domain_of(c, value)
+            own = compound.domain_of(c, value)
             return conjunction(
                 c,
                 [
@@ -144,7 +144,7 @@ def _member_of_structure(c: Context, value: Symbol, container: Symbol) -> str:
                 c,
                 [
                     lambda: least,
-                    lambda: equality.loop(
+                    lambda: iteration.loop(
                         c, c.keep(total.code, "n"), lambda i: member(c, compound.element(c, value, i), elem)
                     ),
                 ],
@@ -194,7 +194,7 @@ def _field_in(c: Context, value: Symbol, name: str, container: Symbol) -> Callab
 
 def subset(c: Context, a: Symbol, b: Symbol) -> str:
     """The text of a \\subseteq b."""
-    if isinstance(b, Mask) and b.code == sets.full(b.kind).code and isinstance(a, Mask) and a.kind == b.kind:
+    if isinstance(b, Mask) and b.code == universes.full(b.kind).code and isinstance(a, Mask) and a.kind == b.kind:
         return "True"
     if isinstance(a, Mask) and isinstance(b, Mask | Enum | Range | Join | Filter | Image | Choice):
         return f"({a.code} & ~{sets.to_mask(c, b, a.kind)} == 0)"
@@ -220,7 +220,7 @@ def equal_sets(c: Context, a: Symbol, b: Symbol) -> str:
         if a.lo.code == b.lo.code and a.hi.code == b.hi.code:
             return "True"
         return f"({same} or ({a.hi.code} < {a.lo.code} and {b.hi.code} < {b.lo.code}))"
-    kind = sets.universe(c, a) or sets.universe(c, b)
+    kind = universes.universe(c, a) or universes.universe(c, b)
     if kind is not None:
         return f"({sets.to_mask(c, a, kind)} == {sets.to_mask(c, b, kind)})"
     return conjunction(c, [lambda: subset(c, a, b), lambda: subset(c, b, a)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from tidemark_conformance.tla.kernels import compound, equality, membership, values
+from tidemark_conformance.tla.kernels import compound, membership, values
 from tidemark_conformance.tla.kernels.context import Context, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Bool,
@@ -134,7 +134,7 @@ OPERATORS: dict[str, Callable[..., Symbol]] = {
     "subseq": _subseq,
     "concat": _concat,
     "seq": lambda c, a: Sequences(a, None),
-    "domain": lambda c, a: equality.domain_of(c, a),
+    "domain": lambda c, a: compound.domain_of(c, a),
     "apply": lambda c, a, b: compound.apply(c, a, b),
     "function_set": lambda c, a, b: Functions(a, b),
     "product": lambda c, *parts: Product(parts),

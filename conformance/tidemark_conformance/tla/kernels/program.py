@@ -23,6 +23,7 @@ from tidemark_conformance.tla.ir import (
     Var,
 )
 from tidemark_conformance.tla.kernels import (
+    compound,
     equality,
     expressions,
     increments,
@@ -42,7 +43,9 @@ from tidemark_conformance.tla.kernels.context import (
     OVERFLOWING,
     SEEN,
     Context,
+    Env,
     Helpers,
+    Lazy,
     Memory,
 )
 from tidemark_conformance.tla.kernels.driver import CAPACITY, DRIVER, WRONG, crc_tables
@@ -191,7 +194,7 @@ class Generator:
     # --- functions ------------------------------------------------------------------------------------------------
 
     def _context(self) -> Context:
-        context = Context(self.memory, self.source.constant, self.source.constants)
+        context = Context(self.memory, self.source.constant, self.source.constants, expressions.OPERATIONS)
         context.helpers = self.helpers
         return context
 
@@ -293,7 +296,7 @@ class Generator:
         lines.append("    return 0")
         self.functions.append("\n".join(lines))
 
-    def _mask(self, body: Expr, kind: str, env: expressions.Env | None = None) -> int:
+    def _mask(self, body: Expr, kind: str, env: Env | None = None) -> int:
         """The bits of the variables of which a step must change one to break a check; ANY_STEP: that is not known."""
         mask = 0
         for expr, _, inner in _conjuncts(body, None, env or {}):
@@ -401,10 +404,10 @@ class Generator:
         if origin is not None and origin.variable == number and origin.unit is None and not origin.primed:
             return
         if isinstance(value, Update) and isinstance(variable.type, TFun) and variable.units <= MAX_UNITS:
-            under, updates = equality.chain(value)
+            under, updates = compound.chain(value)
             if isinstance(under, Place) and under.origin is not None and under.origin.variable == number:
                 for update in reversed(updates):
-                    unit, inside = equality.update_index(c, variable.type, update)
+                    unit, inside = compound.update_index(c, variable.type, update)
                     offset, term = scaled(unit, variable.unit_size)
                     with c.when(inside):
                         storing.store(c, base.plus(offset, term), variable.type.range, update.value())
@@ -556,7 +559,7 @@ class Generator:
         return row + [0] * (length - len(row))
 
 
-def _conjuncts(expr: Expr, loc: Loc | None, env: expressions.Env) -> Iterator[tuple[Expr, Loc | None, expressions.Env]]:
+def _conjuncts(expr: Expr, loc: Loc | None, env: Env) -> Iterator[tuple[Expr, Loc | None, Env]]:
     """The conjuncts of a predicate in evaluation order, through marks and LET, each with its place and bindings."""
     match expr:
         case Mark(_, here, body):
@@ -565,7 +568,7 @@ def _conjuncts(expr: Expr, loc: Loc | None, env: expressions.Env) -> Iterator[tu
             for arg in args:
                 yield from _conjuncts(arg, loc, env)
         case Let(uid, _, value, body):
-            yield from _conjuncts(body, loc, {**env, uid: expressions.Lazy(value, env)})
+            yield from _conjuncts(body, loc, {**env, uid: Lazy(value, env)})
         case _:
             yield expr, loc, env
 
@@ -575,7 +578,7 @@ def observation(field: str) -> str:
     return f"Observed.{field}"
 
 
-def _guards(action: Action, env: expressions.Env) -> int:
+def _guards(action: Action, env: Env) -> int:
     """How many conjuncts of an action stand before the first that mentions the next state, which nothing hides."""
     found = 0
     for expr, _, inner in _conjuncts(action.body, action.loc, env):
@@ -585,11 +588,11 @@ def _guards(action: Action, env: expressions.Env) -> int:
     return found
 
 
-def mentions_next(expr: Expr, env: expressions.Env) -> bool:
+def mentions_next(expr: Expr, env: Env) -> bool:
     """Whether an expression mentions the next state, by a definition that it uses too."""
     if isinstance(expr, Unchanged) or (isinstance(expr, Var) and expr.primed):
         return True
     bound = env.get(expr.uid) if isinstance(expr, Local) else None
-    if isinstance(bound, expressions.Lazy) and mentions_next(bound.value, bound.env):
+    if isinstance(bound, Lazy) and mentions_next(bound.value, bound.env):
         return True
     return any(mentions_next(part, env) for part in levels.parts(expr))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from tidemark_conformance.tla.kernels import compound, equality, sets, values
+from tidemark_conformance.tla.kernels import compound, segments, sets, universes, values
 from tidemark_conformance.tla.kernels.context import Context
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
@@ -45,7 +45,7 @@ def materialize(c: Context, value: Symbol) -> Place:
     """A compound value as a place, in scratch if it is none yet."""
     if isinstance(value, Place):
         return value
-    kind = values.type_of(c, value)
+    kind = universes.type_of(c, value)
     base = c.room(kind)
     store(c, base, kind, value, checked=False)
     return Place(base, kind)
@@ -102,7 +102,7 @@ def store(c: Context, base: Address, kind: Type, value: Symbol, checked: bool = 
             c.line(f"{index} = 0")
             with c.block(f"while {index} < {len(domain)}:"):
                 offset, term = scaled(index, size(target))
-                store(c, base.plus(offset, term), target, equality.at(c, value, universe, index), checked)
+                store(c, base.plus(offset, term), target, compound.at_index(c, value, universe, index), checked)
                 c.line(f"{index} += 1")
         case TRec(fields):
             at = base
@@ -140,12 +140,12 @@ def _store_scalar(c: Context, base: Address, kind: Type, value: Symbol, checked:
 
 
 def _store_update(c: Context, base: Address, kind: Type, value: Update, checked: bool) -> bool:
-    under, updates = equality.chain(value)
+    under, updates = compound.chain(value)
     if not isinstance(kind, TFun) or any(isinstance(update.key, str) for update in updates):
         return False
     store(c, base, kind, under, checked)
     for update in reversed(updates):
-        index, inside = equality.update_index(c, kind, update)
+        index, inside = compound.update_index(c, kind, update)
         offset, term = scaled(index, size(kind.range))
         with c.when(inside):
             store(c, base.plus(offset, term), kind.range, update.value(), checked)
@@ -165,7 +165,7 @@ def _store_sequence(c: Context, base: Address, kind: TSeq, value: Symbol, checke
         at = "0"
         for part in compound.sequence_parts(c, value):
             _store_part(c, place, kind, at, part, checked)
-            at = equality.advance(at, part)
+            at = segments.advance(at, part)
         offset, term = scaled(total, width)
         rest = f"({kind.cap} - {total}) * {width}"
         c.line(f"zero(p, {base.plus(1 + offset, term)}, {rest})")
@@ -182,7 +182,7 @@ def extend(c: Context, sequence: Place, parts: Sequence[Run | Item | Gen]) -> No
     at = c.named(f"p[{sequence.base}]", "n")
     for part in parts:
         _store_part(c, sequence, kind, at, part, checked=False)
-        at = c.keep(equality.advance(at, part), "n")
+        at = c.keep(segments.advance(at, part), "n")
     c.line(f"p[{sequence.base}] = {at}")
 
 
@@ -199,18 +199,18 @@ def copy(c: Context, to: Address, source: Address, kind: Type) -> None:
 def _store_part(c: Context, place: Place, kind: TSeq, at: str, part: Run | Item | Gen, checked: bool) -> None:
     width = size(kind.elem)
     if isinstance(part, Item):
-        store(c, equality.run_base(place, c.keep(at, "i")), kind.elem, part.value, checked)
+        store(c, segments.run_base(place, c.keep(at, "i")), kind.elem, part.value, checked)
         return
     if isinstance(part, Run) and values.element_type(part.place.kind) == kind.elem:
         cells = part.count if width == 1 else f"({part.count}) * {width}"
-        c.line(f"copyrun(p, {equality.run_base(place, at)}, {equality.run_base(part.place, part.start)}, {cells})")
+        c.line(f"copyrun(p, {segments.run_base(place, at)}, {segments.run_base(part.place, part.start)}, {cells})")
         return
     index, count = c.name("i"), c.keep(part.count, "n")
     first = c.keep(at, "i")
     c.line(f"{index} = 0")
     with c.block(f"while {index} < {count}:"):
-        target = equality.run_base(place, index if first == "0" else f"({first} + {index})")
-        store(c, target, kind.elem, equality.part_element(c, part, index), checked)
+        target = segments.run_base(place, index if first == "0" else f"({first} + {index})")
+        store(c, target, kind.elem, segments.part_element(c, part, index), checked)
         c.line(f"{index} += 1")
 
 
@@ -220,7 +220,7 @@ def variants_for(c: Context, kind: TUnion, value: Symbol) -> list[tuple[int, str
     names = compound.field_names(value)
     found = []
     for index, name in enumerate(kind.tags.members):
-        condition = equality.equal(c, tag, Atom("0", (name,)))
+        condition = c.equal(tag, Atom("0", (name,)))
         own = [slot for slot in slots(kind) if index in slot.tags]
         if condition != "False" and (names is None or sorted(["type", *(s.name for s in own)]) == names):
             found.append((index, condition, own))
@@ -249,5 +249,5 @@ def _store_variant(
     index, _, own = case
     c.line(f"p[{base}] = {index}")
     for slot in own:
-        part = equality.plain_field(c, value, str(kind.tags.members[index]), slot.name)
+        part = compound.plain_field(c, value, str(kind.tags.members[index]), slot.name)
         store(c, base.plus(slot.offset), slot.type, part, checked)

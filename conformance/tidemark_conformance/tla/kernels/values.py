@@ -5,29 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tidemark_conformance.tla.kernels import compound, sets
-from tidemark_conformance.tla.kernels.context import Context, Impossible
+from tidemark_conformance.tla.kernels.context import Context, Impossible, both
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
     Bool,
     Choice,
     Enum,
-    Gen,
     Int,
     Item,
-    Literal,
     Mask,
     Origin,
     Place,
     Range,
     Rec,
-    Run,
     Scalar,
     Seg,
     Symbol,
     Tup,
-    Update,
     is_set,
     scaled,
 )
@@ -37,13 +32,9 @@ from tidemark_conformance.tla.types import (
     TBool,
     TFun,
     TInt,
-    TRec,
     TSeq,
     TSet,
-    TTuple,
-    TUnion,
     Type,
-    describe,
     size,
 )
 from tidemark_conformance.tla.values import ModelValue, Value
@@ -128,101 +119,6 @@ def fold(code: str) -> str:
     if len(parts) == 2 and all(part.lstrip("-").isdigit() for part in parts):
         return str(sum(map(int, parts)))
     return code
-
-
-def type_of(c: Context, value: Symbol) -> Type:
-    """The type that a value certainly has."""
-    match value:
-        case Int(_, lo, hi):
-            return TInt(lo, hi)
-        case Bool():
-            return TBool()
-        case Atom(_, members):
-            return TAtom(members)
-        case Place(_, kind, _):
-            return kind
-        case Rec(fields):
-            kinds = tuple((name, type_of(c, part)) for name, part in sorted(fields.items()))
-            tag = dict(kinds).get("type")
-            if isinstance(tag, TAtom) and all(isinstance(m, str) for m in tag.members):
-                rest = tuple((name, kind) for name, kind in kinds if name != "type")
-                return TUnion(((tag.members, rest),)) if len(tag.members) == 1 else TRec(kinds)
-            return TRec(kinds)
-        case Tup(items):
-            return TTuple(tuple(type_of(c, item) for item in items)) if items else TSeq(TBool(), 0)
-        case Update(base, _, _):
-            return _type_of_update(c, value, type_of(c, base))
-        case Choice(_, then, orelse):
-            both: list[Type] = []
-            for part in (then, orelse):
-                with c.captured() as buffer:
-                    both.append(type_of(c, part()))
-                c.drop(buffer)
-            return join(both[0], both[1], c.loc)
-        case Seg() | Literal():
-            return _type_of_elements(c, value)
-    own = sets.universe(c, value)
-    if own is None:
-        raise c.unsupported("a set whose elements are not known to be among 62 values is used as a value")
-    return own
-
-
-def _type_of_update(c: Context, value: Update, base: Type) -> Type:
-    with c.captured() as buffer:
-        new = type_of(c, value.value())
-    c.drop(buffer)
-    match base:
-        case TFun(domain, key, target):
-            return TFun(domain, key, join(target, new, c.loc))
-        case TSeq(elem, cap):
-            return TSeq(join(elem, new, c.loc), cap)
-        case TTuple(parts):  # so is the type of a constant function on 1..n, whatever the key
-            lo, hi = (value.key.lo, value.key.hi) if isinstance(value.key, Int) else (None, None)
-            return TTuple(
-                tuple(
-                    join(part, new, c.loc) if (lo is None or lo <= i) and (hi is None or i <= hi) else part
-                    for i, part in enumerate(parts, 1)
-                )
-            )
-        case TRec(fields):
-            return TRec(_updated_fields(c, value.key, fields, new))
-        case TUnion(variants) if isinstance(value.key, str) and value.key != "type":
-            return TUnion(tuple((tags, _updated_fields(c, value.key, fields, new)) for tags, fields in variants))
-    raise c.unsupported(f"EXCEPT changes {describe(base)} in a way that has no type")
-
-
-def _updated_fields(
-    c: Context, key: Symbol | str, fields: Sequence[tuple[str, Type]], new: Type
-) -> tuple[tuple[str, Type], ...]:
-    """The fields of a record when one is given a value of type `new`: any of them, where the key is computed."""
-    return tuple((n, join(k, new, c.loc) if n == key or not isinstance(key, str) else k) for n, k in fields)
-
-
-def _type_of_elements(c: Context, value: Seg | Literal) -> Type:
-    if isinstance(value, Literal) and not (isinstance(value.domain, Range) and value.domain.lo.code == "1"):
-        kind = sets.fixed(c, value.domain)
-        if kind is None:
-            raise c.unsupported("a function whose domain is no constant set of at most 62 values is used as a value")
-        with c.captured() as buffer:
-            target = type_of(c, value.body(member_at(c, kind, "0")))
-        c.drop(buffer)
-        return TFun(kind.members, kind.elem, target)
-    cap, elem = 0, cast("Type | None", None)
-    for part in compound.sequence_parts(c, value):
-        with c.captured() as buffer:
-            match part:
-                case Run(place, _, _, most):
-                    own = element_type(place.kind)
-                case Item(item):
-                    own, most = type_of(c, item), 1
-                case Gen(_, element, known):
-                    if known is None:
-                        raise c.unsupported("a sequence of a length without a known bound is used as a value")
-                    own, most = type_of(c, element("0")), known
-        c.drop(buffer)
-        cap += most
-        elem = own if elem is None else join(elem, own, c.loc)
-    return TSeq(elem or TBool(), cap)
 
 
 def element_type(kind: Type) -> Type:
@@ -372,3 +268,15 @@ def _merge(c: Context, a: Symbol, b: Symbol) -> tuple[Callable[[str], Scalar], s
     if unlike and not isinstance(a, Choice) and not isinstance(b, Choice):
         raise c.unsupported(f"two branches of unlike kinds, a {kind_name(a)} and a {kind_name(b)}")
     return None
+
+
+def run_equal(c: Context, a: Address, b: Address, count: str) -> str:
+    """Whether two runs of cells are equal."""
+    if count == "0":
+        return "True"
+    if count in ("1", "2"):
+        code = "True"
+        for i in range(int(count)):
+            code = both(code, f"(p[{a.plus(i)}] == p[{b.plus(i)}])")
+        return code
+    return f"eqrun(p, {a}, {b}, {count})"
