@@ -334,7 +334,7 @@ def test_some_traces_may_be_undecided(
     assert ("more than allowed" in said) == (bool(allowed) and code == 3)
 
 
-@pytest.mark.parametrize("allowed", ["-1", "x", "1.5", "%", "1000%", "1e3"])
+@pytest.mark.parametrize("allowed", ["200%", "-1", "x", "1.5", "%", "1000%", "1e3"])
 def test_what_is_no_number_of_traces_is_refused(
     allowed: str, two_phase: TwoPhase, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidemark_conformance.errors import Unusable
 
-_ALLOWED = re.compile(r"(?P<number>[0-9]{1,18})|(?P<percent>[0-9]{1,3}(\.[0-9]{1,6})?)%", re.ASCII)
+_ALLOWED = re.compile(r"(?P<number>[0-9]{1,18})|(?P<percent>100|[0-9]{1,2}(\.[0-9]{1,6})?)%", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
