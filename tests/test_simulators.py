@@ -191,7 +191,7 @@ def test_every_action_of_a_node_has_its_node(one: Simulated) -> None:
         node = varints(plan.step((name, *first)))[1]
         assert bool(node) != (name.startswith(NOWHERE) or name in apart), name
         owned += bool(node)
-    assert owned > 5
+    assert owned
 
 
 @each
@@ -207,11 +207,12 @@ def test_a_parameter_outside_its_domain_is_written_for_the_auditor(one: Simulate
     """A number beyond its domain by one is the second index behind the last; one parameter too many is a mistake. Of
     every action with names and numbers only."""
     plan = one.make(one.header).plan
-    beyond = 0
+    beyond = numbers = 0
     for action in one.header["actions"]:
         name, domains = action["name"], list(action["params"].values())
         if not all(isinstance(domain[0], str | int) for domain in domains):
             continue
+        numbers += sum(not isinstance(domain[0], str) for domain in domains)
         first = [0 if isinstance(domain[0], str) else domain[0] for domain in domains]
         last = [len(domain) - 1 if isinstance(domain[0], str) else domain[-1] for domain in domains]
         assert plan.step((name, *first)) != plan.step((name, *last)) or first == last
@@ -228,7 +229,7 @@ def test_a_parameter_outside_its_domain_is_written_for_the_auditor(one: Simulate
             beyond += 1
         with pytest.raises(ValueError, match=f"no action {name} with {len(first) + 1} parameters"):
             plan.step((name, *first, 0))
-    assert beyond
+    assert bool(beyond) == bool(numbers)  # two-phase commit, say, has none
 
 
 @users

@@ -47,9 +47,9 @@ FLOORS: dict[str, dict[str, str]] = {
 
 
 def floor(package: str, module: str) -> str:
-    """The floor of a module, given by its whole name."""
+    """The floor of a module, given by its whole name; of a new protocol the name of its folder."""
     first, *rest = module.removeprefix(f"{package}.").split(".")
-    if rest or first in FLOORS[package]:
+    if rest or first in FLOORS[package] or BASE not in FLOORS[package]:
         return first
     return ENTRY if first in ENTRIES else BASE
 
