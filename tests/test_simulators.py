@@ -191,7 +191,7 @@ def test_every_action_of_a_node_has_its_node(one: Simulated) -> None:
         node = varints(plan.step((name, *first)))[1]
         assert bool(node) != (name.startswith(NOWHERE) or name in apart), name
         owned += bool(node)
-    assert owned
+    assert owned > min(5, len(one.header["actions"]) // 3)
 
 
 @each
