@@ -102,7 +102,7 @@ def _follower_append(self: ReplicaFetcher, request: FetchRequest, response: Fetc
         accepted = self._accepted(request, response)
         if accepted:
             log.append_as_follower(batches if accepted == len(batches) else batches[:accepted])
-            self._set_last_fetched_epoch(batches[0].leader_epoch)  # batches[accepted - 1]
+            self._partition.last_fetched_epoch = batches[0].leader_epoch  # batches[accepted - 1]
     log.set_high_watermark(self._adopted_high_watermark(response))
 
 

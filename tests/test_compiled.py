@@ -26,8 +26,9 @@ THERE = compiled.hindrance() == ""
 needs_a_compiler = pytest.mark.skipif(not THERE, reason=compiled.hindrance())
 MODULES = {
     "__init__.py": "",
-    "errors.py": "class Wrong(Exception):\n    pass\n",
-    "structs.py": "from dataclasses import dataclass\n\n\ndef value(cls):\n    return dataclass(slots=True)(cls)\n",
+    "common/__init__.py": "",
+    "common/errors.py": "class Wrong(Exception):\n    pass\n",
+    "common/structs.py": "from dataclasses import dataclass\n\n\ndef value(cls):\n    return dataclass(slots=True)(cls)\n",
     "sums.py": "def total(n: int, more: int) -> int:\n    return n + more\n",
     "counter.py": (
         "from tidemark.common.errors import Wrong\nfrom tidemark.common.structs import value\n"
@@ -48,7 +49,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]
     """A little implementation in a folder of its own; asks a new process what it counts and which modules it has."""
     for name, text in MODULES.items():
         file = tmp_path / "tidemark" / name
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(exist_ok=True, parents=True)
         file.write_text(text)
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(packages, "sources", lambda _: [tmp_path / "tidemark"])
@@ -85,8 +86,8 @@ UNDECLARED = """
 import sys
 from tidemark_conformance.implementation import compiled
 used = compiled.use()
-from tidemark.classic_group.sim import recorder
-recorder.TOUCHES["SendHeartbeat"] = "position.c"
+from tidemark.classic_group import abstraction
+abstraction.TOUCHES["SendHeartbeat"] = "position.c"
 from tidemark_conformance.cli import main
 sys.exit(10 * main(["simulate", "classic-group", "--traces", "1", "-o", sys.argv[1]]) + used)
 """

@@ -13,8 +13,10 @@ import tidemark.classic_group.abstraction
 import tidemark.compositions.running
 import tidemark.simulator.running
 from simulated import SIMULATED, Simulated
+from tidemark.classic_group.protocol import PROTOCOL as CLASSIC_GROUP
 from tidemark.classic_group.sim.cluster import GroupCluster
 from tidemark.common.errors import UndeclaredChange
+from tidemark.compositions.protocol import COMPOSED
 from tidemark.consumer_group.coordinator import ModernCoordinator, Written
 from tidemark.groups.consumer_group_messages import GroupEpochRecord
 from tidemark.groups.messages import OffsetCommitRecord
@@ -137,7 +139,7 @@ def undeclared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A recorder of the classic group that does not look at what a heartbeat's sending changes."""
     touches = tidemark.classic_group.abstraction.TOUCHES
     monkeypatch.setitem(touches, "SendHeartbeat", "position.c")
-    for prepared in (tidemark.classic_group.sim._simulators, tidemark.compositions._groups):
+    for prepared in (CLASSIC_GROUP._prepared, COMPOSED._prepared):
         monkeypatch.setattr(prepared, "_kept", [])
 
 

@@ -115,7 +115,7 @@ def _skips_one(self: Replication, consumer: int) -> bool:
     connection.clear()
     if response.records:
         connection.position = response.records[-1].next_offset + (len(response.records) > 1)
-    self.recorder.read(connection, ("TakeRead", consumer))
+    self.recorder.did("TakeRead", consumer)
     return True
 
 
@@ -127,7 +127,7 @@ def _goes_back(self: Replication, consumer: int) -> bool:
     connection.clear()
     if response.records:
         connection.position = response.records[0].next_offset  # [-1]
-    self.recorder.read(connection, ("TakeRead", consumer))
+    self.recorder.did("TakeRead", consumer)
     return True
 
 

@@ -72,7 +72,8 @@ def _instead_of(name: str) -> str:
     """The advice for a file whose name is no trace file's. A golden scenario of this installation gets advice of its
     own."""
     path = Path(name)
-    if path.suffix == ".txt" and path.is_file() and path.resolve().parent == spec_root().parent / "traces" / "golden":
+    golden = spec_root().parent / "traces" / "golden"
+    if path.suffix == ".txt" and path.is_file() and path.resolve().parent.parent == golden:
         return f"it is a golden scenario: `tidemark rule {path.stem}` leads to the step where it is flagged"
     return "name it .ndjson or .parquet, or move it away"
 
