@@ -28,7 +28,9 @@ MODULES = {
     "__init__.py": "",
     "common/__init__.py": "",
     "common/errors.py": "class Wrong(Exception):\n    pass\n",
-    "common/structs.py": "from dataclasses import dataclass\n\n\ndef value(cls):\n    return dataclass(slots=True)(cls)\n",
+    "common/structs.py": (
+        "from dataclasses import dataclass\n\n\ndef value(cls):\n    return dataclass(slots=True)(cls)\n"
+    ),
     "sums.py": "def total(n: int, more: int) -> int:\n    return n + more\n",
     "counter.py": (
         "from tidemark.common.errors import Wrong\nfrom tidemark.common.structs import value\n"
