@@ -65,7 +65,7 @@ SHOWN: dict[str, Run | str] = {
     "tidemark agree": "minutes; tests/test_agree.py compares",
     "tidemark rule": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
     "tidemark rule [NAME]": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
-    "tidemark rule NAME": Run("rule CommitOfMember --no-run", r"CommitOfMember  a rule of group"),
+    "tidemark rule NAME": Run("rule CommitOfMember --no-run", r"CommitOfMember  a rule of classic_group"),
     "tidemark rule ReachedEpochStart": Run(
         "rule ReachedEpochStart", r"(?s)specification.*Python.*reached_epoch_start.*row 9", worlds=ALL
     ),
