@@ -26,7 +26,7 @@ def predicate(c: Context, expr: Expr, env: Env) -> str:
 
 
 def local(c: Context, expr: Local, env: Env) -> Symbol:
-    """What a name stands for; a LET definition is evaluated unless its value is at hand."""
+    """The value of a name; a LET definition is evaluated unless its value is at hand."""
     bound = env[expr.uid]
     if not isinstance(bound, Lazy):
         return bound

@@ -105,7 +105,7 @@ Env = Mapping[int, "Symbol | Lazy"]
 
 @dataclass(frozen=True)
 class Operations:
-    """What is done with a value of any kind, or an expression of any form.
+    """The operations on a value of any kind, or an expression of any form.
 
     A record's fields may be sets, whose elements may be records: the modules of the kinds need each other. A module
     calls those below it by name, and an operation of one above it through the context.

@@ -522,4 +522,4 @@ _HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
 }
 
 OPERATIONS = Operations(equality.equal, membership.member, ranks.rank, iteration.iterate, storing.materialize, evaluate)
-"""Who does what the modules below ask of the context."""
+"""The operations that the modules below ask of the context."""

@@ -71,11 +71,11 @@ class Abstraction(Abstract):
         return manager.outcome or ("prepared" if manager.prepared else "working")
 
     def tm_state(self) -> Key:
-        """What the transaction manager has decided."""
+        """The decision of the transaction manager."""
         return self._state.transaction_manager.decision or "init"
 
     def tm_prepared(self) -> Key:
-        """Whose promises it has read."""
+        """The resource managers whose promises it has read."""
         return sum(1 << r for r in self._state.transaction_manager.prepared)
 
     def messages(self) -> Key:
