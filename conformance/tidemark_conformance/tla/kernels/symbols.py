@@ -90,9 +90,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Rec:
-    """A record, by its fields."""
+    """A record: each field is evaluated where it is asked for."""
 
-    fields: dict[str, Symbol]
+    fields: dict[str, Callable[[], Symbol]]
 
 
 @dataclass(frozen=True, slots=True)
