@@ -149,6 +149,7 @@ def test_the_command_on_a_foreign_specification(tmp_path: Path, capsys: pytest.C
     for name in ("python", "kernels"):
         assert model["backends"][name]["compared"] > 2 * model["edges"]
         assert model["backends"][name]["disagreements"] == 0
+    assert model["backends"]["numba"] == model["backends"]["kernels"]
     assert "0 differ" in capsys.readouterr().out
 
 

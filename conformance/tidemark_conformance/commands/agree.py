@@ -235,19 +235,25 @@ def as_document(
                 "broken": list(one.broken),
                 "unbroken": list(one.unbroken),
                 "seconds": round(one.seconds, 3),
-                "backends": {
-                    backend.backend: {
-                        "compared": backend.compared,
-                        "disagreements": backend.disagreements,
-                        "kinds": backend.kinds,
-                        "first": str(backend.first) if backend.first else None,
-                    }
-                    for backend in one.comparisons
-                },
+                "backends": _backends(one),
             }
             for one in agreements
         ],
     }
+
+
+def _backends(one: agree.Agreement) -> dict[str, Any]:
+    """How each backend answered. The kernels have a second key, by which this version of the document is known."""
+    found = {
+        backend.backend: {
+            "compared": backend.compared,
+            "disagreements": backend.disagreements,
+            "kinds": backend.kinds,
+            "first": str(backend.first) if backend.first else None,
+        }
+        for backend in one.comparisons
+    }
+    return found | ({agreed.FORMER: found["kernels"]} if "kernels" in found else {})
 
 
 def render(
