@@ -161,6 +161,28 @@ def test_it_gives_its_partitions_up_between_transactions() -> None:
     assert (other.owned, other.positions) == (frozenset(), [NO_POSITION, NO_POSITION])
 
 
+@pytest.mark.parametrize(("without", "may"), [((), False), (("SendGroupMetadata",), True)])
+def test_it_sends_no_offsets_by_group_id_alone(without: tuple[str, ...], may: bool) -> None:
+    one = working(PROTOCOL.rules_without(without))
+    sent(one)
+    assert one.has_offsets
+    assert one.may_send_offsets(True)
+    assert one.may_send_offsets(False) is may
+
+
+def test_it_commits_offsets_between_transactions() -> None:
+    one = working()
+    one.sync(6, (1,))
+    assert (one.may_commit_offsets(), one.commit_offsets()) == (True, [(1, 0)])
+    sent(one, 1)
+    assert not one.may_commit_offsets()
+    other = working(PROTOCOL.rules_without({"CommitOutsideTransaction"}))
+    sent(other)
+    assert (other.may_commit_offsets(), other.commit_offsets()) == (True, [(0, 4), (1, 0)])
+    other.give_up_request()
+    assert other.commit_offsets() == []
+
+
 def test_it_knows_its_place_in_what_is_in_its_transaction() -> None:
     """It may have to give its partitions up in the midst of it, and goes on where it was if it gets them back."""
     one = working(PROTOCOL.rules_without({"RevokeOutsideTransaction"}))

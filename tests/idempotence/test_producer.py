@@ -162,6 +162,18 @@ def test_nothing_behind_an_expired_batch_asks_for_an_epoch() -> None:
     assert send(one) == [ProduceRequest(7, 1, 0, 2)]
 
 
+def test_without_a_rule_the_next_batch_gets_the_sequence_of_the_only_one() -> None:
+    one = producer(rules=PROTOCOL.rules_without({"OnlyBatchExpired"}))
+    send(one)
+    assert one.expire_batch(P)
+    assert not one.resolve_sequences(P)
+    (again,) = send(one)
+    assert (again.sequence, again.payload) == (0, 2)
+    send(one)
+    assert one.expire_batch(P)  # another is in flight
+    assert not one.ready(P)
+
+
 def test_the_batch_behind_an_expired_one_finds_the_gap() -> None:
     one = producer()
     _, second, third = send(one, 3)

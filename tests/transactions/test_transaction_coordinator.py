@@ -35,7 +35,7 @@ def coordinator(
     """One that serves in coordinator epoch 3, and has loaded a record of producer 1."""
     one = TransactionCoordinator(rules or Rules(), LAST_EPOCH)
     record = TransactionLogValue(state, producer_epoch=epoch)._replace(**other)
-    one.load_transactions(3, record)
+    assert one.load_transactions(3, record, 0)
     return one
 
 
@@ -54,6 +54,15 @@ def end(one: TransactionCoordinator, epoch: int, committed: bool) -> Transaction
     request = EndTxnRequest(1, epoch, committed)
     assert one.answer_rpc(request) is None
     return one.append_end_txn(request, "token", NEW_ID)
+
+
+@pytest.mark.parametrize(("rules", "loads"), [(Rules(), False), (PROTOCOL.rules_without({"ActOnCommitted"}), True)])
+def test_a_log_that_is_not_replicated_is_loaded_without_the_rule_only(rules: Rules, loads: bool) -> None:
+    one = TransactionCoordinator(rules, LAST_EPOCH)
+    record = TransactionLogValue(TransactionState.PREPARE_COMMIT, partitions=BOTH)
+    assert one.load_transactions(3, record, 1) is loads
+    assert (one.serving, one.send_marker(0) is not None) == (loads, loads)
+    assert one.load_transactions(3, record, 0)
 
 
 def test_who_does_not_serve_sends_everybody_away() -> None:
@@ -324,10 +333,11 @@ class TestFailures:
         self, without: tuple[str, ...], pending: TransactionState | None
     ) -> None:
         one = coordinator(rules=PROTOCOL.rules_without(without))
-        assert not one.clock_goes_back()
+        assert not one.clock_goes_back(-1)
         record = one.append_init_producer_id(NEW, "token", NEW_ID)
-        assert one.clock_goes_back()
-        assert not one.clock_goes_back()
+        assert not one.clock_goes_back(one.timestamp_ms)
+        assert one.clock_goes_back(-1)
+        assert not one.clock_goes_back(-2)
         assert bool(one.commit_record(record)) is (pending is None)
         assert one.pending is pending
 

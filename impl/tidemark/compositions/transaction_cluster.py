@@ -162,7 +162,7 @@ class ReplicatedTransactions(TransactionCluster):
         state = self.state
         if self.coordinators[broker].serving or not state.leads_anew(broker):
             return False
-        if not self.rules.act_on_committed(state.uncommitted(broker)):
+        if not self.coordinators[broker].may_load(state.uncommitted(broker)):
             return False
         self.become_coordinator(broker, state.take_office(broker))
         self.found.found = state.found()

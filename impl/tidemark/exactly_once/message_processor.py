@@ -6,6 +6,7 @@ The application's loop, a method each; what is sent is returned, for the caller 
     send_result             a record of an owned partition is read, and its result sent; the first begins a transaction
     send_offsets            sendOffsetsToTransaction: how far it has read, and which member of which generation it is
     send_end                commitTransaction, or abortTransaction after an error
+    commit_offsets          commitSync, outside a transaction
     revoke, join, sync      the group rebalances: what is open is ended first, then it gives up what it owns
     fetch_offset            it goes on where the group stands: at first, and with what an aborted transaction had read
 
@@ -32,6 +33,8 @@ OUTPUT = 0
 """The partition of the results."""
 NO_POSITION = -1
 """It has to be fetched from the group."""
+READS = (ProducerState.READY, ProducerState.IN_TRANSACTION)
+"""The producer's states in which the application reads on."""
 
 
 class MessageProcessor:
@@ -89,10 +92,19 @@ class MessageProcessor:
         self.processed.add(partition)
         return True
 
+    @property
+    def has_offsets(self) -> bool:
+        """Whether the transaction has processed records whose offsets the group does not have."""
+        return self.producer.state is ProducerState.IN_TRANSACTION and not self.sent and bool(self.processed)
+
+    def may_send_offsets(self, named: bool) -> bool:
+        """Whether the application may send its offsets; `named`: with consumer.groupMetadata(), not by group id."""
+        return self._rules.send_group_metadata(named)
+
     def send_offsets(self, named: bool) -> Commits:
         """The offsets of all that the transaction has processed, with `named` as this member of its generation; () if
-        it may not."""
-        if self.producer.state is not ProducerState.IN_TRANSACTION or self.sent:
+        there are none to send."""
+        if not self.has_offsets:
             return ()
         group = ConsumerGroupMetadata()
         if named:
@@ -133,6 +145,16 @@ class MessageProcessor:
         self.producer.give_up_produce()
 
     # --- the group --------------------------------------------------------------------------------------------------
+
+    def may_commit_offsets(self) -> bool:
+        """Whether the application may send a plain OffsetCommit of its positions now."""
+        return self._rules.commit_outside_transaction(self.producer.state)
+
+    def commit_offsets(self) -> list[tuple[int, int]]:
+        """commitSync: the owned partitions with a position, and these; empty while the application does not read."""
+        if self.producer.state not in READS:
+            return []
+        return [(one, self.positions[one]) for one in sorted(self.owned) if self.positions[one] >= 0]
 
     def may_revoke(self) -> bool:
         """onPartitionsRevoked: whether it may give its partitions up now."""

@@ -1,8 +1,8 @@
 """The safety rules of consume-transform-produce, one small pure function each, under the specification's names.
 
 A guard answers "may this go ahead", a case "does this case arise". Those that transactions, idempotence or a group
-have too are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). What
-only an application can do wrong is asked for in message_processor.py.
+have too are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). An
+application's rules are asked in message_processor.py, and `read_committed` in results_consumer.py.
 """
 
 from __future__ import annotations
@@ -119,7 +119,9 @@ class Rules:
             fence_open_transaction=self.fence_open_transaction,
             verify_transaction=self.verify_transaction,
             epoch_not_older=self.epoch_not_older,
-            marker_of_its_transaction=lambda epoch, known: self.marker_of_its_transaction(epoch, known, True),
+            marker_of_its_transaction=lambda epoch, known: self.marker_of_its_transaction(
+                epoch, known.epoch, known.is_open
+            ),
         )
 
     def for_sequences(self) -> SequenceRules:

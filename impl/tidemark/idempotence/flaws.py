@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemark.common.removal import Variant
+from tidemark.idempotence.rules import Numbering
 
 
 def _heap_order(sequences: Sequence[int]) -> Sequence[int]:
@@ -14,5 +15,13 @@ def _heap_order(sequences: Sequence[int]) -> Sequence[int]:
     return places
 
 
-VARIANTS = (Variant("resequence_in_order", "resequence_in_order", _heap_order),)
+def _sequence_again(known: Numbering, expired: int, behind: int, others: int) -> Numbering:
+    """Before KAFKA-6053: the next batch gets the sequence of the one that expired, if no other is in flight."""
+    return Numbering(known.next_sequence, behind) if others else Numbering(expired, known.unresolved)
+
+
+VARIANTS = (
+    Variant("resequence_in_order", "resequence_in_order", _heap_order),
+    Variant("only_batch_expired", "only_batch_expired", _sequence_again),
+)
 """The computation that replaces each removed rule."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tidemark.common.errors import Errors
 from tidemark.common.structs import value
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest, ProduceResponse, ProducerId
-from tidemark.idempotence.rules import Rules
+from tidemark.idempotence.rules import Numbering, Rules
 
 Topic = int
 """A partition, by number."""
@@ -235,12 +235,13 @@ class IdempotentProducer:
         if not in_flight:
             return False
         oldest = min(in_flight, key=lambda batch: batch.number)
-        keeps = self._rules.only_batch_expired(len(in_flight)) or len(in_flight) > 1
         in_flight.remove(oldest)
-        if keeps:
-            sequences.unresolved = self._successor(oldest.sequence)
-        else:
-            sequences.next_sequence = oldest.sequence
+        sequences.next_sequence, sequences.unresolved = self._rules.only_batch_expired(
+            Numbering(sequences.next_sequence, sequences.unresolved),
+            oldest.sequence,
+            self._successor(oldest.sequence),
+            len(in_flight),
+        )
         return True
 
     def resolve_sequences(self, topic: Topic) -> bool:

@@ -1,16 +1,25 @@
 """The safety rules of idempotent producers, one small pure function each, under the specification's names.
 
-A guard answers "may this go ahead", a case "does this case arise", and `resequence_in_order` "in which order"; the
-mechanism that asks is in producer_state.py, partition.py and producer.py. `Rules` gathers them; a leader or a producer
-is given one when it is built.
+A guard answers "may this go ahead", a case "does this case arise". Two cases compute:
+`resequence_in_order` returns an order, `only_batch_expired` a numbering. The mechanism that asks is in
+producer_state.py, partition.py and producer.py. `Rules` gathers them; a leader or a producer is given one when it is
+built.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from tidemark.common.rule_kinds import case, guard
+
+
+class Numbering(NamedTuple):
+    """The next sequence of a partition, and the one behind a batch that expired in flight, until its fate is known."""
+
+    next_sequence: int
+    unresolved: int
 
 
 @case
@@ -119,10 +128,12 @@ def restart_sequence_per_partition(partition_epoch: int, epoch: int) -> bool:
 
 
 @case
-def only_batch_expired(in_flight: int) -> bool:
-    """KAFKA-6053: the sequence of a batch that expired in flight is not given to another. Without it the leader takes
-    the other for it, and the other is lost."""
-    return in_flight == 1
+def only_batch_expired(known: Numbering, expired: int, behind: int, others: int) -> Numbering:
+    """KAFKA-6053: the sequence of a batch that expired in flight is not given to another. Returns the numbering after
+    it. `expired` is its sequence, `behind` the one behind that, `others` the number of batches still in flight. Without
+    it, if no other is in flight, the next batch gets that sequence; the leader takes it for the first, and it is lost.
+    """
+    return Numbering(known.next_sequence, behind)
 
 
 @guard
@@ -158,7 +169,7 @@ class Rules:
     rewrite_only_requested: Callable[[bool], bool] = rewrite_only_requested
     resequence_in_order: Callable[[Sequence[int]], Sequence[int]] = resequence_in_order
     restart_sequence_per_partition: Callable[[int, int], bool] = restart_sequence_per_partition
-    only_batch_expired: Callable[[int], bool] = only_batch_expired
+    only_batch_expired: Callable[[Numbering, int, int, int], Numbering] = only_batch_expired
     drain_before_wrap: Callable[[int, int], bool] = drain_before_wrap
     span_within_window: Callable[[int, int], bool] = span_within_window
 

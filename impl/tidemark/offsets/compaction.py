@@ -6,7 +6,7 @@ until they have been there for delete.retention.ms, markers also as long as a re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tidemark.groups.offset_records import (
     NO_PRODUCER_ID,
@@ -18,7 +18,15 @@ from tidemark.groups.offset_records import (
     ProducerId,
 )
 from tidemark.groups.partitions import TopicPartition
+from tidemark.offsets.metadata import ProducerState
 from tidemark.offsets.rules import OffsetRules
+
+
+def may_compact(records: Sequence[LogRecord], producers: Iterable[ProducerState], rules: OffsetRules) -> bool:
+    """Whether these first records of a log, one at least, may be cleaned (LogCleanerManager.cleanableOffsets).
+    `producers`: the partition's knowledge of each producer."""
+    firsts = [known.first_offset for known in producers if known.open]
+    return rules.clean_below_unstable(records[-1].position, firsts)
 
 
 def compact(log: Sequence[LogRecord], count: int, horizon: bool, rules: OffsetRules) -> list[LogRecord]:

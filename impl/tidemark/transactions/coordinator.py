@@ -36,7 +36,7 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tidemark.transactions.rules import Rules, is_version_2
+from tidemark.transactions.rules import Rules, is_exhausted, is_version_2
 from tidemark.transactions.states import TransactionState
 
 
@@ -61,8 +61,9 @@ class TransactionCoordinator:
     `value`: what it takes the transaction for; once decided, `partitions` are those without a marker. `pending`: the
     state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of what
     is decided are sent, 0 none are. `failed_fence`: the epoch of `value` was to fence with, and could not be written;
-    `earlier`: the time of what is pending is before that of `value`; `second`: a second thread has found the
-    transaction complete, and is about to write that state.
+    `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp); `pending_timestamp_ms`: that of what is pending, the
+    same unless `clock_goes_back`; `second`: a second thread has found the transaction complete, and is about to write
+    that state.
     """
 
     __slots__ = (
@@ -72,12 +73,13 @@ class TransactionCoordinator:
         "_tells",
         "_token",
         "_tv2",
-        "earlier",
         "epoch",
         "failed_fence",
         "pending",
+        "pending_timestamp_ms",
         "second",
         "sending",
+        "timestamp_ms",
         "value",
     )
 
@@ -93,7 +95,7 @@ class TransactionCoordinator:
         self.pending: TransactionState | None = None
         self.sending = 0
         self.failed_fence = False
-        self.earlier = False
+        self.timestamp_ms = self.pending_timestamp_ms = 0
         self.second: TransactionState | None = None
         self._token: Token = None
         self._error = Errors.NONE
@@ -106,7 +108,7 @@ class TransactionCoordinator:
 
     def _is_exhausted(self, epoch: int) -> bool:
         """Whether a producer id has no epoch behind this one but that of its last markers."""
-        return epoch >= self._last_epoch - 1
+        return is_exhausted(epoch, self._last_epoch)
 
     # --- what needs no record ---------------------------------------------------------------------------------------
 
@@ -175,13 +177,13 @@ class TransactionCoordinator:
     def fence_producer(self, token: Token, new_id: ProducerId) -> TransactionLogValue:
         """A process takes the id over while a transaction is open: its producer is fenced, and it is aborted. The
         process is told to come again."""
-        return self._prepare(self._decided(False, True, new_id), token, Errors.CONCURRENT_TRANSACTIONS)
+        return self._prepare(self._decided(None, new_id), token, Errors.CONCURRENT_TRANSACTIONS)
 
     def abort_timed_out_transaction(self, new_id: ProducerId) -> TransactionLogValue | None:
         """transaction.timeout.ms is over for what is open; None if nothing is, or something is pending."""
         if not self.serving or self.pending is not None or self.value.state is not TransactionState.ONGOING:
             return None
-        return self._prepare(self._decided(False, True, new_id), None)
+        return self._prepare(self._decided(None, new_id), None)
 
     # --- AddPartitionsToTxn -----------------------------------------------------------------------------------------
 
@@ -292,23 +294,26 @@ class TransactionCoordinator:
 
     def append_end_txn(self, request: EndTxnRequest, token: Token, new_id: ProducerId) -> TransactionLogValue:
         """The outcome is decided."""
-        return self._prepare(self._decided(request.committed, False, new_id), token, tells=self._tv2)
+        return self._prepare(self._decided(request, new_id), token, tells=self._tv2)
 
-    def _decided(self, committed: bool, fenced: bool, new_id: ProducerId) -> TransactionLogValue:
-        """The decision; `fenced`: its producer has not asked for it (prepareFenceProducerEpoch). In TV2 every decision
-        takes the next epoch; behind the last one `new_id` follows with the completion. There is no epoch behind the
-        last; without `RotateOnFence` a transaction may be open in it."""
-        value, exhausted = self.value, self._is_exhausted(self.value.producer_epoch)
+    def _decided(self, request: EndTxnRequest | None, new_id: ProducerId) -> TransactionLogValue:
+        """The decision that a producer has asked for; None: it is fenced, and the transaction aborted
+        (prepareFenceProducerEpoch). In TV2 every decision takes the next epoch; behind the last one `new_id` follows
+        with the completion. There is no epoch behind the last; without `RotateOnFence` a transaction may be open in
+        it."""
+        value, rules, fenced = self.value, self._rules, request is None
         epoch, last = value.producer_epoch, value.last_producer_epoch
         if self._tv2:
-            if not self._rules.bump_once(fenced) and fenced:
+            if not rules.bump_once(request) and fenced:
                 epoch = min(epoch + 1, self._last_epoch)
             last = epoch
-        elif self._rules.fence_on_time_out(fenced):
+        elif rules.fence_on_time_out(request):
             last = NO_PRODUCER_EPOCH
-        ahead = fenced and self._rules.fence_once(self.failed_fence)
-        bumps = (self._rules.fence_on_time_out(fenced) and not ahead) or self._tv2
-        rotates = self._tv2 and (self._rules.rotate_on_fence(exhausted) if fenced else exhausted)
+        ahead = fenced and rules.fence_once(self.failed_fence)
+        bumps = (rules.fence_on_time_out(request) and not ahead) or self._tv2
+        used_up = rules.rotate_on_fence if fenced else is_exhausted
+        rotates = self._tv2 and used_up(value.producer_epoch, self._last_epoch)
+        committed = request is not None and request.committed
         return value._replace(
             state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
             previous_producer_id=value.producer_id,
@@ -333,22 +338,28 @@ class TransactionCoordinator:
         token, self._token = self._token, None
         return () if token is None else (Reply(token, response),)
 
-    def clock_goes_back(self) -> bool:
-        """The pending state gets a time before that of `value`. Either another broker wrote `value`, or this broker's
-        clock was fast. False if the pending state had such a time already."""
-        if self.pending is None or self.earlier:
+    @property
+    def earlier(self) -> bool:
+        """Whether the time of what is pending is before that of `value`."""
+        return self.pending_timestamp_ms < self.timestamp_ms
+
+    def clock_goes_back(self, timestamp_ms: int) -> bool:
+        """The pending state gets this time, which is before that of `value`. Either another broker wrote `value`, or
+        this broker's clock was fast. False if the pending state had such a time already, or this one is not."""
+        if self.pending is None or self.earlier or timestamp_ms >= self.timestamp_ms:
             return False
-        self.earlier = True
+        self.pending_timestamp_ms = timestamp_ms
         return True
 
     def commit_record(self, record: TransactionLogValue) -> Replies:
         """The record of what is pending is replicated: it counts, and who waits is answered."""
         if self.pending is not record.state:
             raise BrokenInvariant(f"{record.state.value} has committed, and {self.pending} is pending")
-        if self.earlier and not self._rules.accept_earlier_time(self.earlier):
+        time, last = self.pending_timestamp_ms, self.timestamp_ms
+        if time < last and not self._rules.accept_earlier_time(time, last):
             return ()
         self.pending = None
-        self.earlier = False
+        self.timestamp_ms = time
         self.value = record
         if record.state.decided:
             self.sending = self.epoch
@@ -365,7 +376,7 @@ class TransactionCoordinator:
         """Too few replicas are in sync for the record of what is pending. What completes a transaction is tried until
         it is written; anything else has not happened, but that TV1 keeps the epoch that was to fence with."""
         pending, rules = self.pending, self._rules
-        self.earlier = False
+        self.pending_timestamp_ms = self.timestamp_ms
         abort = record.state is TransactionState.PREPARE_ABORT
         if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:
             self.failed_fence = True
@@ -456,15 +467,22 @@ class TransactionCoordinator:
 
     # --- fail-over --------------------------------------------------------------------------------------------------
 
-    def load_transactions(self, epoch: int, record: TransactionLogValue) -> None:
-        """This broker leads the partition in `epoch`; `record` is the last of the log. What is decided there is told
-        to the partitions again."""
+    def may_load(self, unreplicated: int) -> bool:
+        """Whether this broker may load a log of which so many records are not replicated."""
+        return self._rules.act_on_committed(unreplicated)
+
+    def load_transactions(self, epoch: int, record: TransactionLogValue, unreplicated: int) -> bool:
+        """This broker leads the partition in `epoch`. `record` is the last of its log, and `unreplicated` how many
+        records are not replicated yet. It sends the markers of a decision there again. False if it must wait."""
+        if not self.may_load(unreplicated):
+            return False
         self._forget()
         self.epoch = epoch
         kept = self._rules.persist_last_epoch(record.last_producer_epoch)
         self.value = record if kept else record._replace(last_producer_epoch=NO_PRODUCER_EPOCH)
         if self._rules.resume_on_load(record.state):
             self.sending = epoch
+        return True
 
     def resign(self) -> Replies:
         """Another broker leads: who waits is sent away, and nothing is known any more."""

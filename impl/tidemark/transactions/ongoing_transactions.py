@@ -24,6 +24,14 @@ class VerificationStateEntry(NamedTuple):
     epoch: int
 
 
+class KnownProducer(NamedTuple):
+    """A leader's knowledge of a producer when a marker arrives: the epoch of its last batch or marker, and whether it
+    has a transaction open."""
+
+    epoch: int
+    is_open: bool
+
+
 class AbortedTxn(NamedTuple):
     """An aborted transaction, by the offsets of its first batch and of its marker."""
 

@@ -29,7 +29,7 @@ from tidemark.transactions.messages import (
     LogEntry,
     WriteTxnMarkersRequest,
 )
-from tidemark.transactions.ongoing_transactions import OngoingTransactions, VerificationGuard
+from tidemark.transactions.ongoing_transactions import KnownProducer, OngoingTransactions, VerificationGuard
 from tidemark.transactions.rules import Rules, is_version_2
 
 LAST_SEQUENCE = 2**31 - 1
@@ -195,13 +195,13 @@ class TransactionalPartition:
     def marker_error(self, request: WriteTxnMarkersRequest) -> Errors:
         """The error for a marker; Errors.NONE if the leader accepts it."""
         rules, producer_id, epoch = self._rules, request.producer_id, request.producer_epoch
-        known = self.epoch_of(producer_id)
-        if epoch < known:
+        known = KnownProducer(self.epoch_of(producer_id), self.transactions.is_open(producer_id))
+        if epoch < known.epoch:
             return Errors.INVALID_PRODUCER_EPOCH
         if (
             self._tv2
             and not rules.marker_of_its_transaction(epoch, known)
-            and not rules.accept_repeated_marker(self.transactions.is_open(producer_id))
+            and not rules.accept_repeated_marker(known.is_open)
         ):
             return Errors.INVALID_PRODUCER_EPOCH
         if not rules.coordinator_not_older(request.coordinator_epoch, self.transactions.coordinator_epoch(producer_id)):

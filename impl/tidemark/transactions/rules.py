@@ -1,10 +1,9 @@
 """The safety rules of transactions, one small pure function each, under the specification's names.
 
 A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in coordinator.py,
-partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. Two ask what
-only who has the log or the network can say, so the simulator's cluster asks them (transactions/sim/cluster.py):
-`act_on_committed` and `track_marker_time`. `Rules` gathers them; a coordinator, a partition or a
-producer is given one when it is built.
+partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. `track_marker_time`
+asks what the network still carries, so the simulator's cluster asks it (transactions/sim/cluster.py). `Rules` gathers
+them; a coordinator, a partition or a producer is given one when it is built.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from dataclasses import dataclass, fields
 
 from tidemark.common.errors import Errors
 from tidemark.common.rule_kinds import case, guard
-from tidemark.transactions.messages import NO_PRODUCER_EPOCH
+from tidemark.transactions.messages import NO_PRODUCER_EPOCH, EndTxnRequest
+from tidemark.transactions.ongoing_transactions import KnownProducer
 from tidemark.transactions.states import TransactionState
 
 
@@ -48,24 +48,24 @@ def fence_open_transaction(state: TransactionState) -> bool:
 
 
 @case
-def fence_on_time_out(fenced: bool) -> bool:
-    """KAFKA-6119: a transaction that its producer has not ended is aborted in the next epoch. Without it the producer
-    goes on, and commits what is left (row 69)."""
-    return fenced
+def fence_on_time_out(request: EndTxnRequest | None) -> bool:
+    """KAFKA-6119: a transaction that its producer has not ended (`request` is None) is aborted in the next epoch.
+    Without it the producer goes on, and commits what is left (row 69)."""
+    return request is None
 
 
 @case
-def rotate_on_fence(exhausted: bool) -> bool:
+def rotate_on_fence(producer_epoch: int, last_epoch: int) -> bool:
     """KAFKA-20090: a transaction that its producer has not ended takes the next producer id, too, if the epochs of this
     one are used up. Without it the producer is told the last epoch, and what it begins in it never ends (row 78)."""
-    return exhausted
+    return is_exhausted(producer_epoch, last_epoch)
 
 
 @case
-def bump_once(fenced: bool) -> bool:
+def bump_once(request: EndTxnRequest | None) -> bool:
     """KAFKA-19367: what is aborted because it is fenced takes one epoch, not one for the fence and one for the abort
     (TV2). Without it the producer that asks for that abort is two epochs behind, and ends (row 78)."""
-    return fenced
+    return request is None
 
 
 @case
@@ -97,10 +97,10 @@ def fence_once(failed_fence: bool) -> bool:
 
 
 @case
-def accept_earlier_time(earlier: bool) -> bool:
+def accept_earlier_time(timestamp_ms: int, last_timestamp_ms: int) -> bool:
     """KAFKA-8803, KAFKA-5415: a transition may be of an earlier time than the last one, as clocks differ. Without it it
     is written, and stays pending (row 88)."""
-    return earlier
+    return timestamp_ms < last_timestamp_ms
 
 
 @guard
@@ -196,10 +196,10 @@ def track_marker_time(under_way: bool) -> bool:
 
 
 @guard
-def marker_of_its_transaction(epoch: int, known_epoch: int) -> bool:
+def marker_of_its_transaction(epoch: int, known: KnownProducer) -> bool:
     """KAFKA-19446, KIP-1228: a marker is of a later epoch than the transaction that it ends. Without it a late one ends
     the next transaction (row 76)."""
-    return epoch > known_epoch
+    return epoch > known.epoch
 
 
 @case
@@ -247,14 +247,14 @@ class Rules:
     request_of_current_epoch: Callable[[int, int], bool] = request_of_current_epoch
     bump_after_doubt: Callable[[bool], bool] = bump_after_doubt
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
-    fence_on_time_out: Callable[[bool], bool] = fence_on_time_out
-    rotate_on_fence: Callable[[bool], bool] = rotate_on_fence
-    bump_once: Callable[[bool], bool] = bump_once
+    fence_on_time_out: Callable[[EndTxnRequest | None], bool] = fence_on_time_out
+    rotate_on_fence: Callable[[int, int], bool] = rotate_on_fence
+    bump_once: Callable[[EndTxnRequest | None], bool] = bump_once
     tell_next_id: Callable[[int], bool] = tell_next_id
     await_next_id: Callable[[int, int], bool] = await_next_id
     abort_on_invalid_epoch: Callable[[Errors], bool] = abort_on_invalid_epoch
     fence_once: Callable[[bool], bool] = fence_once
-    accept_earlier_time: Callable[[bool], bool] = accept_earlier_time
+    accept_earlier_time: Callable[[int, int], bool] = accept_earlier_time
     complete_once: Callable[[int, int], bool] = complete_once
     complete_after_markers: Callable[[Collection[int]], bool] = complete_after_markers
     clear_pending_on_failure: Callable[[TransactionState], bool] = clear_pending_on_failure
@@ -268,7 +268,7 @@ class Rules:
     ongoing_of_its_epoch: Callable[[int, int], bool] = ongoing_of_its_epoch
     epoch_not_older: Callable[[int, int], bool] = epoch_not_older
     track_marker_time: Callable[[bool], bool] = track_marker_time
-    marker_of_its_transaction: Callable[[int, int], bool] = marker_of_its_transaction
+    marker_of_its_transaction: Callable[[int, KnownProducer], bool] = marker_of_its_transaction
     accept_repeated_marker: Callable[[bool], bool] = accept_repeated_marker
     coordinator_not_older: Callable[[int, int], bool] = coordinator_not_older
     await_marker: Callable[[int, int], bool] = await_marker
@@ -280,6 +280,11 @@ class Rules:
 COMPUTATIONS = ("transaction_version",)
 RULES = tuple(field.name for field in fields(Rules) if field.name not in COMPUTATIONS)
 """The rules' names, in the specification's order."""
+
+
+def is_exhausted(producer_epoch: int, last_epoch: int) -> bool:
+    """Whether a producer id has no epoch behind this one but `last_epoch`, which only its last markers use."""
+    return producer_epoch >= last_epoch - 1
 
 
 def is_version_2(rules: Rules) -> bool:

@@ -27,7 +27,6 @@ from tidemark.transactions.transactional_producer import ProducerState
 
 NO_NEW_ID = 0
 """No producer id runs out of epochs here."""
-_READS = (ProducerState.READY, ProducerState.IN_TRANSACTION)
 
 
 class ExactlyOnceCluster(ExactlyOnceState):
@@ -147,13 +146,14 @@ class ExactlyOnceCluster(ExactlyOnceState):
 
     def send_txn_offset_commit(self, i: int, named: bool) -> bool:
         """An instance commits how far it has read."""
-        if self.rpc[i] is not None:
+        instance = self.instances[i]
+        if self.rpc[i] is not None or not instance.has_offsets:
             return False
-        requests = self.instances[i].send_offsets(named)
-        if not requests:
-            return False
-        if not self.rules.send_group_metadata(named):
+        if not instance.may_send_offsets(named):
             self.recorder.blocked("SendTxnOffsetCommit", i, named)
+            return False
+        requests = instance.send_offsets(named)
+        if not requests:
             return False
         self.rpc[i] = Exchange(requests)
         self.recorder.did("SendTxnOffsetCommit", i, named)
@@ -227,12 +227,11 @@ class ExactlyOnceCluster(ExactlyOnceState):
     def commit_offset(self, i: int) -> bool:
         """A plain OffsetCommit of where an instance is."""
         instance, group = self.instances[i], self.group
-        positions = [(p, instance.positions[p]) for p in sorted(instance.owned) if instance.positions[p] >= 0]
+        positions = instance.commit_offsets()
         current = instance.member_id in group.members and instance.generation == group.generation
-        state = instance.producer.state
-        if not current or not positions or self.rpc[i] is not None or state not in _READS:
+        if not current or not positions or self.rpc[i] is not None:
             return False
-        if not self.rules.commit_outside_transaction(state):
+        if not instance.may_commit_offsets():
             self.recorder.blocked("CommitOffset", i)
             return False
         for p, offset in positions:

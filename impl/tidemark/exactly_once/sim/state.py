@@ -46,7 +46,7 @@ class ExactlyOnceState:
         self.readers = [ResultsReader(output, rules) for output in self.outputs]
         self.coordinators = [TransactionCoordinator(self.transactions, LAST_EPOCH) for _ in statics]
         for number, coordinator in enumerate(self.coordinators):
-            coordinator.load_transactions(1, TransactionLogValue(producer_id=number + 1))
+            coordinator.load_transactions(1, TransactionLogValue(producer_id=number + 1), 0)
         self.instances = [self.new_process(number) for number in range(len(statics))]
         self.rpc: list[Exchange | None] = [None] * len(statics)
         self.late: list[Exchange | None] = [None] * len(statics)

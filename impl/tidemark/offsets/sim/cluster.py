@@ -21,8 +21,9 @@ from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.abstraction import TICK_MS, OffsetsTable
 from tidemark.offsets.coordinator import OffsetCoordinator
 from tidemark.offsets.rules import OffsetRules
-from tidemark.offsets.sim.network import Broker, CompactedLog, OffsetExchange, Transaction
+from tidemark.offsets.sim.network import Broker, CompactedLog, OffsetExchange
 from tidemark.offsets.sim.reader import Reader
+from tidemark.offsets.transaction import Transaction
 from tidemark.trace.recording import Recorder
 
 Commit = OffsetExchange[TxnOffsetCommitRequest]
@@ -42,7 +43,7 @@ class OffsetsCluster:
         self.log = CompactedLog(len(table.brokers), first)
         self.coordinators = [OffsetCoordinator(rules, table.retention_ms) for _ in table.brokers]
         self.coordinators[first].become_coordinator(1, 0, (), {})
-        self.transactions = [Transaction() for _ in producers]
+        self.transactions = [Transaction(rules) for _ in producers]
         self.commits: list[Commit | None] = [None for _ in producers]
         self.late: list[Commit | None] = [None for _ in producers]
         self.markers: list[Marker | None] = [None for _ in producers]
@@ -179,11 +180,10 @@ class OffsetsCluster:
         coordinator = self.coordinators[broker]
         if not coordinator.serving:
             self._reject(producer, exchange, Errors.NOT_COORDINATOR, is_late)
-        elif not coordinator.open_here(request) and not transaction.belongs(request, self.rules):
+        elif not coordinator.open_here(request) and not transaction.verify_partition(request):
             self._reject(producer, exchange, Errors.INVALID_PRODUCER_EPOCH, is_late)
         else:
-            ongoing = transaction.phase == "ongoing" and transaction.epoch == request.producer_epoch
-            transaction.added = transaction.added or ongoing
+            transaction.add_partition(request)
             exchange.valid = coordinator.verify_txn_offset_commit(request)
             self.recorder.did("VerifyTxnOffsetCommit", broker, producer, is_late)
 

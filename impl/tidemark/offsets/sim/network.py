@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tidemark.groups.offset_records import (
@@ -14,7 +13,7 @@ from tidemark.groups.offset_records import (
     TxnOffsetCommitRequest,
     WriteTxnMarkerRequest,
 )
-from tidemark.offsets.compaction import compact
+from tidemark.offsets.compaction import compact, may_compact
 from tidemark.offsets.metadata import ProducerState, produced
 from tidemark.offsets.rules import OffsetRules
 
@@ -35,22 +34,6 @@ class OffsetExchange(Generic[R]):
         self.arrived = False
         self.valid: bool | None = None
         self.response: OffsetResponse | None = None
-
-
-@dataclass(slots=True)
-class Transaction:
-    """A producer's transaction, as the transaction coordinator has it: `phase` idle, ongoing or ending; `added`: the
-    group's partition belongs to it; `failed`: the producer cannot commit it any more."""
-
-    phase: str = "idle"
-    epoch: int = 0
-    commit: bool = False
-    added: bool = False
-    failed: bool = False
-
-    def belongs(self, request: TxnOffsetCommitRequest, rules: OffsetRules) -> bool:
-        """AddPartitionsToTxn for a TxnOffsetCommit: whether it is of this transaction."""
-        return rules.commit_of_ongoing_transaction(self.phase == "ongoing", request.producer_epoch, self.epoch)
 
 
 class CompactedLog:
@@ -92,8 +75,7 @@ class CompactedLog:
 
     def may_compact(self, count: int, rules: OffsetRules) -> bool:
         """Whether the cleaner may go over the first `count` records."""
-        firsts = [known.first_offset for known in self.producers.values() if known.open]
-        return rules.clean_below_unstable(self.records[count - 1].position, firsts)
+        return may_compact(self.records[:count], self.producers.values(), rules)
 
     def compact(self, count: int, horizon: bool, rules: OffsetRules) -> None:
         """The cleaner has gone over the first `count` records."""

@@ -121,7 +121,8 @@ class TransactionCluster(Processes):
 
     def clock_goes_back(self, broker: Broker) -> bool:
         """The time of what a coordinator has written is before that of its last transition."""
-        if not self._is_written(broker) or not self.coordinators[broker].clock_goes_back():
+        coordinator = self.coordinators[broker]
+        if not self._is_written(broker) or not coordinator.clock_goes_back(coordinator.timestamp_ms - 1):
             return False
         self.recorder.did("ClockGoesBack", broker)
         return True
@@ -164,13 +165,13 @@ class TransactionCluster(Processes):
 
     def load_transactions(self) -> bool:
         """The elected broker loads its log, or waits for it to be committed."""
-        broker = self.log.leader
-        if self.coordinators[broker].serving:
+        log, broker = self.log, self.log.leader
+        coordinator = self.coordinators[broker]
+        if coordinator.serving:
             return False
-        if not self.rules.act_on_committed(len(self.log.unreplicated[broker])):
+        if not coordinator.load_transactions(log.epoch, log.last(broker), len(log.unreplicated[broker])):
             self.recorder.blocked("LoadTransactions", broker)
             return False
-        self.coordinators[broker].load_transactions(self.log.epoch, self.log.last(broker))
         self.recorder.did("LoadTransactions", broker)
         return True
 

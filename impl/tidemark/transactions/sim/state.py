@@ -57,7 +57,7 @@ class TransactionState:
         self.clients = [self.new_process() for _ in range(clients)]
         self.log = TransactionStateLog(brokers, first)
         self.coordinators = [TransactionCoordinator(rules, last_epoch) for _ in range(brokers)]
-        self.coordinators[first].load_transactions(1, self.log.stored)
+        self.coordinators[first].load_transactions(1, self.log.stored, 0)
         self.rpc: list[RpcExchange | None] = [None] * clients
         self.late_rpc: list[RpcExchange | None] = [None] * clients
         self.produce: list[list[ProduceExchange | None]] = [[None] * partitions for _ in range(clients)]

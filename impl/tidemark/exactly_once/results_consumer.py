@@ -1,0 +1,43 @@
+"""A consumer of the results with isolation.level=read_committed and max.poll.records=1.
+
+Sans-IO: `send_fetch` returns the request, and the caller brings the response. Its application polls one record at a
+time, and counts the results that it has got.
+"""
+
+from __future__ import annotations
+
+from tidemark.exactly_once.rules import Rules
+from tidemark.transactions.fetcher import Fetcher
+from tidemark.transactions.messages import FetchRequest, FetchResponse
+
+
+class ResultsConsumer:
+    """A consumer of one partition of the results. `position`: the next offset to poll; `returned`: the payloads that
+    the application has got, in order."""
+
+    __slots__ = ("_fetched", "_fetcher", "_rules", "position", "returned")
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._fetcher = Fetcher(rules.isolation_level)
+        self._fetched: dict[int, int] = {}
+        self.position = 0
+        self.returned: list[int] = []
+
+    def may_poll(self, last_stable_offset: int) -> bool:
+        """Whether the consumer may get past the next record; the leader says its last stable offset."""
+        return self._rules.read_committed(self.position, last_stable_offset)
+
+    def send_fetch(self) -> FetchRequest | None:
+        """Ask for the records from the position on; None while fetched records are left."""
+        return self._fetcher.send_fetch() if self.position == self._fetcher.position else None
+
+    def receive_fetch(self, response: FetchResponse) -> None:
+        """Keep the results of a response, which has one record at least, for the application."""
+        self._fetched = {offset: batch.payload for offset, batch in self._fetcher.receive_fetch(response)}
+
+    def poll(self) -> None:
+        """The application gets past the next record, and gets the result if there is one to be returned."""
+        if self.position in self._fetched:
+            self.returned.append(self._fetched[self.position])
+        self.position += 1
