@@ -113,7 +113,7 @@ def keys(value: Value | None) -> list[Value]:
 
 @cache
 def where(text: str) -> Where:
-    """A path from its text. Raises Unusable for what is none."""
+    """A path from its text. Raises Unusable for any other text."""
     found = _PATH.match(text.strip())
     if found is None:
         raise Unusable(f"{text!r} is no path into a state; write one like log[lane] or view[lane].leader")
@@ -137,7 +137,7 @@ class Condition:
 
 
 def condition(text: str) -> Condition:
-    """A condition from its text. Raises Unusable for what is none."""
+    """A condition from its text. Raises Unusable for any other text."""
     found = re.match(r"\s*([^\s=#]+)\s*([=#])\s*(\S+)\s*\Z", text)
     if found is None:
         raise Unusable(f"{text!r} is no condition; write one like status[lane] = running")
@@ -276,7 +276,7 @@ class Picture:
 def picture_of(sources: Iterable[Path], variables: Collection[str]) -> Picture | None:
     """The picture beside one of a specification's modules, its root first; None where there is none.
 
-    Raises Unusable for a file that is no picture, or that names what is no variable of the specification.
+    Raises Unusable for a file that is no picture, or that names no variable of the specification.
     """
     for module in sources:
         file = module.with_name(f"{module.stem}{SUFFIX}")

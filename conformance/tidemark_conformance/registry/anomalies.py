@@ -1,4 +1,4 @@
-"""`spec/anomalies.toml`: the names that users of history checkers know, for what falls here.
+"""`spec/anomalies.toml`: the names that users of history checkers know for our properties' violations.
 
 [anomaly.lost-write]
 meaning = "..."

@@ -18,12 +18,12 @@ them by name.
     twophase = "twophase/TwoPhaseFive.cfg"         # a part that is not called as its protocol says which it is
     other = { protocol = "twophase", config = "twophase/TwoPhase.cfg" }
 
-`factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints
-it), the number of steps that a trace should have, and the name of a flaw or None; `simulate(seed)` returns an object
-with the attributes of `simulate.generate.Simulated`. `options` are the simulator's own (`profile`, say); one that can
-take `without`, a list of rules to remove, serves `tidemark simulate --without`. Both travel to Spark's workers by
-pickle. The factory's module may define `NODES`, the names of the nodes in its traces. A composition may name a factory,
-too: it gets the header of every part by its name, and `simulate(seed)` returns the part's traces by the same names.
+`factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints it),
+the number of steps that a trace should have, and the name of a flaw or None. `simulate(seed)` returns an object with
+the attributes of `simulate.generate.Simulated`. `options` are the simulator's own (`profile`, say); one that can take
+`without`, a list of rules to remove, serves `tidemark simulate --without`. Both travel to Spark's workers by pickle.
+The factory's module may define `NODES`, the names of the nodes in its traces. A composition may name a factory, too: it
+gets the header of every part by its name, and `simulate(seed)` returns the part's traces by the same names.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ class Entry:
 class Protocol(Entry):
     """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
 
-    `demonstration`: a class as `package.module:name`, "" where there is none; `sizes`: size -> its cfg; `unreached`:
-    "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it; `traces`: so many unflawed
-    traces at most are made by `tidemark verify` (0: as many as for any protocol).
+    `demonstration`: a class as `package.module:name`, "" where there is none. `sizes`: size -> its cfg. `unreached`:
+    "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it. `traces`: `tidemark verify`
+    makes at most so many unflawed traces (0: as many as for any protocol).
     """
 
     spec: Path = Path()

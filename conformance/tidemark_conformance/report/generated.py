@@ -66,7 +66,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def models() -> str:
-    """The models of the manifest with what must be found in them."""
+    """The models of the manifest with their expected findings."""
     return table(
         ("model", "tier", "expected", "scope", "distinct states", "depth"),
         (
@@ -85,7 +85,7 @@ def models() -> str:
 
 
 def rows() -> str:
-    """The rows of the zoo: what is removed, what must fall, how deep TLC must look."""
+    """The rows of the zoo: the rules removed, the property that must fall, how deep TLC must look."""
     depths = {model.name: model.depth for model in manifests.load().models}
     return table(
         ("row", "flaw", "rules removed", "property that falls", "states in TLC's counterexample", "harm"),
@@ -104,7 +104,8 @@ def rows() -> str:
 
 
 def rules(protocol: str) -> str:
-    """A protocol's rows of the zoo, by the rules that each removes: what goes wrong without them, and what falls."""
+    """A protocol's rows of the zoo, by the rules that each removes: the harm without them, and the property that
+    falls."""
     return table(
         ("rule", "without it", "row", "property that falls"),
         (
@@ -189,7 +190,7 @@ def _machine(transitions: Mapping[tuple[S, E], Transition[S]]) -> str:
 
 
 def cheap() -> dict[str, Generator]:
-    """Generators that need neither Spark nor TLC; a test holds their blocks to what they say."""
+    """Generators that need neither Spark nor TLC; a test compares the documents' blocks with them."""
     return {
         "agree": agree,
         "floors": floors.table,
