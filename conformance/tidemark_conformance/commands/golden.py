@@ -1,7 +1,7 @@
 """`tidemark golden [ROW...]`: run the golden scenarios and rewrite their transcripts.
 
 A scenario stands in `traces/golden/<protocol>/<row>.txt`: a story, and the events that drive its protocol's simulator.
-Below a marker line this command writes what happened, once with the row's rules removed and once with all rules in
+Below a marker line this command writes the transcript, once with the row's rules removed and once with all rules in
 force. It holds the scenario to its row. The right specification refuses a step of the flawed run. The specification
 without the row's rules takes every step, while the row's property falls. Nothing of the run with all rules is flagged.
 A diff of these files is read by a person.

@@ -1,7 +1,7 @@
 """One safety rule side by side: its lines in the specification, its Python, its zoo rows, how it fails without it.
 
 Nothing here knows a protocol. A rule `ReachedEpochStart` of `spec/<protocol>/` is the function `reached_epoch_start` of
-the module `tidemark.<protocol>.rules`. `tidemark.common.removal` says what stands in its place;
+the module `tidemark.<protocol>.rules`. `tidemark.common.removal` names its replacement;
 `tidemark.<protocol>.flaws`, if it exists, replaces computations. The rows that remove it are in
 `spec/<protocol>/zoo.toml`, their models in `spec/<protocol>/manifest.json`, their scenarios in `traces/golden/`.
 """

@@ -10,12 +10,12 @@ them by name.
     sizes = { 5 = "TwoPhaseFive.cfg" }             # other sizes, for `tidemark simulate --size`
     traces = 100000                                # how many unflawed ones `tidemark verify` makes at most
     order = 1                                      # its place in lists; without one it comes last
-    [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
+    [twophase.unreached]                           # events that `tidemark verify` need not see, each with its reason
     "rule KeepDecision blocked" = "why"
     [together]                                     # a composition: runs that several specifications judge
     implementation = "package.module:DESCRIPTOR"   # a `tidemark.compositions.protocol.Composition`
     [together.parts]                               # protocols, each with the cfg by which it judges (below spec/);
-    twophase = "twophase/TwoPhaseFive.cfg"         # a part that is not called as its protocol says which it is
+    twophase = "twophase/TwoPhaseFive.cfg"         # a part of another name than its protocol names it
     other = { protocol = "twophase", config = "twophase/TwoPhase.cfg" }
 
 `factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints it),

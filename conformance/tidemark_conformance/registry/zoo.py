@@ -3,8 +3,8 @@ r"""`spec/<protocol>/zoo.toml`: one row per known flaw, read here for all other 
 [[row]]
 id = "KIP-101"                        # also the name of its golden scenario and of `tidemark simulate --flaw`
 number = 1
-rules = ["TruncateByEpoch"]           # what is removed
-property = "StrongIsr"                # what must fall then, in TLC and in the traces
+rules = ["TruncateByEpoch"]           # the rules removed
+property = "StrongIsr"                # the property that must fall then, in TLC and in the traces
 model = "MCRow01"                     # in spec/<protocol>/manifest.json; absent with a reason in `excused`
 harm = "LOSS"
 summary = "one sentence"

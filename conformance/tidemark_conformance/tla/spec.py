@@ -1,7 +1,7 @@
 """A specification with its constants, ready for the backends: `load(spec, cfg)`.
 
 The work of SANY and the elaborator on a module is kept in the cache folder, keyed by the text of every module read, the
-cfg, the jar and this compiler's own source. Without Java a specification loads as long as it is in the cache.
+cfg, the jar and this compiler's source. Without Java a specification loads as long as it is in the cache.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """NDJSON, first half: from lines to whole traces, with their damage found; no specification is needed here.
 
-Every reader judges damage in the same way. A trace whose raw lines do not have the sum of its end record, or that has
-no end record, is *damaged*, and is read only as far as it can be believed.
+Every reader judges damage in the same way. A trace is *damaged* if its raw lines do not have the sum of its end
+record, or if it has no end record. It is then read only as far as it can be believed.
 """
 
 from __future__ import annotations

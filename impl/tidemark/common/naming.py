@@ -31,7 +31,7 @@ def closest(name: str, names: Iterable[str], other: Callable[[str], str] = str.l
 
 
 def instead(name: str, names: Iterable[str], where: str, other: Callable[[str], str] = str.lower) -> str:
-    """The end of a sentence that refuses `name`: what may be meant, else all names if they are few, else `where` they
+    """The end of a sentence that refuses `name`: similar names, else all names if they are few, else `where` they
     are."""
     known = list(names)
     close = closest(name, known, other)
