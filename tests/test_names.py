@@ -1,8 +1,8 @@
 """One name in the specification, in the implementation and in the zoo: rules and actions of every protocol.
 
-What a protocol is made of is in `simulated.SIMULATED`; where an action's handler stands is said above the action in the
-specification: `\\* SendJoin   who: consumer   code: classic_group/consumer.py`, perhaps with the handler's name
-behind it in brackets. What nobody's code does (`who: the network`) is a method of the simulated cluster.
+The parts of a protocol are in `simulated.SIMULATED`. A comment above an action in the specification names the module of
+its handler: `\\* SendJoin   who: consumer   code: classic_group/consumer.py`, perhaps with the handler's name behind it
+in brackets. An action without code of a node (`who: the network`) is a method of the simulated cluster.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def module_of_rules(one: Simulated) -> ModuleType:
 
 
 def names_of_rules(one: Simulated) -> list[str]:
-    """The implementation's, in its order; what is computed otherwise without a rule is none."""
+    """The implementation's, in its order; computations that are replaced without a rule are none."""
     computations = getattr(module_of_rules(one), "COMPUTATIONS", ())
     return [field.name for field in fields(one.descriptor.rules_without(())) if field.name not in computations]
 

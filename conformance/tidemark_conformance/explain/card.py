@@ -347,7 +347,7 @@ def _sentence(lines: list[Line]) -> str:
     return f"{said[:1].upper()}{said[1:]}" if without else said
 
 
-# --- parts that need a run ------------------------------------------------------------------------------------------
+# --- parts that need a run -----------------------------------------------------------------------------------------
 
 
 def removals(rule: str, rows: tuple[zoo.Row, ...], home: Home) -> tuple[Removal, ...]:

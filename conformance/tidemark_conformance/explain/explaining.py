@@ -192,7 +192,7 @@ class Explainer:
             env = env.bind(param.uid, value)
         return env
 
-    # --- the state before, and the steps it allowed -----------------------------------------------------------------
+    # --- the state before, and the steps it allowed ---------------------------------------------------------------
 
     def with_alternatives(self, explained: Explanation, event: Event, judgement: Judgement) -> Explanation:
         """Add the steps that were possible instead. For a step that is none, add also the changes that would make it

@@ -231,7 +231,7 @@ class _Walk:
             shown = Shown(first.name, value_text(value))
             yield from self.bindings(binders[1:], env.bind(first.uid, value), (*sofar, shown))
 
-    # --- the rest: atoms and their values -----------------------------------------------------------------------------
+    # --- the rest: atoms and their values -------------------------------------------------------------------------
 
     def atom(self, expr: Expr, env: Env) -> Reason:
         self.cells.update(reads(expr, self.scope, env))

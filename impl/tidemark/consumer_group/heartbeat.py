@@ -47,7 +47,7 @@ class Heartbeats:
         self._assignor = SERVER[assignor]
         self._image = image
 
-    # --- the member --------------------------------------------------------------------------------------------------
+    # --- the member ---------------------------------------------------------------------------------------------
 
     def replaced(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember | None:
         """Whom a static consumer that joins takes the place of."""
