@@ -21,10 +21,12 @@ from tidemark.consumer_group import states as modern_states
 from tidemark.groups.transitions import E, S, Transition
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.golden import golden_file, golden_root
 from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.anomalies import glossary
 from tidemark_conformance.report import agreed, closing, floors, speed, stories
+from tidemark_conformance.report.rowless import rules_without_row
 from tidemark_conformance.tlc import manifest as manifests
 
 _BLOCK = re.compile(
@@ -105,15 +107,23 @@ def rows() -> str:
 
 def rules(protocol: str) -> str:
     """A protocol's rows of the zoo, by the rules that each removes: the harm without them, and the property that
-    falls."""
+    falls. Rules that no row removes come last."""
+    own = [row for row in zoo.rows() if row.protocol == protocol]
+    told = [(row.rules, row.summary, _linked(row), f"`{row.property}`") for row in own]
+    told += rules_without_row(protocol)
     return table(
         ("rule", "without it", "row", "property that falls"),
-        (
-            (", ".join(f"`{rule}`" for rule in row.rules), row.summary, f"{row.number}, {row.id}", f"`{row.property}`")
-            for row in zoo.rows()
-            if row.protocol == protocol
-        ),
+        ((", ".join(f"`{rule}`" for rule in removed), *rest) for removed, *rest in told),
     )
+
+
+def _linked(row: zoo.Row) -> str:
+    """A row's number and id, with a link from a protocol's page to its golden scenario."""
+    name = f"{row.number}, {row.id}"
+    scenario = golden_file(row)
+    if not scenario.is_file():
+        return name
+    return f"[{name}](../../traces/golden/{scenario.relative_to(golden_root()).as_posix()})"
 
 
 def _rules() -> dict[str, Generator]:
