@@ -35,6 +35,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tidemark.common.naming import instead, underscored
+
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.implementation import compiled
 from tidemark_conformance.paths import spec_root
@@ -217,6 +219,7 @@ def protocol(name: str, others: Iterable[str] = ()) -> Protocol:
     """The registered protocol `name`; Unusable if there is none. `others`: names that its caller takes, too."""
     known = protocols()
     if name not in known:
-        names = ", ".join(sorted({*known, *others})) or "none"
-        raise Unusable(f"no protocol is called {name} (known: {names}); register it in spec/<protocol>/{REGISTRY}")
+        names = sorted({*known, *others})
+        where = f"choose from {', '.join(names)}" if names else f"register it in spec/<protocol>/{REGISTRY}"
+        raise Unusable(f"no protocol is called {name}: {instead(name, names, where, underscored)}")
     return known[name]

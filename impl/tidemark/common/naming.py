@@ -45,6 +45,11 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
+def underscored(name: str) -> str:
+    """`consumer-group` -> `consumer_group`."""
+    return name.lower().replace("-", "_")
+
+
 def camel_case(name: str) -> str:
     """`truncate_by_epoch` -> `TruncateByEpoch`."""
     return "".join(word.capitalize() for word in name.split("_"))
