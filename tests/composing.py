@@ -83,8 +83,8 @@ def rests(stream: bytes) -> bool:
 
 
 def assert_right(composed: Composed, above: str, runs: Sequence[ComposedResult]) -> None:
-    """All parts conform, whatever is healed claims rest and has come to it, clients find what they were told, and more
-    than half of the runs heal."""
+    """All parts conform, every healed run claims rest and has come to it, clients find everything they were told, and
+    more than half of the runs heal."""
     assert composed.verdicts(runs) == {name: [set()] * len(runs) for name in composed.parts}
     for one in runs:
         assert {name for name, part in one.parts.items() if rests(part.stream)} == {

@@ -73,7 +73,7 @@ def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One local Spark session for all tests; the commands under test find it and use it."""
-    # Its workers can import what stands beside the tests, as the driver can.
+    # Its workers can import the modules beside the tests, as the driver can.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     with spark_session("local[2]") as session:
         yield session

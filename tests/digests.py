@@ -41,7 +41,7 @@ def profiles(one: protocols.Protocol) -> Iterable[str]:
 
 
 def again(one: protocols.Protocol, header: Header) -> str:
-    """Of runs once more, with every other of their events: what explanations simulate."""
+    """Of runs once more, with every other of their events, as explanations simulate them."""
     hashed = hashlib.sha256()
     for seed in REPEATED:
         run = simulators.again(one, header, f"seed-{seed}", {"steps": STEPS})

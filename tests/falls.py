@@ -1,7 +1,7 @@
 """How a property can be made false by hand: the table's form, for any protocol (`test_properties_can_fall.py`).
 
 A good state is the last one of a run with all rules in force: a scenario's text, or none of it (Init). An edit names
-one place of a state and the TLA+ text of what shall stand there instead: `{"log[b2][1].epoch": "3"}`.
+one place of a state and the TLA+ text of its new value: `{"log[b2][1].epoch": "3"}`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _STEP = re.compile(r"\[([^\]]+)\]|\.(\w+)")
 class Fall:
     """One way in which exactly one property is false.
 
-    `why`: what is wrong, in words. Of a state: `run`, then `good` edits, is a state where everything holds, and
-    `wrong` edits of that make the property false. Of a step: the good step is the run's last one (with `step` edits:
-    from the good state to the edited one), and in the wrong one `wrong` edits its next state, `before` its first.
+    `why`: the fault, in words. Of a state: `run`, then `good` edits, is a state where everything holds, and `wrong`
+    edits of that make the property false. Of a step: the good step is the run's last one (with `step` edits: from the
+    good state to the edited one). In the wrong one `wrong` edits its next state, `before` its first.
     """
 
     name: str
@@ -112,7 +112,7 @@ def tables() -> list[Table]:
 
 
 class Judges:
-    """Everybody who judges a state or a step: the Python backend, the kernels one by one, and whole traces."""
+    """All judges of a state or a step: the Python backend, the kernels one by one, and whole traces."""
 
     def __init__(self, spec: Specification, protocol: Protocol | None) -> None:
         self.spec, self.protocol = spec, protocol
@@ -190,7 +190,7 @@ class Judges:
         return {name for name in self.families[kind] if not ask[kind](name)[0]}
 
     def kernels_fall_after(self, before: State, after: State) -> set[str]:
-        """The invariants that a step from `before`, where all of them hold, makes false, by what it changes."""
+        """The invariants that a step from `before`, where all of them hold, makes false, by its changes."""
         rows = [np.array([self.kernels.layout.encode(state)], np.int64) for state in (before, after)]
         return {name for name in self.families["invariant"] if not self.kernels.invariants_after_batch(name, *rows)[0]}
 

@@ -1,6 +1,6 @@
 """Random small TLA+ specifications whose names are as awkward as they may be, for a comparison with TLC.
 
-Every expression has a value, every state stays within TypeOK, and CHOOSE has one witness, so that whatever differs from
+Every expression has a value, every state stays within TypeOK, and CHOOSE has one witness, so that any difference from
 TLC is a fault of a backend. Names are taken at random from `AWKWARD`, where TLA+ allows it again and again: bound names
 of sibling expressions, formals of operators, LET definitions. TLA+ itself forbids a name inside its own scope.
 """
@@ -331,7 +331,7 @@ class Writer:
         self.state = True
         lines += ["Init ==", *starts]
         lines += [self.operator() for _ in range(2)]
-        # What is quoted in modules for TLC binds no name that is defined later on.
+        # Text quoted in modules for TLC binds no name that is defined later on.
         names, invariants, properties = ([self.own() for _ in range(count)] for count in (actions, predicates, 3))
         disjuncts = []
         for one in names:

@@ -56,8 +56,8 @@ class Simulated:
     `protocol`: its name in the registry; `late`: the recorder's methods that are called when the handler has gone on,
     so that the state is the one of the record before.
 
-    How much is asked for: `deltas` seeds of each profile, `rests` seeds of which more than `healed` are healed, `taken`
-    seeds in which every action is, `judged` seeds by the reference evaluator; without `flawed` the first 60 runs of a
+    How much is asked for: `deltas` seeds of each profile; `rests` seeds of which more than `healed` are healed; `taken`
+    seeds in which every action is; `judged` seeds by the reference evaluator. Without `flawed` the first 60 runs of a
     profile are other ones, and are no longer all right.
     """
 

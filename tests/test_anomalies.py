@@ -32,7 +32,7 @@ def test_a_name_is_of_some_property_or_allowed() -> None:
 
 
 def test_what_rows_lose_or_tear_has_a_name() -> None:
-    """Of the harms of the zoo these three are what clients see. What falls first in row 103 is the epoch cache."""
+    """Of the harms of the zoo clients see these three. The first property to fall in row 103 is the epoch cache's."""
     silent = [
         row.id
         for row in zoo.rows()

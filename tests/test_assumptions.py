@@ -82,7 +82,7 @@ def test_an_assumption_outside_the_language_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_instance_assumes_nothing_of_its_user(tmp_path: Path) -> None:
-    """TLC evaluates the ASSUMEs of what is extended, not of an INSTANCE."""
+    """TLC evaluates the ASSUMEs of extended modules, not of an INSTANCE."""
     files = _files(tmp_path, "B == INSTANCE Other WITH Size <- 0")
     (tmp_path / "Other.tla").write_text(
         "---- MODULE Other ----\nEXTENDS Integers\nCONSTANT Size\nASSUME Size > 3\n====\n"

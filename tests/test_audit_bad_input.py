@@ -31,8 +31,8 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 
 def _audit(path: Path, capsys: Capture, *arguments: str) -> tuple[int, dict[str, Any], str]:
-    """Exit code, document and standard error of an audit, on Spark and without it, which are the same; whatever
-    happens, no traceback and at most one sentence."""
+    """Exit code, document and standard error of an audit, on Spark and without it, which are the same. In no case is
+    there a traceback, or more than one sentence."""
     spark = _one_audit(path, capsys, *arguments)
     local = _one_audit(path, capsys, "--local", *arguments)
     assert local[:2] == spark[:2]
@@ -348,7 +348,7 @@ def test_a_key_that_stands_twice_is_refused(
     path.write_text("\n".join([*events, json.dumps({**json.loads(end), "crc32c": format(crc, "08x")})]) + "\n")
     assert main([command, str(path), *(["-o", str(tmp_path / "out.parquet")] if command == "convert" else [])]) == 2
     assert message.replace("{0}", str(path)).replace("{r}", resource) in capsys.readouterr().err
-    if name != "header" and command == "audit":  # a sum that is wrong: who knows what was written
+    if name != "header" and command == "audit":  # a sum that is wrong: nobody knows the original line
         path.write_text("\n".join([*events, end]) + "\n")
         assert _undecided(_audit(path, capsys)[1]) == {"bad checksum": 1}
 

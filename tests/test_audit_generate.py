@@ -1,5 +1,5 @@
-"""Traces from seeds: the same parts wherever they are made, restartable, refused to be mixed; and what is measured on
-them."""
+"""Traces from seeds: the same parts wherever they are made, restartable, refused to be mixed; and the counts measured
+on them."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ def _alive(pid: int) -> bool:
         return False
 
 
-# --- what it needs ------------------------------------------------------------------------------------------------
+# --- its needs ----------------------------------------------------------------------------------------------------
 
 WITHOUT = """
 import sys
@@ -300,7 +300,7 @@ def _without(hidden: tuple[str, ...], *arguments: str) -> subprocess.CompletedPr
 
 
 def test_neither_spark_nor_pyarrow_is_needed(two_phase: TwoPhase, tmp_path: Path) -> None:
-    """It is the default for a small input, and no JVM starts; of Parquet a sentence says what is missing."""
+    """It is the default for a small input, and no JVM starts; of Parquet a sentence names the missing package."""
     done = _without(("pyspark", "py4j", "pyarrow", "pandas"), "audit", str(two_phase.hasty), "--json", "-")
     assert done.returncode == 1, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"

@@ -90,13 +90,18 @@ def test_a_number_too_low_to_simulate_is_named(
         (["zoo", "KIP-10"], "the zoo has no row KIP-10: did you mean KIP-101? (zoo.toml lists them all, 1 to "),
         (["zoo", "999"], "the zoo has no row 999: zoo.toml lists them all, 1 to "),
         (["check", "TwoPhas"], "manifest.json has no model TwoPhas: did you mean TwoPhase? ("),
-        (["check", "Qqqqqqqqq"], "manifest.json has no model Qqqqqqqqq: manifest.json lists them all"),
+        (["check", "Qqqqqqqqq"], "manifest.json has no model Qqqqqqqqq: its `models` give the names"),
         (["agree", "--model", "TwoPhas"], "manifest.json has no model TwoPhas: did you mean TwoPhase? ("),
         (["agree", "--model", "MCTxnMai"], "manifest.json has no model MCTxnMai: "),
         ([*SIMULATE, "x", "--flaw", "35"], "one of classic-group: `tidemark simulate classic-group --flaw 35`"),
         ([*SIMULATE, "x", "--flaw", "KIP-394"], "row 35 (KIP-394) is one of classic-group: "),
         ([*SIMULATE, "x", "--flaw", "999"], "the zoo has no row 999: zoo.toml lists them all"),
         (["simulate", "nothing", "--traces", "1", "-o", "x"], "classic-group, composed, composed-transactions, "),
+        (
+            ["simulate", "consumer_group", "--traces", "1", "-o", "x"],
+            "no protocol is called consumer_group: did you mean consumer-group? (choose from classic-group, ",
+        ),
+        (["bench", "Idempotance"], "no protocol is called Idempotance: did you mean idempotence? ("),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
@@ -108,6 +113,30 @@ def test_a_name_that_is_not_there(arguments: list[str], said: str, capsys: Captu
     assert error.count("\n") == 1
     assert len(error) < 300
     assert "MCTxnMain" not in error  # `agree` marks no such model
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["simulat"], "tidemark: argument COMMAND: there is no simulat: did you mean simulate? (choose from check, "),
+        (["simulate"], "tidemark simulate: the following arguments are required: PROTOCOL, --traces, -o/--output; "),
+        ([*SIMULATE, "x", "--nothing"], "tidemark simulate: unrecognized arguments: --nothing; `tidemark simulate "),
+        ([*SIMULATE, "x", "--seed", "y"], "tidemark simulate: argument --seed: invalid int value: 'y'; "),
+        ([*SIMULATE, "x", "--format", "csv"], "--format: there is no csv: choose from parquet, ndjson; "),
+        (["demo", "exactly_once"], "PROTOCOL: there is no exactly_once: did you mean exactly-once? ("),
+        (["demo", "exactly-once", "--seed", "y"], "tidemark demo exactly-once: argument --seed: invalid int value"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_arguments_that_cannot_be_used(arguments: list[str], said: str, capsys: Capture) -> None:
+    """One sentence, which ends with the command that lists the arguments."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said in error
+    assert error.count("\n") == 1
+    assert error.endswith(" --help` lists the arguments\n")
 
 
 @contextmanager

@@ -230,7 +230,8 @@ def test_a_damaged_folder_is_not_sealed(tmp_path: Path, how: tuple[str, int, int
 
 
 def test_damaged_kernels_are_made_anew(subject: Path) -> None:
-    """Each file of what is compiled, and of what it is compiled of: the process neither dies nor says otherwise."""
+    """Each compiled file, and each file that it is compiled from: the process neither dies nor reports anything
+    else."""
     whole = run(subject, CONSUMER)[0]
     root = subject / "cache"
     kept = [file for file in sorted(root.rglob("*")) if file.is_file() and file.suffix in (".pickle", ".object")]

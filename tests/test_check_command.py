@@ -417,7 +417,7 @@ def test_the_exit_code_is_the_worst_of_all(outcomes: list[Any], missing: dict[st
 
 
 def test_a_run_that_was_not_decided_is_no_verdict_whatever_was_expected(folder: Path) -> None:
-    """And what falls must be what was expected to, holding or not."""
+    """And the property that falls must be the expected one, holding or not."""
     holds, falls = manifest.load(write(folder, HOLDS, FALLS)).models
 
     def problems(model: manifest.Model, *what: Any, **more: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""The lines of `make check`: each turns red where something is not as expected, and tells what was done."""
+"""The lines of `make check`: each turns red where something is not as expected, and tells the work done."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ ASKED = (
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """A little implementation in a folder of its own; asks a new process what it counts and which modules it has."""
+    """A little implementation in a folder of its own; asks a new process for its counts and its modules."""
     for name, text in MODULES.items():
         file = tmp_path / "tidemark" / name
         file.parent.mkdir(exist_ok=True, parents=True)

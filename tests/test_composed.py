@@ -1,5 +1,5 @@
-"""A group over a really replicated log: both traces of a run conform, what was acknowledged is read back, and what the
-composition must not do is seen in the group's trace and by the client that reads back."""
+"""A group over a really replicated log: both traces of a run conform, and acknowledged commits are read back. Forbidden
+effects of the composition are seen in the group's trace and by the client that reads back."""
 
 from __future__ import annotations
 
@@ -357,7 +357,8 @@ def test_a_run_ends_where_what_a_deposed_coordinator_appended_comes_back(headers
 
 
 def test_what_a_successor_lacks_does_not_count_any_more(headers: dict[str, dict[str, Any]]) -> None:
-    """Replication without a rule loses what was seen to commit: then that is committed which the next leader has."""
+    """Replication without a rule loses entries that were seen to commit: then the next leader's entries count as
+    committed."""
     stage = Stage(headers)
     replica = stage.replica
     stage.fetch(B2)
@@ -441,7 +442,7 @@ def test_a_coordinator_handles_nothing_while_the_isr_is_too_small(headers: dict[
 
 
 def test_who_reads_back_asks_whoever_leads(headers: dict[str, dict[str, Any]]) -> None:
-    """Not who was in office before."""
+    """Not the one that was in office before."""
     stage = Stage(headers)
     for follower in (B2, B3) * 3:
         stage.fetch(follower)
@@ -479,7 +480,7 @@ def test_a_coordinator_reads_what_its_replica_holds_and_nothing_else() -> None:
 def test_who_reads_back_finds_what_was_acknowledged_too_early(
     headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the partition's leader, whoever serves."""
+    """From the partition's leader, whichever broker serves."""
     monkeypatch.setattr(group_cluster, "ReplicatedLog", CommitsAtOnce)
     stage = Stage(headers)
     cluster = stage.cluster

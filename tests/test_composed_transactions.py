@@ -1,5 +1,6 @@
-"""Transactions over really replicated logs: all traces of a run conform, what applications were told is read back, and
-what the composition must not do is seen in the trace of transactions or by the consumer that reads back."""
+"""Transactions over really replicated logs: all traces of a run conform, and everything that applications were told is
+read back. Forbidden effects of the composition are seen in the trace of transactions or by the consumer that reads
+back."""
 
 from __future__ import annotations
 
@@ -94,7 +95,7 @@ def test_what_does_not_fit_together_is_refused(composed: Composed) -> None:
 
 
 def test_a_protocol_without_a_rule_is_flagged_over_replicated_logs(composed: Composed) -> None:
-    """As shipped, Kafka's transaction coordinator acts on what it has loaded and may lose again (row 94)."""
+    """As shipped, Kafka's transaction coordinator acts on records that it has loaded and may lose again (row 94)."""
     made = simulators.composed(
         composed.composition, composed.headers, steps=50, profile="time-outs", without=["ActOnCommitted"]
     )
@@ -181,7 +182,7 @@ class Stage:
             self.run.observe(part)
 
     def commit(self, part: int) -> None:
-        """Both followers fetch until what the leader has is committed, and who serves hears of it."""
+        """Both followers fetch until all the leader's records are committed, and the serving broker hears of it."""
         for _ in range(3):
             self.fetch(part, B2, B3)
         self.run.hears(part)
@@ -539,7 +540,7 @@ def test_a_decision_that_may_be_lost_is_not_acted_on(composed: Composed, waits: 
 def test_a_new_leader_that_lacks_what_has_committed_is_no_step(
     composed: Composed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It leads all the same, with what it has."""
+    """It leads all the same, with its own entries."""
     monkeypatch.setattr(transaction_cluster, "ReplicatedLog", CommitsAtOnce)
     stage = Stage(composed)
     stage.write(P1)
@@ -578,7 +579,7 @@ def test_who_reads_back_does_not_see_what_is_above_the_high_watermark(
 def test_an_acknowledgement_above_the_high_watermark_is_seen(
     composed: Composed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the specification, by the consumers' own returns, and by who reads back what is there: each by itself."""
+    """By the specification, by the consumers' own returns, and by a client that reads the logs: each by itself."""
     monkeypatch.setattr(transaction_cluster, "ReplicatedLog", CommitsAtOnce)
     monkeypatch.setattr(running, "watched", lambda _: False)  # it would see first what the log does to itself
     made = simulator(composed, "elections")

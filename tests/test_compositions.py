@@ -119,7 +119,7 @@ def test_simulate_writes_a_folder_for_each_part(
 
 
 def composed(spark: Any, oracle: int) -> list[clean.CleanRun]:
-    """Twelve runs of the composition, each part with what is to be said of it."""
+    """Twelve runs of the composition, each part with its facts."""
     with clean.replaying() as beside:
         begun = clean.composed_run(spark, compositions()["both"], 12, 20, oracle, beside)
     return [part.result() for part in begun]
@@ -142,8 +142,7 @@ def test_a_composed_run_is_audited_part_by_part(
 def test_what_is_amiss_in_one_part_is_told_of_it(
     registered: Path, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All traces pass: what clients found, what never happened and what was not replayed fails the run, each part's
-    for itself."""
+    """All traces pass: clients' findings, missing events and missing replays fail the run, each part's for itself."""
     registered.write_text(registered.read_text().replace(":together", ":amiss"))
     monkeypatch.setattr(clean, "_folder", lambda name, *_: tmp_path / name)
     monkeypatch.setattr(clean, "counted", lambda *given: counted(*given[:3], Options(oracle=0), given[4]))

@@ -1,4 +1,4 @@
-"""Explanations of two-phase commit's traces: what is said (snapshots), and that text, page and document say the same.
+"""Explanations of two-phase commit's traces: their text (snapshots), and that text, page and document say the same.
 
 TIDEMARK_SNAPSHOTS=write rewrites tests/snapshots/; read the diff before it is committed.
 """

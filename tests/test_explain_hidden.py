@@ -1,4 +1,5 @@
-"""Traces that show a part, explained: the same judgement as the kernels', computed values and what parts from them."""
+"""Traces that show a part, explained: the same judgement as the kernels', computed values, and observations that differ
+from them."""
 
 from __future__ import annotations
 

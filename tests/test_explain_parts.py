@@ -178,7 +178,7 @@ def test_the_text_of_a_definition_comes_with_its_comment(two_phase: Any) -> None
 
 @given(st.lists(st.booleans(), max_size=24))
 def test_ddmin_finds_exactly_what_is_needed(needed: list[bool]) -> None:
-    """Where all of some decisions are needed together, these are what is left."""
+    """Where all of some decisions are needed together, these are left."""
     wanted = {index for index, need in enumerate(needed) if need}
     asked: list[tuple[int, ...]] = []
 

@@ -1,4 +1,4 @@
-"""Explaining and shrinking what simulated clusters of every protocol do without a rule."""
+"""Explaining and shrinking the runs of simulated clusters of every protocol without a rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.as_users_have_it
 
 @dataclass(frozen=True)
 class Explained:
-    """Traces of a protocol without a rule: how they are made, and what is said of them.
+    """Traces of a protocol without a rule: how they are made, and their explanation.
 
     `action`: the step that is none, by the operator and arguments `because`; it is shrunk to `most` steps or fewer.
     """

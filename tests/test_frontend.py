@@ -262,7 +262,7 @@ Next == Some \\/ \\E b \\in D, e \\in BOOLEAN : Both(b, e)
     assert [param.name for param in spec.action("Both").params] == ["d", "e"]
 
 
-# What is refused, and where
+# The refused text, and its place
 
 REFUSED = {
     "a guard reads a ghost": (

@@ -33,7 +33,7 @@ KEYS = ["trace", "step", "state", "node", "action", "params", "delta", "blocked"
 
 
 def _signed(lines: list[bytes]) -> list[bytes]:
-    """The lines with the right sum in every end record that can be read, so that what is wrong counts."""
+    """The lines with the right sum in every end record that can be read, so that the fault itself counts."""
     crc, out = 0, lines[:1]
     for line in lines[1:]:
         try:

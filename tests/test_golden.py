@@ -1,7 +1,8 @@
-"""The golden scenarios: each shows its row of the zoo, and what is committed is what happens.
+"""The golden scenarios: each shows its row of the zoo, and the committed transcript is the run's.
 
 `rewritten` judges with the reference evaluator: the flawed run by the right specification and by the one without the
-row's rules, the run with all rules by the right one. The tests below also see it refuse what does not show a row.
+row's rules, the run with all rules by the right one. The tests below also see it refuse a scenario that does not show
+its row.
 """
 
 from __future__ import annotations

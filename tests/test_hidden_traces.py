@@ -1,4 +1,4 @@
-"""Traces that show a part: what is computed, what is compared, and what a verdict says."""
+"""Traces that show a part: the computed values, the compared ones, and the text of a verdict."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Lines and headers made to hurt a reader: one sentence and exit code 2, or a trace with a reason; never a traceback,
-never memory that the input does not have."""
+"""Lines and headers made to hurt a reader: one sentence and exit code 2, or a trace with a reason. There is never a
+traceback, and never more memory than the input needs."""
 
 from __future__ import annotations
 

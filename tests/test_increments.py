@@ -163,7 +163,7 @@ def test_variables_past_the_last_bit_share_it() -> None:
 
 
 def test_dirty_bits_stand_for_members_of_the_domain_itself(layout: Layout) -> None:
-    """Another set's members have other numbers, and of what has too many units one bit stands for all."""
+    """Another set's members have other numbers; if there are too many units, one bit stands for all."""
     kind = layout.by_name["some"].type
     assert isinstance(kind, TSet)
     fits = {name: by_unit(layout, name, kind) for name in ("f", "d", "far", "who", "some", "long")}

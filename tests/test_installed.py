@@ -72,7 +72,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def installed(folder: Path, wheel: Path, *extras: str) -> Path:
-    """Python of a new environment with the wheel, and with what it asks for, these extras included."""
+    """Python of a new environment with the wheel and its requirements, these extras included."""
     venv.create(folder)
     python = folder / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
@@ -162,7 +162,7 @@ def test_without_extras_a_command_works(bare: Path, here: Path, command: str, co
 def test_with_the_audit_s_extra_traces_are_simulated_and_audited(
     wheel: Path, here: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """And what needs Spark says so; with it too, golden scenarios are a checkout's."""
+    """And commands that need Spark say so; with it too, golden scenarios are a checkout's."""
     python = installed(tmp_path_factory.mktemp("audit"), wheel, "audit")
     does = partial(run, python, here)
     for command, said in (
@@ -186,7 +186,8 @@ def test_with_the_audit_s_extra_traces_are_simulated_and_audited(
 
 
 def test_extras_are_those_of_the_project() -> None:
-    """The extra that brings a package is in pyproject.toml, and the package, or what brings it, is in the extra."""
+    """The extra that brings a package is in pyproject.toml, and the package, or the one that brings it, is in the
+    extra."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(EXTRA_OF.values()) <= set(extras)
     brings = {"py4j": "pyspark", "mypyc": "mypy[mypyc]", "z3": "z3-solver", "mypy": "mypy[mypyc]"}

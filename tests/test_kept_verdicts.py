@@ -82,7 +82,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def keys(master: str | None = None, traces: int = 40, steps: int = 50, replays: int = 20) -> tuple[str, str, str]:
-    """The keys of the run, of the composition and of the row, of what stands in the files now."""
+    """The keys of the run, of the composition and of the row, from the files as they are now."""
     known = protocols.protocols()
     (row,) = zoo.rows()
     return (
@@ -181,7 +181,7 @@ def test_a_row_depends_on_its_own_protocol(tree: Path) -> None:
 
 
 def test_every_input_of_a_comparison_is_in_its_key(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of `tidemark agree`, which runs no simulator: what simulates is in none of its keys."""
+    """Those of `tidemark agree`, which runs no simulator: the simulators' code is in none of its keys."""
     folder = tree / "spec" / "pair"
     monkeypatch.setattr(kept.cache, "code", lambda *modules: f"{modules} {compiler}")
     monkeypatch.setattr(toolchain, "jar_digest", lambda jar: f"the jar {jar}")

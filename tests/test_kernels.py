@@ -76,7 +76,8 @@ def test_one_of_two_instances_is_enough_where_they_say_the_same() -> None:
 
 
 def test_what_a_step_must_change_to_break_a_property() -> None:
-    """By the form of each property, of one instance: what is read whole, and of what only the instance's own unit."""
+    """By the form of each property, of one instance: the variables read whole, and those of which only the instance's
+    own unit is read."""
     found = {}
     known = alphabet().kinds()
     for one in alphabet().spec.properties:
@@ -159,7 +160,7 @@ def test_replay_agrees_with_the_reference(name: str, count: int) -> None:
 def _counting_actions_only(
     subject: Subject, counts: dict[str, list[int]], trace: tuple[dict, list[Attempt], bool]
 ) -> tuple[str, dict[str, int]]:
-    """The reference's findings; `counts` grows by what actions (not invariants or ghosts) ask of the rules."""
+    """The reference's findings; `counts` grows by the questions of actions (not invariants or ghosts) to the rules."""
     python = subject.python
     for method in ("action", "enabling"):
         original = getattr(type(python), method)

@@ -1,4 +1,4 @@
-"""The lowering to LLVM: the generated text means in machine code what it means in Python."""
+"""The lowering to LLVM: the generated text means the same in machine code as in Python."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ define i64 @"kernels.main"(i64 %what) {
 
 
 def test_bytes_that_are_no_module_of_ours_are_refused() -> None:
-    """By an error, not by a signal: cut objects, one without our entry point, one that calls what is not there."""
+    """By an error, not by a signal: cut objects, one without our entry point, one that calls a missing function."""
     good = link.object_code(link.lowered(MAIN, {}))
     assert link.load(good)(*[0] * 6, 40, 0, 0, 0, 0, 2) == 42
     other = Lowering("other", {})

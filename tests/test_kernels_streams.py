@@ -39,7 +39,7 @@ def good_writer() -> StreamWriter:
 
 
 def verdict(stream: bytes, **options: object) -> tuple[int, str]:
-    # A guard of other bytes on both sides: what is read beyond the stream would be noticed.
+    # A guard of other bytes on both sides: a read beyond the stream would be noticed.
     data = np.frombuffer(b"\xff" * 16 + stream + b"\x00" * 16, np.uint8)
     result = two_phase().kernels.check(data, np.array([16, 16 + len(stream)], np.int64), **options)
     return int(result.verdict[0]), REASONS[int(result.reason[0])]
@@ -110,7 +110,7 @@ def test_rewritten_streams_are_decoded_alike(edits: list[tuple[int, int]]) -> No
     try:
         decoded = list(records(forged, kernels.layout.base_cells, [len(p.names) for p in kernels.parameters.values()]))
     except Malformed:
-        # A step that failed stays failed where a value beyond its capacity ends the replay, before what is damaged.
+        # A step that failed stays failed where a value beyond its capacity ends the replay, before the damaged part.
         assert found == 2 or (found == 1 and fails_before_its_damage(forged))
         assert found == 1 or reason in (
             "malformed stream",

@@ -1,4 +1,5 @@
-"""`tidemark lint` and the schema that a header declares: what they see without a specification, a JVM or a compiler."""
+"""`tidemark lint` and the schema that a header declares: their findings without a specification, a JVM or a
+compiler."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One name in the specification, in the implementation and in the zoo: rules and actions of every protocol.
 
-What a protocol is made of is in `simulated.SIMULATED`; where an action's handler stands is said above the action in the
-specification: `\\* SendJoin   who: consumer   code: classic_group/consumer.py`, perhaps with the handler's name
-behind it in brackets. What nobody's code does (`who: the network`) is a method of the simulated cluster.
+The parts of a protocol are in `simulated.SIMULATED`. A comment above an action in the specification names the module of
+its handler: `\\* SendJoin   who: consumer   code: classic_group/consumer.py`, perhaps with the handler's name behind it
+in brackets. An action without code of a node (`who: the network`) is a method of the simulated cluster.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 from simulated import SIMULATED, Simulated
 from tidemark.common.naming import snake_case
 from tidemark.common.rule_kinds import is_guard
+from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.ir import Mark, RuleGuard
@@ -60,7 +61,7 @@ def module_of_rules(one: Simulated) -> ModuleType:
 
 
 def names_of_rules(one: Simulated) -> list[str]:
-    """The implementation's, in its order; what is computed otherwise without a rule is none."""
+    """The implementation's, in its order; computations that are replaced without a rule are none."""
     computations = getattr(module_of_rules(one), "COMPUTATIONS", ())
     return [field.name for field in fields(one.descriptor.rules_without(())) if field.name not in computations]
 
@@ -81,6 +82,13 @@ class TestRules:
         assert [snake_case(rule) for rule in rules_of_specification(one)] == names_of_rules(one)
         assert set(one.specification.module.rules) == set(rules_of_specification(one))
         assert list(module_of_rules(one).RULES) == names_of_rules(one)
+
+    @each
+    def test_every_one_is_in_the_table_of_the_protocols_page(self, one: Simulated) -> None:
+        page = (spec_root().parent / "docs" / "protocols" / f"{one.known.spec.parent.name}.md").read_text()
+        table = page.partition(f"<!-- begin: rules-{one.protocol} ")[2].partition("<!-- end:")[0]
+        named = set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[1:])))
+        assert named == set(rules_of_specification(one))
 
     @each
     def test_every_one_says_what_goes_wrong_without_it(self, one: Simulated) -> None:

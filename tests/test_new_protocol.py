@@ -70,7 +70,7 @@ class Tree:
         )
 
     def tidemark(self, *arguments: str, status: int = 0) -> str:
-        """Run a command of the copy; what it printed."""
+        """Run a command of the copy; its output."""
         done = self.python("-m", "tidemark_conformance", *arguments)
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout

@@ -29,7 +29,7 @@ def test_a_picture_is_current_and_marks_the_failing_step(row: str) -> None:
 
 
 def test_every_protocol_has_a_picture_in_the_documents() -> None:
-    """With a strip wherever its diagram has one: what is stored, not only what was sent."""
+    """With a strip wherever its diagram has one: the stored state, not only the messages."""
     assert {zoo.one(row).protocol for row in LINKED} == set(protocols.protocols())
     for row in LINKED:
         drawn = ElementTree.fromstring((picture.folder(ROOT) / f"{row}.svg").read_text())

@@ -19,9 +19,9 @@ from tidemark_conformance.tlc import manifest
 
 @dataclass(frozen=True)
 class Suite:
-    """The models of a specification: `name` is what they cover in the manifest, `root` their properties without suffix,
-    `untried` the rules that no model goes without, `agrees` whether agree compares its graphs,
-    `elsewhere` the sides of rules that only runs of another version show."""
+    """The models of a specification. `name`: the part of the manifest that they cover; `root`: their properties without
+    suffix; `untried`: the rules that no model goes without; `agrees`: whether agree compares its graphs; `elsewhere`:
+    the sides of rules that only runs of another version show."""
 
     name: str
     root: str

@@ -1,7 +1,7 @@
-"""Every command that the README and the pages behind it show, run on the tree as users have it: the implementation
-compiled where there is a C compiler, and as it is; what a page says of its output is what it prints.
+"""Every command that the README and the pages behind it show is run on the tree as users have it: the implementation
+compiled where there is a C compiler, and as it is. Its output is the one that the page shows.
 
-A command is a line of an indented block that begins with it (a synopsis, then what it does), or stands between
+A command is a line of an indented block that begins with it (a synopsis, then its effect), or stands between
 backquotes. Each has an entry here: how it is run, or why it is not.
 """
 
@@ -28,8 +28,8 @@ WORLDS = ["compiled", "interpreted"]
 
 @dataclass(frozen=True)
 class Run:
-    """A command of a page, as it is run: what stands for its arguments, its exit code, and a pattern that it
-    prints. `worlds`: those in which it is run; more than one only where the implementation runs."""
+    """A command of a page, as it is run: the values of its arguments, its exit code, and a pattern that it prints.
+    `worlds`: those in which it is run; more than one only where the implementation runs."""
 
     command: str
     says: str

@@ -1,4 +1,4 @@
-"""`tidemark rule`: the card of one rule, the list of all, and what is said of a name that is none."""
+"""`tidemark rule`: the card of one rule, the list of all, and the answer to an unknown name."""
 
 from __future__ import annotations
 

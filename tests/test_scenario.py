@@ -1,4 +1,4 @@
-"""Replication's scenarios, and runs by the name of a row: rules matter, and what says nothing is refused."""
+"""Replication's scenarios, and runs by the name of a row: rules matter, and meaningless lines are refused."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Rows of the wider zoo that are flaws of an implementation alone: the auditor flags them, though no rule is missing.
 
 Row 84 (KAFKA-9777): nobody is woken up to complete a transaction whose markers are all written. Row 93 (KAFKA-17877):
-in Kafka one marker of a request counts twice, and the reply goes out before all are written; a marker is a request of
-its own here, so the nearest is one answer that counts for two partitions: one without a marker counts as one with it.
+in Kafka one marker of a request counts twice, and the reply goes out before all are written. A marker is a request of
+its own here. The nearest flaw is one answer that counts for two partitions: one without a marker counts as one with it.
 Row 37 (KAFKA-9752): a member that goes while the others join is not counted out, and the join phase waits on.
 """
 

@@ -48,7 +48,7 @@ class _JavaError(Py4JError):
 
 @pytest.fixture(name="ended")
 def _ended(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """No Spark runs here; what is ended of the one that starts."""
+    """No Spark runs here. The list has everything that was ended of a session that started."""
     ended: list[str] = []
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setattr(session, "_end", ended.append)

@@ -1,4 +1,4 @@
-"""Many runs of TLC in one Java: each finds what it finds in a Java of its own, whatever ran before it."""
+"""Many runs of TLC in one Java: each finds the same as in a Java of its own, after any other runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Every protocol's simulator: deltas equal the full state, one seed is one trace, healing converges, clients notice
-what is lost, rules matter, every step is one of the specification."""
+losses, rules matter, every step is one of the specification."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_is_healed_comes_to_rest_and_loses_nothing(one: Simulated) -> None:
 
 @each
 def test_what_does_not_come_to_rest_is_said_so(one: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulator believes its healing, whatever it says."""
+    """The simulator believes its healing in any case."""
     if hasattr(one.run, "heal"):
         monkeypatch.setattr(one.run, "heal", lambda _: False)
     else:
@@ -110,7 +110,7 @@ def test_a_client_notices_what_is_lost_without_a_rule(one: Simulated, lost: Lost
 
 @pytest.mark.parametrize("one", [one for one in SIMULATED if not one.lost], ids=lambda one: one.protocol)
 def test_a_client_compares_what_it_was_told_with_what_it_finds(one: Simulated) -> None:
-    """Where no rule's absence alone loses what was acknowledged: the groups' commits."""
+    """Where no rule's absence alone loses acknowledged results: the groups' commits."""
     simulator = one.make(one.header)
     told = 0
     for seed in range(40):

@@ -1,5 +1,5 @@
 """A real cluster: a standalone master and two workers, each a process on loopback, one of them killed half-way through
-the audit; the simulation and the kill matrix go the same way."""
+the audit. The simulation and the kill matrix go the same way."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _free_port() -> int:
 
 
 class Cluster:
-    """A master and workers; every process leads a group of its own, so that it can be killed with what it started."""
+    """A master and workers; every process leads a group of its own, so that it can be killed with its children."""
 
     def __init__(self, folder: Path) -> None:
         self.master = f"spark://127.0.0.1:{_free_port()}"
@@ -54,7 +54,7 @@ class Cluster:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Start the master, then the workers; what has been started is `stop`'s, whether all of it comes up or not."""
+        """Start the master, then the workers; `stop` ends all started processes, also when one does not come up."""
         port = self.master.rsplit(":", 1)[1]
         self._start("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", port)
         self._await("master.log", "I have been elected leader")
@@ -100,7 +100,7 @@ class Cluster:
         process.wait(30)
 
     def stop(self) -> None:
-        """Kill what is left."""
+        """Kill the processes that are left."""
         for process in self.processes:
             self._kill(process)
 

@@ -81,7 +81,7 @@ class Writer:
         return Binder(name.uid, name.name, domain), (*env, (name, kind))
 
     def twins(self, expr: Expr) -> tuple[Expr, Expr]:
-        """An expression, and the same with other primes and other names of what it binds."""
+        """An expression, and the same with other primes and other names of its bound identifiers."""
         names: dict[int, int] = {}
 
         def change(node: Expr) -> Expr:
@@ -241,7 +241,7 @@ def _found(check: Callable[..., Value], *arguments: Value) -> Value:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_steps_that_leave_what_is_needed_as_it_is_keep_a_property(*, indexed: bool) -> None:
-    """Of a quantifier, too, whose instance reads v[x] and finds that unchanged, whatever happens to the others."""
+    """Of a quantifier, too, whose instance reads v[x] and finds that unchanged, even if the others change."""
     spec = load(MODELS / "Alphabet.tla", MODELS / "Alphabet.cfg")
     constant = evaluator(spec, compile_python(spec).constant)
     kinds = Kinds(layout_of(spec.module, constant), constant)

@@ -87,7 +87,7 @@ def test_an_action_property_falls_in_the_initial_state() -> None:
 def test_action_property_falls() -> None:
     result = run(CFG + "PROPERTY NoReset\n")
     assert (result.verdict, result.kind, result.property, result.depth) == ("violates", "action-property", "NoReset", 3)
-    side_by_side = run(CFG + "PROPERTY NoReset\n", workers=2)  # which need not find the shortest
+    side_by_side = run(CFG + "PROPERTY NoReset\n", workers=2)  # more than one worker need not find the shortest
     assert (side_by_side.verdict, side_by_side.property, side_by_side.depth >= 3) == ("violates", "NoReset", True)
 
 
@@ -175,7 +175,7 @@ def test_unusable_input_is_said_in_one_line(cfg: str, text: str, message: str) -
 
 
 def told(*messages_: tuple[int, str] | str) -> str:
-    """Lines of TLC: messages by number (errors with a severity of 1), and what stands between them."""
+    """Lines of TLC: messages by number (errors with a severity of 1), and the lines between them."""
     lines = []
     for one in messages_:
         if isinstance(one, str):

@@ -1,4 +1,4 @@
-"""Values as JSON: what is written is read back, what is wrong is told apart from what is too large."""
+"""Values as JSON: written values are read back, and wrong values are told apart from too large ones."""
 
 from __future__ import annotations
 

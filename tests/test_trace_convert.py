@@ -24,7 +24,7 @@ Trace = list[dict[str, Any]]
 
 
 def _meaning(path: Path) -> list[Trace]:
-    """The traces with what may be left out filled in and sets sorted, sums left away."""
+    """The traces with optional parts filled in and sets sorted, sums left away."""
     meant = []
     for trace in traces_of(path):
         meant.append([{key: value for key, value in event.items() if value and key != "crc32c"} for event in trace])
@@ -214,7 +214,7 @@ def test_schema_prints_the_header(two_phase: TwoPhase, capsys: pytest.CaptureFix
 def test_one_file_goes_beside_itself_in_its_other_form(
     two_phase: TwoPhase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a flag: the header says what is to be known."""
+    """Without a flag: the header tells the extra keys."""
     lines = tmp_path / "t.ndjson"
     lines.write_bytes(two_phase.good.read_bytes())
     assert main(["convert", str(lines)]) == 0

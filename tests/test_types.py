@@ -1,4 +1,4 @@
-"""Types out of TypeOK, their cells, and what is refused."""
+"""Types out of TypeOK, their cells, and refused types."""
 
 from __future__ import annotations
 

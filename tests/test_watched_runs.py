@@ -1,4 +1,4 @@
-"""Runs that compare their whole state with what they write, after every step: what changes undeclared ends them."""
+"""Runs that compare their whole state with the written cells, after every step: an undeclared change ends them."""
 
 from __future__ import annotations
 

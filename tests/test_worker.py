@@ -150,7 +150,7 @@ def test_a_file_that_is_refused_does_not_hide_the_next(job: Job, two_phase: TwoP
     assert len(ids) == 60
 
 
-# --- what is kept ----------------------------------------------------------------------------------------------------
+# --- kept results ----------------------------------------------------------------------------------------------------
 
 
 def _harmless(specification: Specification, family: str) -> Specification:

@@ -38,8 +38,8 @@ def test_the_document_has_the_unflawed_traces_of_every_protocol(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A flag on one of them is a failure, however well the rows do, and so is one that could not be judged, or what
-    the simulator's clients found; not what so few traces did not come to."""
+    """A flag on one of them is a failure, even if every row is right. So is a trace that could not be judged, or a
+    finding of the simulator's clients. An event that so few traces do not reach is none."""
     asked: list[tuple[str, int]] = []
 
     def clean_run(_session: Any, protocol: Any, traces: int, *_more: Any) -> Any:

@@ -1,4 +1,5 @@
-"""A simulator of two-phase commit for tests of what works for any protocol: as in a `protocol.toml`, `factory`."""
+"""A simulator of two-phase commit for tests of the machinery that serves any protocol: as in a `protocol.toml`,
+`factory`."""
 
 from __future__ import annotations
 

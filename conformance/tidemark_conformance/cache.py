@@ -1,11 +1,11 @@
 """Results that are kept from one run to the next: their keys, how they are written, and when they are trusted.
 
-- A key covers the code that computes a result: `code` hashes the text of its modules and of all that they import within
-  our packages, imports inside functions included, and the versions of Python and of the libraries that they import.
+- A key covers the code that computes a result. `code` hashes the text of its modules and of all that they import within
+  our packages, also inside functions. It hashes the versions of Python and of the imported libraries, too.
 - An entry is written whole or not at all, and carries a checksum of its name and content. One that does not verify is
   no entry: it is made anew. Nothing is unpickled, and no machine code loaded, before its checksum is verified.
 - A checksum keeps no enemy out. So a folder of entries must belong to this user, or to root, and nobody else may write
-  there: a sticky bit does not help, for it lets others add files. `trusted` refuses everything else. A container that
+  there. A sticky bit does not help, for it lets others add files. `trusted` refuses everything else. A container that
   runs as root on a mount of another user is refused, too: give it a folder of its own by TIDEMARK_CACHE.
 - `fresh` is `--no-cache`: this process, and all that it starts, work in an empty folder, so that nothing can be found.
 """
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 def code(*modules: str) -> str:
-    """SHA-256 (hex) of these modules, of all that they import, and of what runs them."""
+    """SHA-256 (hex) of these modules, of all that they import, and of the Python and libraries that run them."""
     places = tuple((name, str(place)) for name in OURS if (place := _place(name)) is not None)
     return _digest(modules, places)
 
@@ -190,7 +190,7 @@ def _trusted_way(place: Path) -> None:
 
 @contextlib.contextmanager
 def fresh() -> Iterator[None]:
-    """Nothing that earlier runs kept is found by this process and those that it starts; what they keep is deleted."""
+    """This process and those that it starts find nothing of earlier runs; their own entries are deleted."""
     before = os.environ.get(paths.FRESH)
     root = folder()
     _sweep(root)
@@ -206,7 +206,7 @@ def fresh() -> Iterator[None]:
 
 
 def _sweep(root: Path) -> None:
-    """Delete what runs without cache left behind whose processes are gone."""
+    """Delete the folders that runs without cache left behind, if their processes are gone."""
     for left in root.glob("fresh-*-*"):
         number = left.name.split("-")[1]
         if number.isdigit() and not _alive(int(number)):
@@ -256,13 +256,13 @@ def recall(file: Path, kind: type[T]) -> T | None:
         return None
     try:
         found = pickle.loads(content)
-    except Exception:  # a class that has another shape now raises what it likes
+    except Exception:  # a class that has another shape now may raise anything
         return None
     return found if isinstance(found, kind) else None
 
 
 def seal(place: Path) -> None:
-    """Write down the checksums of all files of a folder, or of one file beside it: what follows is `sealed`."""
+    """Write down the checksums of all files of a folder, or of one file beside it: afterwards it is `sealed`."""
     content = json.dumps(_sums(place), sort_keys=True).encode()
     _write(_seal(place), _sum(SEAL, content).encode() + b"\n" + content)
 

@@ -15,6 +15,7 @@ from typing import Any, TextIO, cast
 
 from tidemark_conformance import cache, extras
 from tidemark_conformance.console.signals import raise_on_sigterm
+from tidemark_conformance.console.usage import Parser
 from tidemark_conformance.errors import DefectError, Unusable
 
 COMMANDS = {
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    parser = argparse.ArgumentParser(prog="tidemark", description=__doc__)
+    parser = Parser(prog="tidemark", description=__doc__)
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
@@ -63,7 +64,7 @@ def _main(argv: Sequence[str] | None) -> int:
             print(f"  {name:10} {summary}")
         return 0 if arguments else 2
     name = parser.parse_args(arguments[:1]).command
-    sub = argparse.ArgumentParser(prog=f"tidemark {name}", description=COMMANDS[name])
+    sub = Parser(prog=f"tidemark {name}", description=COMMANDS[name])
     try:
         extras.needs(*extras.OF_COMMAND.get(name, ()))
         with extras.named():

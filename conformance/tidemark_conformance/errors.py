@@ -10,12 +10,12 @@ from pathlib import Path
 class Unusable(Exception):
     """Input or environment that a command cannot work with (exit code 2).
 
-    The message is one sentence that says what is wrong, where, and what to do about it.
+    The message is one sentence: the fault, the place, the remedy.
     """
 
 
 class DefectError(Exception):
-    """A run has shown a defect of what was run (exit code 1). The message is one sentence, as Unusable's."""
+    """A run has shown a defect of the program that ran (exit code 1). The message is one sentence, as Unusable's."""
 
 
 @contextlib.contextmanager

@@ -44,8 +44,8 @@ def lasting_root() -> Path:
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str, within: Path | None = None) -> Iterator[Path]:
-    """A private folder (`within` another: else where temporary files go), removed at the end, whatever happened: also
-    where a signal interrupts the removal."""
+    """A private folder (`within` another: else where temporary files go). It is removed at the end, also after an
+    exception, and also where a signal interrupts the removal."""
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
     try:
         yield folder

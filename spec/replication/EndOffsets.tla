@@ -12,8 +12,8 @@
 (* KAFKA-2334): OFFSET_NOT_AVAILABLE. The client names the leader epoch    *)
 (* that it knows, and a leader of another has no answer either (KIP-320).  *)
 (*                                                                         *)
-(* No traces: what is asked changes nothing that replication's traces      *)
-(* show. A simulated client asks the implementation (DIVERGENCES.md).      *)
+(* No traces: replication's traces do not show requests without effect.    *)
+(* A client asks the implementation (docs/protocols/replication.md).       *)
 (***************************************************************************)
 EXTENDS ReplicationProperties
 

@@ -1,7 +1,7 @@
 """The classic group: per property a state or a step in which exactly that is wrong.
 
-The good state is a stable group of generation 1 at b1: member 1 is c1, which leads and has p1, member 2 is s1, which
-is static and has p2 and p3.
+The good state is a stable group of generation 1 at b1. Member 1 is c1, which leads and has p1; member 2 is s1, which is
+static and has p2 and p3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the coordinator knows of instances and offsets, and what is left of all it knows after a fail-over."""
+"""The coordinator's memory of instances and offsets, and the part of it that is left after a fail-over."""
 
 from __future__ import annotations
 

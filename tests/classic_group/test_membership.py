@@ -28,7 +28,7 @@ Heard = list[tuple[str, tuple[TopicPartition, ...]]]
 
 
 class Listening(RebalanceListener):
-    """Writes down what it hears, and what the consumer owned at that moment."""
+    """Writes down its callbacks, and the partitions that the consumer owned at that moment."""
 
     def __init__(self, subscriptions: SubscriptionState) -> None:
         self.subscriptions = subscriptions
@@ -244,7 +244,7 @@ class TestJoining:
         consumer.membership.on_join_prepare(0)
         said = consumer.membership.on_join_sent()
         assert (said.topics, said.owned_partitions, said.generation) == ({"t0", "t1"}, parts("t0p0"), 1)
-        # A rebalance that it does not come to the end of changes nothing of what it owns, and since when.
+        # An unfinished rebalance changes none of the owned partitions, nor the generation of their assignment.
         consumer.membership.on_joined(Generation(2, "m", "cooperative-sticky"))
         consumer.membership.on_join_prepare(0)
         assert consumer.membership.on_join_sent().generation == 1
@@ -366,7 +366,7 @@ class TestAutoCommit:
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """Replies, resets and polls in any order: what the listener was told adds up to what is owned."""
+    """Replies, resets and polls in any order: the listener's callbacks add up to the owned partitions."""
 
     protocol = COOPERATIVE
 
@@ -414,7 +414,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert self.consumer.subscriptions.owned == ()
 
     def ledger_now(self) -> set[TopicPartition]:
-        """What the listener has, by what it was told."""
+        """The partitions that the listener has, by its callbacks."""
         for what, partitions in self.consumer.heard():
             if what == "assigned":
                 assert not self.ledger & set(partitions)

@@ -1,7 +1,7 @@
 """The KIP-848 group: per property a state or a step in which exactly that is wrong.
 
 The good state is a group of epoch 2 at b1: member 1 is c1 and has p1, member 2 is s1, which is static and has p2 and
-p3. What is wrong with a coordinator's group alone is shown at b2, a deposed one that holds the same.
+p3. Faults of a coordinator's group alone are shown at b2, a deposed one that holds the same.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def edge(why: str, start: Mapping[str, str], step: Mapping[str, str], wrong: Map
 
 
 def deposed(name: str, why: str, wrong: Mapping[str, str]) -> Fall:
-    """What is wrong with the group that b2 holds."""
+    """A fault in the group that b2 holds."""
     return Fall(name, why, wrong, good=DEPOSED)
 
 

@@ -56,7 +56,7 @@ class ModernBrokers:
             self.take(coordinator.commit_entry(self.now))
 
     def fail_over(self, keep: int = 0) -> None:
-        """The other broker leads; of what has not committed it has the first `keep` batches."""
+        """The other broker leads; it has the first `keep` of the uncommitted batches."""
         old = self.brokers[self.acting]
         for written in list(old.waiting)[:keep]:
             self.log.extend(written.batch)
@@ -105,7 +105,7 @@ class ModernBrokers:
         return self.answer("leave").error
 
     def commit_offsets(self, member_id: str, epoch: int, offsets: dict[TopicPartition, int]) -> Errors:
-        """An OffsetCommit; what it is answered once all has committed."""
+        """An OffsetCommit; its reply once all has committed."""
         coordinator, request = self.at(None), OffsetCommitRequest(member_id, epoch, offsets)
         error = coordinator.commit_error(request)
         if error is Errors.NONE:
@@ -133,7 +133,7 @@ class ModernBrokers:
             self.commit()
         return outcome is not None
 
-    # --- what tests look at -------------------------------------------------------------------------------------
+    # --- for tests to look at -----------------------------------------------------------------------------------
 
     def at(self, broker: int | None) -> ModernCoordinator:
         """That broker's coordinator; None: the acting one."""
@@ -156,8 +156,8 @@ class ModernBrokers:
     # --- common beginnings --------------------------------------------------------------------------------------
 
     def revoking(self) -> tuple[Partitions, Partitions]:
-        """ "a" had both partitions, "b" has joined, and "a" was told to give one up: what it keeps, what it gives
-        up."""
+        """ "a" had both partitions, "b" has joined, and "a" was told to give one up. Returns the partition it keeps
+        and the one it gives up."""
         assert self.heartbeat("a").assignment == BOTH
         self.heartbeat("a", 1, owned=BOTH)
         assert self.heartbeat("b").assignment == ()

@@ -14,7 +14,7 @@ from tidemark.groups.rebalance_listener import Partitions, RebalanceListener
 
 
 class Heard(RebalanceListener):
-    """Notes what it hears."""
+    """Notes its callbacks."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Partitions]] = []

@@ -45,7 +45,7 @@ class TestJoin:
             assert brokers.heartbeat("b", 2, owned=gone).assignment is None
 
     def test_a_member_may_join_again_under_its_id(self) -> None:
-        """KAFKA-19233, row 47. (0 is also the previous epoch of who has just joined, and good enough as such.)"""
+        """KAFKA-19233, row 47. 0 is also the previous epoch of a new member, and is accepted as such."""
         brokers = ModernBrokers()
         kept, _ = brokers.revoking()
         assert brokers.heartbeat("a").assignment == kept
@@ -167,7 +167,7 @@ class TestReconciliation:
         assert brokers.heartbeat("b", 2).assignment == BOTH
 
     def test_a_partition_that_comes_back_to_who_gives_it_up_keeps_its_epoch(self) -> None:
-        """KAFKA-16147, row 45: "b" goes before "a" has given up what it was to get."""
+        """KAFKA-16147, row 45: "b" goes before "a" has given up the partitions that "b" was to get."""
         for rules, epochs in ((None, {P0: 3, P1: 3}), (rules_without(Rules, {"RemoveEpochsFirst"}), None)):
             brokers = ModernBrokers(rules)
             kept, gone = brokers.revoking()
@@ -323,7 +323,8 @@ class TestFailOver:
 
 
 class TestOvertakenLoad:
-    """Rows 46 and 117: the log cleaner has been over what is read after "a" was read to hold everything."""
+    """Rows 46 and 117: the log cleaner compacts the rest of the log after the load has read that "a" holds
+    everything."""
 
     def loaded(self, brokers: ModernBrokers) -> ModernCoordinator:
         """Broker 1, after "a" was removed, "b" got everything, "a" joined again, and that was loaded."""

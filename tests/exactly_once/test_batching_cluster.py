@@ -18,7 +18,7 @@ A = 0
 
 
 class Heard:
-    """A recorder that keeps what it is told."""
+    """A recorder that keeps the actions it is told."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[Any, ...]] = []
@@ -44,7 +44,7 @@ def working(records: int, outputs: int = 1) -> tuple[BatchingCluster, Heard]:
 
 
 def linger(cluster: BatchingCluster) -> None:
-    """The sender looks until what it has gathered, and what it has to send again, is under way."""
+    """The sender polls until all gathered batches, and those to be sent again, are under way."""
     for _ in range(BATCHES.linger_ms + BATCHES.retry_backoff_max_ms):
         cluster.receive_reply(A)
 
@@ -145,7 +145,7 @@ def test_a_process_that_stands_still_fails_its_transaction() -> None:
 
 @pytest.mark.parametrize("outputs", [1, 2, 3])
 def test_healing_delivers_what_is_open_in_every_output(outputs: int) -> None:
-    """Once each: what is in flight, in doubt, and not read yet."""
+    """Once each: the records in flight, in doubt, and not read yet."""
     cluster, _ = working(12, outputs)
     for _ in range(6):
         assert cluster.send_result(A, 0)

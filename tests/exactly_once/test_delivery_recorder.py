@@ -1,5 +1,5 @@
-"""The demo's recorder, which says a run in the terms of Delivery, against the refinement mapping of the specification:
-the same is said twice, in Python and in TLA+, and compared in every state of simulated runs."""
+"""The demo's recorder, which tells a run in the terms of Delivery, against the refinement mapping of the specification.
+Python and TLA+ tell the same, compared in every state of simulated runs."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_recorder_says_what_the_mapping_says() -> None:
     ],
 )
 def test_it_says_so_of_results_that_are_read_twice(without: set[str], profile: str) -> None:
-    """(With VerifyTransaction in force: what is late and joins a decided transaction is no step of Delivery's.)"""
+    """(With VerifyTransaction in force: a late batch that joins a decided transaction is no step of Delivery's.)"""
     found, values = differences(frozenset(without), profile, 10)
     assert found == set()
     assert values["stray"] > 1
@@ -147,7 +147,7 @@ def test_it_says_so_of_offsets_that_are_committed_beside_the_transaction() -> No
 
 
 def wrong_steps(trace: bytes) -> dict[int, str | None]:
-    """The actions of a trace of Delivery that are not what they say, by record."""
+    """The actions of a trace of Delivery that are not steps of their name, by record."""
     specification, schema = delivery()
     checks = compile_python(specification)
     told = list(events(trace, schema))

@@ -1,4 +1,4 @@
-"""The simulated cluster by hand: who may commit beside a transaction, when all is at rest, and what counts as lost."""
+"""The simulated cluster by hand: commits beside a transaction, rest, and loss."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ A, STATIC = range(2)
 
 
 class Heard:
-    """A recorder that keeps what it is told."""
+    """A recorder that keeps the actions it is told."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[Any, ...]] = []

@@ -1,4 +1,4 @@
-"""What profiles name happens: of every kind of event, in some run, something comes."""
+"""The events that profiles name happen: of every kind of event, some run has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""An instance that consumes, transforms and produces: what it may send when, and what replies do to it."""
+"""An instance that consumes, transforms and produces: the requests it may send in each state, and the effects of
+replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A consumer of the results: up to the last stable offset, and nothing of what is aborted."""
+"""A consumer of the results: up to the last stable offset, and no records of aborted transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The group whose members commit in transactions: who is a member, who may commit, which offsets are told."""
+"""The group whose members commit in transactions: its members, the commits it accepts, the offsets it tells."""
 
 from __future__ import annotations
 

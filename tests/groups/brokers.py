@@ -56,7 +56,7 @@ class Brokers:
             self.take(coordinator.commit_entry(self.now))
 
     def fail_over(self, keep: int = 0) -> None:
-        """The other broker leads; of what has not committed it has the first `keep` batches."""
+        """The other broker leads; it has the first `keep` of the uncommitted batches."""
         old = self.brokers[self.acting]
         for waiting in list(old.waiting)[:keep]:
             self.log.extend(waiting.batch)
@@ -89,7 +89,7 @@ class Brokers:
         self, token: object, member_id: str, generation: int, given: Mapping[str, Partitions] | None = None,
         instance: str | None = None, at: int | None = None,
     ) -> Errors:  # fmt: skip
-        """A SyncGroup; what it was refused with, if it was."""
+        """A SyncGroup; the error that refused it, if any."""
         coordinator = self.at(at)
         request = SyncGroupRequest(member_id, generation, instance, given)
         error = coordinator.sync_error(request)
@@ -100,13 +100,13 @@ class Brokers:
         return error
 
     def heartbeat(self, member_id: str, generation: int, instance: str | None = None) -> Errors:
-        """A heartbeat; what it is told."""
+        """A heartbeat; its reply."""
         request = HeartbeatRequest(member_id, generation, instance)
         self.take(self.at(None).handle_heartbeat(request, "heartbeat", self.now))
         return self.replies.pop("heartbeat")[0].error
 
     def leave(self, member_id: str) -> Errors:
-        """A LeaveGroup; what it is told."""
+        """A LeaveGroup; its reply."""
         self.take(self.at(None).handle_leave(LeaveGroupRequest(member_id), "leave", self.now))
         return self.replies.pop("leave")[0].error
 
@@ -114,7 +114,7 @@ class Brokers:
         self, token: object, member_id: str, generation: int, offsets: Mapping[TopicPartition, int],
         instance: str | None = None,
     ) -> Errors:  # fmt: skip
-        """An OffsetCommit; what it was refused with, if it was."""
+        """An OffsetCommit; the error that refused it, if any."""
         coordinator = self.at(None)
         request = OffsetCommitRequest(member_id, generation, offsets, instance)
         error = coordinator.commit_error(request)
@@ -141,7 +141,7 @@ class Brokers:
             self.take(outcome)
         return outcome is not None
 
-    # --- what tests look at -------------------------------------------------------------------------------------
+    # --- for tests to look at -----------------------------------------------------------------------------------
 
     def at(self, broker: int | None) -> GroupCoordinator:
         """That broker's coordinator; None: the acting one."""

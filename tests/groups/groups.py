@@ -31,7 +31,7 @@ def owning(
     owned: Mapping[str, Iterable[TopicPartition]],
     generations: Mapping[str, int] | None = None,
 ) -> dict[str, Subscription]:
-    """The same members, each claiming what it has in `owned`, for eager and cooperative assignors alike."""
+    """The same members, each claiming its partitions in `owned`, for eager and cooperative assignors alike."""
     result = {}
     for member, subscription in subscriptions.items():
         generation = GENERATION if generations is None else generations[member]
@@ -109,7 +109,8 @@ def groups_with_owners(draw: st.DrawFn, *, alike: bool = False) -> tuple[Group, 
 
 @st.composite
 def groups_with_claims(draw: st.DrawFn) -> Group:
-    """A group whose members claim anything, of any generation, also what does not exist or they do not subscribe to."""
+    """A group whose members claim anything, of any generation, also partitions that do not exist or that they do not
+    subscribe to."""
     group = draw(groups())
     anything = st.builds(TopicPartition, st.sampled_from(TOPICS), st.integers(0, 6))
     claimed = {member: draw(st.lists(anything, unique=True, max_size=6)) for member in group.subscriptions}

@@ -1,8 +1,8 @@
 """Bugs in groups for the auditor to find: handlers changed at run time, no named rule among them.
 
-The auditor passed 300 traces of each before specifications knew instance ids in a roster, to whose time-out a timer is
-set, under which assignment a classic consumer asks for offsets, and for which partitions one of KIP-848; but for
-`sync_not_timed` (2 of 300 failed at rest) and `never_expires` (171).
+The specifications first lacked four things: instance ids in a roster, the time-out that a timer is set to, the
+assignment under which a classic consumer asks for offsets, and the partitions for which one of KIP-848 asks. Then the
+auditor passed 300 traces of each bug but two: `sync_not_timed` (2 of 300 failed at rest) and `never_expires` (171).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _timers_not_forgotten(self: Purgatory, member_id: MemberId) -> None:
 
 def _sessions_not_begun(self: GroupCoordinator, epoch: int, records: Any, now_ms: int) -> None:
     _original_become(self, epoch, records, now_ms)
-    for member_id in self.group.members:  # whoever is in the group has a session from now on
+    for member_id in self.group.members:  # every member of the group has a session from now on
         self._purgatory.disarm(Timer(TimerKind.SESSION, member_id))
 
 
@@ -130,7 +130,7 @@ def _never_revoked(self: ModernCoordinator, member: ConsumerGroupMember, now_ms:
 def _not_disarmed(self: ModernCoordinator, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
     if member.current.state is MemberState.UNREVOKED_PARTITIONS:
         _original_arm(self, member, now_ms, moved)
-    else:  # who has acknowledged has its rebalance timer cancelled
+    else:  # a member that has acknowledged has its rebalance timer cancelled
         self.delayed.arm(Timer(TimerKind.SESSION, member.member_id), now_ms, self._config.session_timeout_ms)
 
 

@@ -1,6 +1,6 @@
-"""Every assignor against what it promises, for groups that Hypothesis makes up.
+"""Every assignor against its promises, for groups that Hypothesis makes up.
 
-The promises are stated here without the assignors' own notions: loads, owners, what moved.
+The promises are stated here without the assignors' own notions: loads, owners, moves.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def test_as_much_stays_as_can_if_subscriptions_are_alike(assign: Sticking, case:
 
 
 # Two that random search found: a move that turns out to have been for nothing, and one where two members would exchange
-# partitions if a giver did not first return what the taker owned.
+# partitions. The second happens if a giver does not first return the partitions that the taker owned.
 TURNED_OUT_NEEDLESS = (
     Group({"t0": 5, "t1": 1}, subscribe(m0="t0 t1", m1="t0 t1", m2="t0 t1", m3="t1")),
     {"m0": [*parts("t0p2 t0p3 t0p4")], "m1": [], "m2": [*parts("t0p0 t0p1 t1p0")], "m3": []},
@@ -267,7 +267,7 @@ def test_a_member_that_joins_takes_only_the_surplus(assign: Sticking, group: Gro
 @SMALL
 @given(group=groups_with_claims())
 def test_cooperative_added_and_revoked_are_disjoint(group: Group) -> None:
-    """Whatever members claim, of whatever generation: one rebalance never both takes a partition and gives it."""
+    """With any claims of members, of any generation, one rebalance never both takes a partition and gives it."""
     assignment = assign_cooperative_sticky(group.counts, group.subscriptions)
     assert moved_at_once(group.subscriptions, assignment) == []
     assert len(given_out(assignment)) == len(set(given_out(assignment)))

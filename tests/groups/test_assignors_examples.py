@@ -143,7 +143,7 @@ class TestCooperativeSticky:
 
 
 class TestRules:
-    """The rules of claims.py, and what happens without each."""
+    """The rules of claims.py, and the harm without each."""
 
     def test_without_withhold_until_revoked_a_partition_moves_at_once(self) -> None:
         members = owning(subscribe(C0="t0", C1="t0"), {"C0": parts("t0p0 t0p1")})

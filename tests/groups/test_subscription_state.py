@@ -1,4 +1,4 @@
-"""A consumer's positions: where they come from, what moves them, what is committed."""
+"""A consumer's positions: where they come from, how they move, and the commits of them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def send(one: IdempotentProducer, count: int = 1, topic: int = P) -> list[Produc
 
 
 def sequences(one: IdempotentProducer, topic: int = P) -> list[tuple[int, int, int]]:
-    """(number, epoch, sequence) of what is in flight."""
+    """(number, epoch, sequence) of the batches in flight."""
     return [(batch.number, batch.epoch, batch.sequence) for batch in one.partitions[topic].in_flight]
 
 

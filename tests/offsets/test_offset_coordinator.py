@@ -1,4 +1,4 @@
-"""The offsets' coordinator and the cleaner by hand: what a transaction commits, what expires, what a fetch is told."""
+"""The offsets' coordinator and the cleaner by hand: a transaction's commits, expiry, and the replies to fetches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A transactional producer with several batches in flight: what a transaction waits for, what it does not survive."""
+"""A transactional producer with several batches in flight: the answers that a transaction waits for, and the errors
+that end it."""
 
 from __future__ import annotations
 
@@ -180,7 +181,7 @@ def test_what_is_behind_a_refused_batch_is_sent_again_in_order() -> None:
 
 
 def lost(one: BatchingProducer, flight: list[Sent]) -> None:
-    """The leader has lost what it had acknowledged."""
+    """The leader has lost records that it had acknowledged."""
     acknowledge(one, flight[:1], 11)
     one.receive(flight[1], MISSING, 11, 0)
 
@@ -203,7 +204,7 @@ def refused_late(one: BatchingProducer, flight: list[Sent]) -> None:
 
 
 def refused(one: BatchingProducer, flight: list[Sent]) -> None:
-    """The second is behind what will not come."""
+    """The second is behind a batch that will not come."""
     one.receive(flight[0], ProduceResponse(Errors.TRANSACTION_ABORTABLE), 11, 0)
     one.receive(flight[1], MISSING, 11, 0)
 

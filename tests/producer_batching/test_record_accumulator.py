@@ -1,4 +1,4 @@
-"""The accumulator: worked examples of what Kafka's settings say, and whatever Hypothesis thinks of."""
+"""The accumulator: worked examples of Kafka's settings, and any sequence that Hypothesis makes up."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_batch_lingers_from_its_first_record() -> None:
 
 
 def test_without_a_batch_size_each_record_has_a_batch() -> None:
-    """batch.size=0 turns batching off: what is allocated is for one record."""
+    """batch.size=0 turns batching off: memory is allocated for one record."""
     one = RecordAccumulator(1, AccumulatorConfig(batch_size=0))
     assert all(appended(one, 0, b"v" * 20).new for _ in range(3))
     assert one.loads() == {0: 3}
@@ -244,7 +244,7 @@ def test_memory_that_has_come_back_is_for_those_who_wait() -> None:
 
 
 def test_a_batch_without_room_takes_nothing_more() -> None:
-    """Not even what is smaller than the record for which it had no room, and which waits."""
+    """Not even one smaller than the record for which it had no room, and which waits."""
     one = RecordAccumulator(1, AccumulatorConfig(batch_size=100, buffer_memory=100))
     last = appended(one, 0, FILLS).batch
     assert not last.full
@@ -396,13 +396,13 @@ def test_what_is_late_is_not_retried() -> None:
     assert (one.incomplete(), one.loads()) == ([], {0: 0})
 
 
-# --- whatever comes --------------------------------------------------------------------------------------------------
+# --- any sequence of events ------------------------------------------------------------------------------------------
 
 PARTITIONS = st.integers(0, 1)
 
 
 class Gathering(RuleBasedStateMachine):
-    """Records are numbered; a batch is held against what was taken, in the order in which it was."""
+    """Records are numbered; a batch is compared with the records taken, in their order."""
 
     @initialize(linger=st.integers(0, 10), in_flight=st.integers(1, 3))
     def begin(self, linger: int, in_flight: int) -> None:

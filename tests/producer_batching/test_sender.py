@@ -164,7 +164,7 @@ def test_without_the_leaders_part_a_lost_reply_is_a_record_twice() -> None:
 
 
 def test_nobody_knows_of_what_is_late() -> None:
-    """It is in the log, and the application hears that it has failed; what comes behind gets another epoch."""
+    """It is in the log, and the application hears that it has failed; later batches get another epoch."""
     line = one_reply_lost(Line(12))
     line.now = 12
     (partition,) = (number for number, taken in enumerate(line.taken) if taken)

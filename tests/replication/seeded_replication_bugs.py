@@ -25,7 +25,7 @@ def _unfenced_early(self: ReplicationControl, request: Any, now: int) -> Any:
 
 _original_heartbeat = ReplicationControl.heartbeat
 
-# --- what must happen -------------------------------------------------------------------------------------------------
+# --- events that must happen ------------------------------------------------------------------------------------------
 
 
 def _never_granted(self: ReplicationControl, broker: int) -> Any:
@@ -50,7 +50,7 @@ def _lagging_without_time(self: Partition, now: int) -> Any:
 
 
 def _idle_lags(self: Partition, now: int) -> Any:
-    """Who has not fetched for long lags, were it at the log's end."""
+    """A follower that has not fetched for long lags, even at the log's end."""
     worst = None
     for replica in self.remote.values():
         late = now - replica.last_caught_up_ms > self._config.replica_lag_time_max_ms
@@ -62,7 +62,7 @@ def _idle_lags(self: Partition, now: int) -> Any:
 _original_lagging = Partition.lagging_member
 
 
-# --- what consumers are told ------------------------------------------------------------------------------------------
+# --- replies to consumers ---------------------------------------------------------------------------------------------
 
 
 def _reads_everything(self: Partition, offset: int, limit: int) -> ReadResponse:

@@ -1,5 +1,5 @@
-"""A client of replication that asks for the end of the partition after every event (EndOffsets, row 100): what it is
-told does not go back, and does without either of the rules."""
+"""A client of replication that asks for the end of the partition after every event (EndOffsets, row 100). Its answers
+do not go back, and do without either of the rules."""
 
 from __future__ import annotations
 

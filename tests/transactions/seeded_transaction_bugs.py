@@ -1,4 +1,4 @@
-"""Bugs in transactions for the auditor to find: what coordinators should do and never do, what readers leave out."""
+"""Bugs of coordinators and readers in transactions, for the auditor to find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A partition of __consumer_offsets in a transaction: who adds it, what the group's coordinator answers."""
+"""A partition of __consumer_offsets in a transaction: the request that adds it, and the replies of the group's
+coordinator."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ OFFSETS, DATA = 0, 1
 
 
 class Actions(list[tuple[Any, ...]]):
-    """A recorder that remembers what happened."""
+    """A recorder that remembers the actions."""
 
     def did(self, *what: Any) -> None:
         self.append(what)
@@ -107,7 +108,7 @@ def test_the_group_is_asked_behind_the_transaction_coordinator() -> None:
 
 
 def test_a_lost_connection_is_no_reason_to_abort() -> None:
-    """The request is sent again; what was under way may still be written, and then is there twice."""
+    """The request is sent again; the one under way may still be written, and then is there twice."""
     cluster = verified()
     assert cluster.disconnect_offsets(0, OFFSETS, True)
     assert (stage_of(cluster), cluster.clients[0].bump) == (ProduceStage.REQUEST, False)

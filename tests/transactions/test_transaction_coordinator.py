@@ -1,4 +1,4 @@
-"""The coordinator of a transactional id: what it answers at once, what it writes down first, and what it tells
+"""The coordinator of a transactional id: its immediate replies, the records that it writes first, and its requests to
 partitions."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def ongoing(epoch: int = 0, rules: Rules | None = None) -> TransactionCoordinato
 
 
 def answered(one: TransactionCoordinator, record: TransactionLogValue) -> CoordinatorResponse:
-    """What the one who waits for a record is answered when it has committed."""
+    """The reply to a request that waits for a record, when that has committed."""
     (reply,) = one.commit_record(record)
     assert reply.token == "token"
     return reply.response

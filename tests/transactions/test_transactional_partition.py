@@ -1,4 +1,4 @@
-"""A partition's leader: who may begin a transaction, what ends it, what a reader gets."""
+"""A partition's leader: the begin and the end of a transaction, and the records that a reader gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transactional producer: what it may send, and which answers end a transaction, or the process."""
+"""A transactional producer: the requests it may send, and the answers that end a transaction, or the process."""
 
 from __future__ import annotations
 
@@ -194,7 +194,8 @@ def test_in_version_1_the_groups_partition_is_added_first() -> None:
     ],
 )
 def test_the_reply_to_offsets(error: Errors, again: bool, state: ProducerState) -> None:
-    """TxnOffsetCommitHandler: who is not the group's can only abort, who is not the transactional id's is done."""
+    """TxnOffsetCommitHandler: a producer that is not in the group can only abort, one that has lost the transactional
+    id is done."""
     one = in_transaction()
     assert one.send_txn_offset_commit(INPUT, 4, GROUP) is not None
     assert one.receive_txn_offset_commit(error) is again

@@ -1,5 +1,5 @@
 """The audit: whole traces in parts, a tally of each, added up here; in Spark (one job, no shuffle, tallies pickled) or
-in processes of this machine (`check.local`). What is refused and what is told is the same."""
+in processes of this machine (`check.local`). Both refuse the same input and report the same findings."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def counted(
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Callable[[], AuditResult]:
-    """The judging of an audit, done; what is left, TLC's replays above all, needs no session and one core.
+    """The result of an audit whose judging is done. The rest, above all TLC's replays, needs no session and one core.
 
     Arguments and errors as of `audit`, whose result the function comes to.
     """
@@ -103,8 +103,8 @@ def _opened(session: SparkSession | None, paths: Sequence[str]) -> Input:
 
 
 def _parted(source: Input, job: Job) -> Job:
-    """The job with the ranges of NDJSON files that lie here, which Spark's workers then open themselves, as they must
-    open what Spark would read from a file system that all of them share."""
+    """The job with the ranges of NDJSON files on this machine, which Spark's workers then open themselves. They must
+    open them anyway on a file system that all of them share."""
     if source.form != NDJSON or not all(file.startswith("/") and is_here(file) for file in source.files):
         return job
     return replace(job, ranges=tuple(ranges(source.files)))

@@ -1,4 +1,4 @@
-"""The input of an audit as Spark sees it: which files, which form, which header; and reading it in whole traces."""
+"""The input of an audit as Spark sees it: its files, its form, its header, and how it is read in whole traces."""
 
 from __future__ import annotations
 

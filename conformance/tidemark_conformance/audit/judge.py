@@ -57,9 +57,9 @@ def id_hash(name: str) -> int:
 
 
 class Judge:
-    """The compiled checks of one specification, and how to count what they find.
+    """The compiled checks of one specification, and how to count their findings.
 
-    `wanted`: passing traces to sample; `snapshot`: traces may start anywhere, and checks with history do not run;
+    `wanted`: passing traces to sample. `snapshot`: traces may start anywhere, and checks with history do not run.
     `located`: failing traces that are named keep their streams, not the first of a kind alone.
     """
 

@@ -12,9 +12,9 @@ _ALLOWED = re.compile(r"(?P<number>[0-9]{1,18})|(?P<percent>100|[0-9]{1,2}(\.[0-
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to audit. `baseline` names the specification's set of rules in the report; `oracle`: passing traces that TLC
-    replays too, with one of each failing signature; `snapshot`: traces may start anywhere, without history;
-    `max_undecided`: how many traces may be undecided, as a number or as a percentage of all ("": none); `located`: the
+    """How to audit. `baseline` names the specification's set of rules in the report. `oracle`: passing traces that TLC
+    replays too, with one of each failing signature. `snapshot`: traces may start anywhere, without history.
+    `max_undecided`: how many traces may be undecided, as a number or as a percentage of all ("": none). `located`: the
     failing traces that the result names keep their streams, for `check.located`.
 
     Raises Unusable for what cannot be asked for.
@@ -39,7 +39,7 @@ class Options:
 def allows(allowed: str, undecided: int, traces: int) -> bool:
     """Whether so many undecided traces of all are no more than `allowed` (as `Options.max_undecided`).
 
-    Raises Unusable for what is neither a number nor a percentage.
+    Raises Unusable for any other text than a number or a percentage.
     """
     found = _ALLOWED.fullmatch(allowed or "0")
     if found is None:

@@ -36,8 +36,8 @@ class Judged:
 def compare(specification: Specification, schema: Schema, judged: Sequence[Judged]) -> tuple[Oracle, float]:
     """Replay the traces in TLC; returns every disagreement as a sentence, and TLC's rate in steps per second.
 
-    TLC stops at the first record that is no step, so of a failing trace only what happens up to there is compared.
-    Raises Unusable where TLC cannot run.
+    TLC stops at the first record that is no step, so a failing trace is compared up to that record only. Raises
+    Unusable where TLC cannot run.
     """
     if not judged:
         return Oracle(note="there was no trace to replay"), 0.0

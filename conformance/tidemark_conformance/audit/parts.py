@@ -27,9 +27,9 @@ LINES_PER_BATCH = 2_000
 class Job:
     """All that a worker must know; it travels by pickle.
 
-    `header`: what every file must start with; `nodes`: those of a Parquet audit's files; `snapshot`: traces need not
-    start in Init and checks with history do not run; `wanted`: passing traces to sample; `ranges`: of NDJSON files that
-    a worker opens itself; `located`: as of `Options`.
+    `header`: every file must start with it. `nodes`: those of a Parquet audit's files. `snapshot`: traces need not
+    start in Init, and checks with history do not run. `wanted`: passing traces to sample. `ranges`: of NDJSON files
+    that a worker opens itself. `located`: as of `Options`.
     """
 
     specification: Specification
@@ -54,7 +54,7 @@ def _kept(judge: Judge) -> Judge:
 
 
 def judge_range(job: Job, judge: Judge, tally: Tally, part: Range) -> None:
-    """Judge the traces of a range of an NDJSON file; what voids the audit is noted in the tally."""
+    """Judge the traces of a range of an NDJSON file; the tally notes the faults that void the audit."""
     try:
         header, traces = part.traces()
         judge_lines(job, judge, tally, header, traces, part)
@@ -63,7 +63,7 @@ def judge_range(job: Job, judge: Judge, tally: Tally, part: Range) -> None:
 
 
 def judge_lines(job: Job, judge: Judge, tally: Tally, header: Header, traces: Iterable[RawTrace], part: Range) -> None:
-    """Judge traces of the file of a range, which has this header. Raises Unusable for what voids the audit."""
+    """Judge traces of the file of a range, which has this header. Raises Unusable for a fault that voids the audit."""
     header.require(job.header, part.path)
     tally.headers.add(part.path)
     reader = LineReader(judge.schema, header.nodes, part.path, part.number)

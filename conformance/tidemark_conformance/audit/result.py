@@ -1,4 +1,4 @@
-"""An audit's result: what was judged, by which rules, with which outcome; its JSON document and its exit code."""
+"""An audit's result: the traces judged, the rules, the outcome; its JSON document and its exit code."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ class Shares:
 class AuditResult:
     """The outcome of one audit.
 
-    `steps` counts the steps that a trace claims to take (no stutters, no blocked attempts); `actions`: per action
-    (steps taken, blocked attempts); `rules`: per rule (predicate true, false) while it was in force; `without`: the
-    rules that are not in force; `quiescent`: decided traces that declare their faults stopped, so that the quiescence
-    properties ran on them; `not_checked`: properties that did not run, and why; `seconds` is wall time without Spark's
-    start; `max_undecided`: how many undecided traces are allowed (as in `Options`); `tlc_steps_per_s`: the rate of
-    TLC's replays (0: there were none); `shares`: what was observed and what computed, where the specification hides
+    `steps` counts the steps that a trace claims to take, without stutters and blocked attempts. `actions`: per action
+    (steps taken, blocked attempts). `rules`: per rule (predicate true, false) while it was in force. `without`: the
+    rules that are not in force. `quiescent`: decided traces that declare their faults stopped, so that the quiescence
+    properties ran on them. `not_checked`: properties that did not run, and why. `seconds` is wall time without Spark's
+    start. `max_undecided`: how many undecided traces are allowed, as in `Options`. `tlc_steps_per_s`: the rate of TLC's
+    replays (0: there were none). `shares`: the observed and the computed values, where the specification hides
     variables.
     """
 

@@ -70,10 +70,10 @@ def _order(example: Example) -> tuple[object, ...]:
 class Tally:
     """Counts over some traces. The order in which tallies are merged does not matter.
 
-    `verdicts`: pass, fail, undecided; `quiescent`: decided traces that declare their faults stopped; `actions`:
-    taken, blocked; `rules`: held, blocked; `failures` by signature (a trace counts once under every check that
-    fails in it); `undecided` by reason code; `refused`: sentences that void the audit; `headers`: the files whose
-    header was met; `ids`: 64-bit hashes of the trace ids.
+    `verdicts`: pass, fail, undecided. `quiescent`: decided traces that declare their faults stopped. `actions`: taken,
+    blocked. `rules`: held, blocked. `failures` by signature: a trace counts once under every check that fails in it.
+    `undecided` by reason code. `refused`: sentences that void the audit. `headers`: the files whose header was met.
+    `ids`: 64-bit hashes of the trace ids.
     """
 
     actions: NDArray[np.int64]
@@ -104,7 +104,7 @@ class Tally:
         return self.failures.setdefault(signature, Group(streams=self.streams))
 
     def refuse(self, sentence: str) -> None:
-        """Note what voids the audit (only the smallest few sentences are kept: one is enough to be told)."""
+        """Note a fault that voids the audit. Only the smallest few sentences are kept: one is enough for a message."""
         self.refused[sentence] = self.refused.get(sentence, 0) + 1
         if len(self.refused) > EXAMPLES:
             del self.refused[max(self.refused)]

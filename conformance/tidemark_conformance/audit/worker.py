@@ -1,8 +1,8 @@
 """Judges columns of Arrow, in this process or in Spark's Python workers. A worker takes Arrow batches of one partition
 and returns one pickled tally. Spark itself is not needed here.
 
-A worker process makes its judge once. On this machine the kernels come from the cache folder; on a cluster they, and
-our packages, travel with the job (`shipping.py`), and a worker of another processor, or of other versions of the
+A worker process makes its judge once. On this machine the kernels come from the cache folder. On a cluster they, and
+our packages, travel with the job (`shipping.py`). A worker of another processor, or with other versions of the
 libraries, compiles them again.
 """
 
@@ -56,8 +56,8 @@ def judge_rows(
     headers: Iterable[tuple[str, str]],
     hashes: Callable[[], NDArray[np.int64]],
 ) -> None:
-    """Judge the rows of a Parquet file, given as the columns trace, steps and stream; what voids the audit is noted in
-    the tally. `headers`: those among the rows, each with its file; `hashes`: 64 bits of every trace's id."""
+    """Judge the rows of a Parquet file, given as the columns trace, steps and stream; the tally notes the faults that
+    void the audit. `headers`: those among the rows, each with its file; `hashes`: 64 bits of every trace's id."""
     _check_headers(job, headers, tally)
     trace, steps, stream = rows
     if trace.null_count or steps.null_count or stream.null_count:

@@ -94,8 +94,8 @@ def _whole(arguments: argparse.Namespace) -> bool:
 def _compare_all(
     subjects: list[_Subject], arguments: argparse.Namespace, say: Callable[[str], None]
 ) -> tuple[list[agree.Agreement], int]:
-    """The models in their order, as many side by side as there are cores, each in a process of its own; and how many of
-    them an earlier run has compared."""
+    """The models in their order, as many side by side as there are cores, each in a process of its own. Also the number
+    of them that an earlier run has compared."""
     keys = {subject.name: _key(subject, arguments) for subject in subjects}
     found: dict[str, agree.Agreement] = {}
     for subject in subjects:
@@ -155,8 +155,8 @@ def _once(subject: _Subject, key: str, arguments: argparse.Namespace, say: Calla
 
 
 def _elsewhere(subject: _Subject, key: str, arguments: argparse.Namespace) -> agree.Agreement:
-    """The same in another process, which says nothing. It ends where it is told to: its pool would take SystemExit for
-    what came of this model, and begin with the next."""
+    """The same in another process, which says nothing. It exits at once when it is terminated: its pool would take
+    SystemExit for the result of this model, and begin with the next."""
     try:
         return _once(subject, key, arguments, lambda _: None)
     except SystemExit:
@@ -179,7 +179,7 @@ def _subjects(arguments: argparse.Namespace) -> list[_Subject]:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Says on standard error what goes on: one live line in a terminal, plain lines elsewhere."""
+    """Shows progress on standard error: one live line in a terminal, plain lines elsewhere."""
     if not sys.stderr.isatty():
         yield lambda text: print(text, file=sys.stderr, flush=True)
         return
@@ -264,8 +264,9 @@ def render(
     hollow: Sequence[str] = (),
     known: int = 0,
 ) -> None:
-    """Prints one line per model and backend, what no model takes or violates, the first disagreement of each, how long
-    all of it took (`seconds`, wall clock), and how many models (`known`) an earlier run has compared."""
+    """Prints one line per model and backend, then the actions and properties that no model takes or violates, and the
+    first disagreement of each. It ends with the wall-clock time of all (`seconds`) and the number of models that an
+    earlier run has compared (`known`)."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model")
     for title in ("states", "violating", "edges", "non-edges", "invariants", "actions"):

@@ -33,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: all was measured; 2: something could not be; what could is printed, written and recorded all the same."""
+    """0: all was measured. 2: something could not be measured; all the rest is printed, written and recorded all the
+    same."""
     chosen = [protocol(name) for name in args.protocols or sorted(protocols())]
     if not chosen:
         raise Unusable("no protocol with a simulator is registered; add one to spec/<protocol>/protocol.toml")

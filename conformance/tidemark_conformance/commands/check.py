@@ -142,7 +142,7 @@ def _model_of(arguments: argparse.Namespace) -> Model:
 
 
 def render_foreign(outcome: verify.Outcome, console: Console) -> None:
-    """Prints the verdict on a specification, what it counts, and a counterexample."""
+    """Prints the verdict on a specification, its counts, and a counterexample."""
     result = outcome.result
     said = Text(f"{outcome.model.module} with {outcome.model.cfg}: ")
     said.append(_fell(result) if result.verdict == "violates" else verdict_text(outcome), style="bold")
@@ -274,7 +274,7 @@ def _verify(models: list[Model], arguments: argparse.Namespace) -> list[verify.O
 
 
 def with_progress(go: Callable[[verify.Listener], list[verify.Outcome]], total: int) -> list[verify.Outcome]:
-    """Calls `go(listener)` with a listener that shows what runs and what is done, of so many models in `total`."""
+    """Calls `go(listener)`; the listener shows the running and the finished ones of `total` models."""
     if not sys.stderr.isatty():
         return go(_plain(total))
     shown = Progress(
@@ -310,8 +310,8 @@ def _seen(model: Model, counts: tuple[int, int, int], begun: float) -> str:
 
 
 def _plain(total: int) -> verify.Listener:
-    """A line where a model starts, and one where it is done, with how many are (those of the cache count, too); of a
-    model that is alone also where TLC says how far it has come."""
+    """A line where a model starts, and one where it is done, with how many are done; those of the cache count, too. If
+    there is one model only, also a line for each of TLC's own progress reports."""
     done = 0
     begun: dict[str, float] = {}
     said: dict[str, tuple[int, int, int]] = {}

@@ -1,4 +1,4 @@
-"""`tidemark doctor`: what is here, what is missing, what to do."""
+"""`tidemark doctor`: lists the tools that are here and those that are missing, and says what to do."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _tlc(jar: str | None) -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    """Every requirement of this distribution against what is installed."""
+    """Every requirement of this distribution, compared with the installed versions."""
     try:
         requirements = importlib.metadata.requires("tidemark") or []
     except importlib.metadata.PackageNotFoundError:
@@ -230,7 +230,7 @@ def _spark() -> Finding:
         with spark_session("local[1]") as session:
             counted = session.sparkContext.parallelize(range(10), 2).map(lambda number: number + 1).sum()
             version = session.version
-    except Exception as problem:  # whatever stops Spark from starting is a finding
+    except Exception as problem:  # any error that stops Spark from starting is a finding
         return Finding("Spark", "missing", f"does not start: {str(problem).splitlines()[0][:200]}", advice)
     if counted != 55:
         return Finding("Spark", "missing", f"{version} counts wrongly ({counted})", advice)

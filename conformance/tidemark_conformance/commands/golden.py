@@ -1,10 +1,10 @@
 """`tidemark golden [ROW...]`: run the golden scenarios and rewrite their transcripts.
 
 A scenario stands in `traces/golden/<protocol>/<row>.txt`: a story, and the events that drive its protocol's simulator.
-Below a marker line this command writes what happened, with the row's rules removed and with all rules in force. It
-holds the scenario to its row: the right specification refuses a step of the flawed run; the specification without the
-row's rules takes every step, while the row's property falls; and nothing of the run with all rules is flagged. A diff
-of these files is read by a person.
+Below a marker line this command writes the transcript, once with the row's rules removed and once with all rules in
+force. It holds the scenario to its row. The right specification refuses a step of the flawed run. The specification
+without the row's rules takes every step, while the row's property falls. Nothing of the run with all rules is flagged.
+A diff of these files is read by a person.
 
 A protocol takes part where the registry names its descriptor.
 """
@@ -35,8 +35,8 @@ MARKER = "# ---- what happened (make golden) ----"
 class Verdict:
     """A run judged by one specification.
 
-    `damage`: why it must not be judged ("" if it may); `refused`: the first record that is not a step, with its label
-    (None: all are); `fallen`: per property that fell its first record, with its label; `steps`: the records after the
+    `damage`: why it must not be judged ("" if it may). `refused`: the first record that is not a step, with its label
+    (None: all are). `fallen`: per property that fell its first record, with its label. `steps`: the records after the
     initial one.
     """
 
@@ -83,7 +83,7 @@ def with_scenarios() -> list[zoo.Row]:
 
 
 def rewrite(row: zoo.Row, file: Path, check: bool) -> str:
-    """Run a row's scenario and write its transcript (`check`: only compare). Returns what is wrong, "" if nothing."""
+    """Run a row's scenario and write its transcript (`check`: only compare). Returns the fault, "" if there is none."""
     if not file.is_file():
         return f"there is no scenario {file.name} in {file.parent}; write one"
     old = file.read_text(encoding="utf-8")

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate; 0, or 1 when the simulator's own client found what must not happen in a run with all rules."""
+    """Simulate; 0, or 1 when the simulator's own client found a violation in a run with all rules."""
     for option, given, least in (("--traces", args.traces, 1), ("--steps", args.steps, 1), ("--seed", args.seed, 0)):
         if given < least:
             raise Unusable(f"{option} {given} is too low; give {least} or more")
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _require_own(flaw: str | None, known: Protocol) -> None:
-    """Raises Unusable for a row of the zoo that is another protocol's; what is no row is the simulator's to judge."""
+    """Raises Unusable for a row of the zoo that is another protocol's; the simulator judges names that are no row."""
     rows = [row for row in zoo.rows() if flaw in (row.id, str(row.number))]
     if rows and known.name not in [row.protocol for row in rows]:
         row = rows[0]

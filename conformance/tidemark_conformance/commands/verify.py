@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def tell_first(console: Console) -> None:
-    """Some traces of one protocol, simulated and audited, and what is still to come."""
+    """Some traces of one protocol, simulated and audited, and the rest still to come."""
     from tidemark_conformance.verify import first
 
     with progress("the first traces: checks compiled, simulated, audited"):
@@ -217,7 +217,7 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
 
 
 def _timed(begin: Callable[[], Finish]) -> Callable[[], closing.Line]:
-    """A line begun; its time is that of its two parts, without what is done between them."""
+    """A line begun; its time is that of its two parts, without the work between them."""
     started = time.monotonic()
     finish = begin()
     begun = time.monotonic() - started
@@ -331,7 +331,8 @@ def _show(args: argparse.Namespace, console: Console, found: CleanRun, name: str
 
 
 def audit_document(found: CleanRun, cached: bool) -> dict[str, Any]:
-    """An unflawed run's audit, all right only if the run shows what it must (`complaints`: what it does not)."""
+    """An unflawed run's audit, all right only if the run shows everything it must (`complaints`: the things it does not
+    show)."""
     return found.result.document() | {"ok": found.ok, "complaints": list(found.complaints), "cached": cached}
 
 

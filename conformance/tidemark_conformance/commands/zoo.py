@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: every row is killed where it must be; 1: a flaw survives, a flawed trace is no trace of the flawed spec, or
+    """0: every row is killed where it must be. 1: a flaw survives, a flawed trace is no trace of the flawed spec, or
     something is wrong with the unflawed traces."""
     from tidemark_conformance.registry import protocols
     from tidemark_conformance.verify import clean, matrix

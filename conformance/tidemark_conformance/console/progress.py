@@ -13,7 +13,7 @@ PLAIN_SECONDS = 10.0
 
 
 def say(text: str) -> None:
-    """One line on standard error, at once: what is about to take its time."""
+    """One line on standard error, at once: the name of a task that is about to take its time."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -48,7 +48,7 @@ class Silent:
 
 @contextlib.contextmanager
 def progress(title: str, counted: str = "parts") -> Iterator[Progress]:
-    """A progress display with `title`, gone when the block ends. `counted`: what is counted, as a plural ("traces");
+    """A progress display with `title`, gone when the block ends. `counted`: the things counted, as a plural ("traces");
     "parts" are those in which Spark, or a simulation, does its work."""
     if not sys.stderr.isatty():
         yield _Plain(title, counted)

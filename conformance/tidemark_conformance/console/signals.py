@@ -1,4 +1,4 @@
-"""SIGTERM as an exception, so that what is under way is cleaned up."""
+"""SIGTERM as an exception, so that work under way is cleaned up."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Ask:
     """A function that asks a rule.
 
-    `place`: `impl/package/module.py:line` of its first question; `function`: its name with its class's; `handlers`: the
-    functions of its module that come to it by calls and have an action's name, else the public ones, where it is none
-    itself; `lines`: its text around each question.
+    `place`: `impl/package/module.py:line` of its first question. `function`: its name with its class's. `handlers`: the
+    functions of its module that call it, directly or not, and have an action's name; without any, the public ones;
+    empty where it is itself one. `lines`: its text around each question.
     """
 
     place: str
@@ -40,10 +40,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """A module of the implementation: its dotted name, file, text, and what is known of rules in it.
+    """A module of the implementation: its dotted name, file, text, and the rules known in it.
 
-    `imported`: names that it imports from modules of rules -> these; `typed`: names of variables, without underscores
-    in front -> the modules of the rules' classes that annotate them; `fields`: names that are declared with a type;
+    `imported`: names that it imports from modules of rules -> these. `typed`: names of variables, without underscores
+    in front -> the modules of the rules' classes that annotate them. `fields`: names that are declared with a type.
     `read`: names of attributes -> where they are read, but not where they are given to another class of rules.
     """
 

@@ -1,8 +1,8 @@
 """One safety rule side by side: its lines in the specification, its Python, its zoo rows, how it fails without it.
 
 Nothing here knows a protocol. A rule `ReachedEpochStart` of `spec/<protocol>/` is the function `reached_epoch_start` of
-the module `tidemark.<protocol>.rules`. `tidemark.common.removal` says what stands in its place;
-`tidemark.<protocol>.flaws`, where there is one, what is computed otherwise without it. The rows that remove it are in
+the module `tidemark.<protocol>.rules`. `tidemark.common.removal` names its replacement;
+`tidemark.<protocol>.flaws`, if it exists, replaces computations. The rows that remove it are in
 `spec/<protocol>/zoo.toml`, their models in `spec/<protocol>/manifest.json`, their scenarios in `traces/golden/`.
 """
 
@@ -77,7 +77,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class CounterStep:
-    """One step of a counterexample: the action with its parameters and what it changed."""
+    """One step of a counterexample: the action with its parameters and the values that it changed."""
 
     number: int
     label: str
@@ -114,7 +114,7 @@ class Flagged:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A rule in the list of all: where it is defined, what goes wrong without it, the rows that remove it.
+    """A rule in the list of all: where it is defined, the harm without it, the rows that remove it.
 
     `of`: the specification, and its name for `tidemark simulate` if it has one.
     """
@@ -204,9 +204,9 @@ def _order(home: Home, rule: str) -> tuple[str, int]:
 
 
 def of_rule(name: str) -> list[Card]:
-    """The cards of a rule, one for each specification that has it, without what must be run (counterexamples, golden
-    traces). `name` is the specification's (`ReachedEpochStart`), the implementation's (`reached_epoch_start`), or a
-    row's of the zoo (its id or number): then they are the cards of the rules that the row removes.
+    """The cards of a rule, one for each specification that has it, without the parts that need a run (counterexamples,
+    golden traces). `name` is the specification's (`ReachedEpochStart`), the implementation's (`reached_epoch_start`),
+    or a row's of the zoo (its id or number): then they are the cards of the rules that the row removes.
 
     Raises Unusable, with the names that come close, for another name.
     """
@@ -261,7 +261,7 @@ def _is_of(row: zoo.Row, home: Home) -> bool:
 
 def python_rule(package: str, rule: str, siblings: Iterable[str] = ()) -> PythonRule | None:
     """The function of a rule in the module of `package` that has most of its `siblings`, the rules of the same
-    specification; None where there is no such module or function."""
+    specification. None where there is no such module or function."""
     module = rules_module(package, rule, siblings)
     return None if module is None else _source(getattr(module, snake_case(rule)))
 
@@ -347,7 +347,7 @@ def _sentence(lines: list[Line]) -> str:
     return f"{said[:1].upper()}{said[1:]}" if without else said
 
 
-# --- what must be run ----------------------------------------------------------------------------------------------
+# --- parts that need a run -----------------------------------------------------------------------------------------
 
 
 def removals(rule: str, rows: tuple[zoo.Row, ...], home: Home) -> tuple[Removal, ...]:

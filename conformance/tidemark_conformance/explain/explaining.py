@@ -101,7 +101,7 @@ class Explainer:
         return Scope(self.evaluator, states[max(0, number - 1)], states[number])
 
     def still(self, state: State) -> Scope:
-        """A state that stays as it is, for what says nothing of a step."""
+        """A state that stays as it is, for formulas that do not depend on a step."""
         return Scope(self.evaluator, state, state)
 
     def finding(self, key: Key, number: int, run: Run, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
@@ -138,7 +138,8 @@ class Explainer:
         )
 
     def not_a_step(self, event: Event, judgement: Judgement) -> tuple[Finding, tuple[Cell, ...]]:
-        """Why a record is no step of its action, no attempt that a rule refused, or no stutter; and what decides it."""
+        """Why a record is no step of its action, no attempt that a rule refused, or no stutter, and the values that
+        decide it."""
         if event.kind != STEP:
             before = judgement.states[event.number - 1]
             changed = [name for name, value in event.state.items() if before[name] != value]
@@ -191,7 +192,7 @@ class Explainer:
             env = env.bind(param.uid, value)
         return env
 
-    # --- the state before, and what it allowed --------------------------------------------------------------------
+    # --- the state before, and the steps it allowed ---------------------------------------------------------------
 
     def with_alternatives(self, explained: Explanation, event: Event, judgement: Judgement) -> Explanation:
         """Add the steps that were possible instead. For a step that is none, add also the changes that would make it
@@ -286,7 +287,7 @@ class Explainer:
         return self.stored(drawn, run, dict(enumerate(judgement.states)))
 
     def stored(self, drawn: Diagram, run: Run, states: Mapping[int, State]) -> Diagram:
-        """The diagram with what is stored after its rows. `states`: the state after a record, by its number."""
+        """The diagram with the stored state after its rows. `states`: the state after a record, by its number."""
         if not drawn.rows or not states:
             return drawn
         first = next(iter(states.values()))

@@ -1,7 +1,7 @@
 r"""Expressions of the IR as TLA+ text.
 
-Inlining has replaced every operator by its body; where a `Mark` remembers the name of an operator inside a longer
-formula, the name with its arguments is printed in place of a body that is longer than `SHORT`.
+Inlining has replaced every operator by its body. Where a `Mark` remembers the name of an operator inside a longer
+formula, a body longer than `SHORT` is printed as that name with its arguments.
 """
 
 from __future__ import annotations

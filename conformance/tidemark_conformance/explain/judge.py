@@ -185,7 +185,7 @@ class _Judging:
         return True
 
     def observations(self, event: Event) -> None:
-        """Compare what was observed with what is computed."""
+        """Compare the observed values with the computed ones."""
         for told in event.told:
             name, computed = self.observed(event, told)
             if computed != told.value or type(computed) is not type(told.value):
@@ -223,7 +223,7 @@ class _Judging:
 
 
 def observed_in(schema: Schema, checks: PythonChecks, state: State, told: Told) -> tuple[str, Json]:
-    """The name of what was observed, and its value in a state as JSON (None: it has no value there)."""
+    """The name of an observation, and its value in a state as JSON (None: it has no value there)."""
     known = schema.observables
     assert known is not None
     observer, field = divmod(told.observable, len(known.fields))

@@ -32,7 +32,7 @@ class Stored:
 
 
 def files(path: Path) -> list[Path]:
-    """The trace files at `path` (a file, or a folder and what is below it), as the audit finds them.
+    """The trace files at `path` (a file, or a folder with its subfolders), as the audit finds them.
 
     Raises Unusable if there is none, for a name that says no form, or if a folder mixes forms.
     """

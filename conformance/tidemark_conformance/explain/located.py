@@ -20,7 +20,7 @@ from tidemark_conformance.trace.schema import schema_of
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a module; `text`: what stands there, in a few words."""
+    """A line of a module; `text`: the name or formula at this line, in a few words."""
 
     file: Path
     line: int
@@ -32,7 +32,7 @@ class Located:
     """A failing trace: `step` is the first that this check refuses, `label` its action with parameters ("": not known).
 
     `place`: the conjunct of the action or property that is false, or the check's own definition where no conjunct is
-    known; `related`: the definitions on the way to what decides. `reason`: why, None where it is not known.
+    known. `related`: the definitions between that and the deciding values. `reason`: why, None where it is not known.
     """
 
     failure: Failure
@@ -46,7 +46,7 @@ class Located:
 
     @property
     def message(self) -> str:
-        """One line: the trace, the step, what it is not, and what is false of which values."""
+        """One line: the trace, the step, the action or property that it fails, the false formula and its values."""
         said = f"trace {self.trace}, step {self.step}{f' {self.label}' if self.label else ''}: {self.headline}"
         if self.reason is None:
             return f"{said}: {self.failure.detail}" if self.failure.detail else said

@@ -5,11 +5,11 @@
     cells = "log[lane]"                          # a sequence; or `set`, or `values`: a function
     text = "{it.epoch}"                          # of one element, in its cell; or a table by the element's `type`
     colour = "it.epoch"                          # equal values have one colour
-    hue = "leader epoch"                         # what the legend calls them; strips of one `hue` share their colours
+    hue = "leader epoch"                         # their name in the legend; strips of one `hue` share their colours
     bars = { "high watermark" = "highWatermark[lane]" }    # a line behind so many cells
     open = { over = "entry[lane]", first = "it.first" }    # a line from each such offset to the end
     agrees = "committed"                         # a sequence, which the cells of a lane with `holds` must have:
-    holds = ["metadata[last].leader = lane"]     # what they lack is drawn as lost
+    holds = ["metadata[last].leader = lane"]     # elements that they lack are drawn as lost
     unique = ["it.pid", "it.number"]             # elements that are alike in these are drawn as stored twice
     marked = ["view[lane].leader = lane"]        # the lane's tag stands out
     faded = ["status[lane] # running"]           # the strip is pale
@@ -21,7 +21,7 @@
     rows = "group[lane].members"                 # one strip for each key `row`
     values = "group[lane].members[row].assigned"
     none = ["it = -1"]                           # values that are none
-    brief = true                                 # leaves no place for them, or for what is not in a set
+    brief = true                                 # leaves no place for them, or for elements that are not in a set
     exclusive = "held at {lane}"                 # an element of two strips of this text is drawn as contested,
     competes = ["consumer[lane].running = TRUE"] # where this holds
 
@@ -113,7 +113,7 @@ def keys(value: Value | None) -> list[Value]:
 
 @cache
 def where(text: str) -> Where:
-    """A path from its text. Raises Unusable for what is none."""
+    """A path from its text. Raises Unusable for any other text."""
     found = _PATH.match(text.strip())
     if found is None:
         raise Unusable(f"{text!r} is no path into a state; write one like log[lane] or view[lane].leader")
@@ -137,7 +137,7 @@ class Condition:
 
 
 def condition(text: str) -> Condition:
-    """A condition from its text. Raises Unusable for what is none."""
+    """A condition from its text. Raises Unusable for any other text."""
     found = re.match(r"\s*([^\s=#]+)\s*([=#])\s*(\S+)\s*\Z", text)
     if found is None:
         raise Unusable(f"{text!r} is no condition; write one like status[lane] = running")
@@ -276,7 +276,7 @@ class Picture:
 def picture_of(sources: Iterable[Path], variables: Collection[str]) -> Picture | None:
     """The picture beside one of a specification's modules, its root first; None where there is none.
 
-    Raises Unusable for a file that is no picture, or that names what is no variable of the specification.
+    Raises Unusable for a file that is no picture, or that names no variable of the specification.
     """
     for module in sources:
         file = module.with_name(f"{module.stem}{SUFFIX}")

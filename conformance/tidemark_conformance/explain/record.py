@@ -41,10 +41,10 @@ class Change:
 class Reason:
     """Why a formula has its value: one node of a chain that ends where nothing but values is left to say.
 
-    `text`: the formula; `operator`, `place`: the named operator that it is the body of, with its arguments, and where
-    that, or the formula, stands; `outcome`: "false", "true" or "error"; `note`: a sentence where the formula alone does
-    not say it; `bindings`: the quantified variables that make it so; `values`: what its parts are; `because`: what
-    decides.
+    `text`: the formula. `operator`, `place`: the named operator whose body it is, with its arguments, and where that,
+    or the formula, stands. `outcome`: "false", "true" or "error". `note`: a sentence where the formula alone does not
+    say it. `bindings`: the quantified variables that make it so. `values`: those of its parts. `because`: the parts
+    that decide.
     """
 
     text: str
@@ -62,9 +62,9 @@ class Finding:
     """The first failure of one check: `kind` is "not-a-step", "observation", "invariant", "action-property" or
     "quiescence".
 
-    `name` is the property's, or the action's that the step claims to be (empty for a stutter); `step` the record where
-    it fails first; `said`: the failure in a few words where kind and name do not say it; `anomalies`: what a history
-    checker may call it.
+    `name` is the property's, or that of the action that the step claims to be (empty for a stutter). `step`: the record
+    where it fails first. `said`: the failure in a few words, where kind and name do not say it. `anomalies`: a history
+    checker's names for it.
     """
 
     kind: str
@@ -123,7 +123,7 @@ class Enabled:
 class Arrow:
     """Something that one step wrote and a step of another node read or replaced: both by record number.
 
-    `node`: the writer's node (its record may stand before the diagram's first row); `units`: what was read.
+    `node`: the writer's node; its record may stand before the diagram's first row. `units`: the units that were read.
     """
 
     source: int
@@ -137,8 +137,8 @@ class StoredCell:
     """One element of stored state: its text, and the number of its colour (-1: none).
 
     `how`: "stored"; "absent", the place of an element that is not there; "lost", an element that ought to be there;
-    "other", one that differs from what ought to be there; "twice", one of several that are alike; "contested", one that
-    another lane has, too.
+    "other", one that differs from the right one; "twice", one of several that are alike; "contested", one that another
+    lane has, too.
     """
 
     text: str
@@ -156,11 +156,12 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Stored state of one lane after a step: `title` says what it is, `row` which of several (it may be empty).
+    """Stored state of one lane after a step: `title` names it, `row` tells several of that title apart (it may be
+    empty).
 
-    `kind`: its cells are those of a sequence ("cells"), a "set", a function ("values"), or it has none ("");
-    `tag`: a few words in front of the cells; `marked`: it stands out, as a leader does; `faded`: its process is down;
-    `spans`: the offsets from which something is open to the end of the cells.
+    `kind`: its cells are those of a sequence ("cells"), a "set", a function ("values"), or it has none (""). `tag`: a
+    few words in front of the cells. `marked`: it stands out, as a leader does. `faded`: its process is down. `spans`:
+    the offsets from which something is open to the end of the cells.
     """
 
     step: int
@@ -197,9 +198,9 @@ class Hue:
 class Diagram:
     """A space-time diagram: one column per node, one row per record (`first` to `last`), arrows between them.
 
-    `strips`: the state that a lane stores, at the first row, at each row that changes it, and at those that fail and
-    the last; `lanes`: the columns, and behind them what is stored and is no node; `legend`: what the strips mean;
-    `whole`: a picture of the specification says what is stored (else it may be a part of it).
+    `strips`: the state that a lane stores, at the first row, at each row that changes it, at failing rows and at the
+    last. `lanes`: the columns, and behind them stored state that belongs to no node. `legend`: the meaning of the
+    strips. `whole`: the strips come from a picture of the specification; else they may be a part of the state.
     """
 
     columns: tuple[str, ...]
@@ -216,8 +217,8 @@ class Diagram:
 class Shrunk:
     """The smallest run found by re-simulation that fails in the same way.
 
-    `decisions`/`steps`: what it needs, out of `decisions_before`/`steps_before`; `runs`: simulations it took;
-    `kept`: the decisions that are left, as text; `diagram`: the run. `note`: why there is none, or what to know.
+    `decisions`/`steps`: their numbers in this run, out of `decisions_before`/`steps_before`. `runs`: simulations it
+    took. `kept`: the decisions that are left, as text. `diagram`: the run. `note`: why there is none, or what to know.
     """
 
     note: str
@@ -235,7 +236,7 @@ class Sliced:
     """The steps that the first failure depends on: they alone, from the same first state, fail for the same reason.
 
     `kept`: their numbers, the failing one the last; `left_out`: how many other steps stand before it. The diagram shows
-    them, and what follows.
+    these steps and their effects.
     """
 
     kept: tuple[int, ...]
@@ -246,14 +247,14 @@ class Sliced:
 class Explanation:
     """All there is to say about one trace.
 
-    `verdict`: "pass", "fail" or "undecided" (`reason` says why); `steps`: records after the initial one; `without`: the
-    rules that are not in force; `findings`: the first failure of every check, earliest first.
+    `verdict`: "pass", "fail" or "undecided" (`reason` says why). `steps`: records after the initial one. `without`: the
+    rules that are not in force. `findings`: the first failure of every check, earliest first.
 
     The fields from `step` on speak of the earliest failing step and are empty where nothing fails. Where only the end
-    of the trace fails there is no step, and the state is the last. `state`: the last good state, only what matters of
-    it, `folded` names the other variables; `enabled`: what could have happened instead (or next); `allowed`: labels of
-    steps that would make exactly this change; `allowed_without`: sets of rules, each of which, taken out of force,
-    makes it a step of the action it claims to be.
+    of the trace fails there is no step, and the state is the last. `state`: the last good state, only the units that
+    matter; `folded` names the other variables. `enabled`: the steps that could have happened instead (or next).
+    `allowed`: labels of steps that would make exactly this change. `allowed_without`: sets of rules, each of which,
+    taken out of force, makes it a step of the action it claims to be.
     """
 
     spec: str

@@ -20,8 +20,8 @@ CAPACITY = "a value exceeds a capacity of the layout"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One record: `state` is the state after it, as far as traces carry it; `action` and `params` are empty where it
-    has none; `told`: what was observed."""
+    """One record: `state` is the state after it, as far as traces carry it. `action` and `params` are empty where it
+    has none. `told`: its observations."""
 
     number: int
     kind: str
@@ -43,9 +43,9 @@ class Event:
 class Run:
     """A whole trace: `events` start with the initial state (none if even that cannot be read).
 
-    `nodes`: the nodes that the header names; `quiescent`: its end says that faults have stopped; `damage`: why it must
-    not be judged (no end record, a wrong sum, ...), None for a sound trace; `beyond`: the value of the last event that
-    TypeOK or the action's domain does not allow, whose state is that before it.
+    `nodes`: the nodes that the header names. `quiescent`: its end says that faults have stopped. `damage`: why it must
+    not be judged (no end record, a wrong sum, ...), None for a sound trace. `beyond`: the value of the last event that
+    TypeOK or the action's domain does not allow; the state there is that before it.
     """
 
     id: str

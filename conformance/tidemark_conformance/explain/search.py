@@ -1,7 +1,7 @@
 """The trace to explain among many: the one that is named, or of those that fail the one that shows most.
 
-A few traces are judged by the reference evaluator. Of more the kernels (if they are installed) say what becomes of
-each, thousands of times faster; the one that is chosen is judged again by the evaluator.
+A few traces are judged by the reference evaluator. Of more, the kernels (if they are installed) judge each, thousands
+of times faster. The evaluator judges the chosen one again.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _looked_at(traces: Iterator[Stored], explainer: Explainer, schema: Schema) -
 
 
 def _kernels(explainer: Explainer) -> Callable[[list[Stored]], list[int]] | None:
-    """A function from traces to what they have to show by the kernels; None without the extra `audit`."""
+    """A function from traces to their failures as the kernels find them; None without the extra `audit`."""
     try:
         import numpy
 

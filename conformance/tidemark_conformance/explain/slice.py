@@ -1,9 +1,9 @@
 """The steps that a run's first failure depends on, for runs that no simulator can repeat.
 
-Backwards from what fails: which parts of the state were read, which step wrote each of them last, what did that step
-read. The steps that are found, taken alone from the same first state, are a run again, in which each changes what it
-changed before. That run is judged. It is shown if it is a behaviour up to the failing step, and fails there for the
-same reason, of the same values. Otherwise the step where the two runs part is taken to read all that its action
+It goes backwards from the failure: the parts of the state that were read, the step that wrote each of them last, the
+parts that this step read. The steps that it finds, taken alone from the same first state, are a run again. Each changes
+the same units as before. That run is judged. It is shown if it is a behaviour up to the failing step, and fails there
+for the same reason, of the same values. Otherwise the step where the two runs part is taken to read all that its action
 mentions, and the search begins again. So no step is left out that the failure needs.
 """
 
@@ -124,7 +124,7 @@ class _Slicing:
         return self.explainer.judge(alone)
 
     def fewest(self, known: Slice) -> Slice:
-        """Fewer of a slice's steps that still fail so: a step may read what makes no difference."""
+        """Fewer of a slice's steps that still fail so: a step may read values that make no difference."""
         smallest = known
 
         def fails(some: Sequence[int]) -> bool:
@@ -279,7 +279,7 @@ class _Needed:
         return any(one[:size] == cell or cell[: len(one)] == one for one in self.cells.get(cell[0], ()))
 
     def cover(self, cell: Cell) -> None:
-        """A cell gets its value here: what is in it is not needed from before."""
+        """A cell gets its value here: its value before is not needed."""
         own = self.cells.get(cell[0], set())
         own -= {one for one in own if one[: len(cell)] == cell}
 

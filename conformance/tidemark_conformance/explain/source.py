@@ -60,7 +60,8 @@ class Source:
         return [Line(f"{loc.module}.tla", number + 1, lines[number].rstrip()) for number in range(first, last)]
 
     def item(self, loc: Loc) -> str:
-        """The text of the junction item that starts at `loc`, on one line: what is not indented less belongs to it."""
+        """The text of the junction item that starts at `loc`, on one line, with all later lines that are indented
+        further."""
         lines = self._lines.get(loc.module, [])
         if not 0 < loc.line <= len(lines):
             return ""

@@ -1,7 +1,7 @@
-"""The space-time diagram of a run, as data: who did what, and what travelled from node to node.
+"""The space-time diagram of a run, as data: the steps of each node, and the arrows between nodes.
 
-Nothing is assumed about messages. A step of one node that reads (or replaces) what another node wrote last learns
-something from it: that is an arrow, drawn at the first such step of the reading node.
+Nothing is assumed about messages. A step of one node may read, or replace, a value that another node wrote last. It
+learns something from it: that is an arrow, drawn at the first such step of the reading node.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def diagram(
 
     If `window` is None, or nothing fails, it goes from the first record, or to the last one.
 
-    Columns are the header's nodes that do something in the run, in the header's order; records without a node
-    get a column with an empty name in front, if one of them is drawn, or an arrow from one.
+    Columns are the header's nodes that act in the run, in the header's order. Records without a node get a column with
+    an empty name in front, if one of them, or an arrow from one, is drawn.
     """
     marked = tuple(sorted(failing))
     last = marked[-1] if marked and window is not None else len(rows) - 1

@@ -50,7 +50,7 @@ def _in_order(lanes: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A strip to be read: the definition, the lane and row, and what paths see there."""
+    """A strip to be read: the definition, the lane and row, and the local names that paths see there."""
 
     definition: Definition
     lane: str
@@ -116,7 +116,7 @@ class _Reader:
                         yield _Place(one, plain(lane), row, scope)
 
     def _contested(self, state: State) -> dict[str, frozenset[Value]]:
-        """Of what strips may not share the elements that several have."""
+        """Of strips that may not share elements, the elements that several of them have."""
         held: dict[str, Counter[Value]] = {}
         for place in self._places(state):
             if among := _competition(place):

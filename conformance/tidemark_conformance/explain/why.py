@@ -1,7 +1,7 @@
 r"""Why a formula is false (or true): the walk from the formula down to the values that decide.
 
-Only the logical skeleton is known here (junctions, quantifiers, IF, LET, the rules' guards); what an expression is
-worth is asked of a `Scope`, that is of the compiler's own evaluator, so no second meaning of TLA+ is kept.
+Only the logical skeleton is known here: junctions, quantifiers, IF, LET, the rules' guards. A `Scope`, that is the
+compiler's own evaluator, gives the value of an expression, so no second meaning of TLA+ is kept.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class _Walk:
             shown = Shown(first.name, value_text(value))
             yield from self.bindings(binders[1:], env.bind(first.uid, value), (*sofar, shown))
 
-    # --- what is left: atoms and their values ---------------------------------------------------------------------
+    # --- the rest: atoms and their values -------------------------------------------------------------------------
 
     def atom(self, expr: Expr, env: Env) -> Reason:
         self.cells.update(reads(expr, self.scope, env))
@@ -282,7 +282,8 @@ class _Walk:
         return Reason(self.text(expr), "false", note="; ".join(notes[:VALUES]), values=shown)
 
     def outside(self, path: str, value: Value, domain: Expr, env: Env) -> Iterator[str]:
-        """Sentences that say which parts of a value are outside a set; none where that is no clearer than the value."""
+        """Sentences that say which parts of a value are outside a set; none where they are no clearer than the
+        value."""
         match domain:
             case Mark(_, _, body):
                 yield from self.outside(path, value, body, env)

@@ -1,9 +1,9 @@
 """The simulated implementation as machine code: the modules of `tidemark`, compiled by mypyc where there is a C
 compiler.
 
-Nothing differs but the speed: a seed's trace is the same, byte for byte. What was compiled is kept in the cache folder
-under a digest of the sources (and of this file), so that a module that has changed is never run as it was before.
-Spark's workers on this machine use it; those of a cluster, and whoever sets `TIDEMARK_INTERPRETED`, run the modules as
+Nothing differs but the speed: a seed's trace is the same, byte for byte. The compiled modules are kept in the cache
+folder under a digest of the sources (and of this file). So a changed module never runs in its older form. Spark's
+workers on this machine use it. Those of a cluster, and processes with `TIDEMARK_INTERPRETED` set, run the modules as
 they are.
 """
 
@@ -87,12 +87,12 @@ def use() -> bool:
 
 
 def avoid() -> None:
-    """Have this process, and those that it starts, run the modules as they are: who reads their text needs it."""
+    """Have this process, and those that it starts, run the modules as they are: tools that read their text need it."""
     os.environ[INTERPRETED] = "1"
 
 
 def version(distribution: str) -> str:
-    """The version of what is installed; "" where it is not."""
+    """The installed version of a distribution; "" where it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -147,7 +147,7 @@ def _alone(root: Path) -> Iterator[None]:
 
 
 def _sweep(root: Path) -> None:
-    """Delete what was compiled of other sources, and what somebody began and left."""
+    """Delete compilations of other sources, and unfinished ones that another process left."""
     for other in root.iterdir():
         with contextlib.suppress(FileNotFoundError):  # somebody else was faster
             if time.time() - other.stat().st_mtime > UNUSED_S:
@@ -190,7 +190,8 @@ def _compile(draft: Path) -> None:
 
 
 def _run(command: list[str], where: Path) -> tuple[int, str]:
-    """Run a command in a folder: its exit status, and all that it said. An exception ends it, and what it started."""
+    """Run a command in a folder: its exit status, and all that it said. An exception ends the command and all its
+    children."""
     with subprocess.Popen(
         command,
         cwd=where,
@@ -210,9 +211,9 @@ def _run(command: list[str], where: Path) -> tuple[int, str]:
 
 
 def _native(text: str, bases: Collection[str]) -> str:
-    """The text of a module as mypyc gets it: values declared by the decorator that it makes native classes of, with an
-    `__init__` written out (that of a dataclass is a function of Python, and takes four times as long). `bases`: classes
-    that have heirs, and keep their `__init__`."""
+    """The text of a module as mypyc gets it. Classes with the decorator for values become native classes, with an
+    `__init__` written out. A dataclass's own is a Python function, and takes four times as long. `bases`: classes that
+    have heirs, and keep their `__init__`."""
     lines = text.splitlines()
     for node in reversed(ast.parse(text).body):
         if not isinstance(node, ast.ClassDef):

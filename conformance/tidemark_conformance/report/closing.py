@@ -1,7 +1,7 @@
 """The closing table of `make check`, for the terminal, for machines, and kept for the README.
 
-`tidemark verify --record` keeps the table of a real run in `docs/make-check.json`; `tidemark docs` prints it from
-there, so that what the README shows was measured once and does not change with every run.
+`tidemark verify --record` keeps the table of a real run in `docs/make-check.json`, and `tidemark docs` prints it from
+there. So the README's figures were measured once and do not change with every run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RECORD = Path("docs") / "make-check.json"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the table: a part of the run, what it found, whether that is as expected, and its seconds."""
+    """A line of the table: a part of the run, its finding, whether that is as expected, and its seconds."""
 
     what: str
     found: str

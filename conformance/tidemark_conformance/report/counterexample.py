@@ -1,4 +1,4 @@
-"""TLC's counterexample for people: the initial state whole, then each step by its action and what it changes."""
+"""TLC's counterexample for people: the initial state whole, then each step by its action and its changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A space-time diagram as lines of text: one column per node, one row per step, what travelled as a horizontal arrow.
+"""A space-time diagram as lines of text: one column per node, one row per step, each message or shared value as a
+horizontal arrow.
 
      5  ●◀─────┤      │      │      TMReceivePrepared(r1)   tmPrepared + r1   ←4
 

@@ -1,5 +1,5 @@
-"""A space-time diagram as SVG: lifelines down the page, arrows from the step that wrote to the step that read, and what
-each lane stores wherever a step has changed it.
+"""A space-time diagram as SVG: lifelines down the page, arrows from the step that wrote to the step that read, and each
+lane's stored state wherever a step has changed it.
 
 Colours are CSS classes, so that the page that holds it decides them; every mark, arrow and strip has its tooltip.
 """

@@ -169,7 +169,8 @@ def _finding(finding: Finding, console: Console, later: bool) -> None:
 
 
 def reason_lines(reason: Reason, console: Console, margin: str) -> None:
-    """Print a chain of reasons: operator, place, outcome, formula, bindings, values; then what decides, further in."""
+    """Print a chain of reasons: operator, place, outcome, formula, bindings, values; then the parts that decide,
+    further in."""
     head = Text(reason.outcome.upper(), style=OUTCOMES[reason.outcome])
     if reason.operator:
         head.append(f"  {reason.operator}", style="bold not green")
@@ -230,7 +231,7 @@ def _shrunk(shrunk: Shrunk, console: Console) -> None:
 
 
 def sliced_sentence(sliced: Sliced) -> str:
-    """How many steps are left out, and what is known of those that are not."""
+    """The number of steps left out, and the facts known of the others."""
     before = len(sliced.kept) - 1
     steps = f"{counted(before, 'step')} before it {'leads' if before == 1 else 'lead'}" if before else "It alone leads"
     return (

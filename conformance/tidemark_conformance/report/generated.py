@@ -21,10 +21,12 @@ from tidemark.consumer_group import states as modern_states
 from tidemark.groups.transitions import E, S, Transition
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.golden import golden_file, golden_root
 from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.anomalies import glossary
 from tidemark_conformance.report import agreed, closing, floors, speed, stories
+from tidemark_conformance.report.rowless import rules_without_row
 from tidemark_conformance.tlc import manifest as manifests
 
 _BLOCK = re.compile(
@@ -66,7 +68,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def models() -> str:
-    """The models of the manifest with what must be found in them."""
+    """The models of the manifest with their expected findings."""
     return table(
         ("model", "tier", "expected", "scope", "distinct states", "depth"),
         (
@@ -85,7 +87,7 @@ def models() -> str:
 
 
 def rows() -> str:
-    """The rows of the zoo: what is removed, what must fall, how deep TLC must look."""
+    """The rows of the zoo: the rules removed, the property that must fall, how deep TLC must look."""
     depths = {model.name: model.depth for model in manifests.load().models}
     return table(
         ("row", "flaw", "rules removed", "property that falls", "states in TLC's counterexample", "harm"),
@@ -104,15 +106,24 @@ def rows() -> str:
 
 
 def rules(protocol: str) -> str:
-    """A protocol's rows of the zoo, by the rules that each removes: what goes wrong without them, and what falls."""
+    """A protocol's rows of the zoo, by the rules that each removes: the harm without them, and the property that
+    falls. Rules that no row removes come last."""
+    own = [row for row in zoo.rows() if row.protocol == protocol]
+    told = [(row.rules, row.summary, _linked(row), f"`{row.property}`") for row in own]
+    told += rules_without_row(protocol)
     return table(
         ("rule", "without it", "row", "property that falls"),
-        (
-            (", ".join(f"`{rule}`" for rule in row.rules), row.summary, f"{row.number}, {row.id}", f"`{row.property}`")
-            for row in zoo.rows()
-            if row.protocol == protocol
-        ),
+        ((", ".join(f"`{rule}`" for rule in removed), *rest) for removed, *rest in told),
     )
+
+
+def _linked(row: zoo.Row) -> str:
+    """A row's number and id, with a link from a protocol's page to its golden scenario."""
+    name = f"{row.number}, {row.id}"
+    scenario = golden_file(row)
+    if not scenario.is_file():
+        return name
+    return f"[{name}](../../traces/golden/{scenario.relative_to(golden_root()).as_posix()})"
 
 
 def _rules() -> dict[str, Generator]:
@@ -189,7 +200,7 @@ def _machine(transitions: Mapping[tuple[S, E], Transition[S]]) -> str:
 
 
 def cheap() -> dict[str, Generator]:
-    """Generators that need neither Spark nor TLC; a test holds their blocks to what they say."""
+    """Generators that need neither Spark nor TLC; a test compares the documents' blocks with them."""
     return {
         "agree": agree,
         "floors": floors.table,

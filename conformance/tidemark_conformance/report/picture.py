@@ -27,8 +27,8 @@ def wanted(text: str) -> list[str]:
 def picture(row_id: str) -> str:
     """The row's golden run without its rules; the step at which its property falls is marked.
 
-    Judged without the rules, because the property says what is lost; the step that the right specification refuses is
-    named in `traces/golden/<row id>.txt`. Raises Unusable for a row without a scenario that shows it.
+    It is judged without the rules, because the property names the loss. `traces/golden/<protocol>/<row id>.txt` names
+    the step that the right specification refuses. Raises Unusable for a row without a scenario that shows it.
     """
     row = zoo.select([row_id])[0]
     explainer, run, judgement = Stage(row.protocol).golden(row, row.rules)

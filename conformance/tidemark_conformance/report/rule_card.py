@@ -21,8 +21,8 @@ LABEL = 36
 
 
 def render_list(rules: Sequence[Listed], console: Console) -> None:
-    """Of every rule its name, the zoo rows that remove it, what goes wrong without it: wrapped at a terminal's edge,
-    one line each where there is none."""
+    """Of every rule its name, the zoo rows that remove it, and the harm without it. Lines are wrapped at a terminal's
+    edge; elsewhere each rule has one line."""
     console.print(Text(f"rule - what goes wrong without it (rows of {zoo.ZOO} before it)", style="bold"))
     for specification in dict.fromkeys(rule.of for rule in rules):
         console.print()
@@ -43,7 +43,8 @@ def _said(rule: Listed) -> Text:
 
 
 def render(card: Card, console: Console) -> None:
-    """The whole card, top to bottom: specification, Python, who asks, zoo, counterexample, flagged step."""
+    """The whole card, top to bottom: specification, Python, the functions that ask, zoo, counterexample, flagged
+    step."""
     head = Text(card.name, style="bold")
     head.append(f"  a rule of {card.home.protocol}", style="dim not bold")
     console.print(head)

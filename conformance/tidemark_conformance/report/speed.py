@@ -84,7 +84,7 @@ def recorded(file: Path) -> str:
 
 
 def render(measures: Sequence[Measure], console: Console) -> None:
-    """Print a row per protocol; "-" is what was not measured."""
+    """Print a row per protocol; "-" stands for a figure that was not measured."""
     values = {one.name: one.value for one in measures}
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("audit", no_wrap=True)

@@ -35,7 +35,7 @@ class Demonstrated:
 
 
 class Demonstration(ABC):
-    """A protocol's demonstration. `summary`: what is shown; `counted`: what its progress counts, as a plural;
+    """A protocol's demonstration. `summary`: its claim. `counted`: the things that its progress counts, as a plural.
     `without`: the help of the option that takes rules out."""
 
     summary: str

@@ -1,4 +1,4 @@
-"""`tidemark demo exactly-once`: every input record's result is in the output once, whatever crashes meanwhile."""
+"""`tidemark demo exactly-once`: every input record's result is in the output once, in spite of crashes."""
 
 from __future__ import annotations
 

@@ -100,9 +100,9 @@ def generate(
     """Simulate `seeds` (step 1) into Parquet parts under `out`, or finish a run that was killed.
 
     `settings` is all that decides the traces beside the seeds (protocol, steps, flaw, profile, version): JSON-able.
-    With `session` the parts are simulated by Spark's workers, without it here, one after another; `packages`: what the
-    simulator is made of (`Protocol.packages`), which travels to the workers of a cluster; `sums`: seal each
-    part (`cache.sealed`), for a run that is kept. Raises Unusable when `out` holds a run with other settings, or
+    With `session` Spark's workers simulate the parts; without it they are simulated here, one after another.
+    `packages`: the simulator's packages (`Protocol.packages`), which travel to the workers of a cluster. `sums`: seal
+    each part (`cache.sealed`), for a run that is kept. Raises Unusable when `out` holds a run with other settings, or
     traces that are no run.
     """
     made = generate_together(
@@ -207,8 +207,8 @@ def _part(out: Path, first: int, stop: int) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that a worker must know: the simulator, the ranges of seeds (one per part of a folder), per name of a
-    trace of a run its folder and its header, and whether each part gets a checksum."""
+    """All that a worker must know: the simulator, the ranges of seeds (one per part of a folder), and whether each part
+    gets a checksum. Also, per name of a trace of a run, its folder and its header."""
 
     simulator: Composed
     ranges: Sequence[tuple[int, int]]

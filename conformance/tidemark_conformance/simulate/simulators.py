@@ -110,7 +110,7 @@ class Again:
         return [OTHERS, *(kind for _, kind in self._played)]
 
     def stream(self, kept: Sequence[int]) -> bytes:
-        """The trace with only these events (what happens in the healing follows from them)."""
+        """The trace with only these events; the steps of the healing follow from them."""
         numbers = {self._played[index - 1][0] for index in kept if index}
         if 0 in kept:
             numbers |= self._others
@@ -169,8 +169,8 @@ def _run_composed(
     without: tuple[str, ...],
     seed: int,
 ) -> dict[str, Simulated]:
-    """All traces of one seed. What clients found after healing, and what the logs went through, is among the facts of
-    the protocol above."""
+    """All traces of one seed. The facts of the protocol above tell the clients' findings after healing, and the events
+    of the logs."""
     one = known.descriptor()
     with _defects_named(f"the composition of {one.protocol.owner} and its logs"):
         result = one.simulate(seed, log, header, steps=steps, profile=profile, rules=_removed(known, without))
@@ -184,7 +184,7 @@ def _run_composed(
     highest = _simulated(seed, result.parts[one.part], one.protocol.lost, one.protocol.healed)
     parts = {one.part: replace(highest, facts={**highest.facts, **facts})}
     for name, part in result.parts.items():
-        if name != one.part:  # what is acknowledged after healing is asked of the protocol: not every log needs it
+        if name != one.part:  # the protocol is asked for the records acknowledged after healing: not every log needs it
             log_part = _simulated(seed, part, "records", "clusters")
             kept = {fact: n for fact, n in log_part.facts.items() if not fact.startswith(GOOD)}
             parts[name] = replace(log_part, facts=kept)
@@ -193,7 +193,7 @@ def _run_composed(
 
 @contextlib.contextmanager
 def _defects_named(owner: str) -> Iterator[None]:
-    """Turns the end of a watched run into DefectError. `owner`: what messages call the protocol."""
+    """Turns the end of a watched run into DefectError. `owner`: the protocol's name in messages."""
     from tidemark.common.errors import UndeclaredChange
 
     try:
@@ -203,8 +203,8 @@ def _defects_named(owner: str) -> Iterator[None]:
 
 
 def _simulated(seed: int, result: SimResult, lost: str, cluster: str) -> Simulated:
-    """A run with what a client found after healing among its facts. `lost`, `cluster`: what its clients call what they
-    lose ("records"), and what is healed ("clusters")."""
+    """A run with what a client found after healing among its facts. `lost`, `cluster`: the clients' words for the
+    things lost ("records") and the thing healed ("clusters")."""
     facts = {
         "changing": result.changing,
         "healed": int(result.healed),

@@ -1,4 +1,4 @@
-"""The first thing that a worker of a cluster runs: it unpacks what was shipped, then hands over.
+"""The first thing that a worker of a cluster runs: it unpacks the shipped archive, then hands over.
 
 This module travels by value and imports nothing of ours, since a worker need not have this package installed.
 """

@@ -1,7 +1,7 @@
 """The Spark session of a command: quiet, on loopback when it is local, and bounded in memory.
 
-Under spark-submit the running context is used as it is. Spark's standard error goes to `lasting_root()/spark.log`;
-nothing of it reaches the user, who gets one sentence instead (`readable_errors`).
+Under spark-submit the running context is used as it is. Spark's standard error goes to `lasting_root()/spark.log`.
+Nothing of it reaches the user, who gets one sentence instead (`readable_errors`).
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def _tasks(context: Any) -> tuple[int, int]:
 
 
 def first_line(problem: BaseException) -> str:
-    """The first line of an exception's message, shortened to what fits a sentence."""
+    """The first line of an exception's message, shortened to fit a sentence."""
     lines = _text(problem).strip().splitlines() or [type(problem).__name__]
     return lines[0].strip().rstrip(".")[:300]
 

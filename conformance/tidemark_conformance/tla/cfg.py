@@ -92,7 +92,7 @@ def read(path: Path) -> Config:
 
 
 def parse(text: str, path: str = "cfg") -> Config:
-    """Parse the text of a cfg; `path` is what messages call it. Raises Unusable with the line."""
+    """Parse the text of a cfg; `path` is its name in messages. Raises Unusable with the line."""
     return _Parser(list(_tokens(text, path)), path).config()
 
 

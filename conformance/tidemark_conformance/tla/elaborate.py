@@ -1,9 +1,9 @@
 r"""SANY's tables -> closed, inlined IR.
 
 Operators are inlined where they are used. An argument is a closure over the place it was written in, so a prime around
-a call reaches the variables inside the arguments; an argument that a body uses more than once becomes a lazy `Let`.
-A LET definition is evaluated where it stands: a prime around its name is refused (write the prime inside).
-INSTANCE's substitutions are passed down dynamically, since SANY wraps only the operator that is called.
+a call reaches the variables inside the arguments. An argument that a body uses more than once becomes a lazy `Let`. A
+LET definition is evaluated where it stands: a prime around its name is refused (write the prime inside). INSTANCE's
+substitutions are passed down dynamically, since SANY wraps only the operator that is called.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Elaborator:
     # Expressions
 
     def expression(self, node: sany.Node, context: Context) -> Expr:
-        """The IR of `node`. Raises Unsupported with its place for what has none."""
+        """The IR of `node`. Raises Unsupported with its place for a node that has none."""
         if isinstance(node, sany.Apply):
             return self._apply(node, context)
         if isinstance(node, sany.Numeral):

@@ -1,6 +1,6 @@
 """How large the sets of TypeOK and of parameters' domains are, by their text, before anything of that size is built.
 
-A count is an upper bound: a filtered set counts as the set that it filters, because that is what would be gone through.
+A count is an upper bound: a filtered set counts as the set that it filters, because all of that would be gone through.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""The parts of a specification, found by the conventions: TypeOK, Init, the actions of Next, ghosts, properties.
 
-What the conventions of docs/conventions.md ask of a specification as a whole is enforced here, with the module and
-line: named actions with constant parameter domains, every variable's next value, ghosts that nothing reads.
+Here the conventions of docs/conventions.md for a whole specification are enforced, with the module and line. They are
+named actions with constant parameter domains, every variable's next value, and ghosts that nothing reads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The builtin forms of TLA+ -> IR: primes, connectives, IF, CASE, EXCEPT, binders, records.
 
-What is an operator of values only stands in `scope.NATIVE`; what inlines operators, in `elaborate.py`.
+Operators of values only stand in `scope.NATIVE`; the inlining of operators is in `elaborate.py`.
 """
 
 from __future__ import annotations

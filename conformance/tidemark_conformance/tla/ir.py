@@ -1,8 +1,8 @@
 """The compiler's only intermediate form: closed, inlined TLA+ expressions.
 
-Closed: every operator that is not a builtin is inlined (a `Mark` keeps its name and place), constants of the cfg are
-`Const` nodes, bound identifiers carry a unique `uid`, and a prime stands only on a variable (`Var.primed`).
-Nodes are immutable and compared structurally; `Mark.loc` does not take part in a specification's hash.
+Closed: every operator that is not a builtin is inlined (a `Mark` keeps its name and place), and constants of the cfg
+are `Const` nodes. Bound identifiers carry a unique `uid`, and a prime stands only on a variable (`Var.primed`). Nodes
+are immutable and compared structurally; `Mark.loc` does not take part in a specification's hash.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOT_A_STEP = "not a step"
 class Loc:
     """A place in a module: file name without folder, 1-based line and column.
 
-    `end`: line and column of the last character, where that is known; places are the same whatever it is.
+    `end`: line and column of the last character, where that is known; it does not count when places are compared.
     """
 
     module: str
@@ -282,10 +282,10 @@ class Param:
 class Action:
     """A named disjunct of Next.
 
-    `body` is the action as a predicate over (state, parameters, next state) without the conjuncts of ghost variables;
+    `body` is the action as a predicate over (state, parameters, next state) without the conjuncts of ghost variables.
     `ghosts` maps each ghost variable to the expression of its next value, over (variables, variables', parameters).
     `hidden` maps each hidden variable to the expression of its next value, in an order in which each reads none that
-    comes after it; `rest` is what `body` says beside these (`body` itself, where nothing is hidden).
+    comes after it. `rest` is `body` without these conjuncts (`body` itself, where nothing is hidden).
     """
 
     name: str
@@ -329,9 +329,9 @@ class Module:
     `variables` holds them all in declared order, but the hidden ones behind those that traces carry, and the ghosts
     last. `init` has no conjunct of a ghost: `initial_ghosts` maps each ghost to the expression of its first value, over
     the other variables. `initial_hidden` and `init_rest` are to `init` as `Action.hidden` and `rest` to an action's
-    body. `observed`: what traces may tell of a state beside the variables that they carry.
-    `definitions` holds the closed bodies of parameterless operators that a cfg may name (invariants, properties).
-    `constants` are those that anything here mentions, `Without` left out.
+    body. `observed`: the facts of a state that traces may tell beside the variables that they carry. `definitions`
+    holds the closed bodies of parameterless operators that a cfg may name (invariants, properties). `constants` are
+    those that anything here mentions, `Without` left out.
     """
 
     name: str

@@ -81,9 +81,9 @@ class Parameters:
 class Layout:
     """The cells of a specification's states.
 
-    `variables` in cell order; `cells` their number, the first `base_cells` of them are those of the variables that
-    traces carry: neither hidden nor ghosts, which come behind them in this order, the ghosts from `first_ghost` on;
-    `lows`/`highs` bound every cell (the capacities); `variable_of`/`unit_of` say whose a cell is.
+    `variables` are in cell order. `cells` is their number. The first `base_cells` of them are those of the variables
+    that traces carry, neither hidden nor ghosts; these come behind them in this order, the ghosts from `first_ghost`
+    on. `lows`/`highs` bound every cell (the capacities). `variable_of`/`unit_of` name a cell's variable and unit.
     """
 
     def __init__(

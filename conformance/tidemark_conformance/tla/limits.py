@@ -177,7 +177,8 @@ def _wider(a: Limit, b: Limit, sign: int) -> Limit:
 
 
 def of_domain(domain: Expr, constant: Evaluate, capacities: frozenset[str] | None) -> Ends:
-    """The limits of a parameter's domain: of an interval its own; any other set is one limit, whatever it lacks."""
+    """The limits of a parameter's domain: of an interval its own; any other set is one limit, for every value outside
+    it."""
     read = _reading(capacities)
     found = _Reader(constant, read).tree(domain) if isinstance(strip(domain), Op) else None
     if isinstance(found, Ends):

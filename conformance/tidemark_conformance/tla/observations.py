@@ -39,8 +39,8 @@ WIDEST = TInt(-(1 << 63), (1 << 63) - 1)
 class Observables:
     """The observable values: every field of every observer, numbered observer by observer.
 
-    `observers`: the set Observers in canonical order with their type, empty where Observed has no parameter; `keys`:
-    their names in a trace; `fields`: their names and types, in the order of the text.
+    `observers`: the set Observers in canonical order with their type, empty where Observed has no parameter. `keys`:
+    their names in a trace. `fields`: their names and types, in the order of the text.
     """
 
     observers: tuple[Value, ...]

@@ -1,7 +1,7 @@
 r"""Init, Next and action properties as the text gives them, by SANY's tables.
 
-Which form they may have is decided here and nowhere else: the compiler elaborates what is found, and the modules that
-are generated for TLC quote it. Next is a disjunction of named actions, their parameters bound by `\E` around them.
+Their allowed forms are decided here and nowhere else. The compiler elaborates them, and the modules that are generated
+for TLC quote them. Next is a disjunction of named actions, their parameters bound by `\E` around them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values drawn from a type, and values near another one: what tests and `tidemark agree` ask the backends about."""
+"""Values drawn from a type, and values near another one: tests and `tidemark agree` give them to the backends."""
 
 from __future__ import annotations
 

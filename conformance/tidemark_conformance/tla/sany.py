@@ -1,4 +1,4 @@
-"""SANY's view of a module, as resolved tables: every reference is the number (uid) of what it means.
+"""SANY's view of a module, as resolved tables: every reference is the number (uid) of the thing referred to.
 
 `read` runs `tla2sany.xml.XMLExporter` on a staged copy of the module's closure, in a private room, and turns its XML
 into the small classes below. Their shape is SANY's, so that no second reading of TLA+ is kept here; `elaborate` gives
@@ -161,7 +161,7 @@ Entry = Builtin | Declaration | Formal | Definition
 class Tables:
     """A parsed root module.
 
-    `entries`: uid -> what it is. `members`: the uids that the root module can name, in the order of the text (EXTENDS
+    `entries`: uid -> its entry. `members`: the uids that the root module can name, in the order of the text (EXTENDS
     first). `library`: the modules (by name) whose text is that of `spec/lib`. `assumptions`: the ASSUMEs that TLC
     evaluates, each with its place: those of the root module and of the modules that it extends, standard ones left out.
     """
@@ -222,7 +222,7 @@ def _export(root: str, room: Path) -> str:
     )
     if done.returncode == 0 and done.stdout.startswith("<?xml") and "*** Errors:" not in done.stderr:
         return done.stdout
-    # The exporter does not say what it cannot parse; SANY itself does.
+    # The exporter does not say which text it cannot parse; SANY itself does.
     said = _run(toolchain.java_command(room, "tla2sany.SANY", jar=jar, heap_mib=512, brief=True), [], root, room)
     raise Unusable(complaint(root, said.stdout if "rrors" in said.stdout else done.stdout + done.stderr))
 
@@ -327,7 +327,7 @@ class _Reader:
             while isinstance(text, Substitution):
                 text = text.body
             if text is not None and text.loc.module != loc.module:
-                loc, last = text.loc, text.loc.end[0]  # SANY gives the INSTANCE's place to what comes through it
+                loc, last = text.loc, text.loc.end[0]  # SANY gives the INSTANCE's place to its definitions
             return Definition(name, tuple(formals), node, loc, last, element.find("recursive") is not None)
         return None
 

@@ -1,7 +1,7 @@
 """A specification with its constants, ready for the backends: `load(spec, cfg)`.
 
-What SANY and the elaborator make of a module is kept in the cache folder, keyed by the text of every module read, the
-cfg, the jar and this compiler's own source; without Java a specification loads as long as it is in the cache.
+The work of SANY and the elaborator on a module is kept in the cache folder, keyed by the text of every module read, the
+cfg, the jar and this compiler's source. Without Java a specification loads as long as it is in the cache.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Specification:
     """A compiled module with a cfg's constants.
 
     `constants`: every constant that the module mentions, and `Without` -> its value (a frozenset of rule names).
-    `capacities`: the constants that only bound a trace (`limits.py`), None where the module does not say.
-    `invariants`, `properties` (action properties), in the cfg's order; `quiescence`, `environment` in the text's.
-    `temporal`: names of the cfg's properties that only TLC checks. `places`: operator -> (place, last line).
-    `sources`: module name -> file, the root first. `hash`: of the canonical IR of TypeOK, Init and the actions
-    (without ghosts, locations, marks and names of locals), so it does not depend on the cfg or on what is checked.
+    `capacities`: the constants that only bound a trace (`limits.py`), None where the module does not say. `invariants`,
+    `properties` (action properties), in the cfg's order; `quiescence`, `environment` in the text's. `temporal`: names
+    of the cfg's properties that only TLC checks. `places`: operator -> (place, last line). `sources`: module name ->
+    file, the root first. `hash`: of the canonical IR of TypeOK, Init and the actions, without ghosts, locations, marks
+    and names of locals. So it depends neither on the cfg nor on the properties that are checked.
     """
 
     module: ir.Module

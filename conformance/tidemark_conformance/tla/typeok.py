@@ -137,8 +137,8 @@ def _require_other_tags(a: Type, b: Type, loc: Loc | None) -> None:
 
 
 def type_of_values(values: Iterable[Value], loc: Loc | None = None) -> Type:
-    """The least type that holds all these values (at least one), whatever order they come in: that of a set is its
-    hashes', and how the tags of records are grouped depends on who comes first."""
+    """The least type that holds all these values (at least one), in any order. The type of a set is its hashes', and
+    the grouping of records' tags depends on the first ones."""
     kind: Type | None = None
     for value in in_order(set(values)):
         own = type_of_value(value, loc)

@@ -1,4 +1,5 @@
-"""Ways to look at IR that every backend needs: walking it, what it mentions, its conjuncts, what enables an action."""
+"""Views of IR that every backend needs: walking it, the names in it, its conjuncts, the conditions that enable an
+action."""
 
 from __future__ import annotations
 

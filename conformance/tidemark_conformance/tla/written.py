@@ -1,7 +1,7 @@
 """The arguments of an inlined operator as text: only for the labels of marks, nothing is decided by it.
 
-A formal parameter is printed as what was given for it, so that a text holds the names that are bound around the whole
-formula, as the IR does.
+A formal parameter is printed as its argument. So a text holds the names that are bound around the whole formula, as the
+IR does.
 """
 
 from __future__ import annotations

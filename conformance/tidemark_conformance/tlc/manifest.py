@@ -102,7 +102,7 @@ class Manifest:
         for name in wanted:
             if name not in known:
                 suggested = [model.name for model in self.models if meant(model)]
-                hint = instead(name, suggested, f"{self.path.name} lists them all")
+                hint = instead(name, suggested, "its `models` give the names")
                 raise Unusable(f"{self.path.name} has no model {name}: {hint}")
         if wanted:
             return [known[name] for name in wanted]

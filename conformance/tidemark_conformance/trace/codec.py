@@ -29,7 +29,7 @@ from tidemark_conformance.trace.header import Json, dumps, shortened
 
 
 class WrongKind(Exception):
-    """JSON that is no value of its type, whatever the capacities; the message says what was expected."""
+    """JSON that is no value of its type, whatever the capacities; the message says which form was expected."""
 
 
 class Exceeds(Exception):

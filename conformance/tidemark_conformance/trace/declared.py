@@ -1,8 +1,8 @@
 """The schema of traces from their header alone: types, layout, actions and domains as the header declares them.
 
-It reads and writes all that the specification's own schema does. What it cannot know are the specification's names of
-variables that no trace carries, and whether an argument written as an array is a tuple, a sequence or a set: it takes
-none for a set where not all subsets are listed, so that a set there must be sorted, as ours are.
+It reads and writes all that the specification's own schema does. It cannot know the specification's names of variables
+that no trace carries, nor whether an argument written as an array is a tuple, a sequence or a set. It takes none for a
+set where not all subsets are listed, so a set there must be sorted, as ours are.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DEPTH = 40
 
 
 class _Strange(Exception):
-    """A declaration that no specification leads to; the message says what it is."""
+    """A declaration that no specification leads to; the message names it."""
 
 
 def declared(header: Header, where: str) -> Schema:

@@ -81,8 +81,8 @@ def _instead_of(name: str) -> str:
 def local_files(paths: Sequence[Path]) -> list[Path]:
     """The trace files under these paths, folders searched to any depth, hidden files and folders left out, sorted.
 
-    Hidden is what begins with `.` or `_`, as it is to Spark. Raises Unusable for a path that does not exist, and for a
-    hidden file.
+    A name that begins with `.` or `_` is hidden, as it is to Spark. Raises Unusable for a path that does not exist, and
+    for a hidden file.
     """
     found: list[Path] = []
     for path in paths:
@@ -102,7 +102,7 @@ def local_files(paths: Sequence[Path]) -> list[Path]:
 class StoredTrace:
     """A trace as it was read, of either form: its steps after the initial one, its delta stream, where it stands.
 
-    `detail`: what makes its sum bad or exceeds a capacity, where the form can say it.
+    `detail`: the reason why its sum is bad or a value exceeds a capacity, where the form can say it.
     """
 
     id: str

@@ -40,8 +40,8 @@ class RepeatedKey(ValueError):
 
 
 def loads(text: str | bytes, strict: bool = True) -> Json:
-    """Reads JSON in UTF-8. Raises ValueError for what is no JSON, RepeatedKey for an object that has a key twice (not
-    `strict`: the last one counts)."""
+    """Reads JSON in UTF-8. Raises ValueError for bytes that are no JSON, RepeatedKey for an object that has a key twice
+    (not `strict`: the last one counts)."""
     decoder = _STRICT if strict else _LENIENT
     try:
         return decoder.decode(text.decode() if isinstance(text, bytes) else text)
@@ -108,9 +108,9 @@ def _order(value: Json) -> tuple[str, Json]:
 class Header:
     """The header of a trace file.
 
-    `constants`: the specification's constants but `Without`, as JSON; `nodes`: names that a step's `node` may carry;
-    `variables`: per variable that traces carry its type and its cells in the layout; `actions`: in the order of Next
-    their names and their parameters' domains, sorted; `extra`: further keys, kept by conversions.
+    `constants`: the specification's constants but `Without`, as JSON. `nodes`: names that a step's `node` may carry.
+    `variables`: per variable that traces carry its type and its cells in the layout. `actions`: in the order of Next
+    their names and their parameters' domains, sorted. `extra`: further keys, kept by conversions.
 
     `hidden`: variables that no trace carries and that actions may read. `observed`: the fields of Observed with their
     types, and its observers; None where nothing can be observed.

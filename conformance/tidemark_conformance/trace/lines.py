@@ -1,7 +1,7 @@
 """NDJSON, first half: from lines to whole traces, with their damage found; no specification is needed here.
 
-The judgement of damage is the same for every reader: a trace whose raw lines do not have the sum of its end record, or
-that has no end record, is *damaged* and never interpreted further than it can be believed.
+Every reader judges damage in the same way. A trace is *damaged* if its raw lines do not have the sum of its end
+record, or if it has no end record. It is then read only as far as it can be believed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ END_KEYS = {"steps", "quiescent", "capacity"}
 class RawTrace:
     """The lines of one trace.
 
-    `events`: the parsed lines before the end record, `numbers`: their line numbers (1-based, in the file or partition);
-    `end`: the end record's `end` object, None when there is none or it cannot be believed; `damage`: None, NO_END,
-    BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds what could be read. `wrong`: the
-    number of the first line that can be read in two ways, or of an end record with a key that says nothing, and a
-    sentence's beginning that says so; it matters where nothing is damaged. `detail`: what makes a sum bad, in a few
-    words.
+    `events`: the parsed lines before the end record. `numbers`: their line numbers (1-based, in the file or partition).
+    `end`: the end record's `end` object, None when there is none or it cannot be believed. `damage`: None, NO_END,
+    BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds the readable lines. `wrong`: the
+    number of the first line that can be read in two ways, or of an end record with a meaningless key, and a sentence's
+    beginning that says so. It matters where nothing is damaged. `detail`: why a sum is bad, in a few words.
     """
 
     id: str
@@ -54,7 +53,7 @@ class RawTrace:
             self.numbers.append(number)
 
     def finish(self, event: dict[str, Json]) -> None:
-        """Take the end record and compare it with what was read."""
+        """Take the end record and compare it with the lines read."""
         end = event.get("end")
         if not _is_end(end) or event.get("crc32c") != format(self.crc, "08x") or self.unreadable:
             self.damage = BAD_SUM
@@ -101,8 +100,8 @@ def _unknown_key(event: dict[str, Json]) -> str:
 
 
 def ends_trace(line: bytes) -> bool:
-    """Whether a line ends the trace that it belongs to, so that whatever follows belongs to another."""
-    if b'"end"' not in line:  # quicker, and who spells it with escapes only has fewer places to part a file at
+    """Whether a line ends the trace that it belongs to, so that any line after it belongs to another."""
+    if b'"end"' not in line:  # quicker; a file that spells it with escapes only has fewer places to part it at
         return False
     event, _ = _event(line)
     return event is not None and "end" in event
@@ -111,12 +110,12 @@ def ends_trace(line: bytes) -> bool:
 def split_traces(
     lines: Iterable[bytes], first: int = 2, where: str = "", place: Callable[[int], int] = int
 ) -> Iterator[RawTrace]:
-    """Group the lines after the header (bytes without line feeds) into traces; `first` numbers the first of them, and
+    """Group the lines after the header (bytes without line feeds) into traces. `first` numbers the first of them, and
     `place` makes such a number that of a line in the file `where`.
 
-    A line that cannot be read belongs to the trace before it; outside any trace it makes a damaged trace of its own,
-    named after its line, so that it is counted. A trace whose lines are interrupted by another trace's comes out as
-    two traces with one id, which the audit refuses as a duplicate.
+    A line that cannot be read belongs to the trace before it. Outside any trace it makes a damaged trace of its own,
+    named after its line, so that it is counted. A trace whose lines are interrupted by another trace's comes out as two
+    traces with one id, which the audit refuses as a duplicate.
     """
     current: RawTrace | None = None
     for number, line in enumerate(lines, first):
@@ -148,7 +147,7 @@ def split_traces(
 
 
 def _event(line: bytes) -> tuple[dict[str, Json] | None, str]:
-    """The line as an event with its trace's id, None when it is nothing of the kind; and what is wrong with it."""
+    """The line as an event with its trace's id, None when it is nothing of the kind; and its fault."""
     wrong = ""
     try:
         event = loads(line)

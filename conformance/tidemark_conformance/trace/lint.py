@@ -1,8 +1,8 @@
 """Trace files without a judgement: header, types, sums, ids, and the first line of each file that is wrong.
 
-What an audit refuses is refused here, and what makes a trace UNDECIDED is told, but for two things that only the
-specification's checks can know: whether a trace starts in Init, and whether a computed value exceeds its capacity.
-A value beyond a limit that means something is told, too, though an audit fails its trace.
+Lint refuses the same input as an audit, and tells why a trace is UNDECIDED. Only the specification's checks can know
+two things: whether a trace starts in Init, and whether a computed value exceeds its capacity. A value beyond a limit
+that means something is told, too, though an audit fails its trace.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ def _judged(stream: bytes, schema: Schema, check: Callable[[Record, int], str], 
 
 
 def _checker(schema: Schema, nodes: int) -> Callable[[Record, int], str]:
-    """Looks at one record, given with its number: Malformed for what means nothing, else why the trace cannot be
-    decided."""
+    """Looks at one record, given with its number: raises Malformed for one without meaning, else returns why the trace
+    cannot be decided."""
     lows, highs = schema.layout.lows, schema.layout.highs
     domains = [[len(domain) for domain in one.domains] for one in schema.parameters.values()]
     names = schema.actions
@@ -241,7 +241,7 @@ def _hides(kind: Type, padded: bool = False) -> bool:
 
 
 def problems(found: Linted) -> Iterator[str]:
-    """A sentence for everything that was found, what is unusable first."""
+    """A sentence for every finding, the unusable ones first."""
     yield from found.unusable.values()
     for reason, (count, one) in sorted(found.undecided.items()):
         where = f"{one.file}:{one.line}" if one.line else one.file

@@ -1,8 +1,7 @@
 """NDJSON, second half: traces of lines to delta streams and back, by a specification's schema.
 
-Damage goes through unhealed: a trace without an end record becomes a stream without one, a wrong sum a wrong sum, and
-a trace whose steps are not all there a stream whose record count is wrong. So the kernels judge both forms by one
-rule.
+Damage goes through unhealed. A trace without an end record becomes a stream without one, a wrong sum a wrong sum. A
+trace with missing steps becomes a stream whose record count is wrong. So the kernels judge both forms by one rule.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ class LineReader:
     """Turns traces of one NDJSON file into delta streams. `nodes` are those of the file's header, `where` names it,
     `place` makes the number of a trace's line that of a line of the file.
 
-    `detail`: what makes the last trace's sum bad, or what exceeds a capacity in it, in a few words; else empty.
-    `capacity`: whether the last trace met a value beyond a capacity, by its own word or by ours.
+    `detail`: why the last trace's sum is bad, or which capacity it exceeds, in a few words; else empty. `capacity`:
+    whether the last trace met a value beyond a capacity, by its own word or by ours.
     """
 
     def __init__(self, schema: Schema, nodes: Sequence[str], where: str, place: Callable[[int], int] = int) -> None:
@@ -88,8 +87,8 @@ class LineReader:
     def stream(self, raw: RawTrace) -> tuple[int, bytes]:
         """A trace's number of steps (records after the initial one) and its delta stream, damaged as the trace is.
 
-        Raises Unusable for a line that cannot be meant so (unknown action, parameter out of its domain, ...) in a
-        trace whose sum is right; in a trace whose sum is wrong or absent the stream ends before such a line.
+        Raises Unusable for a line that cannot be meant so (unknown action, parameter out of its domain, ...) in a trace
+        whose sum is right. In a trace whose sum is wrong or absent the stream ends before such a line.
         """
         if raw.wrong is not None and raw.damage in (None, MISSING_STEPS):
             number, what = raw.wrong
@@ -246,7 +245,7 @@ def _parameter_indices(parameters: Parameters) -> Callable[[str, Json], list[int
         for name, domain in written_domains(parameters).items()
     }
     kinds = dict(zip(parameters.names, zip(parameters.domains, parameters.types, strict=False), strict=False))
-    if not kinds:  # of a domain that only a header declares nobody knows what is a set
+    if not kinds:  # if only a header declares a domain, nothing says which of its values are sets
         loose = {
             name: {_sorted(value): index for index, value in enumerate(domain)}
             for name, domain in written_domains(parameters).items()
@@ -282,7 +281,7 @@ def _sorted(value: Json) -> str:
 
 
 def _canonical(kind: Type, value: Json) -> str:
-    """A value's one text by its type, empty for what is no value of the type."""
+    """A value's one text by its type, empty for a value of another type."""
     cells: list[int] = []
     try:
         reader(kind)(value, cells)

@@ -21,7 +21,7 @@ BEFORE, AFTER = "before", "after"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One observation: `observable` by its number, `after` the step or before it, and its value as JSON; `cells`: those
+    """One observation: `observable` by its number, `after` the step or before it, and its value as JSON. `cells`: those
     of the value, None if it has none in its field's type."""
 
     observable: int

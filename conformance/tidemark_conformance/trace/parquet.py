@@ -105,7 +105,7 @@ class PartWriter:
         self._bytes = 0
 
     def close(self) -> None:
-        """Write what is left and give the file its name. A file without a trace is not written at all."""
+        """Write the buffered rows and give the file its name. A file without a trace is not written at all."""
         if self.traces == 0:
             return
         self._flush()

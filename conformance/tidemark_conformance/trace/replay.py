@@ -20,7 +20,7 @@ UNKNOWN = ModelValue("?")
 @dataclass(frozen=True, slots=True)
 class Event:
     """One record: `kind` as in `kernels.stream`, `action` None where it has none, `state` after it, as far as traces
-    carry it; `told`: what was observed."""
+    carry it. `told`: its observations."""
 
     kind: int
     action: str | None
@@ -69,8 +69,8 @@ def beyond_limit(stream: bytes, schema: Schema) -> Beyond | None:
 def replayed(stream: bytes, schema: Schema) -> Iterator[Event | End]:
     """The records of any stream as far as they mean something, the initial state first, the End last.
 
-    Raises Malformed where the bytes are no stream of the schema's, BeyondLimit for a value that TypeOK does not allow
-    or a parameter outside its domain, and Misfit for cells that are no value's.
+    Raises Malformed where the bytes are no stream of the schema's. Raises BeyondLimit for a value that TypeOK does not
+    allow, or a parameter outside its domain. Raises Misfit for cells that encode no value.
     """
     layout = schema.layout
     variables = [(place, variable) for place, variable in enumerate(layout.variables) if variable.carried]

@@ -21,9 +21,9 @@ from tidemark_conformance.trace.header import Header, Json, constant_json
 class Schema:
     """The form of one specification's traces under its constants; it travels to Spark's workers by pickle.
 
-    `header` is what every file must start with (its nodes are the file's own choice); `parameters` are in the order of
-    Next; `observables`: what a trace may tell of a state beside its variables (None: nothing). `limits` by variable and
-    `domains` by action say which limits are capacities (empty: nothing is known).
+    `header`: every file must start with it; its nodes are the file's own choice. `parameters` are in the order of Next.
+    `observables`: the facts of a state that a trace may tell beside its variables (None: none). `limits` by variable
+    and `domains` by action say which limits are capacities (empty: they are not known).
     """
 
     header: Header

@@ -1,1 +1,1 @@
-"""Consumer groups: who owns which partition of the topics that a group subscribes to."""
+"""Classic consumer groups: each partition of the subscribed topics has one owner in the group."""

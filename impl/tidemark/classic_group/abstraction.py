@@ -1,10 +1,10 @@
 """The abstraction function: what the variables of ClassicGroup are, read off coordinators, consumers and the log.
 
-| variable | what it is here |
+| variable | in the implementation |
 |---|---|
-| `office` | who leads the partition of __consumer_offsets, and its epoch |
+| `office` | the leader of the partition of __consumer_offsets, and its epoch |
 | `storedGroup`, `storedOffsets` | the last committed records of each key |
-| `appended` | the batches of a coordinator that wait to commit, with what their commit sets off |
+| `appended` | the batches of a coordinator that wait to commit, with the effects of their commit |
 | `epoch`, `group`, `offsets` | the coordinator's memory; "Dead" and empty where it does not serve |
 | `group.timers`, `.joinTimer`, `.syncTimer` | how long its timers were set to, by rank (layout.py) |
 | `issued` | how many member ids were issued; an id's number is its rank among them, 0 is none |

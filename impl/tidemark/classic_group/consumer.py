@@ -1,9 +1,11 @@
-"""A consumer of a classic group, without sockets and clock: what it sends, and what replies do to it.
+"""A consumer of a classic group, without sockets and clock: its requests, and the effects of their replies.
 
 A handler is an action of the specification and has its name. Requests are returned, for the caller to carry to
-`coordinator`; a reply is given back together with its request, because some are judged by the generation that the
-request was sent in. membership.py has the rebalance, subscription_state.py and reader.py what is owned and read; this
-file has the errors (AbstractCoordinator's and ConsumerCoordinator's response handlers).
+`coordinator`. A reply is given back together with its request, because some are judged by the generation that the
+request was sent in.
+
+membership.py has the rebalance; subscription_state.py and reader.py have the owned partitions and the positions. This
+file has the errors: the response handlers of AbstractCoordinator and ConsumerCoordinator.
 """
 
 from __future__ import annotations
@@ -211,7 +213,7 @@ class Consumer(Reader):
     # --- offsets ------------------------------------------------------------------------------------------------
 
     def send_commit(self) -> OffsetCommitRequest | None:
-        """The positions of all that it owns, what it is about to revoke included; not while it rebalances."""
+        """The positions of all that it owns, also of partitions it is about to revoke; not while it rebalances."""
         generation = self.membership.generation_if_stable
         offsets = self.subscriptions.all_consumed()
         if generation is None or not offsets:

@@ -1,13 +1,13 @@
 """The coordinator of a classic group, at one broker (GroupCoordinatorService, GroupMetadataManager). No I/O, no clock.
 
-    requests            a handler answers, or parks the request; what has to outlive this broker it hands out as a batch
-    commit_entry        the oldest of those batches is replicated: it counts, and who waited for it is answered
-    become_coordinator  replays the log: all that this broker knows of the group then is what was committed
-    resign              another broker leads the partition of __consumer_offsets: this one knows nothing any more
+    requests            a handler answers, or parks the request; records that must outlive this broker go out as a batch
+    commit_entry        the oldest of them is replicated: it counts, and requests that waited for it are answered
+    become_coordinator  replays the log: this broker then knows the committed records of the group only
+    resign              another broker leads the partition of __consumer_offsets: this one forgets the group
 
 The caller appends the batch of an Outcome to the log as one unit and in the order of the outcomes, and sends the
-replies. Every handler is an action of the specification, under its name. A coordinator that was deposed and has not
-heard of it goes on as if nothing were; what it appends never commits.
+replies. Every handler is an action of the specification, under its name. A deposed coordinator that does not know it
+goes on as before; its appends never commit.
 """
 
 from __future__ import annotations
@@ -181,9 +181,9 @@ class GroupCoordinator:
         return self._purgatory.outcome()
 
     def join_static_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
-        """A new process of an instance joins. The process that had the instance is replaced: in a stable group that is
-        written down and nobody rebalances, unless the assignor or what it subscribes to changes, or the old process had
-        something to give up; while the leader assigns, all join again."""
+        """A new process of an instance joins. It replaces the old process of the instance. In a stable group that is
+        written down and nobody rebalances, unless the assignor or the subscription changes, or the old process had
+        something to give up. While the leader assigns, all join again."""
         group, rebalance, rules = self.group, self._rebalance, self._rules
         old_id = group.static_members.get(request.group_instance_id or "")
         fresh = rules.replace_static_member_id(old_id) or old_id is None
@@ -242,8 +242,9 @@ class GroupCoordinator:
         return _answered(token, SyncGroupResponse(error))
 
     def handle_sync(self, request: SyncGroupRequest, token: Token, now_ms: int) -> Outcome:
-        """While the leader assigns, members wait; what it brings is written down. Later members are told at once what
-        they got. If the leader has assigned already, it may have assigned by something new: all join again."""
+        """While the leader assigns, members wait; its assignment is written down. Members whose SyncGroup comes later
+        are told their assignment at once. If the leader has assigned already, it may have assigned by something new:
+        all join again."""
         group, rebalance = self.group, self._rebalance
         member = group.members[request.member_id]
         group.pending_sync.discard(member.member_id)
@@ -312,7 +313,7 @@ class GroupCoordinator:
             member = self.group.members.get(member_id)
             if member is None:
                 return None
-            if member.has_satisfied_heartbeat:  # who waits for a reply has not gone; its session goes on
+            if member.has_satisfied_heartbeat:  # a member that waits for a reply has not gone; its session goes on
                 self._purgatory.arm(timer, now_ms, delay_ms)
                 return None
             return self.expire_session(member_id, now_ms)
@@ -380,7 +381,7 @@ class GroupCoordinator:
     # --- the log ------------------------------------------------------------------------------------------------
 
     def commit_entry(self, now_ms: int) -> Outcome:
-        """The oldest batch is replicated: it counts, and who waited for it is answered."""
+        """The oldest batch is replicated: it counts, and the requests that waited for it are answered."""
         waiting = self._purgatory.waiting.popleft()
         if waiting.cause is Cause.COMMIT:
             for record in waiting.batch:
@@ -395,14 +396,14 @@ class GroupCoordinator:
         return self._purgatory.outcome()
 
     def replay(self, record: Record) -> None:
-        """A committed record of the log, read: the group, or an offset, is what it says."""
+        """A committed record of the log is read: it replaces the group, or an offset."""
         if isinstance(record, GroupMetadataRecord):
             self.group = ClassicGroup.load(record)
         elif isinstance(record, OffsetCommitRecord):
             self._offsets.replay(record)
 
     def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
-        """This broker leads the group's partition in `epoch`; `records` is the log, in order. Whoever is in the group
+        """This broker leads the group's partition in `epoch`; `records` is the log, in order. Every member of the group
         has a session from now on."""
         self._forget()
         self.epoch = epoch
@@ -414,7 +415,7 @@ class GroupCoordinator:
             self._rebalance.heard_of(member, now_ms)
 
     def resign(self) -> Outcome:
-        """Another broker leads: who waits is sent away, and nothing is known any more."""
+        """Another broker leads: waiting requests are refused, and the memory is empty."""
         purgatory, error = self._purgatory, Errors.NOT_COORDINATOR
         if self.serving:
             self.group.transition(GroupEvent.UNLOADED)

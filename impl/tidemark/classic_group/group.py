@@ -1,6 +1,6 @@
 """A classic group and its members, as a coordinator holds them in memory (ClassicGroup, ClassicGroupMember).
 
-What the group is; what happens to it when requests come and timers run out stands in rebalance.py and coordinator.py.
+This file has the group's state; rebalance.py and coordinator.py change it as requests come and timers run out.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class ClassicGroupMember:
 
 
 class ClassicGroup:
-    """The group. `state` changes through `transition` alone, and whoever is in `members` by add, remove, replace."""
+    """The group. `state` changes through `transition` alone, and `members` by add, remove, replace."""
 
     __slots__ = (
         "generation",
@@ -196,7 +196,8 @@ class ClassicGroup:
         )
 
     def record(self, assignments: Mapping[MemberId, Partitions] | None = None) -> GroupMetadataRecord:
-        """The group, written down with these assignments (None: those that it has); who is not named gets nothing."""
+        """The group, written down with these assignments (None: those that it has); a member that is not named gets
+        nothing."""
         return GroupMetadataRecord(
             self.generation,
             self.protocol,

@@ -1,13 +1,13 @@
 """A consumer's place in a classic group, without sockets and clock (ConsumerCoordinator, AbstractCoordinator).
 
-What happens, in this order, and what the rebalance listener hears of it:
+The steps in their order, and the listener's callbacks:
 
     on_join_prepare     before each JoinGroup: first the positions are committed (with auto-commit), then
                         lost        everything, if the generation or the member id was reset: others may own it already
-                        revoked     eager: everything, nothing included; cooperative: what is not subscribed to any more
+                        revoked     eager: everything, even if nothing; cooperative: topics no more subscribed to
     on_joined, on_synced    the replies of JoinGroup and SyncGroup
-    on_join_complete    cooperative: `revoked` what is owned and not assigned, then it joins again;
-                        `assigned` what is assigned and was not owned, nothing included
+    on_join_complete    cooperative: `revoked` the owned partitions not assigned, then it joins again;
+                        `assigned` the newly owned partitions, even if none
     on_generation_reset an error reply says that the member is out; nothing is heard until the next on_join_prepare
     on_leave_prepare    `revoked` everything; `lost` if it is out or rebalancing
 
@@ -239,9 +239,9 @@ class Membership:
         """SyncGroup succeeded: take the assignment.
 
         True if partitions are being revoked: the listener has been told, they are still owned, and `finish_revocation`
-        has to follow. An assignment of topics that are not subscribed to any more is not taken; then it joins again,
-        and has lost what it was not given if it was left out of a generation. False, too, if nobody waits for it any
-        more.
+        has to follow. An assignment of topics that are not subscribed to any more is not taken. Then it joins again,
+        and has lost the partitions that it was not given if it was left out of a generation. False, too, if nobody
+        waits for it any more.
         """
         if self.state is not MemberState.COMPLETING_REBALANCE:
             self.rejoin_needed = True
@@ -276,7 +276,8 @@ class Membership:
         return False
 
     def finish_revocation(self) -> None:
-        """The listener is done with what it was told on_join_complete: that is gone now, and the rest is taken.
+        """The listener has handled the revocation of on_join_complete: those partitions are gone now, and the rest is
+        taken.
 
         It comes too late, and nothing happens, if the generation was reset meanwhile: then all is lost.
         """
@@ -297,8 +298,8 @@ class Membership:
     def on_generation_reset(self, error: Errors) -> None:
         """The coordinator says that this member, or its generation, is not in the group.
 
-        ILLEGAL_GENERATION leaves the member id, which may still be known, so that nobody waits for it to expire. What
-        is owned is lost, but the listener hears of it when the next poll gets ready to join.
+        ILLEGAL_GENERATION leaves the member id, which may still be known, so that nobody waits for it to expire. The
+        owned partitions are lost, but the listener hears of it when the next poll gets ready to join.
         """
         keeps = error is Errors.ILLEGAL_GENERATION
         self.generation = Generation(NO_GENERATION, self.generation.member_id if keeps else UNKNOWN_MEMBER_ID)
@@ -358,7 +359,7 @@ class Membership:
         return (self.generation_if_stable and self.subscriptions.all_consumed()) or None
 
     def _take(self, given: Partitions) -> None:
-        """Own the assignment and say what is new."""
+        """Own the assignment and tell the listener the new partitions."""
         owned = self.subscriptions.owned
         self.subscriptions.assign_from_subscribed(given)
         self._tell(self._listener.on_partitions_assigned, tuple([one for one in given if one not in owned]))

@@ -15,7 +15,7 @@ from tidemark.groups.messages import Batch, OffsetCommitRecord, OffsetCommitRequ
 
 
 class Offsets(CommittedOffsets):
-    """Those of a classic group, with what it asks of a commit."""
+    """The offsets of a classic group, with its conditions for a commit."""
 
     __slots__ = ("_rules",)
 

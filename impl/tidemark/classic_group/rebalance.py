@@ -1,10 +1,10 @@
-"""How a classic group rebalances: the join phase and what follows it (GroupMetadataManager, DelayedJoin, DelayedSync).
+"""How a classic group rebalances: the join phase and the assignment (GroupMetadataManager, DelayedJoin, DelayedSync).
 
     rebalance           a member came, went, or joined with something new: all have to join again
-    prepare_rebalance   the join phase begins; who waits for an assignment hears REBALANCE_IN_PROGRESS
+    prepare_rebalance   the join phase begins; members that wait for an assignment hear REBALANCE_IN_PROGRESS
     complete_join       it ends, because all have joined or its time is up: a new generation with a leader, or nobody
     assign              the leader's assignment is written down
-    distribute          it has committed: everybody hears what it got
+    distribute          it has committed: every member is told its assignment
 
 These are parts of handlers; requests and timers come in by coordinator.py.
 """
@@ -63,8 +63,8 @@ class Rebalance:
         self.purgatory.arm(session, now_ms, self._config.new_member_join_timeout_ms)
 
     def rejoin(self, member: ClassicGroupMember, request: JoinGroupRequest, now_ms: int) -> None:
-        """A member joins again. It waits for no assignment any more, so what did is told, and its session begins again;
-        else that goes on as it was."""
+        """A member joins again. It waits for no assignment any more: a waiting SyncGroup is answered, and the member's
+        session begins again. Otherwise its session goes on as it was."""
         synced = member.awaiting is Awaiting.SYNC
         member.update(request)
         self.purgatory.answer_syncs(member.member_id, Synced(Errors.REBALANCE_IN_PROGRESS))
@@ -72,8 +72,8 @@ class Rebalance:
             self.heard_of(member, now_ms)
 
     def replace_static(self, old_id: MemberId, new_id: MemberId, request: JoinGroupRequest, now_ms: int) -> None:
-        """Another process of the instance goes on as `new_id`: who waits under the old id is fenced. The session is the
-        old process's until the new one is heard of."""
+        """Another process of the instance goes on as `new_id`: requests that wait under the old id are fenced. The
+        session is the old process's until the new one is heard of."""
         session_ms = self.group.members[old_id].session_timeout_ms
         if old_id != new_id:
             fenced = Errors.FENCED_INSTANCE_ID
@@ -105,7 +105,7 @@ class Rebalance:
             self.complete_join(now_ms)
 
     def after_removal(self, now_ms: int) -> None:
-        """A member is gone: the others divide what it had, and need not wait for it."""
+        """A member is gone: the others divide its partitions, and need not wait for it."""
         group = self.group
         if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             self.prepare_rebalance(now_ms)
@@ -147,8 +147,8 @@ class Rebalance:
         return True
 
     def complete_join(self, now_ms: int) -> None:
-        """The join phase ends: who has not joined is dropped, but for static members, which may be on their way back;
-        if nobody has joined, it goes on for those."""
+        """The join phase ends. Members that have not joined are dropped, but for static members, which may be on their
+        way back. If nobody has joined, it goes on for those."""
         group = self.group
         for member in list(group.members.values()):
             if member.awaiting is not Awaiting.JOIN and not member.is_static:
@@ -240,8 +240,8 @@ class Rebalance:
             self.distribute(record, now_ms)
 
     def distribute(self, record: GroupMetadataRecord, now_ms: int) -> None:
-        """The members get what the record says, nothing if they are not in it; who waits for it is answered, and its
-        session begins again."""
+        """The members get the record's assignments, nothing if they are not in it. A waiting SyncGroup is answered, and
+        its member's session begins again."""
         self.group.transition(GroupEvent.ASSIGNED)
         assigned = {stored.member_id: stored.assignment for stored in record.members}
         for member in self.group.members.values():

@@ -116,10 +116,10 @@ def propagate_only_to_its_generation(generation: int, assigned: int) -> bool:
 def one_assignment_per_generation(
     generation: int, waiting: Iterable[int], assigned: Assigned | None, assignments: Assigned
 ) -> bool:
-    """This project's; Kafka 4.x lacks it: a leader that joins again and assigns anew makes all join again, while an
-    assignment of the generation waits to commit (`waiting`: the generations whose assignments do) and when one counts
-    (`assigned`: what a stable group's members have). Without it another assignment is on the log than was handed out
-    (row 106), or the leader takes for the group's what is nobody's."""
+    """This project's; Kafka 4.x lacks it: a leader that joins again and assigns anew makes all join again. It does so
+    while an assignment of the generation waits to commit (`waiting`: the generations whose assignments do), and when
+    one counts (`assigned`: the assignment of a stable group's members). Without it the log has another assignment than
+    was handed out (row 106), or the leader takes an assignment for the group's that no member has."""
     counts = assigned is None or all(
         one in assigned.get(member, ()) for member, given in assignments.items() for one in given
     )
@@ -128,9 +128,9 @@ def one_assignment_per_generation(
 
 @case
 def notice_what_was_missed(skip_assignment: bool) -> bool:
-    """This project's; Kafka 4.x lacks it (KIP-814): a leader that comes back and need not assign does not know by what
-    partitions and subscriptions the group was assigned, and joins again once. Without it nobody notices what has
-    changed since (row 108)."""
+    """This project's; Kafka 4.x lacks it (KIP-814): a leader that comes back and need not assign joins again once. It
+    does not know from which partitions and subscriptions the group was assigned. Without it nobody notices changes
+    since then (row 108)."""
     return skip_assignment
 
 
@@ -143,9 +143,9 @@ def replacement_keeps_subscription(before: Collection[str], after: Collection[st
 
 @guard
 def replacement_owes_nothing(owned: Collection[TopicPartition], assignment: Collection[TopicPartition]) -> bool:
-    """This project's; Kafka 4.x lacks it: a static member that is replaced before it has given up what its assignment
-    takes from it makes the group rebalance, for its successor has nothing to give up and does not join again. Without
-    it nobody is given what was withheld for it (row 135)."""
+    """This project's; Kafka 4.x lacks it: a static member may be replaced before it has given up the partitions that
+    its assignment takes from it. Then the group rebalances, for the successor has nothing to give up and does not join
+    again. Without it nobody is given the partitions that were withheld for it (row 135)."""
     return all(one in assignment for one in owned)
 
 

@@ -1,4 +1,4 @@
-"""The states of a classic group, and the one table of what moves it between them (ClassicGroupState).
+"""The states of a classic group, and the one table of the events that move it between them (ClassicGroupState).
 
 A group stores its state; everything else asks here. Which event it is, is decided in rebalance.py; that an event has a
 place in the table at all is checked on every transition.

@@ -1,7 +1,7 @@
-"""Kafka's error codes, by Kafka's names, and the exception for what can only be a defect of this program.
+"""Kafka's error codes, by Kafka's names, and the exception for defects of this program.
 
-An error is its name (a string, so it prints and compares as one) with the number that goes over the wire and with what
-can be done about it. Expected outcomes are answered with one of these; they are never raised.
+An error is its name: a string, so it prints and compares as one. It carries the number that goes over the wire, and the
+remedy. Expected outcomes are answered with one of these; they are never raised.
 """
 
 from __future__ import annotations

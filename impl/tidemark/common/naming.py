@@ -31,7 +31,7 @@ def closest(name: str, names: Iterable[str], other: Callable[[str], str] = str.l
 
 
 def instead(name: str, names: Iterable[str], where: str, other: Callable[[str], str] = str.lower) -> str:
-    """The end of a sentence that refuses `name`: what may be meant, else all names if they are few, else `where` they
+    """The end of a sentence that refuses `name`: similar names, else all names if they are few, else `where` they
     are."""
     known = list(names)
     close = closest(name, known, other)
@@ -43,6 +43,11 @@ def instead(name: str, names: Iterable[str], where: str, other: Callable[[str], 
 def snake_case(name: str) -> str:
     """`TruncateByEpoch` -> `truncate_by_epoch`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def underscored(name: str) -> str:
+    """`consumer-group` -> `consumer_group`."""
+    return name.lower().replace("-", "_")
 
 
 def camel_case(name: str) -> str:

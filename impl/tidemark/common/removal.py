@@ -19,7 +19,8 @@ R = TypeVar("R")
 class Variant(NamedTuple):
     """A computation or a setting that is another one without a rule, beside the rule's own answer.
 
-    `rule`: the rule's name in Python; `computation`: the field of the protocol's rules; `flawed`: what stands there.
+    `rule`: the rule's name in Python. `computation`: the field of the protocol's rules. `flawed`: the computation
+    without the rule.
     """
 
     rule: str
@@ -40,8 +41,8 @@ def _never(*_: Any) -> bool:
 def rules_without(kind: Callable[[], R], names: Iterable[str], variants: Iterable[Variant] = ()) -> R:
     """A protocol's rules with some removed.
 
-    `kind`: the class of the protocol's rules; `names`: the specification's ("TruncateByEpoch") or Python's
-    ("truncate_by_epoch"); `variants`: what is computed otherwise without some of them.
+    `kind`: the class of the protocol's rules. `names`: the specification's ("TruncateByEpoch") or Python's
+    ("truncate_by_epoch"). `variants`: the computations that replace others without some of them.
 
     Raises ValueError for a name that is no rule.
     """

@@ -1,7 +1,7 @@
 """How the values of the core are declared: slotted dataclasses that the type checker holds immutable.
 
-They are not frozen at run time, because the simulator makes tens of thousands of them a second and a frozen
-dataclass costs three times as much to build: only the type checker holds them immutable.
+They are not frozen at run time: only the type checker holds them immutable. The simulator makes tens of thousands of
+them a second, and a frozen dataclass costs three times as much to build.
 """
 
 from __future__ import annotations

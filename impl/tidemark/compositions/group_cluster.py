@@ -6,8 +6,7 @@
     it has lost its office  its process has ended, or its replica follows: it forgets, and Resign says so as soon as
                             another serves; one that has not heard of it goes on
 
-What a coordinator reads when it loads is what its replica holds (replicated_log.py). A batch is one record of the
-replicated log.
+A coordinator loads its own replica (replicated_log.py). A batch is one record of the replicated log.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class ReplicatedOffsets(OffsetsPartition):
         self.found: Sequence[Batch] = ()
 
     def elect(self, broker: Broker, keep: int) -> Iterable[Record]:
-        """Another broker leads, and reads what it holds, whatever that is."""
+        """Another broker leads, and reads its own replica, however much that holds."""
         self.group, self.offsets = None, {}
         for batch in self.found:
             self._keep(batch)
@@ -106,7 +105,8 @@ class ComposedCluster(GroupCluster):
         self.replica.pending[broker].clear()
         return True
 
-    # --- who cannot be reached --------------------------------------------------------------------------------------
+    # --- members that cannot be reached
+    # --------------------------------------------------------------------------------
 
     def deliver_member(self, client: Client) -> bool:
         """A JoinGroup or SyncGroup arrives."""
@@ -134,7 +134,7 @@ class ComposedCluster(GroupCluster):
     # --- reading back -----------------------------------------------------------------------------------------------
 
     def read_back(self) -> dict[TopicPartition, int]:
-        """The committed offsets, as somebody reads them who knows of no coordinator."""
+        """The committed offsets, read without asking a coordinator."""
         offsets: dict[TopicPartition, int] = {}
         for batch in self.replica.read_back():
             for record in batch:

@@ -102,7 +102,7 @@ class ReplicatedGroupRun(GroupRun):
 
 
 class ComposedRun(ComposedRunBase):
-    """The state of one run: both runs, and what is left to do."""
+    """The state of one run: both runs, and the work still to do."""
 
     ABOVE = "classic-group"
     CALM = frozenset({*CALM, "elect", "resign"})
@@ -135,7 +135,7 @@ class ComposedRun(ComposedRunBase):
         return self.cluster.commits.lost(self.cluster.read_back())
 
     def observe(self, part: int) -> None:
-        """Coordinators forget; who loads, and when, is an event of its own."""
+        """Coordinators forget; the next one to load, and the time of its load, are events of their own."""
         self.cluster.replica.observe()
 
     def hears(self, part: int) -> None:

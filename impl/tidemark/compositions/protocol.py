@@ -23,9 +23,9 @@ from tidemark.transactions.protocol import PROTOCOL as TRANSACTIONS
 class Composition:
     """A protocol over replicated logs.
 
-    `protocol`: the one above; `part`, `log`: the parts that are its traces, and those of its first log; `simulators`:
-    the class of simulators; `profiles`: the names of nemesis schedules and mixes; `entries`: the word for the contents
-    of its logs; `logs`: the names of all logs, from the constants of the protocol's header (None: `log` alone).
+    `protocol`: the one above. `part`, `log`: the parts that are its traces, and those of its first log. `simulators`:
+    the class of simulators. `profiles`: the names of nemesis schedules and mixes. `entries`: the word for the contents
+    of its logs. `logs`: the names of all logs, from the constants of the protocol's header (None: `log` alone).
     """
 
     def __init__(

@@ -1,14 +1,14 @@
-"""A really replicated partition, as coordinators or clients see it who are served from its leader.
+"""A really replicated partition, as seen by a coordinator or client on its leader.
 
-    whoever serves appends   its broker produces the entry with acks=all to its replica of the partition
+    a serving broker appends its broker produces the entry with acks=all to its replica of the partition
     an entry commits         the high watermark of the broker in office passes it
-    another takes office     it leads in a newer leader epoch, and brings what its replica holds
+    another takes office     it leads in a newer leader epoch, and brings its own replica
     it hears that it has     its process has ended, or its replica follows: it forgets; one that has not heard of it
     lost its office          goes on
     entries are lost         with the suffix that a replica truncates, or loses in a crash
 
-What counts as committed at a new leader is compared with what those in office before it have seen commit. An entry is
-one record of the replicated log.
+The committed entries of a new leader are compared with those that its predecessors in office have seen commit. An entry
+is one record of the replicated log.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class LostRecordsReturnedError(Exception):
 class ReplicatedLog(Generic[Entry]):
     """`replicated` is the partition's cluster.
 
-    `entries`: what each payload says; `pending`: per broker what it appended, or found, that has not committed, as
-    payload and offset, oldest first; `committed`: the payloads that those in office have seen commit, in order;
-    `office`: the broker in office, `office_epoch` its leader epoch; `serves`: per broker the process and the leader
-    epoch in which it serves, None where it does not or has forgotten; `room`: records that a log may get, `payloads`:
-    how many may be appended in all; `heals`: who waits for an entry to commit runs the partition fairly; `fail_overs`:
-    how often another has taken office; `kept`, `dropped`: entries that were not committed then and that it had, had
-    not; `orphaned`: entries that somebody appended who was not in office any more.
+    `entries`: the contents of each payload. `pending`: per broker the entries that it appended, or found, and that have
+    not committed, as payload and offset, oldest first. `committed`: the payloads that brokers in office have seen
+    commit, in order. `office`: the broker in office; `office_epoch`: its leader epoch. `serves`: per broker the process
+    and the leader epoch in which it serves, None where it does not or has forgotten. `room`: records that a log may
+    get; `payloads`: how many may be appended in all. `heals`: the caller that waits for an entry to commit runs the
+    partition fairly. `fail_overs`: how often another broker has taken office. `kept`, `dropped`: entries uncommitted at
+    that time that its log had, had not. `orphaned`: entries appended by a broker that was not in office any more.
     """
 
     __slots__ = (
@@ -88,11 +88,12 @@ class ReplicatedLog(Generic[Entry]):
         self.office_epoch = process.partition.leader_epoch
         self.serves[broker] = process, self.office_epoch
 
-    # --- who serves -------------------------------------------------------------------------------------------------
+    # --- serving
+    # -------------------------------------------------------------------------------------------------------
 
     def observe(self) -> None:
-        """After an event of replication: who serves forgets when its process has ended or its replica follows. One that
-        was elected again meanwhile goes on, if nobody else has served."""
+        """After an event of replication: a serving broker forgets when its process has ended or its replica follows.
+        One that was elected again meanwhile goes on, if nobody else has served."""
         for broker, served in enumerate(self.serves):
             if served is None:
                 continue
@@ -106,8 +107,8 @@ class ReplicatedLog(Generic[Entry]):
                     self._take_office(broker, process)
 
     def handles(self, broker: BrokerId) -> bool:
-        """Whether a broker handles what it is asked as who serves: it is up, has not forgotten, and there is room for
-        what it may append."""
+        """Whether a broker handles a request as the serving one: it is up, has not forgotten, and there is room for its
+        appends."""
         host = self.replicated.hosts[broker]
         return (
             host.up is not None
@@ -146,8 +147,8 @@ class ReplicatedLog(Generic[Entry]):
     def take_office(self, broker: BrokerId) -> int:
         """A broker that leads takes office: how many of the entries that its predecessor has not seen commit it has.
 
-        If its log has lost what was seen to commit, that is 0, and what counts as committed is what it has. Raises
-        LostRecordsReturnedError, and BrokenInvariant for records that were never gone.
+        If its log has lost entries that were seen to commit, that is 0, and its own log then counts as committed.
+        Raises LostRecordsReturnedError, and BrokenInvariant for records that were never gone.
         """
         process = self.replicated.hosts[broker].up
         if process is None:
@@ -230,8 +231,8 @@ class ReplicatedLog(Generic[Entry]):
     # --- reading back -----------------------------------------------------------------------------------------------
 
     def read_back(self) -> list[Entry]:
-        """The committed entries, as somebody reads them who knows of no office: from the partition's leader, below its
-        high watermark."""
+        """The committed entries, read without knowing the office: from the partition's leader, below its high
+        watermark."""
         leader = self.replicated.control.partition.leader
         process = None if leader is None else self.replicated.up(leader)
         if process is None:

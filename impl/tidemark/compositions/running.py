@@ -43,9 +43,9 @@ ROUNDS = 60
 
 @dataclass(frozen=True, slots=True)
 class ComposedResult:
-    """The traces of a run, by part. `returned`: it ended where records came back that a fail-over had lost;
-    `fail_overs`: how often another broker took office; `kept`, `dropped`: how many entries that were not committed then
-    it had and had not; `orphaned`: how many entries were appended by who was not in office any more."""
+    """The traces of a run, by part. `returned`: it ended where records came back that a fail-over had lost.
+    `fail_overs`: how often another broker took office. `kept`, `dropped`: how many entries uncommitted at that time its
+    log had, and had not. `orphaned`: how many entries were appended by brokers that were not in office any more."""
 
     parts: Mapping[str, SimResult]
     returned: bool
@@ -66,9 +66,9 @@ A = TypeVar("A", bound=HasTable)
 
 
 class ComposedSimulatorBase(Generic[A]):
-    """Everything that runs of one kind share. Call `run(seed)`. `kind`: the class of a run; `above`: that of the
-    protocol's simulator, whose header is `header` and whose rules are `rules` (all of them if None); `replication`: the
-    header of the logs' traces, with the same brokers: replication has all of its rules. `profiles`, `mixes`: those that
+    """Everything that runs of one kind share. Call `run(seed)`. `kind`: the class of a run. `above`: that of the
+    protocol's simulator, whose header is `header` and whose rules are `rules` (all of them if None). `replication`: the
+    header of the logs' traces, with the same brokers; replication has all of its rules. `profiles`, `mixes`: those that
     there are; runs take the pairs of `profile` in turns.
 
     Raises ValueError for headers of other specifications or of other brokers, or a profile that there is not.
@@ -145,8 +145,8 @@ class ComposedRunBase(ABC):
     """The state of one run. `above`: the run of the protocol; `partitions`: those of its logs, by part, and `logs` what
     the protocol sees of them, in the same order.
 
-    `ABOVE`: the protocol's part; `CALM`: what a calm run of it does; `LONGEST`: its chaos goes on until its trace, or
-    one of the logs', has so many times the steps that were asked for.
+    `ABOVE`: the protocol's part. `CALM`: the events of a calm run of it. `LONGEST`: its chaos goes on until its trace,
+    or one of the logs', has so many times the steps that were asked for.
     """
 
     ABOVE: ClassVar[str]
@@ -181,7 +181,7 @@ class ComposedRunBase(ABC):
 
     @abstractmethod
     def observe(self, part: int) -> None:
-        """After an event of replication in a log: who serves hears of what follows at once."""
+        """After an event of replication in a log: the serving broker hears of its consequences at once."""
 
     @abstractmethod
     def hears(self, part: int) -> None:
@@ -278,7 +278,7 @@ class ComposedRunBase(ABC):
     # --- healing ----------------------------------------------------------------------------------------------------
 
     def _heal(self) -> tuple[bool, bool]:
-        """The partitions first, then whoever leads serves, then the protocol; while it waits for its records to commit,
+        """The partitions first, then the leaders serve, then the protocol. While it waits for its records to commit,
         the partitions are run fairly. Whether faults have stopped for good (nobody may lead any more, else), and
         whether all came to rest."""
         clusters = [one.cluster for one in self.partitions.values()]

@@ -12,7 +12,7 @@ partition.
     AdvanceHighWatermark    its high watermark has passed them
     DelayFetch, StartRead,  it is up, and has come to where its predecessors' high watermark was
     AnswerFetch
-    ElectPartitionLeader    another broker leads the partition, or the same one anew, and knows what its replica holds
+    ElectPartitionLeader    another broker leads the partition, or the same one anew, and knows its own replica
 
 Records are lost with the suffix that a replica truncates, or loses in a crash (replicated_log.py). A record, a batch
 or a marker is one record of a replicated log.
@@ -89,8 +89,8 @@ class ReplicatedTransactions(TransactionCluster):
     # --- coordinators -----------------------------------------------------------------------------------------------
 
     def takes(self, broker: Broker) -> bool:
-        """Whether a broker does anything as coordinator, or answers that it is none: it is up, and has not forgotten
-        what it was."""
+        """Whether a broker acts as coordinator, or answers that it is none: it is up, and has not forgotten its
+        role."""
         if self.state.replicated.hosts[broker].up is None:
             return False
         return not self.coordinators[broker].serving or self.state.handles(broker)
@@ -157,8 +157,9 @@ class ReplicatedTransactions(TransactionCluster):
         return True
 
     def load(self, broker: Broker) -> bool:
-        """A broker that leads takes what its replica holds for its log, and serves. If the log has lost what was seen
-        to commit, a step says so, and is none of the specification. Raises LostRecordsReturnedError."""
+        """A broker that leads takes what its replica holds for its log, and serves. If the log has lost entries that
+        were seen to commit, a recorded step says so; the specification has no such step. Raises
+        LostRecordsReturnedError."""
         state = self.state
         if self.coordinators[broker].serving or not state.leads_anew(broker):
             return False
@@ -184,7 +185,7 @@ class ReplicatedTransactions(TransactionCluster):
     # --- data partitions --------------------------------------------------------------------------------------------
 
     def _writes(self, partition: int) -> bool:
-        """Whether the leader of a partition does anything: it is up, and its log takes what it may append."""
+        """Whether the leader of a partition acts: it is up, and its log has room for its appends."""
         log = self.data[partition]
         return log.handles(log.office) and log.in_sync(log.office)
 
@@ -219,8 +220,8 @@ class ReplicatedTransactions(TransactionCluster):
         return self._serves_consumers(partition) and super().answer_fetch(level, partition, most)
 
     def advance_high_watermark(self, partition: int, offset: int) -> bool:
-        """The high watermark of a partition's leader has passed entries, as far as it has: who waits for them is
-        answered. (Where it would be on a logical log, `offset`, is of no interest.)"""
+        """The high watermark of a partition's leader has passed entries, as far as it has: requests that wait for them
+        are answered. (Where it would be on a logical log, `offset`, is of no interest.)"""
         log = self.data[partition]
         passed = list(iter(log.commit, None))
         if not passed:
@@ -231,8 +232,9 @@ class ReplicatedTransactions(TransactionCluster):
         return True
 
     def observe_partition(self, partition: int) -> None:
-        """After an event of replication: who leads a partition anew knows what its replica holds. If that lacks what
-        was seen to commit, a step says so, and is none of the specification. Raises LostRecordsReturnedError."""
+        """After an event of replication: the new leader of a partition takes its replica for the log. If that lacks
+        entries that were seen to commit, a recorded step says so; the specification has no such step. Raises
+        LostRecordsReturnedError."""
         log, known = self.data[partition], self.partitions[partition]
         log.observe()
         if log.has_office:
@@ -247,8 +249,8 @@ class ReplicatedTransactions(TransactionCluster):
     # --- reading back -----------------------------------------------------------------------------------------------
 
     def lost(self) -> int:
-        """How much of what applications were told is not so, by what somebody reads who knows of no office and of no
-        last stable offset: below the high watermarks of the partitions' leaders, by the markers."""
+        """How many promises to applications are broken, read without the offices and last stable offsets. It reads
+        below the high watermarks of the partitions' leaders, by the markers."""
         logs = [log.read_back() for log in self.data]
         return amiss([by_markers(log) for log in logs], logs, self.told, self.acked)
 

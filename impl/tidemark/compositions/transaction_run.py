@@ -127,7 +127,7 @@ class OverReplication(TransactionRun):
 
 
 class ReplicatedTransactionsRun(ComposedRunBase):
-    """The state of one run: the runs of the logs and of transactions, and what is left to do."""
+    """The state of one run: the runs of the logs and of transactions, and the work still to do."""
 
     ABOVE = "transactions"
     CALM = frozenset({*CALM, "fetch", "elect", "resign"})
@@ -148,7 +148,7 @@ class ReplicatedTransactionsRun(ComposedRunBase):
             run.limit(log)
 
     def replicate(self, part: int, run: PartitionRun, kind: str, word: int) -> bool:
-        """An event of replication; what befalls a machine befalls it in all partitions."""
+        """An event of replication; an event of a machine happens in all partitions."""
         if kind == "crash":
             self._crash(word)
         elif kind in MACHINE:
@@ -159,7 +159,7 @@ class ReplicatedTransactionsRun(ComposedRunBase):
         return False
 
     def _crash(self, word: int) -> None:
-        """A machine fails: of every replica that it has it keeps some of what was not flushed."""
+        """A machine fails: every replica on it keeps some of its unflushed records."""
         broker = word % self.cluster.state.replicated.count
         if all(one.may_crash(broker) for one in self._runs if one.runs(broker)):
             for part, one in enumerate(self._runs):
@@ -179,12 +179,13 @@ class ReplicatedTransactionsRun(ComposedRunBase):
         return self.cluster.resign(broker)
 
     def lost(self) -> int:
-        """How much of what applications were told is not so, by what consumers have returned, and by what is there."""
+        """How many promises to applications are broken, by the records that consumers have returned, and by the records
+        that are there."""
         return self.transactions.lost() + self.cluster.lost()
 
     def observe(self, part: int) -> None:
-        """Coordinators forget; who loads, and when, is an event of its own. Whoever leads a data partition does so at
-        once."""
+        """Coordinators forget; the next one to load, and the time of its load, are events of their own. A new leader of
+        a data partition loads at once."""
         if part:
             self.cluster.observe_partition(part - 1)
         else:

@@ -1,18 +1,17 @@
 """The abstraction function: what the variables of ConsumerGroup848 are, read off coordinators, consumers and the log.
 
-| variable | what it is here |
+| variable | in the implementation |
 |---|---|
-| `office` | who leads the partition of __consumer_offsets, and its epoch |
+| `office` | the leader of the partition of __consumer_offsets, and its epoch |
 | `storedGroup`, `storedOffsets` | the last committed records of each key |
-| `appended` | the batches of a coordinator that wait to commit, each with what the log amounts to with its records |
+| `appended` | the batches of a coordinator that wait to commit, each with the group that the log then holds |
 | `epoch`, `group`, `offsets` | the coordinator's memory; empty where it does not serve |
 | `partitionEpoch` | the epochs of partitions that the coordinator's group keeps |
 | `timers` | how long the coordinator's timers were set to, by rank (layout.py) |
 | `issued` | how many processes were started; a member id's number is its rank among them, 0 is none |
 | `consumer`, `position` | the consumer's membership and subscription; `Stopped` without a process |
 | `partitions` | the topics that exist (each has one partition) |
-| `heartbeatRpc`, `offsetRpc`, `stray` | the exchanges: a request under way, a response that waits for the log, or the
-reply |
+| `heartbeatRpc`, `offsetRpc`, `stray` | a request under way, a response that waits for the log, or the reply |
 
 Here are keys, plain values that mirror the variables' types (records' fields by name, sets as masks), from which cells
 are made by trace/shapes.py.

@@ -1,7 +1,7 @@
 """One heartbeat's step of a member towards its target (CurrentAssignmentBuilder): (member, target, owned) -> member.
 
-What is assigned and not in the target goes first, and has to be acknowledged; what is in the target and released comes
-after that. So a partition has one holder at any time, and no two members have to act at once.
+Assigned partitions that are not in the target go first, and this has to be acknowledged. Released partitions of the
+target come after that. So a partition has one holder at any time, and no two members have to act at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A consumer of a KIP-848 group, without sockets and clock: what it sends, and what replies do to it.
+"""A consumer of a KIP-848 group, without sockets and clock: its requests, and the effects of their replies.
 
-A handler is an action of the specification and has its name. Only heartbeats tell it of its membership; all that they
-say beside the epoch is what has changed since the last one, or everything after an error (HeartbeatState).
+A handler is an action of the specification and has its name. Only heartbeats tell it of its membership. Beside the
+epoch they carry only the changes since the last one, or everything after an error (HeartbeatState).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ModernConsumer(Reader):
     # --- heartbeats ---------------------------------------------------------------------------------------------
 
     def send_heartbeat(self) -> ConsumerGroupHeartbeatRequest:
-        """It is there, joins or goes on; with what is new since the last time."""
+        """A heartbeat that keeps it alive, or joins; it carries the changes since the last one."""
         membership, topics = self.membership, self.subscriptions.topics
         full = self.say_all or membership.state is MemberState.JOINING
         request = ConsumerGroupHeartbeatRequest(
@@ -94,7 +94,7 @@ class ModernConsumer(Reader):
                 self.coordinator = None
 
     def lose_heartbeat(self) -> None:
-        """No answer came: nobody knows what was heard, and by whom."""
+        """The heartbeat is lost; the coordinator may have processed it."""
         self.say_all = True
 
     def reconcile(self) -> bool:
@@ -118,7 +118,7 @@ class ModernConsumer(Reader):
     # --- offsets ------------------------------------------------------------------------------------------------
 
     def send_commit(self) -> OffsetCommitRequest | None:
-        """The positions of all that it owns, what it is about to revoke included."""
+        """The positions of all that it owns, also of partitions it is about to revoke."""
         membership = self.membership
         offsets = self.subscriptions.all_consumed()
         if not membership.member_epoch or not offsets:

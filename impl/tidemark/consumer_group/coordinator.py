@@ -4,11 +4,11 @@
     the records         are replayed at once, and appended as one batch: `ConsumerGroup.replay` alone changes the group
     commit_entry        the oldest batch is replicated: its offsets count, and the responses that waited for it go out
     become_coordinator  replays the log
-    resign              another broker leads the partition of __consumer_offsets: this one knows nothing any more
+    resign              another broker leads the partition of __consumer_offsets: this one forgets the group
 
-A response waits for everything that was appended before it, so that nobody hears of what may be lost. Every handler is
-an action of the specification, under its name. A coordinator that was deposed and has not heard of it goes on as if
-nothing were; what it appends never commits.
+A response waits for everything that was appended before it, so that nobody is told a result that may be lost. Every
+handler is an action of the specification, under its name. A deposed coordinator that does not know it goes on as
+before; its appends never commit.
 """
 
 from __future__ import annotations
@@ -211,8 +211,8 @@ class ModernCoordinator:
         return self._take(request, token, now_ms, records)
 
     def assign_on_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int) -> Outcome:
-        """A member is new or subscribes to something else, other partitions exist than when the group last looked, or a
-        member was removed: the group is assigned anew, then as ever."""
+        """The group is assigned anew, then as ever, for one of four reasons. A member is new, a member's subscription
+        is another, other partitions exist than when the group last looked, or a member was removed."""
         records = self._heartbeats.records_of_assignment(request)
         self._refresh_deadline_ms = now_ms + self._config.metadata_refresh_interval_ms
         return self._take(request, token, now_ms, records)
@@ -220,7 +220,7 @@ class ModernCoordinator:
     def _take(
         self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int, records: list[ConsumerGroupRecord]
     ) -> Outcome:
-        """The records are written, and the heartbeat is answered with what they make of its member."""
+        """The records are written, and the heartbeat is answered from the member that results."""
         heartbeats = self._heartbeats
         before = heartbeats.found(request)
         replaced = heartbeats.replaced(request)
@@ -241,8 +241,8 @@ class ModernCoordinator:
         return self.delayed.outcome()
 
     def handle_leave(self, request: ConsumerGroupHeartbeatRequest, token: Token) -> Outcome:
-        """A dynamic member is removed. A static one keeps what it is assigned, for its successor; what it was giving up
-        is released."""
+        """A dynamic member is removed. A static one keeps its assignment, for its successor; partitions that it was
+        giving up are released."""
         member_id = request.member_id
         member = self.group.members.get(member_id)
         if not self.serving or member is None:
@@ -275,8 +275,8 @@ class ModernCoordinator:
             self.delayed.reply(token, response)
 
     def _arm(self, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
-        """The member's session begins again; who has to give something up has its rebalance time-out for that, from
-        when it `moved` there."""
+        """The member's session begins again. A member that has to give something up has its rebalance time-out for
+        that, from when it `moved` there."""
         member_id = member.member_id
         self.delayed.arm(Timer(TimerKind.SESSION, member_id), now_ms, self._config.session_timeout_ms)
         timer = Timer(TimerKind.REBALANCE, member_id)
@@ -290,7 +290,7 @@ class ModernCoordinator:
         self.delayed.disarm(Timer(TimerKind.REBALANCE, member_id))
 
     def _fence(self, member_id: MemberId) -> None:
-        """The member is removed; who heartbeats next is assigned anew."""
+        """The member is removed; the next member to heartbeat is assigned anew."""
         self._forget_timers(member_id)
         self._write(fencing(self.group, member_id, self._image, self._rules))
 
@@ -333,7 +333,8 @@ class ModernCoordinator:
         return Errors.NONE if self._committable(request) else Errors.STALE_MEMBER_EPOCH
 
     def _committable(self, request: OffsetCommitRequest) -> dict[TopicPartition, int]:
-        """The part of a commit that counts: in the member's own epoch, or of what it has held since it was sent."""
+        """The part of a commit that counts: in the member's own epoch, or of partitions that it has held since it was
+        sent."""
         member, rules, epoch = self.group.members.get(request.member_id), self._rules, request.generation_id
         if member is None:
             return dict(request.offsets)
@@ -378,7 +379,7 @@ class ModernCoordinator:
     # --- the log ------------------------------------------------------------------------------------------------
 
     def commit_entry(self, now_ms: int) -> Outcome:
-        """The oldest batch is replicated: its offsets count, and who waited for it is answered."""
+        """The oldest batch is replicated: its offsets count, and the requests that waited for it are answered."""
         written = self.waiting.popleft()
         for record in written.batch:
             if isinstance(record, OffsetCommitRecord):
@@ -386,7 +387,7 @@ class ModernCoordinator:
         return Outcome(replies=tuple(written.replies))
 
     def replay(self, record: Record) -> None:
-        """A record: the group, or an offset, is what it says. Raises BrokenInvariant for one of a classic group."""
+        """A record is read: it changes the group, or an offset. Raises BrokenInvariant for one of a classic group."""
         if isinstance(record, OffsetCommitRecord):
             self._offsets.replay(record)
         elif isinstance(record, ConsumerGroupRecord):
@@ -396,8 +397,8 @@ class ModernCoordinator:
 
     def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
         """This broker leads the group's partition in `epoch`; `records` is the log, in order, as far as the cleaner has
-        left it when it is read. Whoever is in the group has a session from now on, and the time for a revocation begins
-        again. If a record cannot be replayed nothing is served: the load has failed."""
+        left it when it is read. Every member of the group has a session from now on, and the time for a revocation
+        begins again. If a record cannot be replayed nothing is served: the load has failed."""
         self._forget()
         self.group.loading = True
         try:
@@ -412,7 +413,7 @@ class ModernCoordinator:
             self._arm(member, now_ms, True)
 
     def resign(self) -> Outcome:
-        """Another broker leads: who waits is sent away, and nothing is known any more."""
+        """Another broker leads: waiting requests are refused, and the memory is empty."""
         replies = [
             Reply(reply.token, _sent_away(reply.response)) for written in self.waiting for reply in written.replies
         ]

@@ -40,12 +40,12 @@ UNHEARD = MemberMetadata(None, frozenset(), NOT_SAID)
 
 
 class UnreadableLog(Exception):
-    """A record cannot be replayed on top of what was loaded so far: the load fails."""
+    """A record cannot be replayed on top of those loaded so far: the load fails."""
 
 
 @value
 class ConsumerGroupMember:
-    """A member: what it said of itself, and how far it has come."""
+    """A member: its own statements, and its progress towards the target."""
 
     member_id: MemberId
     metadata: MemberMetadata
@@ -68,9 +68,9 @@ class ConsumerGroupMember:
 
 
 class ConsumerGroup:
-    """`metadata`: partition counts of the subscribed topics when the group last looked; `target`: what members are to
-    have, by `assignment_epoch`; `partition_epochs`: of the partitions that somebody holds; `loading`: what is replayed
-    is read from a log that the cleaner may have been over meanwhile."""
+    """`metadata`: partition counts of the subscribed topics when the group last looked. `target`: the partitions that
+    members are to have, by `assignment_epoch`. `partition_epochs`: of the partitions that have a holder. `loading`: the
+    replayed records come from a log that the cleaner may have compacted meanwhile."""
 
     __slots__ = (
         "_rules", "assignment_epoch", "group_epoch", "loading", "members", "metadata", "partition_epochs",
@@ -90,7 +90,7 @@ class ConsumerGroup:
         self.partition_epochs: dict[TopicPartition, int] = {}
 
     def partition_epoch(self, partition: TopicPartition) -> int:
-        """The epoch of who holds the partition, -1: it is released."""
+        """The epoch of the partition's holder; -1: it is released."""
         return self.partition_epochs.get(partition, RELEASED)
 
     def instance_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
@@ -100,8 +100,8 @@ class ConsumerGroup:
     # --- replay -------------------------------------------------------------------------------------------------
 
     def replay(self, record: ConsumerGroupRecord) -> None:
-        """A record of the log, read, or about to be appended: the group is what it says. Raises UnreadableLog where a
-        load cannot go on."""
+        """A record of the log, read, or about to be appended: the group takes over its contents. Raises UnreadableLog
+        where a load cannot go on."""
         if isinstance(record, CurrentMemberAssignmentRecord):
             self._replay_current(record.member_id, record.current or GONE)
         elif isinstance(record, MemberMetadataRecord):
@@ -170,8 +170,8 @@ class ConsumerGroup:
                 del self.partition_epochs[partition]
 
     def _load_partition_epochs(self, old: CurrentAssignment, new: CurrentAssignment) -> None:
-        """The same while the log is read. What was read of a member may be out of date by now, and a partition that it
-        held then another's: that one's epoch stays."""
+        """The same while the log is read. The member's record may be out of date by now, and a partition that it held
+        then another's: the epoch of the later holder stays."""
         rules, epochs = self._rules, self.partition_epochs
         for partition in (*old.assigned, *old.pending_revocation):
             found = epochs.get(partition, RELEASED)

@@ -1,7 +1,8 @@
 """The records that an accepted heartbeat writes. The code reads the group and changes nothing.
 
-In this order: the member as it is found (new; a successor of its instance; known), what it says of its subscription,
-the group's epoch and target assignment if they have to change, and one step of the member towards its target.
+In this order: the member as it is found (new; a successor of its instance; known), then the subscription in its
+request. Then come the group's epoch and target assignment if they have to change, and one step of the member towards
+its target.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Heartbeats:
         self._assignor = SERVER[assignor]
         self._image = image
 
-    # --- who it is ----------------------------------------------------------------------------------------------
+    # --- the member ---------------------------------------------------------------------------------------------
 
     def replaced(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember | None:
         """Whom a static consumer that joins takes the place of."""
@@ -199,7 +200,8 @@ def tombstones(group: ConsumerGroup, member_id: MemberId) -> list[ConsumerGroupR
 def fencing(
     group: ConsumerGroup, member_id: MemberId, image: Mapping[str, int], rules: Rules
 ) -> list[ConsumerGroupRecord]:
-    """The records by which a member is removed: the group epoch goes up, and who heartbeats next is assigned anew."""
+    """The records by which a member is removed: the group epoch goes up, and the next member to heartbeat is assigned
+    anew."""
     records = tombstones(group, member_id)
     others = {one: member for one, member in group.members.items() if one != member_id}
     metadata = subscribed(others, image)
@@ -212,7 +214,7 @@ def fencing(
 
 
 def left(member: ConsumerGroupMember) -> CurrentMemberAssignmentRecord:
-    """The record by which a static member goes for a while: it keeps what it is assigned, given by no epoch."""
+    """The record by which a static member goes for a while: it keeps its assignment, given by no epoch."""
     if member.instance_id is None:
         raise BrokenInvariant(f"{member.member_id} is no static member and cannot leave for a while")
     kept = dict.fromkeys(member.current.assigned, 0)

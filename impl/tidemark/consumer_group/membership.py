@@ -1,10 +1,10 @@
 """A consumer's place in a KIP-848 group, without sockets and clock (ConsumerMembershipManager).
 
-The coordinator says what the consumer is to have; the consumer gets there by itself, one reconciliation at a time:
+The coordinator gives the target assignment; the consumer gets there by itself, one reconciliation at a time:
 
     on_assignment           a heartbeat's reply brings another assignment
-    reconcile               `revoked` what is owned and not in it; the listener may commit, all is still owned
-    finish_reconciliation   the listener has returned: the rest is owned now, `assigned` what is new; to be acknowledged
+    reconcile               `revoked` the partitions not in it; the listener may commit, all is still owned
+    finish_reconciliation   the listener has returned: the rest is owned, `assigned` the new ones; to be acknowledged
     on_heartbeat_sent       it is acknowledged
     on_fenced               `lost` everything; it joins again under the member id that it keeps for life (KIP-1082)
 
@@ -28,7 +28,7 @@ Owned = Collection[TopicPartition]
 
 
 class MemberState(Enum):
-    """Where a consumer is on its way to what it was assigned (org.apache.kafka.clients.consumer.internals.MemberState).
+    """The stages of a consumer on the way to its assignment (org.apache.kafka.clients.consumer.internals.MemberState).
 
     It heartbeats in every state, and commits while its epoch is not 0.
     """
@@ -93,23 +93,23 @@ TRANSITIONS: dict[tuple[MemberState, MemberEvent], Transition[MemberState]] = {
 
 @case
 def report_until_revoked(reconciling: bool) -> bool:
-    """KIP-848: a consumer reports as owned what it owns until the rebalance listener is done. Without it a revocation
+    """KIP-848: a consumer reports its partitions as owned until the rebalance listener is done. Without it a revocation
     is acknowledged while the consumer still reads."""
     return reconciling
 
 
 @case
 def report_what_is_taken(taken: Owned, owned: Owned) -> bool:
-    """This project's; Kafka 4.x lacks it: a consumer reports also what it was assigned and is about to take (`taken`).
-    Without it a heartbeat sent while it takes a partition reads as if it had revoked it: the next member gets it, and
-    both read it."""
+    """This project's; Kafka 4.x lacks it: a consumer also reports assigned partitions that it is about to take
+    (`taken`). Without it a heartbeat sent while it takes a partition reads as if it had revoked it: the next member
+    gets it, and both read it."""
     return any(one not in owned for one in taken)
 
 
 @case
 def abandon_reconciliation(reconciling: bool) -> bool:
-    """KIP-848: who is fenced gives up the reconciliation under way. Without it a consumer that has joined again takes
-    what it was assigned before."""
+    """KIP-848: a fenced member gives up the reconciliation under way. Without it a consumer that has joined again takes
+    partitions that it was assigned before."""
     return reconciling
 
 
@@ -130,9 +130,9 @@ class ConsumerRules(Protocol):
 
 
 class ModernMembership:
-    """The state. `target`: what the coordinator last assigned; `resolved`: what will be owned when the rebalance
-    listener is done, None: it is not at work; `unreported`: what is owned, or may be taken, has changed since it was
-    reported."""
+    """The state. `target`: the coordinator's last assignment. `resolved`: the partitions that will be owned when the
+    rebalance listener is done, None: it is not at work. `unreported`: the partitions that are owned, or may be taken,
+    have changed since the last report."""
 
     __slots__ = (
         "_listener", "_rules", "member_epoch", "member_id", "resolved", "state", "subscriptions", "target",
@@ -183,8 +183,8 @@ class ModernMembership:
             self._moved(MemberEvent.ACKNOWLEDGED if done else MemberEvent.BEHIND)
 
     def on_heartbeat(self, member_epoch: int, assignment: Iterable[TopicPartition] | None) -> None:
-        """A heartbeat was answered: the epoch, and an assignment if there is one. If that takes back what has been
-        reported as about to be taken, the coordinator has to hear that it was not."""
+        """A heartbeat was answered: the epoch, and an assignment if there is one. It may take back partitions that were
+        reported as about to be taken. Then the coordinator has to hear that they were not taken."""
         self.member_epoch = member_epoch
         if assignment is None:
             return
@@ -196,7 +196,8 @@ class ModernMembership:
         self._moved(MemberEvent.CONFIRMED if same else MemberEvent.ASSIGNED)
 
     def reconcile(self) -> bool:
-        """The listener is told what goes; False if there is nothing to reconcile, or it is at it already."""
+        """The listener is told the partitions that go; False if there is nothing to reconcile, or it is at it
+        already."""
         if self.state is not MemberState.RECONCILING or self.reconciling:
             return False
         self.resolved = self.target
@@ -207,7 +208,8 @@ class ModernMembership:
 
     def finish_reconciliation(self) -> bool:
         """The listener has returned: the resolved assignment is taken, unless the consumer is no more at it. In any
-        case the coordinator has to hear of it, if it was told what would be taken. False if nothing was under way."""
+        case the coordinator has to hear of it, if it was told the partitions to be taken. False if nothing was under
+        way."""
         if self.resolved is None:
             return False
         if self._about_to_take():

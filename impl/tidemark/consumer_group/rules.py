@@ -32,15 +32,15 @@ def revocation_reported(owned: Owned | None, revoked: Owned) -> bool:
 
 @guard
 def assign_released(epoch: int, partition: TopicPartition, revoking: Owned) -> bool:
-    """KIP-848 (KAFKA-19449): a member gets what nobody holds (`epoch`: of its holder), or what it was itself giving up.
-    Without it a member gets a partition that another one holds."""
+    """KIP-848 (KAFKA-19449): a member gets partitions without a holder (`epoch`: of its holder), or those that it was
+    itself giving up. Without it a member gets a partition that another one holds."""
     return epoch == RELEASED or partition in revoking
 
 
 @case
 def remove_epochs_first(partition: TopicPartition, revoking: Owned) -> bool:
-    """KAFKA-16147: the epochs of what a member held are removed before those of what it holds now are added. Without it
-    a partition that came back to the member that was giving it up counts as released (row 45)."""
+    """KAFKA-16147: the epochs of partitions that a member held are removed before those of its present ones are added.
+    Without it a partition that came back to the member that was giving it up counts as released (row 45)."""
     return partition in revoking
 
 
@@ -67,15 +67,15 @@ def heartbeat_of_member_epoch(epoch: int, current: int) -> bool:
 
 @guard
 def previous_epoch_of_owner(owned: Owned | None, assigned: Owned) -> bool:
-    """KIP-848: a reply may be lost, so the previous epoch is good enough for who owns no more than it is assigned.
-    Without it a consumer that still owns what was given away is taken for current."""
+    """KIP-848: a reply may be lost, so the previous epoch is accepted from a member that owns no more than it is
+    assigned. Without it a consumer that still owns partitions that were given away is taken for current."""
     return owned is not None and all(one in assigned for one in owned)
 
 
 @case
 def acknowledged_revocation_ends_epoch(state: MemberState) -> bool:
-    """KIP-848 as it was until KAFKA-19974 (4.2): who acknowledges a revocation and has to revoke more goes on in
-    another epoch. Without it a late request of the time before the revocation acknowledges, or commits, for another
+    """KIP-848 as it was until KAFKA-19974 (4.2): a member that acknowledges a revocation and has to revoke more goes on
+    in another epoch. Without it a late request of the time before the revocation acknowledges, or commits, for another
     owner."""
     return state is MemberState.UNREVOKED_PARTITIONS
 
@@ -119,7 +119,7 @@ def commit_from_assignment_epoch(assignment_epoch: int, epoch: int) -> bool:
 @guard
 def commit_of_held_partition(assignment_epoch: int) -> bool:
     """This project's; Kafka 4.x lacks it: also a commit in the member's own epoch is for a partition that it holds.
-    Without it a member's commit of what has been another's since overwrites that one's."""
+    Without it a member's commit for a partition that has been another's since overwrites that one's."""
     return assignment_epoch >= 0
 
 
@@ -133,23 +133,23 @@ def reply_after_commit(batches: int) -> bool:
 @case
 def give_until_reported(owned: Owned | None, assigned: Collection[TopicPartition]) -> bool:
     """This project's; Kafka 4.x gives an assignment only in the reply to the heartbeat that changes it, or that asks
-    for all: a reply has the member's assignment (`assigned`) until the member reports to own just that. Without it a
-    late heartbeat takes the news: its reply is nobody's, and the consumer is never told (row 116)."""
+    for all. With the rule a reply has the member's assignment (`assigned`) until the member reports to own just that.
+    Without it a late heartbeat takes the news: its reply is nobody's, and the consumer is never told (row 116)."""
     return owned is None or set(owned) != set(assigned)
 
 
 @case
 def tolerant_replay(found: int, expected: int) -> bool:
-    """KAFKA-19862: a load finds another epoch of a partition than it expects, since it has read a member's record from
-    before the log cleaner came by and missed the next one; it goes on. Without it the load fails (row 46)."""
+    """KAFKA-19862: a load finds another epoch of a partition than it expects, and goes on. It has read a member's
+    record from before the log cleaner came by and missed the next one. Without it the load fails (row 46)."""
     return found != expected
 
 
 @case
 def keep_newer_epoch(found: int, epoch: int) -> bool:
-    """This project's; Kafka 4.3 lacks it: what such a load has read of a member may be older than what it has read of
-    the partition's next holder, whose epoch stays. Without it the load fails where the member says something of itself,
-    or joins again after it was removed (row 117)."""
+    """This project's; Kafka 4.3 lacks it: such a load may have read an older record of the member than of the
+    partition's next holder. The next holder's epoch stays. Without it the load fails where the member says something of
+    itself, or joins again after it was removed (row 117)."""
     return found >= epoch
 
 

@@ -1,4 +1,5 @@
-"""The states of a member of a KIP-848 group at its coordinator, and the one table of what moves it between them.
+"""The states of a member of a KIP-848 group at its coordinator, and the one table of the events that move it between
+them.
 
 Which event a heartbeat is, is decided in assignment.py (CurrentAssignmentBuilder); nothing else moves a member.
 """

@@ -43,8 +43,8 @@ class MemberState(Enum):
 
 @value
 class ConsumerGroupHeartbeatRequest:
-    """A member is alive, joins (epoch 0) or leaves (-1, -2). What is None has not changed since it was last said;
-    the time-out, in milliseconds, is in none but a full request."""
+    """A member is alive, joins (epoch 0) or leaves (-1, -2). A field that is None has not changed since the last
+    heartbeat. The time-out, in milliseconds, is in none but a full request."""
 
     member_id: MemberId
     member_epoch: int
@@ -66,7 +66,7 @@ class ConsumerGroupHeartbeatRequest:
 
 @value
 class ConsumerGroupHeartbeatResponse:
-    """The member's epoch, and what it is assigned if that has changed or was asked for; or an error."""
+    """The member's epoch, and its assignment if that has changed or was asked for; or an error."""
 
     error: Errors
     member_id: MemberId
@@ -87,7 +87,7 @@ class MemberMetadata(NamedTuple):
 
 @value
 class MemberMetadataRecord:
-    """ConsumerGroupMemberMetadata: who is in the group."""
+    """ConsumerGroupMemberMetadata: a member's identity and subscription."""
 
     member_id: MemberId
     metadata: MemberMetadata | None
@@ -123,7 +123,8 @@ class TargetAssignmentMemberRecord:
 
 
 class CurrentAssignment(NamedTuple):
-    """How far a member has come towards its target: its epochs, what it may read, what it was told to give up."""
+    """A member's progress towards its target: its epochs, the partitions that it may read, those that it was told to
+    give up."""
 
     member_epoch: int
     previous_member_epoch: int

@@ -28,7 +28,7 @@ NO_OFFSET = -1
 
 @value
 class JoinGroupRequestProtocol:
-    """An assignor that the member could work with, and what it tells that assignor's leader."""
+    """An assignor that the member could work with, and the member's data for that assignor's leader."""
 
     name: str
     metadata: Subscription
@@ -77,7 +77,7 @@ class JoinGroupResponse:
 
 @value
 class SyncGroupRequest:
-    """A member asks what it is assigned; the leader says so for everybody, the others leave `assignments` empty."""
+    """A member asks for its assignment. The leader sends everybody's; the others leave `assignments` empty."""
 
     member_id: MemberId
     generation_id: int
@@ -111,7 +111,7 @@ class HeartbeatResponse:
 
 @value
 class LeaveGroupRequest:
-    """A member, or somebody who was issued a member id, goes."""
+    """A member goes, or a process that has only been issued a member id."""
 
     member_id: MemberId
 
@@ -177,7 +177,7 @@ Response = (
 )
 
 
-# The records of __consumer_offsets. The topic is compacted: the last record of a key is what counts.
+# The records of __consumer_offsets. The topic is compacted: the last record of a key counts.
 
 
 @value

@@ -1,7 +1,7 @@
 """Records of __consumer_offsets, requests and replies about a group's committed offsets.
 
 Values, as in messages.py; here are those of transactions, deletion and expiry, which the classic group does not need.
-Records and requests are tuples, because whoever watches a log compares them all the time.
+Records and requests are tuples, because the observers of a log compare them all the time.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ class StickyUserData:
 
 @value
 class Subscription:
-    """One member's part of a rebalance: what it subscribes to and what it still owns (ConsumerProtocolSubscription).
+    """One member's part of a rebalance: its subscription and the partitions it still owns
+    (ConsumerProtocolSubscription).
 
     `generation` is the one that `owned_partitions` are from; `user_data` is for the sticky assignor alone.
     """

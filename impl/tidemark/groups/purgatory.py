@@ -1,7 +1,7 @@
 """Everything that waits at a coordinator: parked requests, uncommitted batches, timers, replies about to go out.
 
-`Delayed` is what coordinators of all groups have. In a classic group's `Purgatory` a JoinGroup waits for the join
-phase, a SyncGroup for the assignment, an OffsetCommit for its batch. Several requests may wait for one member: a
+`Delayed` is the part that coordinators of all groups have. In a classic group's `Purgatory` a JoinGroup waits for the
+join phase, a SyncGroup for the assignment, an OffsetCommit for its batch. Several requests may wait for one member: a
 client that gave one up sends another, and the transport may deliver one late. All are answered.
 """
 
@@ -111,7 +111,7 @@ class Delayed(Generic[W]):
     # --- timers -------------------------------------------------------------------------------------------------
 
     def arm(self, timer: Timer, now_ms: int, delay_ms: int) -> None:
-        """The timer runs for `delay_ms` from now on, whatever it did before."""
+        """The timer runs for `delay_ms` from now on, even if it ran before."""
         self.timers[timer] = now_ms + delay_ms
         if self.delays.get(timer) != delay_ms:
             self.delays = {**self.delays, timer: delay_ms}

@@ -20,7 +20,7 @@ class Reader:
         self.subscriptions = SubscriptionState(topics)
 
     def change_subscription(self, topics: Iterable[str]) -> None:
-        """Other topics; what is owned changes when the group has assigned by them."""
+        """Other topics; the owned partitions change when the group has assigned by them."""
         self.subscriptions.subscribe(topics)
 
     def poll(self, partition: TopicPartition) -> int | None:

@@ -2,7 +2,7 @@
 
 The position of a partition is the next offset that the application gets; the committed offset is what the coordinator
 keeps for the group, and lags behind. A partition that is newly owned has no position: it goes on from the committed
-offset, and without one from where `auto.offset.reset` says. Offsets are what is told to this object; it asks nobody.
+offset, and without one from where `auto.offset.reset` says. Offsets are told to this object; it asks nobody.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class SubscriptionState:
         self._assigned: dict[TopicPartition, TopicPartitionState] = {}
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Other topics; what is owned changes at the next rebalance only."""
+        """Other topics; the owned partitions change at the next rebalance only."""
         self.topics = frozenset(topics)
 
     def matches(self, partitions: Iterable[TopicPartition]) -> bool:
@@ -100,7 +100,7 @@ class SubscriptionState:
         return {one: self._assigned[one] for one in self.initializing()}
 
     def still(self, asked: Asked) -> tuple[TopicPartition, ...]:
-        """Of the partitions of a question those that are owned since; who went and came back is not among them."""
+        """Of the partitions of a question those that are owned since; one that went and came back is not among them."""
         return tuple([one for one, state in asked.items() if self._assigned.get(one) is state])
 
     def awaiting_reset(self) -> tuple[TopicPartition, ...]:

@@ -27,7 +27,7 @@ no node."""
 
 
 class _Masks(dict[Any, int]):
-    """Bit masks of what is asked for again and again, each made once."""
+    """Bit masks of sets that are needed again and again, each made once."""
 
     def __init__(self, make: Callable[[Any], int]) -> None:
         super().__init__()

@@ -58,8 +58,8 @@ class LeaderEpochCache:
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
         """Where epoch `epoch` ends in this log, which ends at `log_end_offset`.
 
-        The latest epoch ends at the log's end; an epoch above it, or any in an empty cache, is undefined; one below the
-        first entry ends where that begins; otherwise the largest epoch not above it ends where the next one begins.
+        The latest epoch ends at the log's end. An epoch above it, or any in an empty cache, is undefined. One below the
+        first entry ends where that begins. Otherwise the largest epoch not above it ends where the next one begins.
         """
         latest = self.latest_epoch
         if epoch == latest and epoch != NO_EPOCH:

@@ -1,7 +1,7 @@
 """A replica's log (UnifiedLog): batches on a storage, the leader-epoch cache and the high watermark.
 
-The high watermark lives here, below the log's end always; the leader computes it from the ISR, a follower takes it from
-its leader, and after a start it is what the checkpoint file says.
+The high watermark lives here, below the log's end always. The leader computes it from the ISR, and a follower takes it
+from its leader. After a start it is the checkpoint file's.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A transactional producer whose records have keys and go in batches (KafkaProducer): the key's hash chooses the
-partition, the accumulator gathers, the sender numbers and carries, and a transaction ends when all that it has sent has
-an answer.
+"""A transactional producer whose records have keys and go in batches (KafkaProducer). The key's hash chooses the
+partition, the accumulator gathers, the sender numbers and carries. A transaction ends when all that it has sent has an
+answer.
 
     send            a record of the open transaction; without memory its application is blocked
-    poll            what its sender thread does at every turn: the requests to be sent now
+    poll            the turn of its sender thread: the requests to be sent now
     receive         a reply to one of them; disconnected: there will be none
-    send_end_txn    a commit waits for everything, an abort for what is in flight, and drops the rest
+    send_end_txn    a commit waits for everything, an abort for batches in flight, and drops the rest
 
 Of several batches in flight one may fail for good: then the transaction can only be aborted, and the next has another
 epoch, in which sequences begin anew.
@@ -73,7 +73,8 @@ class TransactionSequences(IdempotentProducer):
         return True
 
     def receive_error(self, topic: Topic, request: ProduceRequest, response: ProduceResponse) -> bool:
-        """Also, what is not retriable fails the batch; so does a missing sequence that is not about to come."""
+        """Also, an error that is not retriable fails the batch; so does a missing sequence that is not about to
+        come."""
         super().receive_error(topic, request, response)
         sequences, transaction = self.partitions[topic], self._transaction
         missing = response.error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER

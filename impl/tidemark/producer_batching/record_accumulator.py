@@ -2,8 +2,8 @@
 are here too; in Kafka they are Sender's.
 
     append          a record joins its partition's last batch, or begins one; without memory it waits
-    admit           memory has come back, or max.block.ms is over: who waits no longer
-    ready, drain    whose first batch is full, has lingered, or is hurried; it goes into flight
+    admit           memory has come back, or max.block.ms is over: the appends that wait no longer
+    ready, drain    the partitions whose first batch is full, has lingered, or is hurried; it goes into flight
     reenqueue       a batch is to be sent again, after a pause
     complete        a batch is answered for good: its memory is free
     expire          delivery.timeout.ms is over, for batches that wait or are in flight
@@ -70,8 +70,8 @@ class Record:
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """`memory`: what it occupies, and may not outgrow; `size`: its bytes; `number`: the how many-th of its partition
-    that is drained, 0 before that; `attempts`: how often it has failed, `retry_at`: when it may be sent again.
+    """`memory`: the bytes it occupies, and may not outgrow. `size`: its bytes. `number`: its place among the drained
+    batches of its partition, 0 before that. `attempts`: how often it has failed. `retry_at`: when it may be sent again.
     `expired`: nobody waits for it, but its request is still under way."""
 
     partition: int
@@ -223,8 +223,8 @@ class RecordAccumulator:
                     yield partition, first.created + self._config.linger_ms
 
     def _muted(self, partition: int) -> bool:
-        """Whether the first batch has to wait for a reply: the connection has as many requests as it may, or, with
-        idempotence, an older one is under way than the one to be sent again."""
+        """Whether the first batch has to wait for a reply. The connection has as many requests as it may, or, with
+        idempotence, an older request is under way than the one to be sent again."""
         in_flight, number = self._in_flight[partition], self._queues[partition][0].number
         if len(in_flight) >= self._config.max_in_flight:
             return True
@@ -265,7 +265,7 @@ class RecordAccumulator:
         return refused
 
     def abort_undrained(self) -> None:
-        """abortUndrainedBatches: what has not been sent is dropped."""
+        """abortUndrainedBatches: batches that have not been sent are dropped."""
         for number, queue in enumerate(self._queues):
             self._queues[number] = deque(one for one in queue if one.number)
             for batch in queue:

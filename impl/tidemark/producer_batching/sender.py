@@ -1,7 +1,7 @@
 """An idempotent producer's sender (Sender): it carries batches from the accumulator to the brokers and back. It gives
 them sequences as they are drained, has them sent again, and reports the finished ones.
 
-Sans-IO: `poll` returns the requests, and who calls brings the replies, those of a partition in the order of its
+Sans-IO: `poll` returns the requests. The caller brings the replies, those of a partition in the order of its
 connection, or the news that the connection is gone.
 """
 
@@ -55,7 +55,7 @@ class Sender:
         return None
 
     def receive(self, sent: Sent, response: ProduceResponse, now: int, word: int) -> Over:
-        """A reply; `word`, below 2^24, is the chance in a retry's pause. First it hears of what is late."""
+        """A reply; `word`, below 2^24, is the chance in a retry's pause. First it expires late batches."""
         over, (batch, request) = self.expire(now), sent
         if batch.expired:
             self._accumulator.complete(batch)

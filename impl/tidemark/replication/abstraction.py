@@ -1,6 +1,6 @@
 """The abstraction function: what the specification's variables are, read off the implementation's state.
 
-| variable | what it is here |
+| variable | in the implementation |
 |---|---|
 | `metadata` | the partition's changes in the metadata log; other records are left out |
 | `registered` | the controller's registrations; `since` counts the changes up to the registration's offset |
@@ -14,19 +14,19 @@
 | `epochCache` | the cache; of a broker that is down, its checkpoint as recovery will trim it |
 | `highWatermark` | the log's; of a broker that is down, the checkpoint's within the log |
 | `epochStart` | the leader's epoch start offset; 0 on a follower |
-| `remoteLeo`, `remoteEpoch` | the leader's remote replicas; -1 for its own and on a follower, whatever it remembers |
+| `remoteLeo`, `remoteEpoch` | the leader's remote replicas; -1 for its own, and on a follower in any case |
 | `pendingIsr` | the undecided proposal |
 | `produced` | how many payloads any leader has appended |
 | `waiting` | the required offsets of the delayed produces, by value |
 | `lastFetchedEpoch` | the follower's fetch state; -1 on a leader |
-| `fetch` | the exchange between a follower and a source: what was asked, what is being read, or the |
+| `fetch` | the exchange between a follower and a source: the request, the bytes being read, or the |
 | | answer, with the epoch and offset that the follower asked for |
 | `alter` | the exchange between a broker and the controller |
-| `consumer` | the exchange of a consumer with whom it takes for the leader, and its position |
+| `consumer` | the exchange of a consumer with the broker that it takes for the leader, and its position |
 
-A *unit* is what is read and compared at once: one broker's part of a variable, one exchange. Here is the *key* of each,
-plain values that mirror the variable's type (records' fields by name, sets as masks), from which cells are made by
-trace/shapes.py. READS has what reads each variable, TOUCHES which of them each action may change.
+A *unit* is read and compared at once: one broker's part of a variable, one exchange. Here is the *key* of each, plain
+values that mirror the variable's type (records' fields by name, sets as masks), from which cells are made by
+trace/shapes.py. READS has the reader of each variable, TOUCHES the variables that each action may change.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ class Abstraction(Abstract):
         return key
 
     def high_watermark(self, broker: BrokerId) -> Key:
-        """Of a broker that is down: what it will start with."""
+        """Of a broker that is down: the state it will start with."""
         host = self._hosts[broker]
         process = host.broker
         if process is None:

@@ -31,8 +31,8 @@ STARTING, RUNNING, STOPPING = "starting", "running", "stopping"
 class Broker:
     """One incarnation of a broker, opened on its disk.
 
-    `epoch` is 0 until it is registered; `metadata_offset` is the metadata log's offset up to which it has read, and
-    `published_offset` that up to which the partition has heard of it: less only before it has its own registration.
+    `epoch` is 0 until it is registered. `metadata_offset` is the metadata log's offset up to which it has read.
+    `published_offset` is that up to which the partition has heard of it: less only before it has its own registration.
     """
 
     __slots__ = (

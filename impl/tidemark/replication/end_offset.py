@@ -1,7 +1,7 @@
 """A leader's answer for the end of a partition (ListOffsets for the latest offset; Partition.fetchOffset).
 
-The rules are those of the specification EndOffsets. They are not among replication's (rules.py): what is asked here
-changes nothing, and no replica depends on it.
+The rules are those of the specification EndOffsets. They are not among replication's (rules.py): this request changes
+nothing, and no replica depends on it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ UNKNOWN_END = -1
 
 @guard
 def reached_own_epoch(high_watermark: int, epoch_start_offset: int) -> bool:
-    """KIP-207 (KAFKA-2334): a leader knows what is committed when its high watermark has passed the start of its
-    epoch. Without it the end of the partition goes back when a leader is elected whose high watermark lags
-    (row 100)."""
+    """KIP-207 (KAFKA-2334): a leader knows the committed records when its high watermark has passed the start of its
+    epoch. Without it the end of the partition goes back when a leader is elected whose high watermark lags (row
+    100)."""
     return high_watermark >= epoch_start_offset
 
 

@@ -1,7 +1,7 @@
-"""The follower's fetcher (AbstractFetcherThread, ReplicaFetcherThread): ask the leader, take what it answers.
+"""The follower's fetcher (AbstractFetcherThread, ReplicaFetcherThread): ask the leader, take its answer.
 
 A fetch carries the partition's fetch state: the leader epoch, the log's end and the epoch of its tail. A response
-counts only if that state is still the one it was asked with; then it brings records, or says where the logs part, or
+counts only if that state has not changed since the request. Then it brings records, or says where the logs part, or
 that the offset lies beyond the leader's log.
 """
 

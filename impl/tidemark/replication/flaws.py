@@ -20,7 +20,7 @@ def _high_watermark_point(leader_end_offset: int, log_end_offset: int, high_wate
 
 
 def _unsaid_epoch(last_fetched_epoch: int, known_epoch: int, new_epoch: int) -> int:
-    """Before KAFKA-7164: a follower whose leader stays fetches on in the new epoch without saying what it has."""
+    """Before KAFKA-7164: a follower whose leader stays fetches on in the new epoch without its last fetched epoch."""
     return last_fetched_epoch if new_epoch == known_epoch else NO_EPOCH
 
 

@@ -1,12 +1,11 @@
 """A partition on one broker (Partition, Replica): leader and follower side, driven by metadata, fetches and produces.
 
-    made by                 the role                     what it keeps
+    made by                 the role                     its state
     make_leader             leader of an epoch           remote replicas, the start of its epoch, a pending ISR proposal
-    make_follower           follower, or waits for one   the fetch state: where and with which epoch its next fetch
-    goes on
+    make_follower           follower, or waits for one   the fetch state: offset and epoch of its next fetch
 
-Every handler runs to its end without waiting and returns what is to be sent. Times are milliseconds of the broker's own
-clock; offsets count records.
+Every handler runs to its end without waiting and returns the messages to send. Times are milliseconds of the broker's
+own clock; offsets count records.
 """
 
 from __future__ import annotations
@@ -89,8 +88,9 @@ class Replica:
 class Partition:
     """One replica of the partition.
 
-    `leader_id` None: no leader known; `leader_epoch` -1 and `partition_epoch` 0 before any metadata; `isr` is the
-    committed ISR as this broker knows it; `last_fetched_epoch` is what a follower's next fetch says of its tail.
+    `leader_id` None: no leader known. `leader_epoch` is -1 and `partition_epoch` 0 before any metadata. `isr` is the
+    committed ISR as this broker knows it. `last_fetched_epoch` is the epoch of its tail that a follower's next fetch
+    states.
     """
 
     __slots__ = (
@@ -204,7 +204,7 @@ class Partition:
     # --- the high watermark ---------------------------------------------------------------------------------------
 
     def _install_isr(self, isr: frozenset[BrokerId], pending: PendingIsr | None) -> None:
-        """Take a committed and a pending ISR, and decide which followers the high watermark counts from now on."""
+        """Take a committed and a pending ISR, and decide which followers count for the high watermark from now on."""
         self.isr = isr
         self.pending = pending
         counted = isr
@@ -384,7 +384,7 @@ class Partition:
         return self._propose(self.isr - {member}, broker_epoch)
 
     def expand_isr(self, follower: BrokerId, broker_epoch: int) -> AlterPartitionRequest | Refused | None:
-        """Propose the ISR with a follower that has caught up with the high watermark; None if it may not be proposed
+        """Propose the ISR with a follower that has caught up with the high watermark. None if it may not be proposed
         now, REFUSED if it lacks records from before this epoch."""
         if not self.is_leader or self.pending is not None or follower in self.isr:
             return None

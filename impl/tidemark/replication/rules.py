@@ -1,8 +1,8 @@
 """The safety rules of replication, one small pure function each, under the names that the specification gives them.
 
 A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in the other files.
-`Rules` gathers them; a broker or a controller is given one when it is built. flaws.py has what is computed otherwise
-without some of them.
+`Rules` gathers them; a broker or a controller is given one when it is built. flaws.py has the computations that replace
+others without some of them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def truncate_by_epoch(cache: LeaderEpochCache) -> bool:
 
 @case
 def end_of_another_epoch(own: EpochEndOffset, asked_epoch: int) -> bool:
-    """KIP-279 (KAFKA-6361): who is asked where an epoch ends says which epoch the answer is for; another one than asked
-    is a divergence. Without it leader and follower compare offsets alone: logs diverge (row 3)."""
+    """KIP-279 (KAFKA-6361): a leader that is asked for the end of an epoch says which epoch its answer is for; another
+    one than asked is a divergence. Without it leader and follower compare offsets alone: logs diverge (row 3)."""
     return own.epoch != asked_epoch
 
 
@@ -196,7 +196,7 @@ def min_isr_on_append(isr_size: int, effective_min_isr: int) -> bool:
 
 @guard
 def read_below_hw(end_offset: int, high_watermark: int) -> bool:
-    """Consumers read what is committed. Without it one is given a record that the ISR does not have, and that may
+    """Consumers read committed records only. Without it one is given a record that the ISR does not have, and that may
     vanish (row 138)."""
     return end_offset <= high_watermark
 

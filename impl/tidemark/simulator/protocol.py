@@ -22,11 +22,11 @@ Scenario = Callable[[Mapping[str, Any], str, Any], ScenarioResult]
 class Protocol:
     """A protocol's nodes, profiles, simulator, stage and words.
 
-    `owner`: the protocol in messages; `nodes`: the names of the nodes in its traces; `simulators`: the class of its
-    simulators; `rules`: the class of its rules; `variants`: what is computed otherwise without some of them;
-    `profiles`: the names of nemesis schedules and mixes of them; `scenario`: the run of a golden scenario; `lost`,
-    `healed`: its clients' words for a loss ("records") and for that which heals ("clusters"); `faults`: kinds of events
-    that may change something although no step is recorded; `sized`: the nodes of another size, None where there is one
+    `owner`: the protocol in messages. `nodes`: the names of the nodes in its traces. `simulators`: the class of its
+    simulators. `rules`: the class of its rules. `variants`: the computations that replace others without some of them.
+    `profiles`: the names of nemesis schedules and mixes of them. `scenario`: the run of a golden scenario. `lost`,
+    `healed`: its clients' words for a loss ("records") and for that which heals ("clusters"). `faults`: kinds of events
+    that may change something although no step is recorded. `sized`: the nodes of another size, None where there is one
     size only.
     """
 

@@ -60,7 +60,7 @@ class SimulatorBase:
         return self._kind(self, seed).run()
 
     def again(self, seed: int, selection: Selection) -> SimResult:
-        """The trace of a seed with a selection of its events, in which it is noted what they did."""
+        """The trace of a seed with a selection of its events; the selection notes their effects."""
         run = self._kind(self, seed)
         run.selection = selection
         return run.run()
@@ -69,8 +69,8 @@ class SimulatorBase:
 class RunBase(ABC, Generic[Cluster, Schedule]):
     """The state of one run. `first_word` decides how it begins, and whether it is healed.
 
-    `TICK_MS`: the unit in which the cluster's clock goes on between events (0: it has none); `RESERVED`: one step in so
-    many is kept for the healing; `HEALS_FROM`: the first of the eight bits of `first_word` that decide about healing.
+    `TICK_MS`: the unit in which the cluster's clock goes on between events (0: it has none). `RESERVED`: one step in so
+    many is kept for the healing. `HEALS_FROM`: the first of the eight bits of `first_word` that decide about healing.
     """
 
     TICK_MS: ClassVar[int] = 0
@@ -113,7 +113,7 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
             self.recorder.watch(self.seed)
 
     def can_be_healed(self) -> bool:
-        """Whether healing, once it is over, has made good what faults did."""
+        """Whether the finished healing has undone the effects of the faults."""
         return True
 
     def run(self) -> SimResult:

@@ -3,22 +3,22 @@ names of the specification's actions needs no language of its own.
 
 One event a line; `#` starts a comment.
 
-    expect ... | expect right: ...    what must hold then (with the rules removed | with all rules in force), and each
-                                      with `not`; what can be said is the protocol's
+    expect ... | expect right: ...    the facts that must hold then (with the rules removed | with all rules in force),
+                                      each also with `not`; the protocol defines the facts
 
 In an `ActionScript` the other lines are
 
-    begin coordinator=b1 ...          how it begins; the protocol says what can be chosen. Must come first
-    SendJoin c1 b1                    an action: who and where by name, in any order; a set is {p1,p2} or {},
+    begin coordinator=b1 ...          how it begins, with the protocol's options. Must come first
+    SendJoin c1 b1                    an action: its nodes and places by name, in any order; a set is {p1,p2} or {},
     Poll c1 p1 offset=3                 a number is named,
-    RejectSync b1 c1 late               a truth value is said where it is TRUE
+    RejectSync b1 c1 late               a truth value is named where it is TRUE
     wait 8000                         so many milliseconds go by, where the protocol has a clock
     right: SendJoin c1 b1             this happens only with all rules in force
-    expect c1: m2                     what the transcript shows of c1 then holds these words
+    expect c1: m2                     c1's cell of the transcript then has these words
 
-What the implementation decides (the number of a new member, what an assignor gives to whom) may be left out. With rules
-removed every line must happen as it says. With all rules in force it may end differently: an event that is not possible
-changes nothing and is shown as such, and so is another action that happens in its place.
+Parameters that the implementation decides may be left out: the number of a new member, an assignor's assignment.
+With rules removed every line must happen as it says. With all rules in force it may end differently: an impossible
+event changes nothing and is shown as such. So is another action that happens in its place.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Script(ABC):
         self.shown.append((steps, note, cells))
 
     def transcript(self) -> str:
-        """The table of what was shown."""
+        """The table of the transcript's rows."""
         titles = self.titles()
         rows = [["step", "event", *titles]]
         rows += ([steps, note, *(cells[one] for one in titles)] for steps, note, cells in self.shown)
@@ -118,11 +118,12 @@ class Script(ABC):
 
     @abstractmethod
     def event(self, number: int, said: str, verb: str, words: list[str]) -> None:
-        """A line that is no expectation. Raises ScenarioError, and KeyError or IndexError for what is not there."""
+        """A line that is no expectation. Raises ScenarioError, and KeyError or IndexError for a missing name or
+        number."""
 
     @abstractmethod
     def holds(self, said: str) -> bool:
-        """Whether an expectation holds. Raises KeyError or IndexError for what is not there."""
+        """Whether an expectation holds. Raises KeyError or IndexError for a missing name or number."""
 
     @abstractmethod
     def titles(self) -> Sequence[str]:
@@ -144,7 +145,7 @@ class AnyRecorder(TraceRecorder, Protocol):
 
 
 class Listening(Recorder):
-    """A recorder that remembers what it was told last."""
+    """A recorder that remembers the last action it was told."""
 
     def __init__(self, recorder: AnyRecorder) -> None:
         self._recorder = recorder
@@ -163,8 +164,8 @@ class Listening(Recorder):
 
 
 class Performance(NamedTuple):
-    """A cluster that a text drives. `recorder` is to be its recorder; `columns()`: what is seen of every node and of
-    what they share, in the order of a transcript."""
+    """A cluster that a text drives. `recorder` is to be its recorder. `columns()`: the shown state of every node and of
+    the parts that they share, in the order of a transcript."""
 
     cluster: Any
     recorder: AnyRecorder
@@ -176,8 +177,8 @@ class Stage:
     """A protocol's part of scenarios: it makes a cluster and performs actions by their names.
 
     `begin(header, rules, options)`: a cluster before its first event; `rules` None: all in force. It raises KeyError
-    for an option or a name that there is not. `events`: action -> what makes it happen: it gets the cluster and those
-    parameters that it names, and says whether something happened. Strings are given by their place in the sorted
+    for an option or a name that there is not. `events`: action -> its cause: a function that gets the cluster and the
+    parameters that it names, and returns whether something happened. Strings are given by their place in the sorted
     domain, sets as frozensets. `clock`: the cluster has one, `now` in milliseconds, which is no variable of the
     specification.
     """

@@ -14,10 +14,10 @@ WORD = 48
 class SimResult:
     """One trace.
 
-    `stream`: its delta stream; `steps`: its records after the initial one, `changing` of which changed something;
-    `acked`: how much clients were told to be safe (payloads acknowledged with acks=all; offset commits), `lost`: how
-    much of it they did not find again (only after healing); `healed`: faults have stopped; `converged`: and the cluster
-    came to rest; `capacity`: the trace was cut at a capacity.
+    `stream`: its delta stream. `steps`: its records after the initial one, `changing` of which changed something.
+    `acked`: how many results clients were told to be safe (payloads acknowledged with acks=all; offset commits).
+    `lost`: how many of these they did not find again (only after healing). `healed`: faults have stopped. `converged`:
+    and the cluster came to rest. `capacity`: the trace was cut at a capacity.
     """
 
     seed: int
@@ -35,8 +35,8 @@ class SimResult:
 class Profile:
     """A nemesis's schedule. It is data: a run's class says what each kind of event does.
 
-    `weights`: kind of event -> how often it is tried, beside the others; `heals`: in so many of 256 runs faults stop in
-    the end, and all comes to rest (the others stop in the midst of it). All chances of profiles are of 256.
+    `weights`: kind of event -> how often it is tried, beside the others. `heals`: in so many of 256 runs faults stop in
+    the end, and all comes to rest; the others stop in the midst of it. All chances of profiles are of 256.
     """
 
     name: str

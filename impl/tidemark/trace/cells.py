@@ -13,7 +13,7 @@ class CapacityExceeded(Exception):
 
 
 class Abstract:
-    """An abstraction function of one run. It may keep what it has read of objects that do not change."""
+    """An abstraction function of one run. It may keep its readings of objects that do not change."""
 
     __slots__ = ()
 

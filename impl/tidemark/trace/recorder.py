@@ -1,9 +1,10 @@
-"""The recorder of every protocol: after each handler it reads what may have changed, and writes what has.
+"""The recorder of every protocol: after each handler it reads the units that may have changed, and writes those that
+have.
 
-The state is a row of units: a variable's part of one broker, consumer, partition, or two of them. A protocol brings
-what reads the key of each unit off the implementation, and which units each action may change. The types in a trace's
-header say how variables are divided, and what cells a key stands for. What is written is what differs from what was
-written last. A watched run compares with looking at everything.
+The state is a row of units: a variable's part of one broker, consumer, partition, or two of them. A protocol brings the
+functions that read the key of each unit off the implementation, and names the units that each action may change. The
+types in a trace's header tell how variables are divided, and which cells a key stands for. Only differences from the
+last written cells are written. A watched run compares with looking at everything.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ Read = Callable[..., Key]
 
 
 class Unit(NamedTuple):
-    """`first`: its first cell; `kind`: what its keys stand for; `read`: what reads them; `whose`: the numbers of those
-    whose it is."""
+    """`first`: its first cell. `kind`: the cells that its keys stand for. `read`: the function that reads them.
+    `whose`: the numbers of its parties."""
 
     first: int
     kind: Kind
@@ -46,17 +47,17 @@ Looked = tuple[int, int, Read, int, int]
 class Plan:
     """The plan that the recorders of a trace header share: `units` in the order of their cells.
 
-    `reads`: of each variable what reads the keys of its units, which mirror the types in the header (shapes.py).
-    `touching`: what each action may change: a variable, or its unit of those that the action's formals name ("log.p",
-    "wire.cp"; `*`: of everybody). Behind a formal and a colon stands what it changes only if that is true
-    ("late:stray.c"), or is not ("!late:wire.c"). It says how a variable is divided, too. `whole`: variables that take
-    few values: their units are looked at in one piece, however wide they are.
-    `parties`: formal -> the names that it stands for; those of `nodes` are the trace's nodes, in this order. An action
-    happens at its first parameter, if that is a node. Actions whose names begin as `nowhere` says do not, and those of
-    `controller` happen at the node behind these.
-    Parameters are given as numbers: of a party's name its place among the party's, of another its place in the sorted
-    domain, of a set the mask over the sorted names, of a function the tuple of its values. A name may be given as it
-    is, too, and None for the name that the constant None has.
+    `reads`: of each variable the function that reads the keys of its units, which mirror the types in the header
+    (shapes.py). `touching`: the variables that each action may change, or their units of those parties that the
+    action's formals name ("log.p", "wire.cp"; `*`: of everybody). Behind a formal and a
+    colon stand the variables that it changes only if that is true ("late:stray.c"), or is not ("!late:wire.c"). It says
+    how a variable is divided, too. `whole`: variables that take few values: their units are looked at in one piece,
+    however wide they are. `parties`: formal -> the names that it stands for; those of `nodes` are the trace's nodes, in
+    this order. An action happens at its first parameter, if that is a node. Actions whose names begin as `nowhere` says
+    do not, and those of `controller` happen at the node behind these. Parameters are given as numbers: a party's name
+    by its place among the party's, another name by its place in the sorted domain. A set is the mask over the sorted
+    names, a function the tuple of its values. A name may be given as it is, too, and None for the name that the
+    constant None has.
 
     Raises ValueError for a header that is not of `protocol`.
     """
@@ -154,8 +155,8 @@ class Plan:
         return number, unit.first, unit.read, first, second
 
     def beginning(self, keys: tuple[Any, ...], known_by: Key) -> tuple[bytes, list[At]]:
-        """The first record of a trace, by the keys of all units, and how they stand; it is `known_by` what follows from
-        them."""
+        """The first record of a trace, by the keys of all units and their cells; `known_by`: the values that determine
+        it."""
         cells = [cell for unit, key in zip(self.units, keys, strict=True) for cell in unit.kind.all_cells(key)]
         out = bytearray([STUTTER, 0]) + VARINT[sum(1 for cell in cells if cell)]
         behind = 0
@@ -201,7 +202,7 @@ class Plan:
         return bytes(out)
 
     def _places(self, domain: Sequence[Any]) -> dict[Any, int]:
-        """The number of each value of a sorted domain, by what values are given as."""
+        """The number of each value of a sorted domain, by the form in which values are given."""
         first = domain[0]
         if isinstance(first, str):
             places: dict[Any, int] = {name: place for place, name in enumerate(domain)}
@@ -218,9 +219,9 @@ class Plan:
 
 
 class Recorder(recording.Recorder):
-    """Writes one trace of what an abstraction sees. `records` counts what was written, the initial state included.
+    """Writes one trace of what an abstraction sees. `records` counts the records written, the initial state included.
 
-    `begins`: what the initial state follows from; None: it is read off, and compared.
+    `begins`: the values that the initial state follows from; None: it is read off, and compared.
     """
 
     __slots__ = ("_at", "_begins", "_idle", "_out", "_plan", "_see", "_watched", "records")
@@ -281,8 +282,8 @@ class Recorder(recording.Recorder):
             self._look_at_all(what)
 
     def watch(self, seed: int) -> None:
-        """From now on every step looks at the whole state, and `did` raises UndeclaredChange for a unit that stands
-        otherwise than it is written: it is none that the action may change."""
+        """From now on every step looks at the whole state. `did` raises UndeclaredChange for a unit that differs from
+        its written cells although the action may not change it."""
         self._watched = seed
 
     def _look_at_all(self, what: tuple[Any, ...]) -> None:
@@ -307,8 +308,8 @@ class Recorder(recording.Recorder):
         self._idle += 1
 
     def end(self, quiescent: bool, capacity: bool) -> bytes:
-        """The end record; returns the whole stream. What was recorded is let go: it knows the recorder, and of two that
-        know each other only the garbage collector can tell that nobody needs them."""
+        """The end record; returns the whole stream. The recorded abstraction is released. It knows the recorder, and
+        only the garbage collector could free two objects that know each other."""
         self._see = Abstract()
         return finished(self._out, self.records, quiescent, capacity)
 

@@ -57,7 +57,7 @@ class TraceRecorder(Protocol):
         """The initial state."""
 
     def watch(self, seed: int) -> None:
-        """From now on every step compares the whole state with what is written, and raises UndeclaredChange."""
+        """From now on every step compares the whole state with the written cells, and raises UndeclaredChange."""
 
     def end(self, quiescent: bool, capacity: bool) -> bytes:
         """The whole stream."""

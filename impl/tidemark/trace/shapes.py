@@ -1,8 +1,9 @@
 """Cells of any value, by a trace header's types: for recorders that bring keys and no layout of their own.
 
-A key mirrors its type: a number or a bool; an atom's name (or an Enum of that value, or its number); a set's mask over
-the sorted names; a record's fields in the order of their names; a function's values in the order of its domain; of a
-union the tag, then that tag's fields by name; of a sequence the tuple of its items. None stands for cells that are 0.
+A key mirrors its type. A number or a bool is itself; an atom is its name (or an Enum of that value, or its number); a
+set is its mask over the sorted names. A record's key has its fields in the order of their names, a function's its
+values in the order of its domain. A union's has the tag, then that tag's fields by name; a sequence's is the tuple of
+its items. None stands for cells that are 0.
 
 A number beyond its bounds is written as it is, and a sequence with too many items with its length and those that have
 cells. The auditor says whether the bound was a capacity, or whether it means something and the trace fails.
@@ -23,7 +24,7 @@ Encoder = Callable[[Any], Cells]
 
 
 def kind_of(what: Any) -> Kind:
-    """The kind of a unit of that type; equal types below it share what is known of their differences."""
+    """The kind of a unit of that type; equal types below it share their known differences."""
     return _Shapes().kind(what)
 
 

@@ -1,4 +1,4 @@
-"""The delta stream of docs/trace-format.md, as recorders write it: what they share, whatever the protocol."""
+"""The delta stream of docs/trace-format.md, as recorders of all protocols write it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How cells stand that a recorder has written, and what leads from one key of them to another.
+"""The state of cells that a recorder has written, and the changes from one key of them to another.
 
-A kind says what cells a key stands for: a `Leaf` computes them; `Parts` is a row of kinds, and its keys are tuples of
-theirs, so that of a large unit only what has changed is looked at. What leads from one key of a leaf to another is
-kept, for all units of the kind in all runs.
+A kind defines the cells that a key stands for. A `Leaf` computes them. `Parts` is a row of kinds, and its keys are
+tuples of theirs, so that of a large unit only changed parts are looked at. The changes from one key of a leaf to
+another are kept, for all units of the kind in all runs.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class Parts:
         return Row(self, key, self._standing(key))
 
     def _standing(self, key: tuple[Any, ...]) -> list[At | None]:
-        """How the parts of a key stand, as far as they are leaves; what stands for one recorder alone is made when it
-        moves. Few keys are what a row begins with, or what it comes back to."""
+        """The states of the parts of a key, as far as they are leaves; the state of one recorder alone is made when it
+        moves. The keys with which rows begin, or to which they come back, are few."""
         found = self._unmoved.get(key)
         if found is None:
             if len(self._unmoved) >= MOST_BEGINNINGS:

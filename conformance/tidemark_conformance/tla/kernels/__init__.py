@@ -2,9 +2,9 @@
 
 Importing this package loads neither llvmlite nor numpy (`stream` needs neither); `compile_kernels` does.
 
-How it works: `expressions` (with `values`, `sets`, `equality`) turn IR into text in a small subset of Python, `program`
-puts one function per check together with the replay loop of `driver`, `lower` translates the text to LLVM, `link` makes
-an object file of it and links that into the process. `runtime` keeps the object file in the cache, and calls the code
+`expressions` (with `values`, `sets`, `equality`) turns IR into text in a small subset of Python. `program` puts one
+function per check together with the replay loop of `driver`. `lower` translates the text to LLVM. `link` makes an
+object file of it and links that into the process. `runtime` keeps the object file in the cache, and calls the code
 through ctypes without the interpreter's lock.
 """
 

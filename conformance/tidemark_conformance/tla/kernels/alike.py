@@ -17,7 +17,7 @@ _STRICT = frozenset(["eq", "ne", "add", "mul", "union", "intersect"])
 
 
 def text(expr: Expr, names: Mapping[int, str], pair: frozenset[int] = frozenset()) -> str:
-    """An expression's form. `names`: what identifiers bound around it are called.
+    """An expression's form. `names`: the names of identifiers bound around it.
 
     `pair`: identifiers each of which is asked alone, too; conjuncts that mention but one of them may change places: an
     error of theirs comes up there as well.

@@ -1,4 +1,4 @@
-"""Names in expressions: LET definitions, evaluated where they are needed, and what is true under them."""
+"""Names in expressions: LET definitions, evaluated where they are needed, and the facts that hold under them."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class Context:
         return self.operations.evaluate(self, expr, env)
 
     def count(self, guard: Expr, cell: str) -> None:
-        """Write lines that count one in a cell; where an action's text is split (`counted` is a list), a rule's place
+        """Write lines that count one in a cell. Where an action's text is split (`counted` is a list), a rule's place
         is counted the first time that it is met in a step."""
         if self.counted is None:
             self.line(f"{cell} += 1")
@@ -230,7 +230,7 @@ class Context:
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """`header` (an if, else or while), and what is written inside as its body."""
+        """`header` (an if, else or while), with the lines written inside as its body."""
         with self.captured() as buffer:
             yield
         buffer.scope.end()
@@ -239,7 +239,7 @@ class Context:
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """What is written inside happens if a condition holds."""
+        """The lines written inside run if a condition holds."""
         if condition == "True":
             yield
             return
@@ -251,7 +251,7 @@ class Context:
         self.lines.extend("    " + line for line in lines)
 
     def adopt(self, buffer: Captured) -> None:
-        """Write a buffer's lines here: they are executed whenever what follows is."""
+        """Write a buffer's lines here: they are executed whenever the following lines are."""
         self.lines.extend(buffer.lines)
         self.scopes[-1].inner.append(buffer.scope)
 
@@ -331,8 +331,8 @@ def require(c: Context, code: str) -> None:
 def conjunction(c: Context, parts: Sequence[Callable[[], str]], connective: str = "and", must: bool = False) -> str:
     """The text of parts joined by `and` (or `or`), each evaluated only if those before it leave that open.
 
-    `must`: the function being written returns False unless all parts hold, so it does so at the first that does not,
-    and what is computed for one part is at hand for the next.
+    `must`: the function being written returns False unless all parts hold. So it does so at the first that does not,
+    and the next parts can use all that was computed for one part.
     """
     if must and connective == "and":
         for part in parts:

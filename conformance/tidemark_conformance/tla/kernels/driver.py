@@ -1,7 +1,7 @@
 """The replay of delta streams, and batches of explicit states: text in the subset of Python that `lower` translates.
 
-It is the same for every specification; what differs are the functions that `program` generates (`act`, `ghosts`,
-`invariants`, ...) and the constants in capitals (offsets into the memory, numbers of things).
+It is the same for every specification. The functions that `program` generates (`act`, `ghosts`, `invariants`, ...) and
+the constants in capitals (offsets into the memory, numbers of things) differ.
 """
 
 from __future__ import annotations

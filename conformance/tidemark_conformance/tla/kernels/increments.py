@@ -1,7 +1,7 @@
 r"""What of a predicate must be looked at again after a step, given that it held before.
 
 A conjunct none of whose variables changed still holds. So does an instance of `\A x \in S : P(x)` for which P reads
-nothing that changed: variables that it reads as v[x] are asked by their dirty bits, of others any change counts. And of
+nothing that changed. Variables that it reads as v[x] are asked by their dirty bits; of others any change counts. And of
 `\A x, y \in S : P(x, y) => x = y`, where P(x, y) is P(y, x), one of each two instances is enough.
 """
 
@@ -70,7 +70,7 @@ def by_unit(layout: Layout, name: str, kind: TSet) -> bool:
 
 
 def one_of_two(binders: tuple[Binder, ...], body: Expr) -> bool:
-    r"""Whether `\A x, y \in S : body` says of two elements what it says of them the other way round."""
+    r"""Whether `\A x, y \in S : body` is symmetric in its two elements."""
     if len(binders) != 2 or strip(binders[0].domain) != strip(binders[1].domain):
         return False
     a, b = binders[0].uid, binders[1].uid

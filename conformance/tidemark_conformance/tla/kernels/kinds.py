@@ -20,7 +20,7 @@ _UNBUILT = frozenset(["powerset", "function_set", "record_set", "product", "nat"
 
 @dataclass(frozen=True)
 class Kinds:
-    """Of one specification: the cells of its variables, and what evaluates its constants."""
+    """Of one specification: the cells of its variables, and the evaluator of its constants."""
 
     layout: Layout
     constant: Evaluate
@@ -89,7 +89,7 @@ class Kinds:
 
 
 def constant_level(expr: Expr) -> bool:
-    """Whether an expression has the same value in all states, whatever rules are in force."""
+    """Whether an expression has the same value in all states, under any set of rules in force."""
     own = levels.level(expr)
     return not (own.variables or own.locals or own.rules)
 

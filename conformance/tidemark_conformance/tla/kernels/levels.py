@@ -1,4 +1,4 @@
-"""What expressions of the IR depend on."""
+"""The state that expressions of the IR depend on."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ PARAMETER_ROW = 5
 class Program:
     """A generated module: its text, the constants it names, and what a runner must know to fill its memory.
 
-    `checks`: the names of all checks in the order of their numbers; `history`: those that read a ghost; `hoisted`: the
+    `checks`: the names of all checks in the order of their numbers. `history`: those that read a ghost. `hoisted`: the
     expressions of the run-time constants, in the order of their cells from `constants` on.
     """
 
@@ -263,7 +263,7 @@ class Generator:
     def _refuses(self, index: int, action: Action) -> None:
         """Whether an attempt at the action is refused by nothing but its guards: none of their rules is out of force.
 
-        Somebody who keeps a rule that the check does without is still right to refuse.
+        A node that keeps a rule although the check does without it is still right to refuse.
         """
         rules = [f"({self.memory.hoist(HasRule(rule))} != 0)" for rule in guard_rules(action)]
         self._finish(f"check_refuses_{index}", self._context(), " and ".join(rules) or "True")
@@ -276,7 +276,8 @@ class Generator:
         self.functions.append("\n".join(lines))
 
     def _recorder(self, kind: str, one: str, named: Sequence[Named], start: int) -> None:
-        """The function that evaluates what may have changed and keeps the first failing record of each check."""
+        """The function that evaluates the checks that may have changed and keeps the first failing record of each
+        check."""
         lines = [f'def {kind}(p: "I64", number_, snapshot):']
         for i, predicate in enumerate(named):
             mask = self._mask(predicate.body, kind)
@@ -352,7 +353,7 @@ class Generator:
         self._finish("initial_hidden", c, "True")
 
     def _observed(self) -> None:
-        """`field(p, k)`: whether what is computed of the k-th field equals what was observed of it."""
+        """`field(p, k)`: whether the computed value of the k-th field equals the observed one."""
         observed, observables = self.source.module.observed, self.source.observables
         fields = observables.fields if observables is not None else ()
         for i, (_, kind) in enumerate(fields):

@@ -45,8 +45,8 @@ class BatchResult:
     verdict uint8[n] (0 pass, 1 fail, 2 undecided) · reason uint8[n] (index into REASONS) · steps int64[n] (records that
     name a taken action) · first int32[n, checks] (first failing record per check, -1 none; record 0 is the initial
     state) · actions int64[actions, 2] (taken, blocked) · rules int64[rules, 2] (predicate true, false, while in force)
-    · told int64[fields + 2]: records that tell something of each field of Observed, all records (where there is one),
-    and streams that tell nothing of any state.
+    · told int64[fields + 2]. The last counts the records that tell something of each field of Observed, all records
+    (where there is one), and the streams that tell nothing of any state.
     """
 
     verdict: NDArray[np.uint8]
@@ -169,8 +169,8 @@ class Kernels:
         return self._batch(1, _index(self.invariants, name, "invariant"), states, states) > 0
 
     def invariants_after_batch(self, name: str, states: Cells, nexts: Cells) -> NDArray[np.bool_]:
-        """An invariant on every row of `nexts`, by what changed of the rows of `states`, in which it held: the way in
-        which `check` asks."""
+        """An invariant on every row of `nexts`, by the changes from the rows of `states`, in which it held: `check`
+        asks in the same way."""
         return self._batch(8, _index(self.invariants, name, "invariant"), states, nexts) > 0
 
     def properties_batch(self, name: str, states: Cells, nexts: Cells) -> NDArray[np.bool_]:
@@ -352,7 +352,7 @@ def _program_key(spec: Specification, fixed: Mapping[str, Value]) -> str:
 
 
 def _generator_digest() -> str:
-    """Of all that generates a program, evaluates what is folded into it, and compiles it."""
+    """A digest of the code that generates a program, evaluates the constants folded into it, and compiles it."""
     return cache.code(__name__, "tidemark_conformance.tla.kernels.link", "tidemark_conformance.tla.python")
 
 
@@ -360,8 +360,8 @@ _loaded: dict[Path, Run] = {}
 
 
 def _compiled(program: Program, root: Path, tell: Callable[[], None]) -> tuple[Path, Run]:
-    """The file of a program's object code, and its entry point. It is compiled now, after a `tell`, if it is not there
-    whole: what differs from what was written there, or was written for another processor, is not loaded.
+    """The file of a program's object code, and its entry point. If it is not there whole, it is compiled now, after a
+    `tell`. A file that was changed, or was written for another processor, is not loaded.
     """
     from tidemark_conformance.tla.kernels import link
 

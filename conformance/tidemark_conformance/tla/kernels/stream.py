@@ -29,11 +29,11 @@ def append_varint(out: bytearray, value: int) -> None:
 
 
 class StreamWriter:
-    """Builds one trace's stream, record by record; it keeps the current state and writes only what changed.
+    """Builds one trace's stream, record by record; it keeps the current state and writes only changed cells.
 
-    `cells` is the number of cells of the variables that traces carry, `parameters` how many parameters each action has,
-    in the order of Next; `observed`: the specification has Observed, so that every record ends with what was observed
-    (`told`: its entries as `trace.observing` encodes them).
+    `cells` is the number of cells of the variables that traces carry. `parameters`: how many parameters each action
+    has, in the order of Next. `observed`: the specification has Observed, so that every record ends with its
+    observations (`told`: its entries as `trace.observing` encodes them).
     """
 
     def __init__(self, cells: int, parameters: Sequence[int], observed: bool = False) -> None:
@@ -130,8 +130,8 @@ class StreamWriter:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record: `action` is -1 for a stutter and the initial state; `delta` pairs of (cell, value), ascending;
-    `told`: the entries of what was observed (`trace.observing` reads them)."""
+    """One record. `action` is -1 for a stutter and the initial state. `delta`: pairs of (cell, value), ascending.
+    `told`: the entries of its observations (`trace.observing` reads them)."""
 
     kind: int
     action: int

@@ -1,9 +1,9 @@
 r"""What a step must change to break an action property, as far as its form tells.
 
 `\A b : epoch'[b] = epoch[b] => \A m : new.state # old.state => ...` holds of a step that leaves the states as they are,
-whatever else it changes; so does `\A c : rpc[c].type = "sent" /\ rpc'[c].type = "answered" => ...` of one that leaves
-rpc[c]. What is evaluated of such a step must have a value: an evaluation error breaks the property. A form that tells
-nothing costs time only: such a conjunct is asked of every step.
+even if it changes anything else. So does `\A c : rpc[c].type = "sent" /\ rpc'[c].type = "answered" => ...` of one that
+leaves rpc[c]. The expressions evaluated of such a step must have a value: an evaluation error breaks the property. A
+form that tells nothing costs time only: such a conjunct is asked of every step.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ class _Steps:
         return None
 
     def valued(self, expr: Expr) -> Readings | None:
-        """The variables for an expression to have a value, whatever it is: for no evaluation error."""
+        """The variables on which it depends whether an expression has a value at all, rather than an evaluation
+        error."""
         inner = self._seen_through(expr)
         known = self._values.get(id(inner))
         if known is None or known[0] is not inner:

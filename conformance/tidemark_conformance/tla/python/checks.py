@@ -227,7 +227,7 @@ class PythonChecks:
     # Explanations
 
     def explain_action(self, name: str, params: Sequence[Value], state: State, next: State) -> list[Conjunct]:
-        """The action's conjuncts in evaluation order, each with its truth and, where false, what falls inside it."""
+        """The action's conjuncts in evaluation order, each with its truth and, if it is false, its false parts."""
         action = self._action(name)
         given = dict(zip((param.uid for param in action.params), params, strict=True))
         return explain(action.body, self._evaluator(state, next), given, action.loc, self._in_force)

@@ -1,9 +1,9 @@
 """IR -> Python source.
 
 A predicate becomes a function of `s` (the state) and `t` (the next state), both dicts from variable to value. Its
-skeleton (conjunctions, IF, CASE, quantifiers, LET) is written as statements in return position; whatever needs
-statements inside an expression becomes a local function of its own, with the identifiers it uses as parameters.
-Order of evaluation is the text's. Every line remembers the operator that it comes from, for messages.
+skeleton (conjunctions, IF, CASE, quantifiers, LET) is written as statements in return position. An expression that
+needs statements inside becomes a local function of its own, with the identifiers it uses as parameters. Order of
+evaluation is the text's. Every line remembers the operator that it comes from, for messages.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ class Scope:
 class Emitter:
     """Collects the functions of one compiled expression, and the place of each of their lines.
 
-    `title` is the hint in its functions' names; `namespace` is where the source will run (runtime, constants, rules),
-    names its functions and takes the constant parts that are computed beforehand; `counting` makes rule guards report
-    the two sides of their predicate.
+    `title` is the hint in its functions' names. `namespace` is where the source will run (runtime, constants, rules);
+    it names its functions and takes the constant parts that are computed beforehand. `counting` makes rule guards
+    report the two sides of their predicate.
     """
 
     def __init__(self, title: str, namespace: names.Namespace, counting: bool = False) -> None:

@@ -23,9 +23,9 @@ Evaluate = Callable[[Expr, Mapping[int, Value]], Value]
 class Conjunct:
     """One conjunct of a predicate and its truth (None: its evaluation failed, `note` says how).
 
-    Of a false one, `name` and `loc` are the innermost named operator and the innermost place that are false, `within`
-    the named operators around, outermost first, and `note` what is known: the rule, a counterexample's identifiers, the
-    value that a variable should have. Of a true one they are its own.
+    Of a false one, `name` and `loc` are the innermost named operator and the innermost place that are false, and
+    `within` the named operators around, outermost first. `note` tells the known facts: the rule, a counterexample's
+    identifiers, the value that a variable should have. Of a true one they are its own.
     """
 
     name: str
@@ -79,7 +79,7 @@ class _Explainer:
             return spot.conjunct(None, problem.message + (f" ({problem.place})" if problem.place else ""))
 
     def enter(self, expr: Expr, spot: _Spot) -> tuple[_Spot, Expr]:
-        """Through marks and LET, which change where we are but not what is true."""
+        """Through marks and LET, which change the place in the text but not the truth."""
         while isinstance(expr, (Mark, Let)):
             if isinstance(expr, Let):
                 spot = replace(spot, lets=(*spot.lets, expr))

@@ -1,9 +1,9 @@
 """The names of generated Python source: by their form no two of them meet, and no identifier of the text enters.
 
-A generated name is a letter, a number, `_` and a hint: `v7_k`, `k7_`, `c0_Nodes`. The letter says what it names, the
-number which one; the hint is for readers. So names differ where letter or number differ, whatever the specification
-calls its things. Numbers below 0, which explanations use, are written with an `n`: `vn1_k`. Neither Python nor the
-runtime has a name of that form (`Namespace` refuses one that has).
+A generated name is a letter, a number, `_` and a hint: `v7_k`, `k7_`, `c0_Nodes`. The letter tells its kind, the number
+tells it apart; the hint is for readers. So names differ where letter or number differ, whatever the specification calls
+its things. Numbers below 0, which explanations use, are written with an `n`: `vn1_k`. Neither Python nor the runtime
+has a name of that form (`Namespace` refuses one that has).
 """
 
 from __future__ import annotations

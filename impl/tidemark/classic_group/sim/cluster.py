@@ -1,8 +1,8 @@
 """Every event that can happen to a classic group under simulation and not to every group: joining, assigning,
 heartbeats, timers.
 
-Which event comes next is somebody else's choice (run.py). A method says whether something happened; what happened is an
-action of the specification, told to the recorder at the handler's end.
+Which event comes next is somebody else's choice (run.py). A method returns whether the event happened; the handler's
+end tells the recorder its action of the specification.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Healing: faults stop, and the group is run fairly until it has come to rest.
 
-At rest means: the coordinator in office has a stable group of exactly the consumers that run (or an empty one), all
-that was appended has committed, every consumer has what it was assigned, nobody wants to join again, and nothing is on
-its way.
+At rest means that the coordinator in office has a stable group of exactly the consumers that run, or an empty one. All
+appended records have committed, every consumer has its assignment, nobody wants to join again, and nothing is on its
+way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def heal(cluster: GroupCluster, mode: int) -> bool:
 
 
 def _drive(cluster: GroupCluster, client: int, commits: bool) -> None:
-    """One consumer does what it can; it reads and commits if `commits`."""
+    """One consumer takes every step that it can; it reads and commits if `commits`."""
     leader, network = cluster.log.leader, cluster.network
     cluster.deliver_stray(client)
     consumer = cluster.consumers[client]
@@ -68,7 +68,7 @@ def _forgotten(cluster: GroupCluster, client: int) -> bool:
 
 
 def _expire(cluster: GroupCluster) -> None:
-    """Timers of whoever is gone run out; so do those of the join phase."""
+    """Timers of members that are gone run out; so do those of the join phase."""
     broker = cluster.log.leader
     coordinator = cluster.coordinators[broker]
     alive = {consumer.membership.generation.member_id for consumer in cluster.consumers if consumer is not None}
@@ -94,7 +94,7 @@ def _told(cluster: GroupCluster, client: int) -> MemberId:
 
 
 def _overdue(cluster: GroupCluster) -> bool:
-    """Whether everybody who runs waits for the coordinator already."""
+    """Whether all running consumers wait for the coordinator already."""
     return all(
         consumer is None or (exchange is not None and exchange.arrived and exchange.response is None)
         for consumer, exchange in zip(cluster.consumers, cluster.network.member, strict=True)

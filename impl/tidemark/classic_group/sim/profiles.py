@@ -1,4 +1,4 @@
-"""Nemesis profiles for groups: how often what happens, as data.
+"""Nemesis profiles for groups: how often each kind of event happens, as data.
 
 A profile weighs kinds of events; run.py says what each kind does.
 """

@@ -1,5 +1,5 @@
-"""One simulated run of a classic group: what each kind of event tries, and how much room a trace has. What runs of
-other groups do likewise is in running.py.
+"""One simulated run of a classic group: what each kind of event tries, and how much room a trace has. running.py has
+the part that runs of other groups share.
 """
 
 from __future__ import annotations

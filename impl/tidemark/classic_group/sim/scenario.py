@@ -1,9 +1,9 @@
-"""A classic group driven by a text (script.py, staging.py): what makes each action happen, and what is seen of whom.
+"""A classic group driven by a text (script.py, staging.py): how each action is caused, and the transcript's columns.
 
-The transcript shows, of a consumer, its member and generation, where it is in a rebalance unless it is stable, and what
-it owns, with the positions that it knows; of a broker, while it coordinates, the group's state, generation and members
-with what they are assigned (* leads, ? waits to join with the id), offsets, and how many batches have not committed; of
-the log, the leader and its epoch, and the committed records.
+Of a consumer the transcript shows its member and generation, its place in a rebalance unless it is stable, and its
+partitions, with the positions that it knows. Of a coordinator it shows the group's state and generation, the members
+with their assignments (* leads, ? waits to join with the id), the offsets, and the number of uncommitted batches. Of
+the log it shows the leader and its epoch, and the committed records.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The events of a simulated KIP-848 group that not every group has: heartbeats, reconciliation, timers.
 
-Which event comes next is somebody else's choice (run.py). A method says whether something happened; what happened is an
-action of the specification, told to the recorder at the handler's end.
+Which event comes next is somebody else's choice (run.py). A method returns whether the event happened; the handler's
+end tells the recorder its action of the specification.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ EXPIRES = {TimerKind.SESSION: "ExpireSession", TimerKind.REBALANCE: "ExpireRevoc
 
 
 class ModernPartition(OffsetsPartition):
-    """The group's partition; `records`: of the group's committed records the last of each key. Who is elected loads it
-    while the log cleaner works: it has read those, and the cleaner has been over the rest when it comes there."""
+    """The group's partition; `records`: of the group's committed records the last of each key. The newly elected broker
+    loads it while the log cleaner works. It has read those records, and the cleaner has compacted the rest when the
+    load comes there."""
 
     __slots__ = ("records",)
 
@@ -54,8 +55,8 @@ class ModernPartition(OffsetsPartition):
         return chain((self.records[key] for key in sorted(self.records, key=itemgetter(1))), super().read())
 
     def elect(self, broker: Broker, keep: int) -> Iterable[Record]:
-        """Another broker leads, with the first `keep` of the old leader's batches. It reads what had committed before,
-        and of each key in those batches the last record, at its place."""
+        """Another broker leads, with the first `keep` of the old leader's batches. It reads the records that had
+        committed before, and of each key in those batches the last record, at its place."""
         before = list(self.read())
         rest = [record for batch in islice(self.appended[self.leader], keep) for record in batch]
         last = {_key(record): place for place, record in enumerate(rest)}

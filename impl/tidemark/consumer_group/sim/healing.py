@@ -1,7 +1,7 @@
 """Healing: faults stop, and the group is run fairly until it has come to rest. One thing is helped: `_is_misheard`.
 
-At rest means: the coordinator in office has a group of exactly the consumers that run, assigned and stable; all that
-was appended has committed, every consumer owns what it was assigned, and nothing is on its way.
+At rest means that the coordinator in office has a group of exactly the consumers that run, assigned and stable. All
+appended records have committed, every consumer owns its assignment, and nothing is on its way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def heal(cluster: ModernCluster) -> bool:
 
 
 def _drive(cluster: ModernCluster, client: int, commits: bool) -> None:
-    """One consumer does what it can; it reads and commits if `commits`."""
+    """One consumer takes every step that it can; it reads and commits if `commits`."""
     leader = cluster.log.leader
     while cluster.commit_entry():
         pass
@@ -81,8 +81,9 @@ def _has_news(cluster: ModernCluster, client: int) -> bool:
 
 
 def _expire(cluster: ModernCluster) -> None:
-    """Sessions of whoever is gone run out; so does the time to give something up of who has nothing to say about it: a
-    late heartbeat was given a partition, another was told to give it up, and the consumer has heard of neither."""
+    """Sessions of members that are gone run out. So does the time to give something up for a member that knows nothing
+    of it. There a late heartbeat was given a partition, another was told to give it up, and the consumer has heard of
+    neither."""
     broker = cluster.log.leader
     alive = {consumer.membership.member_id: consumer for consumer in cluster.consumers if consumer is not None}
     for timer in sorted(cluster.coordinators[broker].timers):
@@ -96,7 +97,7 @@ def _expire(cluster: ModernCluster) -> None:
 
 
 def _is_content(cluster: ModernCluster, consumer: ModernConsumer) -> bool:
-    """Whether a consumer has what it was told to have, and has said so."""
+    """Whether a consumer has its assignment, and has reported it."""
     membership = consumer.membership
     member = cluster.coordinators[cluster.log.leader].group.members.get(membership.member_id)
     return (

@@ -1,4 +1,4 @@
-"""Nemesis profiles for KIP-848 groups: how often what happens, as data. run.py says what each kind of event does."""
+"""Nemesis profiles for KIP-848 groups: how often each kind of event happens, as data. run.py defines the kinds."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A KIP-848 group driven by a text (script.py, staging.py): what makes each action happen, what is seen of whom.
+"""A KIP-848 group driven by a text (script.py, staging.py): how each action is caused, and the transcript's columns.
 
-The transcript shows, of a consumer, its member and member epoch, its state unless it is stable, and what it owns, with
-the positions that it knows; of a broker, while it coordinates, the group epoch / the epoch of the target assignment, of
-each member its epoch, what it may read and (-) what it was told to give up, then the targets (->), whose partitions
-have the epoch of a holder, the offsets, and how many batches have not committed; of the log, the leader, its epoch, the
-group epoch and offsets that have committed.
+Of a consumer the transcript shows its member and member epoch, its state unless it is stable, and its partitions, with
+the positions that it knows. Of a coordinator it shows the group epoch / the epoch of the target assignment. Of each
+member it shows the epoch, the partitions that it may read and (-) those that it must give up. Then come the targets
+(->), whose partitions have the epoch of a holder, the offsets, and the number of uncommitted batches. Of the log it
+shows the leader, its epoch, and the committed group epoch and offsets.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The common part of the sticky and the uniform assignors: even loads first, then as few moves as possible.
 
-Three phases. Every owner keeps what it owns; free partitions go to the least loaded subscriber; then partitions move
-from a fuller member to an emptier one while that makes the two more equal. At the end no single move improves the
+Three phases. Every owner keeps its partitions, and free partitions go to the least loaded subscriber. Then partitions
+move from a fuller member to an emptier one while that makes the two more equal. At the end no single move improves the
 balance, and no moved partition could go back to its owner without making the loads less equal. Exchanges, where two
 members each have what the other owned, do not arise, because a giver first returns what the taker owned.
 
@@ -27,8 +27,8 @@ class Move(NamedTuple):
 class Holdings:
     """The holder of each partition while an assignment is being made.
 
-    `topics` says what each member may hold, `owned` who owned each partition before (members that may hold it still).
-    `formerly` is a preference: who had owned a partition before its owner did.
+    `topics` names the topics that each member may hold. `owned` names the owner of each partition before, if it may
+    hold it still. `formerly` is a preference: the owner of a partition before that one.
     """
 
     def __init__(
@@ -80,9 +80,10 @@ class Holdings:
         return None
 
     def _reluctance(self, one: TopicPartition, giver: MemberId, taker: MemberId) -> tuple[int, bool, int, str]:
-        """How much the giver should rather keep a partition: least what the taker owned, most what it owned itself.
+        """How much the giver should rather keep a partition: least those that the taker owned, most those that it owned
+        itself.
 
-        Among equals the taker gets what it had formerly, then high partition numbers go before low ones.
+        Among equals the taker gets its former partitions, then high partition numbers go before low ones.
         """
         owner = self._owned.get(one)
         rank = 0 if owner == taker else 1 if owner != giver else 2

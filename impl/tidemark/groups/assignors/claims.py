@@ -1,8 +1,8 @@
 """The owner of each partition by the members' claims, and the partitions that a cooperative rebalance may hand out.
 
-A member claims what it believes it owns, with the generation in which it was told so. Claims can be stale: a member
-missed a rebalance, and its partition has had another owner since. The three rules are the specification's; whoever
-builds a leader passes them in.
+A member claims the partitions that it believes it owns, with the generation of that assignment. Claims can be stale: a
+member missed a rebalance, and its partition has had another owner since. The three rules are the specification's; the
+leader's constructor is given them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ class Claim:
 
 @guard
 def owned_by_no_other(owners: Collection[MemberId], member: MemberId) -> bool:
-    """KIP-429: a partition that is owned goes to its only owner or to nobody; who loses it revokes it and rejoins, and
-    the next rebalance finds it unclaimed. Without it the new owner begins while the old one still reads (row 42)."""
+    """KIP-429: an owned partition goes to its only owner or to nobody. An owner that loses it revokes it and rejoins,
+    and the next rebalance finds it unclaimed. Without it the new owner begins while the old one still reads (row
+    42)."""
     return all(owner == member for owner in owners)
 
 
@@ -105,7 +106,7 @@ def ownership(member_claims: MemberClaims, rules: ClaimRules) -> Ownership:
             if rules.highest_claim_wins(claim, said)
             and (claim.generation == newest or rules.count_older_claim(claim.generation, newest))
         ]
-        # Unlike generations count only without highest_claim_wins: who has had it longest is taken for the owner.
+        # Unlike generations count only without highest_claim_wins: the longest claimant is taken for the owner.
         longest = min((claim.generation for claim in counting), default=newest)
         counting = [claim for claim in counting if claim.generation == longest]
         result.owners[partition] = tuple(claim.member for claim in counting)
@@ -116,7 +117,7 @@ def ownership(member_claims: MemberClaims, rules: ClaimRules) -> Ownership:
 
 
 def without_withheld(assignment: Assignment, ownership: Ownership, rules: ClaimRules) -> Assignment:
-    """`assignment` without what must be revoked before it can be handed out."""
+    """`assignment` without the partitions that must be revoked before they can be handed out."""
     owners = ownership.owners
     return {
         member: tuple(one for one in partitions if rules.owned_by_no_other(owners.get(one, ()), member))

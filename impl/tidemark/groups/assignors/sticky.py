@@ -1,9 +1,9 @@
 """The sticky assignor and its cooperative form (StickyAssignor, CooperativeStickyAssignor, AbstractStickyAssignor).
 
-Both make the same assignment: as even as it can be, with as few moves as that needs. They differ in what members say
-they own and in what is handed out. An eager member has revoked everything before it joins and tells its last assignment
-as user data; whatever is assigned is handed out at once. A cooperative member still owns what it claims; what would
-move is withheld until it has been revoked.
+Both make the same assignment: as even as it can be, with as few moves as that needs. They differ in the partitions that
+members claim and in those that are handed out. An eager member has revoked everything before it joins, and tells its
+last assignment as user data. The whole assignment is handed out at once. A cooperative member still owns the partitions
+that it claims; one that would move is withheld until it has been revoked.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _stick(counts: PartitionCounts, subscriptions: Subscriptions, owners: Owners
 
     owned = {one: member for one, member in owners.owner().items() if may_keep(one, member)}
     formerly = {one: member for one, member in owners.formerly.items() if may_keep(one, member)}
-    # What few members can take is handed out first, while it still decides who is least loaded.
+    # Partitions that few members can take are handed out first, while they still decide which member is least loaded.
     scarce_first = sorted(subscribers, key=lambda topic: len(subscribers[topic]))
     topics = {member: subscription.topics for member, subscription in subscriptions.items()}
     return sorted_assignment(balance(partitions_of(scarce_first, counts), topics, owned, formerly))

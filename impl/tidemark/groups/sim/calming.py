@@ -23,7 +23,7 @@ def run_fairly(
     """Everybody does what there is to do, and timers run out, until the group is `at_rest` and a commit was
     acknowledged since; whether it came to that.
 
-    `start`: some consumer starts; `drive`: one consumer does what it can, and commits if it is told to.
+    `start`: some consumer starts. `drive`: one consumer takes every step that it can, and commits if told to.
     """
     before = cluster.commits.acked
     for _ in range(ROUNDS):

@@ -1,8 +1,8 @@
 """The events of a simulated group that both kinds of group have: the application's, offsets, coordinators in and out of
 office, the log's and the network's.
 
-Which event comes next is somebody else's choice (run.py). A method says whether something happened; what happened is an
-action of the specification, told to the recorder at the handler's end.
+Which event comes next is somebody else's choice (run.py). A method returns whether the event happened; the handler's
+end tells the recorder its action of the specification.
 """
 
 from __future__ import annotations

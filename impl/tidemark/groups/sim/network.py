@@ -1,8 +1,8 @@
 """The network of a group under simulation: exchanges between consumers and brokers, and the log of one partition.
 
 A consumer has one request of each kind outstanding: JoinGroup or SyncGroup, Heartbeat, OffsetCommit or OffsetFetch. An
-exchange waits until the simulator moves it on (that is delay), goes when it is lost or given up, and may be repeated:
-then a second copy of the request arrives some time, and nobody waits for its reply.
+exchange waits until the simulator moves it on (that is delay), and goes when it is lost or given up. It may be
+repeated: then a second copy of the request arrives some time, and nobody waits for its reply.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Network:
             exchange.response = response
 
     def hang_up(self, client: Client) -> None:
-        """The process is gone, and with it whoever waited for a reply."""
+        """The process is gone, and with it everything in it that waited for a reply."""
         self.member[client] = self.heartbeat[client] = self.offset[client] = None
 
 
@@ -98,8 +98,8 @@ class OffsetsPartition:
         self._keep(self.appended[self.leader].popleft())
 
     def elect(self, broker: Broker, keep: int) -> Iterable[Record]:
-        """Another broker leads; it has the first `keep` of the old leader's batches, the others are lost. What it reads
-        when it loads."""
+        """Another broker leads; it has the first `keep` of the old leader's batches, the others are lost. Returns the
+        records that it reads when it loads."""
         for batch in list(self.appended[self.leader])[:keep]:
             self._keep(batch)
         self.leader = broker

@@ -9,7 +9,7 @@ from tidemark.simulator.shared import Profile
 
 @dataclass(frozen=True, slots=True)
 class GroupProfile(Profile):
-    """`modes`: which assignors the consumers of a run may have, one choice per run (numbers of cluster.ASSIGNORS);
+    """`modes`: the assignors that the consumers of a run may have, one choice per run (numbers of cluster.ASSIGNORS).
     `stale`: how often a consumer looks its coordinator up and hears of another broker than the one in office."""
 
     modes: tuple[tuple[int, ...], ...] = ((0,), (0,), (1,), (1,), (0, 2), (2, 1), (2,), (0, 1))

@@ -50,7 +50,7 @@ class AnySimulator(SimulatorBase):
 
 class AnyRun(RunBase[Cluster, GroupProfile], Generic[Cluster]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities. `first_word` decides
-    who coordinates and which topics exist, too."""
+    the first coordinator and the first topics, too."""
 
     TICK_MS = 100
 

@@ -57,7 +57,7 @@ class Commits:
             self.since[partition].discard(offset)
 
     def lost(self, found: dict[TopicPartition, int]) -> int:
-        """Of how many partitions a client finds something else than what was acknowledged last, or sent since."""
+        """For how many partitions a client finds another offset than the one acknowledged last, or sent since."""
         return sum(
             found.get(partition) != safe and found.get(partition) not in self.since.get(partition, ())
             for partition, safe in self.safe.items()
@@ -133,7 +133,7 @@ class AnyConsumer(Protocol):
         """The answer; False if it is of no use any more."""
 
     def leave_group(self) -> Request | None:
-        """It closes; what it says then."""
+        """It closes; returns its last message."""
 
 
 Coordinator = TypeVar("Coordinator", bound=AnyCoordinator)
@@ -144,7 +144,7 @@ Log = TypeVar("Log", bound=OffsetsPartition)
 class GroupState(Generic[Coordinator, Process, Log]):
     """The parts of a group of either kind, without the events. `static`: per consumer whether it is a process of the
     instance; `counts`: topic -> number of its partitions, 0 for one that does not exist yet. `recorder` must be set
-    before the first event, and `coordinators` by whoever knows their kind."""
+    before the first event, and `coordinators` by the subclass, which knows their kind."""
 
     __slots__ = (
         "commits",

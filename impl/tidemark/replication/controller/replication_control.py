@@ -3,7 +3,7 @@ PartitionChangeBuilder).
 
 A handler reads the state and returns records with a response; nothing but `replay` of records changes the state, so a
 controller that takes over rebuilds it from the log. Sessions are the exception, as in Kafka (BrokerHeartbeatManager):
-who was heard of when is known to the running controller alone.
+only the running controller knows the time of a broker's last heartbeat.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A cluster under simulation, and every event that can happen in it: replicating.py has those of replication, this file
+"""A cluster under simulation, and every event that can happen in it. replicating.py has those of replication, this file
 those of metadata, of brokers that come and go, and of their disks.
 
 Which event comes next is somebody else's choice (run.py at random, scenario.py from a text). Times are milliseconds.
@@ -153,7 +153,7 @@ class Cluster(Replication):
         return host.down == "lossy" and (host.broker is None or host.broker.state == STARTING)
 
     def _process_ends(self, broker_id: BrokerId, how: str) -> None:
-        """The process and its connections are gone; what it had sent may still arrive."""
+        """The process and its connections are gone; messages that it had sent may still arrive."""
         host = self.hosts[broker_id]
         host.broker = None
         host.down = how

@@ -1,8 +1,9 @@
 """Healing: faults stop, everything that is down starts, and the cluster is run fairly until it has come to rest.
 
-At rest means: every broker is up, active and in the ISR, knows the last metadata, has the leader's log with everything
-committed, nothing waits, and consumers have read it all. A client produces on the way until it is acknowledged, so that
-a healed run has acknowledged something. Perhaps a follower then fetches no more: the leader has to find that out.
+At rest means that every broker is up, active and in the ISR, knows the last metadata, and has the leader's log with
+everything committed. Nothing waits, and consumers have read it all. A client produces on the way until it is
+acknowledged, so that a healed run has acknowledged something. Perhaps a follower then fetches no more: the leader has
+to find that out.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def heal(cluster: Cluster, produce: Callable[[BrokerId, str], bool], stalls: boo
 
 
 def _without_a_fetcher(cluster: Cluster, leader: BrokerId, produce: Callable[[BrokerId, str], bool]) -> bool:
-    """A follower fetches no more, and a client produces: the leader looks for who lags once the others have caught up.
-    Whether the cluster comes to rest."""
+    """A follower fetches no more, and a client produces: the leader looks for lagging followers once the others have
+    caught up. Whether the cluster comes to rest."""
     stalled = (leader + 1) % cluster.count
     cluster.stall_fetcher(stalled)
     produce(leader, "all")
@@ -69,7 +70,7 @@ def stop_faults(cluster: Cluster) -> None:
 
 
 def fair_round(cluster: Cluster) -> None:
-    """Everybody does what is due, once."""
+    """Every process takes the steps that are due, once."""
     cluster.now += SESSION_TIMEOUT_MS // 2
     _administer(cluster)
     _replicate(cluster)

@@ -2,7 +2,7 @@
 
 Connections are FIFO and repeat nothing, and at most one request is outstanding on each, so an exchange is all that a
 connection can hold. It waits until the simulator moves it on (that is delay), goes when the connection breaks (loss),
-and stands still while the way is cut; ways are cut in one direction at a time.
+and stands still while the way is cut. Ways are cut in one direction at a time.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class AlterConnection:
 
 
 class ReadConnection:
-    """A consumer: `position`, the offset that it reads next; `source`, whom it takes for the leader, and `epoch`, the
-    leader epoch that it knows; its exchange with a broker: idle, asked, or answered."""
+    """A consumer. `position`: the offset that it reads next. `source`: the broker that it takes for the leader;
+    `epoch`: the leader epoch that it knows. Its exchange with a broker is idle, asked, or answered."""
 
     __slots__ = ("consumer", "epoch", "number", "position", "request", "response", "source")
 
@@ -94,9 +94,9 @@ CONSUMERS = 1
 class Network:
     """All connections among `count` brokers and the controller.
 
-    `fetches[f][s]` is follower f's connection to source s; `alters[b]` broker b's to the controller; `cut[a][b]` holds
-    messages from a to b back, with the controller as number `count`; `reads` are the consumers'; `connections` are all
-    of them, fetches row by row, then alters, then reads: a connection's number is its place there.
+    `fetches[f][s]` is follower f's connection to source s, and `alters[b]` broker b's to the controller. `cut[a][b]`
+    holds messages from a to b back, with the controller as number `count`. `reads` are the consumers'. `connections`
+    are all of them, fetches row by row, then alters, then reads: a connection's number is its place there.
     """
 
     __slots__ = ("alters", "connections", "count", "cut", "fetches", "reads")

@@ -13,9 +13,9 @@ from tidemark.simulator.shared import Profile
 
 @dataclass(frozen=True, slots=True)
 class ReplicationProfile(Profile):
-    """`skewed`: how many runs start with clocks apart; `reply_lost`: how often a client does not hear its
-    acknowledgement; `slow`: how many disks are slow at the start; `prelude`: a scenario that comes before the chaos;
-    `acks`: what produces ask for, in equal shares."""
+    """`skewed`: how many runs start with clocks apart. `reply_lost`: how often a client does not hear its
+    acknowledgement. `slow`: how many disks are slow at the start. `prelude`: a scenario that comes before the chaos.
+    `acks`: the acks of produce requests, in equal shares."""
 
     skewed: int = 32
     reply_lost: int = 24

@@ -1,5 +1,5 @@
-"""A client that knows nothing of the specification: it reads the partition through its leader and compares with what it
-was told.
+"""A client that knows nothing of the specification: it reads the partition through its leader and compares with its
+acknowledgements.
 
 The second oracle: it does not pass through the abstraction function.
 """

@@ -1,7 +1,7 @@
 """The events of replication: fetches of followers and of consumers, produces, ISR proposals.
 
 An event method runs one handler, moves the messages that it made, and tells the recorder which action of the
-specification that was; it returns False, and nothing has happened, when the event is not possible now.
+specification that was. It returns False, and nothing has happened, when the event is not possible now.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Replication(ClusterState):
         connection.source, connection.epoch = broker.partition.leader_id, broker.partition.leader_epoch
 
     def send_read(self, consumer: int, source: BrokerId | None = None) -> bool:
-        """A consumer asks a broker (None: whom it takes for the leader) for what it has not read."""
+        """A consumer asks a broker (None: the one it takes for the leader) for records that it has not read."""
         connection = self.network.reads[consumer]
         if connection.request is not None:
             return False

@@ -169,14 +169,14 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         return False
 
     def load(self, word: int) -> bool:
-        """A broker that has just registered reads what was before it."""
+        """A newly registered broker reads the metadata from before its registration."""
         cluster = self.cluster
         any(cluster.load_metadata(broker_id) for broker_id in self._circle[word % self._count])
         return False
 
     def consume(self, word: int) -> bool:
-        """A consumer's fetch goes on; who begins one asks some broker who leads, one in four then asks any broker, and
-        half of the answers are quick."""
+        """A consumer's fetch goes on. A consumer that begins one asks some broker for the leader; one in four then asks
+        any broker, and half of the answers are quick."""
         cluster, consumer, limit = self.cluster, word % CONSUMERS, 1 + (word >> 8) % self._max_fetch
         if cluster.take_read(consumer) or cluster.receive_read(consumer, limit):
             return True
@@ -286,7 +286,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         return any(self.cluster.heartbeat(broker_id) for broker_id in self._circle[word % self._count])
 
     def crash(self, word: int) -> bool:
-        """A machine fails and keeps some of what was not flushed."""
+        """A machine fails and keeps some of its unflushed records."""
         return self._crash(word % self._count, word >> 8)
 
     def crash_outsider(self, word: int) -> bool:

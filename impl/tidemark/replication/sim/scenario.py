@@ -1,4 +1,4 @@
-"""Scenarios: a text that drives a cluster event by event, and the transcript of what happened.
+"""Scenarios: a text that drives a cluster event by event, and the transcript of its events.
 
 One event a line; `#` starts a comment. Brokers are A, B, C, ... in the order of their names in the trace; records are
 called as the text calls them.
@@ -14,7 +14,7 @@ called as the text calls them.
     adopt C from=A                    C would like to take a diverging answer's high watermark first
     lose C from=A                     the connection breaks
     stall C                           the thread dies with which C fetches
-    consume A [max=1]                 a consumer asks A who leads, and reads on from there
+    consume A [max=1]                 a consumer asks A for the leader, and reads on from there
     apply A [upto=3]                  A applies the metadata (up to the third partition change) as one delta
     shrink A C | expand A C           A proposes the ISR without, or with C
     decide A | reply A | resend A     the controller decides A's proposal, A hears of it, A sends it again
@@ -25,7 +25,7 @@ called as the text calls them.
     crash A [keep=1]                  the machine fails, keeps one record (all of them)
     start A                           a new process registers
     flush A | checkpoint A            the log, the high watermark goes to disk
-    expect ... | expect right: ...    what must hold then (with the rules removed | with all rules in force):
+    expect ... | expect right: ...    the facts that must hold then (with the rules removed | with all rules in force):
                                       isr A={A,C}  hw A=1  log A=r,s  leader=A  acked r  lost r  position 1 (the
                                       consumer's; and each with `not`)
 
@@ -184,7 +184,8 @@ class Scenario(Script):
     def _name(self, payload: int) -> str:
         return self._names[payload - self._first_payload]
 
-    # --- what is seen ---------------------------------------------------------------------------------------------
+    # --- the transcript's columns
+    # ---------------------------------------------------------------------------------------
 
     def holds(self, said: str) -> bool:
         """Whether an expectation holds."""

@@ -25,9 +25,9 @@ from tidemark.trace.recording import Recorder
 class Host:
     """A machine: its disk, its process if one runs, and what the nemesis does to it.
 
-    `up` is the process if it is registered and not paused; `down` is how the last process ended; `paused`: nothing
-    runs (a stop signal, a long collection of garbage); `stalled`: the thread that fetches has died; `slow_disk`:
-    validated fetches are read later; `skew_ms`: its clock minus the true time.
+    `up` is the process if it is registered and not paused. `down` is how the last process ended. `paused`: nothing runs
+    (a stop signal, a long collection of garbage). `stalled`: the thread that fetches has died. `slow_disk`: validated
+    fetches are read later. `skew_ms`: its clock minus the true time.
     """
 
     __slots__ = ("broker", "down", "id", "paused", "skew_ms", "slow_disk", "stalled", "storage", "up")
@@ -131,7 +131,8 @@ class ClusterState:
         host = self.hosts[broker_id]
         return Broker(broker_id, host.storage, self.replicas, self.config, self.rules)
 
-    # --- who can do what ------------------------------------------------------------------------------------------
+    # --- possible events
+    # ------------------------------------------------------------------------------------------------
 
     def up(self, broker_id: BrokerId) -> Broker | None:
         """The broker if it is registered and not paused."""

@@ -1,10 +1,10 @@
 """The abstraction function: what the variables of TwoPhaseCommit are, read off the managers and the network.
 
-| variable | what it is here |
+| variable | in the implementation |
 |---|---|
 | `rmState` | a resource manager's outcome, or whether it has prepared |
 | `tmState`, `tmPrepared` | the transaction manager's decision, and the promises that it has read |
-| `messages` | all that the network was ever given |
+| `messages` | all messages that the network was ever given |
 
 Here are keys, plain values that mirror the variables' types, from which cells are made by trace/shapes.py.
 """

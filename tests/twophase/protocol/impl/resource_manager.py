@@ -7,7 +7,7 @@ from tidemark.two_phase.rules import Rules
 
 
 class ResourceManager:
-    """One resource manager. `prepared`: it has promised to do what is decided; `outcome`: what it did, None before."""
+    """One resource manager. `prepared`: it has promised to follow the decision; `outcome`: its own, None before."""
 
     __slots__ = ("_number", "_rules", "outcome", "prepared")
 
@@ -18,7 +18,7 @@ class ResourceManager:
         self.outcome: Outcome | None = None
 
     def prepare(self) -> Prepared | None:
-        """It promises, once, and as long as it has not given up. Returns what it tells the transaction manager."""
+        """It promises, once, and as long as it has not given up. Returns its message to the transaction manager."""
         if self.prepared or self.outcome is not None:
             return None
         self.prepared = True

@@ -26,7 +26,7 @@ class TransactionManager:
         return True
 
     def decide(self, outcome: Outcome) -> Decision | None:
-        """It decides, if it may; None if not. It must not have decided. Returns what it tells everybody."""
+        """It decides, if it may; None if not. It must not have decided. Returns its message to everybody."""
         commits = outcome is Outcome.COMMITTED
         if commits and not self._rules.commit_only_if_all_prepared(self.prepared, self._asked):
             return None
@@ -34,7 +34,7 @@ class TransactionManager:
         return Decision(outcome)
 
     def restart(self) -> None:
-        """It crashes, and comes back with what is on its disk: its decision, and no promise."""
+        """It crashes, and comes back with the contents of its disk: its decision, and no promise."""
         self.prepared.clear()
         if not self._rules.keep_decision(self.decision):
             self.decision = None

@@ -1,4 +1,4 @@
-"""Two-phase commit driven by a text (simulator/script.py): what makes each action happen, and what is seen of whom.
+"""Two-phase commit driven by a text (simulator/script.py): how each action is caused, and the transcript's columns.
 
 The transcript shows of a resource manager how far it is, and of the transaction manager its decision, or the promises
 that it has read.
