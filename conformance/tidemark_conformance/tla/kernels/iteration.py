@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import cast
 
 from tidemark_conformance.tla.kernels import sets, values
@@ -79,16 +79,11 @@ def iterate(c: Context, value: Symbol, body: Callable[[Symbol], None], stop: str
                 c,
                 parts2,
                 (),
-                lambda element: body(_record(names, cast("Tup", element).items)),
+                lambda element: body(Rec({name: (lambda part=part: part) for name, part in zip(names, cast("Tup", element).items, strict=True)})),
                 stop,
             )
         case _:
             raise c.unsupported("a set that cannot be enumerated is quantified over")
-
-
-def _record(names: Sequence[str], parts: Sequence[Symbol]) -> Rec:
-    """A record of values that are at hand."""
-    return Rec({name: (lambda part=part: part) for name, part in zip(names, parts, strict=True)})  # type: ignore[misc]
 
 
 def _stop(c: Context, stop: str | None) -> None:
