@@ -65,7 +65,7 @@ def field(c: Context, value: Symbol, name: str) -> Symbol:
     match value:
         case Rec(fields):
             if name in fields:
-                return fields[name]()
+                return fields[name]
         case Place(base, TRec() as kind, _):
             found = field_offset(kind, name)
             if found is not None:

@@ -399,7 +399,7 @@ def _tuple(c: Context, expr: TupleLit, env: Env) -> Symbol:
 
 
 def _record(c: Context, expr: RecordLit, env: Env) -> Symbol:
-    return Rec({name: (lambda value=value: evaluate(c, value, env)) for name, value in expr.fields})
+    return Rec({name: evaluate(c, value, env) for name, value in expr.fields})
 
 
 def _record_set(c: Context, expr: RecordSet, env: Env) -> Symbol:

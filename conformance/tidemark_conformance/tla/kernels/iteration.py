@@ -79,7 +79,7 @@ def iterate(c: Context, value: Symbol, body: Callable[[Symbol], None], stop: str
                 c,
                 parts2,
                 (),
-                lambda element: body(Rec({name: (lambda part=part: part) for name, part in zip(names, cast("Tup", element).items, strict=True)})),
+                lambda element: body(Rec(dict(zip(names, cast("Tup", element).items, strict=True)))),
                 stop,
             )
         case _:

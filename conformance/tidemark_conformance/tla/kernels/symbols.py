@@ -90,9 +90,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Rec:
-    """A record: each field is evaluated where it is asked for."""
+    """A record, by its fields."""
 
-    fields: dict[str, Callable[[], Symbol]]
+    fields: dict[str, Symbol]
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,7 @@ def type_of(c: Context, value: Symbol) -> Type:
         case Place(_, kind, _):
             return kind
         case Rec(fields):
-            with c.captured() as buffer:
-                kinds = tuple((name, type_of(c, part())) for name, part in sorted(fields.items()))
-            c.drop(buffer)
+            kinds = tuple((name, type_of(c, part)) for name, part in sorted(fields.items()))
             tag = dict(kinds).get("type")
             if isinstance(tag, TAtom) and all(isinstance(m, str) for m in tag.members):
                 rest = tuple((name, kind) for name, kind in kinds if name != "type")

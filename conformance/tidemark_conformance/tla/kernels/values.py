@@ -184,8 +184,7 @@ def keep(c: Context, value: Symbol) -> Symbol:
         case Mask(code, kind):
             return Mask(c.keep(code), kind)
         case Rec(fields):
-            kept = {name: keep(c, part()) for name, part in fields.items()}
-            return Rec({name: (lambda part=part: part) for name, part in kept.items()})  # type: ignore[misc]
+            return Rec({name: keep(c, part) for name, part in fields.items()})
         case Tup(items):
             return Tup(tuple(keep(c, item) for item in items))
         case Enum(items):
