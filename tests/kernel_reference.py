@@ -111,6 +111,12 @@ def bestiary() -> Subject:
 
 
 @cache
+def erring() -> Subject:
+    """The model whose expressions have no value in some states."""
+    return subject(MODELS / "Erring.tla", MODELS / "Erring.cfg")
+
+
+@cache
 def two_phase() -> Subject:
     """Two-phase commit."""
     return subject(spec_root() / "twophase" / "TwoPhase.tla", spec_root() / "twophase" / "TwoPhase.cfg")

@@ -124,3 +124,19 @@ def test_no_import_runs_up(package: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_import_goes_round(package: str) -> None:
     assert circles(graph(package, typed=False)) == []
+
+
+def test_only_a_descriptor_reaches_the_flaws() -> None:
+    """Production reaches neither a flaws.py nor the removal of rules."""
+    for name, used in graph("tidemark", typed=True).items():
+        last = name.rpartition(".")[2]
+        flaws = {one for one in used if one.endswith(".flaws")}
+        assert not flaws or last == "protocol", f"{name} imports {sorted(flaws)}"
+        removal = "tidemark.common.removal" in used
+        assert not removal or last == "flaws" or name == "tidemark.simulator.protocol", f"{name} removes rules"
+
+
+def test_the_implementation_knows_nothing_of_the_auditor() -> None:
+    known = modules("tidemark_conformance")
+    for file in modules("tidemark").values():
+        assert not [name for name, _ in imports(file, known)], f"{file} imports from tidemark_conformance"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_reference import MODELS, Attempt, Subject, alphabet, bestiary, holds, replayed, stream, two_phase
+from kernel_reference import MODELS, Attempt, Subject, alphabet, bestiary, erring, holds, replayed, stream, two_phase
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.ir import Quant
@@ -25,7 +25,12 @@ from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import Fn
 from tidemark_conformance.tla.walk import strip
 
-SUBJECTS = {"Alphabet": (alphabet, 400), "Bestiary": (bestiary, 400), "TwoPhase": (two_phase, 800)}
+SUBJECTS = {
+    "Alphabet": (alphabet, 400),
+    "Bestiary": (bestiary, 400),
+    "Erring": (erring, 400),
+    "TwoPhase": (two_phase, 800),
+}
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

@@ -22,11 +22,11 @@ from tidemark.offsets.metadata import ProducerState
 from tidemark.offsets.rules import OffsetRules
 
 
-def may_compact(records: Sequence[LogRecord], producers: Iterable[ProducerState], rules: OffsetRules) -> bool:
-    """Whether these first records of a log, one at least, may be cleaned (LogCleanerManager.cleanableOffsets).
+def may_compact(last: LogRecord, producers: Iterable[ProducerState], rules: OffsetRules) -> bool:
+    """Whether a log may be cleaned up to this record, itself included (LogCleanerManager.cleanableOffsets).
     `producers`: the partition's knowledge of each producer."""
     firsts = [known.first_offset for known in producers if known.open]
-    return rules.clean_below_unstable(records[-1].position, firsts)
+    return rules.clean_below_unstable(last.position, firsts)
 
 
 def compact(log: Sequence[LogRecord], count: int, horizon: bool, rules: OffsetRules) -> list[LogRecord]:

@@ -195,9 +195,10 @@ class TransactionalPartition:
     def marker_error(self, request: WriteTxnMarkersRequest) -> Errors:
         """The error for a marker; Errors.NONE if the leader accepts it."""
         rules, producer_id, epoch = self._rules, request.producer_id, request.producer_epoch
-        known = KnownProducer(self.epoch_of(producer_id), self.transactions.is_open(producer_id))
-        if epoch < known.epoch:
+        known_epoch = self.epoch_of(producer_id)
+        if epoch < known_epoch:
             return Errors.INVALID_PRODUCER_EPOCH
+        known = KnownProducer(known_epoch, self.transactions.is_open(producer_id))
         if (
             self._tv2
             and not rules.marker_of_its_transaction(epoch, known)

@@ -75,7 +75,7 @@ class CompactedLog:
 
     def may_compact(self, count: int, rules: OffsetRules) -> bool:
         """Whether the cleaner may go over the first `count` records."""
-        return may_compact(self.records[:count], self.producers.values(), rules)
+        return may_compact(self.records[count - 1], self.producers.values(), rules)
 
     def compact(self, count: int, horizon: bool, rules: OffsetRules) -> None:
         """The cleaner has gone over the first `count` records."""
