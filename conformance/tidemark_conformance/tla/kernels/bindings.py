@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidemark_conformance.tla.ir import Expr, Local
 from tidemark_conformance.tla.kernels import levels, sets, values
-from tidemark_conformance.tla.kernels.context import Context, Env, Lazy
+from tidemark_conformance.tla.kernels.context import Context, Env, Lazy, Mode
 from tidemark_conformance.tla.kernels.symbols import (
     Enum,
     Functions,
@@ -25,7 +25,7 @@ def predicate(c: Context, expr: Expr, env: Env) -> str:
     return values.truth(c, c.evaluate(expr, env))
 
 
-def local(c: Context, expr: Local, env: Env) -> Symbol:
+def local(c: Context, expr: Local, env: Env, lazy: bool = False) -> Symbol:
     """The value of a name; a LET definition is evaluated unless its value is at hand."""
     bound = env[expr.uid]
     if not isinstance(bound, Lazy):
@@ -33,7 +33,7 @@ def local(c: Context, expr: Local, env: Env) -> Symbol:
     for scope, value in bound.known:
         if scope.alive:
             return value
-    value = values.keep(c, c.evaluate(bound.value, bound.env))
+    value = values.keep(c, c.evaluate(bound.value, bound.env, lazy))
     if is_set(value) and not isinstance(value, Mask):
         mask = _small_mask(c, value)
         value = value if mask is None else mask
@@ -56,6 +56,8 @@ def _small_mask(c: Context, value: Symbol) -> Symbol | None:
 
 def force(c: Context, body: Expr, env: Env) -> None:
     """Evaluate the LET definitions that a loop uses before the loop, unless that might raise an error too early."""
+    if c.mode is not Mode.WRITE:
+        return
     for uid in levels.level(body).locals:
         bound = env.get(uid)
         if not isinstance(bound, Lazy) or any(scope.alive for scope, _ in bound.known):
@@ -65,7 +67,6 @@ def force(c: Context, body: Expr, env: Env) -> None:
             value = local(c, Local(uid, ""), env)
         if c.checked != checked or any("+= 1" in line and f"p[{c.memory.coverage}" in line for line in buffer.lines):
             c.drop(buffer)
-            c.checked = checked
             continue
         c.adopt(buffer)
         bound.known.append((c.scopes[-1], value))

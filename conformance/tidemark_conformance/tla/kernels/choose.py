@@ -62,7 +62,7 @@ def choose(c: Context, expr: Choose, env: Env) -> Symbol:
 
     c_lines = c.lines
     iteration.iterate(c, domain, body, None)
-    c.checked += 1
+    c.errs()
     c.line(f"need(p, {found})")
     if not chosen:
         raise c.impossible("CHOOSE from a set that is always empty")
@@ -102,7 +102,7 @@ def _least_or_greatest(c: Context, domain: Symbol, kind: TInt, least: bool, cert
 
     iteration.iterate(c, domain, body, f"{found} != 0" if ascending and least else None)
     if not certain:
-        c.checked += 1
+        c.errs()
         c.line(f"need(p, {found})")
     return Int(witness, kind.lo, kind.hi)
 
@@ -132,7 +132,7 @@ def _witness(c: Context, element: Symbol, name: str) -> tuple[str, Callable[[], 
             return f"{name} = 0", remember(code), lambda: Atom(name, members)
         case Mask(code, kind):
             return f"{name} = 0", remember(code), lambda: Mask(name, kind)
-        case Place(base, kind2, _):
+        case Place(base, kind2, _) if "SCRATCH" not in base.terms:  # else the next element may overwrite it
             return f"{name} = {c.memory.current}", remember(str(base)), lambda: Place(Address(0, (name,)), kind2)
     kind3 = universes.type_of(c, element)
     base2 = c.room(kind3)

@@ -102,8 +102,7 @@ def _union_field(c: Context, base: Address, kind: TUnion, name: str) -> Symbol:
             return values.load(base.plus(slot_offset), slot_type)
 
         def checked(slot_offset: int = slot.offset, slot_type: Type = slot.type, mask: int = allowed) -> Symbol:
-            guard = c.check(f"ix(p, 0, ({mask} >> p[{base}]) & 1)")
-            name2 = c.named(guard, "z")
+            name2 = c.check(f"ix(p, 0, ({mask} >> p[{base}]) & 1)", "z")
             return values.load(base.plus(slot_offset, name2), slot_type)
 
         if result is None:
@@ -181,7 +180,7 @@ def apply(c: Context, function: Symbol, key: Symbol) -> Symbol:
         case Place(base, TTuple(parts), _):
             index = int(values.integer(c, key).code) - 1 if values.integer(c, key).code.isdigit() else -1
             if not 0 <= index < len(parts):
-                at = c.named(c.check(f"ix(p, {values.integer(c, key).code} - 1, {len(parts)})"), "i")
+                at = c.check(f"ix(p, {values.integer(c, key).code} - 1, {len(parts)})", "i")
                 if any(part != parts[0] for part in parts):
                     return _part_at(c, base, parts, at, 0)
                 return values.load(base.plus(*scaled(at, size(parts[0]))), parts[0])
@@ -189,7 +188,7 @@ def apply(c: Context, function: Symbol, key: Symbol) -> Symbol:
         case Rec() | Place(_, TRec(), _) if isinstance(key, Atom):
             names = field_names(function) or []
             code, certain = values.atom_index(c, key, tuple(names))
-            at = c.named(code if certain else c.check(f"ix(p, {code}, {len(names)})"), "i")
+            at = c.named(code, "i") if certain else c.check(f"ix(p, {code}, {len(names)})", "i")
             return _field_at(c, function, names, at)
         case Literal(domain, body):
             kept = values.keep(c, key)
@@ -226,7 +225,7 @@ def _field_at(c: Context, record: Symbol, names: list[str], at: str) -> Symbol:
 
 def _need(c: Context, condition: str) -> None:
     """Raise an evaluation error unless a condition holds."""
-    c.checked += 1
+    c.errs()
     with c.block(f"if not {condition}:"):
         c.line("p[0] = 1")
 
@@ -235,7 +234,7 @@ def _apply_place(c: Context, function: Place, key: Symbol) -> Symbol:
     kind = cast(TFun, function.kind)
     code, total = position(c, key, kind.domain, kind.key)
     if not total:
-        code = c.named(c.check(f"ix(p, {code}, {len(kind.domain)})"), "i")
+        code = c.check(f"ix(p, {code}, {len(kind.domain)})", "i")
     return element_at(c, function, code)
 
 
@@ -262,7 +261,7 @@ def _apply_sequence(c: Context, sequence: Symbol, key: Int) -> Symbol:
     total = length(c, sequence).code
     if key.below is not None and key.below == total and key.lo is not None and key.lo >= 1:
         return element(c, sequence, values.fold(f"({key.code} + -1)"))
-    index = c.named(c.check(f"ix(p, {key.code} - 1, {total})"), "i")
+    index = c.check(f"ix(p, {key.code} - 1, {total})", "i")
     return element(c, sequence, index)
 
 
@@ -276,6 +275,8 @@ def _apply_update(c: Context, base: Symbol, own: Symbol | str, new: Callable[[],
         inside = c.member(kept, domain_of(c, base))
         if inside != "True":
             _need(c, inside)
+        if isinstance(base, Literal):
+            base.body(kept)  # TLC asks for the old value, too.
         return new()
 
     return values.choice(c, same if same in ("True", "False") else c.named(same), updated, lambda: apply(c, base, kept))

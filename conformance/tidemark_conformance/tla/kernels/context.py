@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla.ir import Expr, Loc
@@ -35,6 +36,18 @@ Helpers = dict[tuple[str, Hashable], tuple[str, str]]
 
 class Impossible(Unsupported):
     """An expression that certainly has no value; a branch of an IF may be one, and is an evaluation error then."""
+
+
+class Mode(Enum):
+    """Why an expression is evaluated: for its lines, for its type alone, or to learn whether it may raise an error."""
+
+    WRITE = auto()
+    TYPE = auto()
+    PROBE = auto()
+
+
+class Erring(Exception):
+    """An expression that is probed may raise an evaluation error."""
 
 
 class Memory:
@@ -116,7 +129,7 @@ class Operations:
     rank: Callable[[Context, Symbol, tuple[object, ...], Type], tuple[str, bool]]
     iterate: Callable[[Context, Symbol, Callable[[Symbol], None], str | None], None]
     materialize: Callable[[Context, Symbol], Place]
-    evaluate: Callable[[Context, Expr, Env], Symbol]
+    evaluate: Callable[[Context, Expr, Env, bool], Symbol]
 
 
 class Context:
@@ -141,6 +154,7 @@ class Context:
         self.counting = False
         self.counted: list[Expr] | None = None
         self.checked = 0
+        self.mode = Mode.WRITE
         self.scratch = 0
         self.scopes = scopes or [Scope()]
         self._names = 0
@@ -165,9 +179,9 @@ class Context:
         """A compound value as a place in the memory."""
         return self.operations.materialize(self, value)
 
-    def evaluate(self, expr: Expr, env: Env) -> Symbol:
-        """The symbolic value of an expression."""
-        return self.operations.evaluate(self, expr, env)
+    def evaluate(self, expr: Expr, env: Env, lazy: bool = False) -> Symbol:
+        """The symbolic value of an expression (`lazy` as in `expressions.evaluate`)."""
+        return self.operations.evaluate(self, expr, env, lazy)
 
     def count(self, guard: Expr, cell: str) -> None:
         """Write lines that count one in a cell. Where an action's text is split (`counted` is a list), a rule's place
@@ -219,7 +233,7 @@ class Context:
         """Lines written inside go to a buffer, with a scope of its own that the caller ends or adopts."""
         outer = self.lines
         scope = Scope()
-        buffer = Captured([], scope)
+        buffer = Captured([], scope, self.checked)
         self.lines = buffer.lines
         self.scopes.append(scope)
         try:
@@ -255,14 +269,34 @@ class Context:
         self.lines.extend(buffer.lines)
         self.scopes[-1].inner.append(buffer.scope)
 
-    def drop(self, buffer: Captured) -> None:
-        """Forget a buffer."""
-        buffer.scope.end()
+    @contextmanager
+    def only(self, mode: Mode) -> Iterator[None]:
+        """What is evaluated inside writes no line that stays."""
+        outer, checked, scratch, counting = self.mode, self.checked, self.scratch, self.counting
+        self.mode, self.counting = mode, False
+        try:
+            with self.captured() as buffer:
+                yield
+        finally:
+            buffer.scope.end()
+            self.mode, self.checked, self.scratch, self.counting = outer, checked, scratch, counting
 
-    def check(self, code: str) -> str:
-        """Text that may raise an evaluation error (it calls a helper that sets the flag)."""
+    def drop(self, buffer: Captured) -> None:
+        """Forget a buffer, and the checks in it."""
+        buffer.scope.end()
+        self.checked = buffer.checked
+
+    def check(self, code: str, prefix: str = "t") -> str:
+        """A local that holds the value of text which may raise an evaluation error (it calls a helper that sets the
+        flag). The error is raised here, also if nobody needs the value."""
+        self.errs()
+        return self.named(code, prefix)
+
+    def errs(self) -> None:
+        """Say that the line written next may raise an evaluation error. Raises Erring where that is all one asks."""
+        if self.mode is Mode.PROBE:
+            raise Erring
         self.checked += 1
-        return code
 
     def helper(self, kind: str, key: Hashable, text: Callable[[str], str]) -> str:
         """The name of a helper function of the generated module. `key` is all that its `text` (given the name) says."""
@@ -286,10 +320,11 @@ class Context:
 
 @dataclass
 class Captured:
-    """Lines written apart, and their scope."""
+    """Lines written apart, their scope, and how many checks there were before."""
 
     lines: list[str]
     scope: Scope
+    checked: int
 
 
 def both(a: str, b: str) -> str:

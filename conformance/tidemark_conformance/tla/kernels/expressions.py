@@ -36,6 +36,7 @@ from tidemark_conformance.tla.kernels import (
     bindings,
     choose,
     compound,
+    eager,
     equality,
     folds,
     increments,
@@ -52,6 +53,7 @@ from tidemark_conformance.tla.kernels.context import (
     Context,
     Env,
     Lazy,
+    Mode,
     Operations,
     both,
     conjunction,
@@ -96,8 +98,8 @@ def demand(c: Context, expr: Expr, env: Env) -> None:
         case Op("and", args):
             for arg in args:
                 demand(c, arg, env)
-        case Op("eq", (a, b)):
-            require(c, equality.equal(c, evaluate(c, a, env), evaluate(c, b, env), must=True))
+        case Op("eq", (a, b)):  # Where they are equal, every part has been looked at.
+            require(c, equality.equal(c, evaluate(c, a, env, lazy=True), evaluate(c, b, env, lazy=True), must=True))
         case If(condition, then, orelse) if not _is_known(c, condition, env):
             name = c.named(bindings.predicate(c, condition, env))
             for header, branch in ((f"if {name}:", then), ("else:", orelse)):
@@ -147,18 +149,20 @@ def _touched(c: Context, domain: Mask, expr: Quant, env: Env, asked: increments.
 
 def _is_known(c: Context, condition: Expr, env: Env) -> bool:
     """Whether a condition's truth is known while generating."""
-    with c.captured() as buffer:
+    with c.only(Mode.TYPE):
         code = bindings.predicate(c, condition, env)
-    c.drop(buffer)
     return code in ("True", "False")
 
 
-def evaluate(c: Context, expr: Expr, env: Env) -> Symbol:
-    """The symbolic value of an expression; lines that compute parts of it are written to the context."""
+def evaluate(c: Context, expr: Expr, env: Env, lazy: bool = False) -> Symbol:
+    """The symbolic value of an expression; lines that compute parts of it are written to the context.
+
+    `lazy`: a function literal is evaluated only for the arguments that it is applied to (see `eager`).
+    """
     if isinstance(expr, Mark):
         outer, c.loc = c.loc, expr.loc
         try:
-            return evaluate(c, expr.body, env)
+            return evaluate(c, expr.body, env, lazy)
         finally:
             c.loc = outer
     hoisted = _hoisted(c, expr)
@@ -167,7 +171,7 @@ def evaluate(c: Context, expr: Expr, env: Env) -> Symbol:
     handler = _HANDLERS.get(type(expr))
     if handler is None:
         raise c.unsupported(f"an expression of the form {type(expr).__name__}")
-    return handler(c, expr, env)
+    return handler(c, expr, env, lazy) if isinstance(expr, _KEEP_LAZY) else handler(c, expr, env)
 
 
 def _hoisted(c: Context, expr: Expr) -> Symbol | None:
@@ -222,8 +226,8 @@ def _variable(c: Context, expr: Var, env: Env) -> Symbol:
     return values.load(Address(start + place.offset), place.type, Origin(index, expr.primed))
 
 
-def _let(c: Context, expr: Let, env: Env) -> Symbol:
-    return evaluate(c, expr.body, {**env, expr.uid: Lazy(expr.value, env)})
+def _let(c: Context, expr: Let, env: Env, lazy: bool) -> Symbol:
+    return evaluate(c, expr.body, {**env, expr.uid: Lazy(expr.value, env)}, lazy)
 
 
 def _parts_of(c: Context, expr: Op, env: Env) -> list[Callable[[], str]]:
@@ -246,29 +250,30 @@ def _rule_guard(c: Context, expr: RuleGuard, env: Env) -> Symbol:
     return Bool(conjunction(c, [lambda: force, counted]))
 
 
-def _if(c: Context, expr: If, env: Env) -> Symbol:
+def _if(c: Context, expr: If, env: Env, lazy: bool) -> Symbol:
     condition = bindings.predicate(c, expr.condition, env)
     if condition not in ("True", "False"):
         condition = c.named(condition)
-    return values.choice(c, condition, lambda: evaluate(c, expr.then, env), lambda: evaluate(c, expr.orelse, env))
+    then, orelse = (lambda: evaluate(c, expr.then, env, lazy)), (lambda: evaluate(c, expr.orelse, env, lazy))
+    return values.choice(c, condition, then, orelse)
 
 
-def _case(c: Context, expr: Case, env: Env) -> Symbol:
+def _case(c: Context, expr: Case, env: Env, lazy: bool) -> Symbol:
     (condition, value), rest = expr.arms[0], expr.arms[1:]
     code = bindings.predicate(c, condition, env)
     if not rest and expr.other is None:
-        c.checked += 1
+        c.errs()
         c.line(f"need(p, {code})")
-        return evaluate(c, value, env)
+        return evaluate(c, value, env, lazy)
     if code not in ("True", "False"):
         code = c.named(code)
 
     def otherwise() -> Symbol:
         if rest:
-            return _case(c, Case(rest, expr.other), env)
-        return evaluate(c, cast(Expr, expr.other), env)
+            return _case(c, Case(rest, expr.other), env, lazy)
+        return evaluate(c, cast(Expr, expr.other), env, lazy)
 
-    return values.choice(c, code, lambda: evaluate(c, value, env), otherwise)
+    return values.choice(c, code, lambda: evaluate(c, value, env, lazy), otherwise)
 
 
 def unchanged(c: Context, expr: Unchanged, env: Env) -> Symbol:
@@ -375,13 +380,14 @@ def _at_point(c: Context, domain: Expr, env: Env, chosen: Symbol, rest: list[Exp
 
 
 def _set_enum(c: Context, expr: SetEnum, env: Env) -> Symbol:
-    return Enum(tuple(evaluate(c, item, env) for item in expr.items))
+    return Enum(tuple(eager.part(c, evaluate(c, item, env)) for item in expr.items))
 
 
 def _set_filter(c: Context, expr: SetFilter, env: Env) -> Symbol:
     source = evaluate(c, expr.binder.domain, env)
     bindings.force(c, expr.body, env)
-    return Filter(source, lambda element: bindings.predicate(c, expr.body, {**env, expr.binder.uid: element}))
+    uid = expr.binder.uid
+    return eager.elements(c, Filter(source, lambda element: bindings.predicate(c, expr.body, {**env, uid: element})))
 
 
 def _set_map(c: Context, expr: SetMap, env: Env) -> Symbol:
@@ -391,39 +397,45 @@ def _set_map(c: Context, expr: SetMap, env: Env) -> Symbol:
         return {**env, **{b.uid: element for b, element in zip(expr.binders, chosen, strict=False)}}
 
     sources = tuple((lambda chosen, binder=binder: evaluate(c, binder.domain, bind(chosen))) for binder in expr.binders)
-    return Image(cast(Any, sources), lambda chosen: evaluate(c, expr.body, bind(chosen)))
+    image = Image(cast(Any, sources), lambda chosen: eager.part(c, evaluate(c, expr.body, bind(chosen))))
+    return eager.elements(c, image)
 
 
-def _tuple(c: Context, expr: TupleLit, env: Env) -> Symbol:
-    return Tup(tuple(evaluate(c, item, env) for item in expr.items))
+def _tuple(c: Context, expr: TupleLit, env: Env, lazy: bool) -> Symbol:
+    return Tup(tuple(eager.part(c, evaluate(c, item, env, lazy)) for item in expr.items))
 
 
 def _record(c: Context, expr: RecordLit, env: Env) -> Symbol:
-    return Rec({name: evaluate(c, value, env) for name, value in expr.fields})
+    return Rec({name: eager.part(c, evaluate(c, value, env)) for name, value in expr.fields})
 
 
 def _record_set(c: Context, expr: RecordSet, env: Env) -> Symbol:
     return Records({name: evaluate(c, value, env) for name, value in expr.fields})
 
 
-def _function(c: Context, expr: FunctionLit, env: Env) -> Symbol:
+def _function(c: Context, expr: FunctionLit, env: Env, lazy: bool) -> Symbol:
+    literal = _literal(c, expr, env, lazy)
+    return literal if lazy else eager.arguments(c, literal)
+
+
+def _literal(c: Context, expr: FunctionLit, env: Env, lazy: bool) -> Literal:
     domains = [evaluate(c, binder.domain, env) for binder in expr.binders]
     bindings.force(c, expr.body, env)
     if len(domains) == 1:
         uid = expr.binders[0].uid
-        return Literal(domains[0], lambda key: evaluate(c, expr.body, {**env, uid: key}))
+        return Literal(domains[0], lambda key: evaluate(c, expr.body, {**env, uid: key}, lazy))
 
     def body(key: Symbol) -> Symbol:
         inner = dict(env)
         for at, binder in enumerate(expr.binders):
             inner[binder.uid] = compound.apply(c, key, Int(str(at + 1), at + 1, at + 1))
-        return evaluate(c, expr.body, inner)
+        return evaluate(c, expr.body, inner, lazy)
 
     return Literal(Product(tuple(domains)), body)
 
 
-def _except(c: Context, expr: Except, env: Env) -> Symbol:
-    base = evaluate(c, expr.base, env)
+def _except(c: Context, expr: Except, env: Env, lazy: bool) -> Symbol:
+    base = evaluate(c, expr.base, env, lazy)
     return _update(c, expr, env, base, 0)
 
 
@@ -448,7 +460,7 @@ def _update(c: Context, expr: Except, env: Env, base: Symbol, at: int) -> Symbol
             return _update(c, expr, env, old(), at + 1)
         return evaluate(c, expr.value, {**env, expr.at: old()} if _uses_old(expr) else env)
 
-    return Update(base, key, new)
+    return eager.update(c, Update(base, key, new))
 
 
 def _uses_old(expr: Except) -> bool:
@@ -476,7 +488,7 @@ def _operator(c: Context, expr: Op, env: Env) -> Symbol:
         return Bool(code if name == "eq" else negated(code))
     if name == "bigunion":
         return _bigunion(c, args[0], env)
-    operands = [evaluate(c, arg, env) for arg in args]
+    operands = [evaluate(c, arg, env, lazy=name == "apply" and arg is args[0]) for arg in args]
     handler = operators.OPERATORS.get(name)
     if handler is None:
         raise c.unsupported(f"the operator {name}")
@@ -496,7 +508,7 @@ def _bigunion(c: Context, inner: Expr, env: Env) -> Symbol:
     return Flat(evaluate(c, inner, env))
 
 
-_HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
+_HANDLERS: dict[type, Callable[..., Symbol]] = {
     Lit: literal,
     Const: _const,
     Var: _variable,
@@ -520,6 +532,7 @@ _HANDLERS: dict[type, Callable[[Context, Any, Env], Symbol]] = {
     Fold: folds.fold,
     Unchanged: unchanged,
 }
+_KEEP_LAZY = (Local, Let, If, Case, TupleLit, FunctionLit, Except)
 
 OPERATIONS = Operations(equality.equal, membership.member, ranks.rank, iteration.iterate, storing.materialize, evaluate)
 """The operations that the modules below ask of the context."""

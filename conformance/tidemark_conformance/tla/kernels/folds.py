@@ -19,7 +19,7 @@ from tidemark_conformance.tla.kernels import (
     universes,
     values,
 )
-from tidemark_conformance.tla.kernels.context import Context, Env
+from tidemark_conformance.tla.kernels.context import Context, Env, Mode
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -131,8 +131,7 @@ def _most(c: Context, collection: Symbol) -> int:
 
 def _joined_with_body(c: Context, expr: Fold, env: Env, collection: Symbol, kind: Type) -> Type:
     found: list[Type] = []
-    checked = c.checked
-    with c.captured() as buffer:
+    with c.only(Mode.TYPE):
         accumulator = _scalar("z", kind) if is_scalar(kind) else values.load(c.room(kind), kind)
 
         def step(element: Symbol) -> None:
@@ -140,8 +139,6 @@ def _joined_with_body(c: Context, expr: Fold, env: Env, collection: Symbol, kind
             found.append(universes.type_of(c, c.evaluate(expr.body, inner)))
 
         _each(c, expr, collection, step)
-    c.drop(buffer)
-    c.checked = checked
     joined = kind
     for own in found:
         joined = join(joined, own, c.loc)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from tidemark_conformance.tla.kernels import iteration, storing, universes, values
-from tidemark_conformance.tla.kernels.context import Context
+from tidemark_conformance.tla.kernels.context import Context, Mode
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Choice,
@@ -66,9 +66,8 @@ def _row(base: Address, kind: Type, index: str) -> Address:
 def element_type(c: Context, value: Symbol) -> Type | None:
     """The joined type of a set's elements, None for the empty set."""
     kinds: list[Type] = []
-    with c.captured() as buffer:
+    with c.only(Mode.TYPE):
         iteration.iterate(c, value, lambda element: kinds.append(universes.type_of(c, element)), None)
-    c.drop(buffer)
     result: Type | None = None
     for kind in kinds:
         result = kind if result is None else join(result, kind, c.loc)
@@ -89,9 +88,8 @@ def most_elements(c: Context, value: Symbol) -> int | None:
         case Join(left, right):
             return _total([most_elements(c, left), most_elements(c, right)])
         case Choice(_, then, orelse):
-            with c.captured() as buffer:
+            with c.only(Mode.TYPE):
                 both = [most_elements(c, then()), most_elements(c, orelse())]
-            c.drop(buffer)
             return None if None in both else max(cast("list[int]", both))
         case Subsets(source):
             count = most_elements(c, source)
@@ -105,9 +103,8 @@ def most_elements(c: Context, value: Symbol) -> int | None:
         case Flat(inner):
             found: list[int | None] = [most_elements(c, inner)]
             largest: list[int | None] = []
-            with c.captured() as buffer:
+            with c.only(Mode.TYPE):
                 iteration.iterate(c, inner, lambda element: largest.append(most_elements(c, element)), None)
-            c.drop(buffer)
             found.append(None if None in largest else max(cast("list[int]", largest), default=0))
             return _product(found)
     return None
@@ -124,9 +121,8 @@ def _sources(c: Context, value: Image) -> list[int | None]:
         found.append(most_elements(c, source))
         iteration.iterate(c, source, lambda element: walk((*chosen, element)), None)
 
-    with c.captured() as buffer:
+    with c.only(Mode.TYPE):
         walk(())
-    c.drop(buffer)
     return found
 
 

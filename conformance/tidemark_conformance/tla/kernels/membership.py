@@ -36,6 +36,24 @@ from tidemark_conformance.tla.types import (
 )
 
 
+def finite(value: Symbol) -> bool:
+    """IsFiniteSet(value)."""
+    match value:
+        case Infinite() | Sequences(_, None):
+            return False
+        case Subsets(source) | Filter(source, _):
+            return finite(source)
+        case Functions(_, target):
+            return finite(target)
+        case Records(fields):
+            return all(map(finite, fields.values()))
+        case Product(parts):
+            return all(map(finite, parts))
+        case Join(left, right):
+            return finite(left) and finite(right)
+    return True
+
+
 def count(c: Context, value: Symbol) -> Int:
     """Cardinality(value)."""
     if isinstance(value, Enum) and len(value.items) <= 1:

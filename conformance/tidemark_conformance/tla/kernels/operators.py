@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from tidemark_conformance.tla.kernels import compound, membership, values
+from tidemark_conformance.tla.kernels import compound, eager, membership, values
 from tidemark_conformance.tla.kernels.context import Context, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Bool,
@@ -69,7 +69,8 @@ def _division(name: str) -> Callable[[Context, Symbol, Symbol], Symbol]:
         lo, hi = (0, None if y.hi is None else y.hi - 1) if name == "modulo" else (None, None)
         if name == "floordiv" and x.lo is not None and x.lo >= 0 and y.lo is not None and y.lo >= 1:
             lo, hi = 0, x.hi
-        return Int(c.check(f"{name}(p, {x.code}, {y.code})"), lo, hi)
+        code = f"{name}(p, {x.code}, {y.code})"
+        return Int(code if y.lo is not None and y.lo >= 1 else c.check(code), lo, hi)
 
     return combine
 
@@ -83,7 +84,7 @@ def _negative(c: Context, a: Symbol) -> Symbol:
 
 
 def _append(c: Context, sequence: Symbol, item: Symbol) -> Symbol:
-    return Seg((*compound.sequence_parts(c, sequence), Item(item)))
+    return Seg((*compound.sequence_parts(c, sequence), Item(eager.part(c, item))))
 
 
 def _concat(c: Context, a: Symbol, b: Symbol) -> Symbol:
@@ -96,7 +97,7 @@ def _head(c: Context, sequence: Symbol) -> Symbol:
 
 def _tail(c: Context, sequence: Symbol) -> Symbol:
     total = compound.length(c, sequence)
-    c.checked += 1
+    c.errs()
     c.line(f"need(p, {total.code} > 0)")
     return compound.subsequence(c, sequence, Int("2", 2, 2), Int(total.code, 0, total.hi, total.code))
 
@@ -126,7 +127,7 @@ OPERATORS: dict[str, Callable[..., Symbol]] = {
     "setminus": lambda c, a, b: membership.difference(c, a, b),
     "powerset": lambda c, a: Subsets(a),
     "cardinality": lambda c, a: membership.count(c, a),
-    "isfiniteset": lambda c, a: Bool("True"),
+    "isfiniteset": lambda c, a: Bool(str(membership.finite(a))),
     "len": lambda c, a: compound.length(c, a),
     "append": _append,
     "head": _head,

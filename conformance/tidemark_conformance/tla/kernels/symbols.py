@@ -154,11 +154,15 @@ class Seg:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """IF condition THEN then() ELSE orelse(), of compound values; the condition is a name."""
+    """IF condition THEN then() ELSE orelse(), of compound values; the condition is a name.
+
+    `checked`: a branch may raise an evaluation error, where it is asked for.
+    """
 
     condition: str
     then: Callable[[], Symbol]
     orelse: Callable[[], Symbol]
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

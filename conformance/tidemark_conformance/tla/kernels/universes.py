@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from tidemark_conformance.tla.kernels import compound, values
-from tidemark_conformance.tla.kernels.context import Context
+from tidemark_conformance.tla.kernels.context import Context, Mode
 from tidemark_conformance.tla.kernels.symbols import (
     Atom,
     Bool,
@@ -78,9 +78,8 @@ def type_of(c: Context, value: Symbol) -> Type:
         case Choice(_, then, orelse):
             both: list[Type] = []
             for part in (then, orelse):
-                with c.captured() as buffer:
+                with c.only(Mode.TYPE):
                     both.append(type_of(c, part()))
-                c.drop(buffer)
             return join(both[0], both[1], c.loc)
         case Seg() | Literal():
             return _type_of_elements(c, value)
@@ -91,9 +90,8 @@ def type_of(c: Context, value: Symbol) -> Type:
 
 
 def _type_of_update(c: Context, value: Update, base: Type) -> Type:
-    with c.captured() as buffer:
+    with c.only(Mode.TYPE):
         new = type_of(c, value.value())
-    c.drop(buffer)
     match base:
         case TFun(domain, key, target):
             return TFun(domain, key, join(target, new, c.loc))
@@ -126,13 +124,12 @@ def _type_of_elements(c: Context, value: Seg | Literal) -> Type:
         kind = fixed(c, value.domain)
         if kind is None:
             raise c.unsupported("a function whose domain is no constant set of at most 62 values is used as a value")
-        with c.captured() as buffer:
+        with c.only(Mode.TYPE):
             target = type_of(c, value.body(values.member_at(c, kind, "0")))
-        c.drop(buffer)
         return TFun(kind.members, kind.elem, target)
     cap, elem = 0, cast("Type | None", None)
     for part in compound.sequence_parts(c, value):
-        with c.captured() as buffer:
+        with c.only(Mode.TYPE):
             match part:
                 case Run(place, _, _, most):
                     own = values.element_type(place.kind)
@@ -142,7 +139,6 @@ def _type_of_elements(c: Context, value: Seg | Literal) -> Type:
                     if known is None:
                         raise c.unsupported("a sequence of a length without a known bound is used as a value")
                     own, most = type_of(c, element("0")), known
-        c.drop(buffer)
         cap += most
         elem = own if elem is None else join(elem, own, c.loc)
     return TSeq(elem or TBool(), cap)
@@ -167,9 +163,8 @@ def universe(c: Context, value: Symbol) -> TSet | None:
         case Join(left, right):
             return _union_of(c, [universe(c, left), universe(c, right)])
         case Choice(_, then, orelse):
-            with c.captured() as buffer:
+            with c.only(Mode.TYPE):
                 both = [universe(c, then()), universe(c, orelse())]
-            c.drop(buffer)
             return _union_of(c, both)
         case Image():
             return _universe_of_image(c, value)
@@ -222,9 +217,8 @@ def is_number(code: str) -> bool:
 def _universe_of_elements(c: Context, inner: Symbol) -> TSet | None:
     """The universe of UNION of an enumeration or image of sets, from its element sets."""
     found: list[TSet | None] = []
-    with c.captured() as buffer:
+    with c.only(Mode.TYPE):
         c.iterate(inner, lambda element: found.append(universe(c, element)), None)
-    c.drop(buffer)
     return _union_of(c, found)
 
 
@@ -246,9 +240,8 @@ def _union_of(c: Context, kinds: list[TSet | None]) -> TSet | None:
 
 def _universe_of_image(c: Context, value: Image) -> TSet | None:
     kinds: list[Type] = []
-    with c.captured() as buffer:
+    with c.only(Mode.TYPE):
         c.iterate(value, lambda element: kinds.append(type_of(c, element)), None)
-    c.drop(buffer)
     if not kinds:
         return TSet(TInt(0, 0), ())
     result = kinds[0]

@@ -227,8 +227,9 @@ def choice(c: Context, condition: str, then: Callable[[], Symbol], orelse: Calla
         name = c.name("a")
         c.line(f"{name} = ({a.base}) if {condition} else ({b.base})")
         return Place(Address(0, (name,)), a.kind)
+    errs = c.checked != checked
     c.checked = checked
-    return Choice(c.named(condition), then, orelse)
+    return Choice(c.named(condition), then, orelse, errs)
 
 
 def _possible(branch: Callable[[], Symbol]) -> Symbol | None:
@@ -240,7 +241,7 @@ def _possible(branch: Callable[[], Symbol]) -> Symbol | None:
 
 def _only_branch(c: Context, condition: str, branch: Callable[[], Symbol], wanted: bool) -> Symbol:
     """The branch of an IF whose other branch has no value: to come there is an evaluation error."""
-    c.checked += 1
+    c.errs()
     c.line(f"need(p, {condition})" if wanted else f"need(p, not {condition})")
     return branch()
 

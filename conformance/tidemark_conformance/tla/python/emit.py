@@ -33,9 +33,9 @@ from tidemark_conformance.tla.ir import (
     Var,
 )
 from tidemark_conformance.tla.python import names
-from tidemark_conformance.tla.python.nodes import EMIT, OPERATORS
+from tidemark_conformance.tla.python.nodes import EMIT, OPERATORS, applied
 from tidemark_conformance.tla.python.runtime import Described, Range, freeze, ordered
-from tidemark_conformance.tla.python.shape import is_symbolic, one_point, surely_uses
+from tidemark_conformance.tla.python.shape import is_symbolic, one_point, only_applied, surely_uses
 
 MAX_DEPTH = 24
 """How deep expressions nest on one line before a part of them becomes a function of its own."""
@@ -57,7 +57,6 @@ _CALLS = {
     "mod": "modulo",
     "cardinality": "cardinality",
     "domain": "domain",
-    "apply": "apply",
     "head": "head",
     "tail": "tail",
     "subseq": "subsequence",
@@ -200,7 +199,7 @@ class Emitter:
         """A LET definition as a statement: a plain value if the body surely needs it, else evaluated at first use."""
         outer = self.place
         self.enter(let.value)
-        value = self.expr(let.value, scope)
+        value = applied(self, let.value, scope, 0) if only_applied(let.uid, let.body) else self.expr(let.value, scope)
         if surely_uses(let.uid, let.body):
             name = names.value(let.uid, let.name)
             self.line(lines, indent, f"{name} = {value}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.ir import (
     Case,
     Choose,
@@ -65,6 +66,8 @@ def _choose(e: Emitter, x: Choose, scope: Scope, depth: int) -> str:
 
 
 def _filter(e: Emitter, x: SetFilter, scope: Scope, depth: int) -> str:
+    if not is_symbolic(x):
+        return e.expr(x, scope, depth)
     name = names.value(x.binder.uid, x.binder.name)
     body = e.expr(x.body, scope.bind(x.binder.uid, name), depth)
     return f"Filtered({e.described(x.binder.domain, scope, depth)}, lambda {name}: {body})"
@@ -79,6 +82,24 @@ def _function(e: Emitter, x: FunctionLit, scope: Scope, depth: int) -> str:
     clauses, inner, bound = e.generators(x.binders, scope, depth)
     key = bound[0] if len(bound) == 1 else _tuple(bound)
     return f"function({{{key}: {e.expr(x.body, inner, depth)} {clauses}}})"
+
+
+def _apply(e: Emitter, args: tuple[Expr, ...], scope: Scope, depth: int) -> str:
+    return f"apply({applied(e, args[0], scope, depth)}, {e.expr(args[1], scope, depth)})"
+
+
+def applied(e: Emitter, expr: Expr, scope: Scope, depth: int) -> str:
+    """A function that is only applied: as in TLC, a literal is evaluated for these arguments alone."""
+    inner = walk.strip(expr)
+    if isinstance(inner, If):
+        then, orelse = (applied(e, part, scope, depth) for part in (inner.then, inner.orelse))
+        return f"({then} if {e.expr(inner.condition, scope, depth)} else {orelse})"
+    if not isinstance(inner, FunctionLit) or len(inner.binders) > 1:
+        return e.expr(expr, scope, depth)
+    binder = inner.binders[0]
+    name = names.value(binder.uid, binder.name)
+    body = applied(e, inner.body, scope.bind(binder.uid, name), depth)
+    return f"Applied({e.described(binder.domain, scope, depth)}, lambda {name}: {body})"
 
 
 def _fields(e: Emitter, fields: tuple[tuple[str, Expr], ...], emit: Callable[[Expr], str]) -> str:
@@ -181,6 +202,7 @@ def _bigunion(e: Emitter, args: tuple[Expr, ...], scope: Scope, depth: int) -> s
 
 
 OPERATORS: dict[str, EmitOp] = {
+    "apply": _apply,
     "not": _values("(not {})"),
     "implies": _values("(not {} or {})"),
     "eq": _values("equal({}, {})"),
@@ -195,7 +217,7 @@ OPERATORS: dict[str, EmitOp] = {
     "setminus": _sets("difference({}, {})"),
     "powerset": _sets("Powerset({})"),
     "bigunion": _bigunion,
-    "isfiniteset": lambda e, args, scope, depth: "True",
+    "isfiniteset": _sets("finite({})"),
     "len": _values("len(sequence({}))"),
     "append": _values("(*sequence({}), {})"),
     "concat": _values("(sequence({}) + sequence({}))"),

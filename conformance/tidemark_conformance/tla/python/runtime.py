@@ -243,6 +243,24 @@ STRING = Kind(lambda value: type(value) is str)
 BOOLEAN = frozenset({False, True})
 
 
+def finite(values: SetLike) -> bool:
+    """IsFiniteSet(values)"""
+    match values:
+        case Kind() | Sequences():
+            return False
+        case Powerset() | Filtered():
+            return finite(values.base)
+        case Functions():
+            return finite(values.target)
+        case Records():
+            return all(map(finite, values.fields.values()))
+        case Product():
+            return all(map(finite, values.factors))
+        case UnionOf():
+            return all(map(finite, values.parts))
+    return True
+
+
 def freeze(values: SetLike) -> frozenset[Value]:
     """The set as a value."""
     if type(values) is frozenset:
@@ -347,19 +365,37 @@ def domain(mapping: Value) -> frozenset[Value]:
     raise EvaluationError(f"{show(mapping)} is no function, so it has no DOMAIN")
 
 
-def apply(mapping: Value, argument: Value) -> Value:
+class Applied:
+    r"""[x \in source |-> value(x)], of which nothing but some arguments' values are asked for."""
+
+    __slots__ = ("known", "source", "value")
+
+    def __init__(self, source: SetLike, value: Callable[[Value], Any]) -> None:
+        self.source, self.value = source, value
+        self.known: dict[Value, Any] = {}
+
+    def __getitem__(self, argument: Value) -> Any:
+        if argument not in self.known:
+            if argument not in self.source:
+                raise KeyError
+            self.known[argument] = self.value(argument)
+        return self.known[argument]
+
+
+def apply(mapping: Any, argument: Value) -> Value:
     """mapping[argument], a record's field or a sequence's element."""
     if type(mapping) is tuple:
         if type(argument) is int and 0 < argument <= len(mapping):
             return mapping[argument - 1]
-    elif type(mapping) is Fn:
+    elif type(mapping) is Fn or type(mapping) is Applied:
         try:
             return mapping[argument]
         except KeyError:
             pass
     else:
         raise EvaluationError(f"{show(mapping)} is applied to {show(argument)}, but it is no function")
-    raise EvaluationError(f"{show(mapping)} is applied to {show(argument)}, which is outside its domain")
+    shown = "[x \\in ... |-> ...]" if isinstance(mapping, Applied) else show(mapping)
+    raise EvaluationError(f"{shown} is applied to {show(argument)}, which is outside its domain")
 
 
 def replace(mapping: Value, path: Sequence[Value], value: Callable[[Value], Value]) -> Value:

@@ -35,7 +35,7 @@ def is_symbolic(expr: Expr) -> bool:
     if isinstance(expr, RecordSet):
         return True
     if isinstance(expr, SetFilter):
-        return True
+        return _is_endless(expr.binder.domain)
     if not isinstance(expr, Op):
         return False
     if expr.name in SYMBOLIC:
@@ -43,6 +43,23 @@ def is_symbolic(expr: Expr) -> bool:
     if expr.name == "union":
         return any(is_symbolic(arg) for arg in expr.args)
     return expr.name == "bigunion" and union_parts(expr) is not None
+
+
+def _is_endless(expr: Expr) -> bool:
+    """Whether TLC does not enumerate a set to filter it. Of any other set it asks the predicate for every element."""
+    inner = walk.strip(expr)
+    return is_symbolic(inner) and not (isinstance(inner, Op) and inner.name in ("range", "union", "bigunion"))
+
+
+def only_applied(uid: int, expr: Expr) -> bool:
+    """Whether every use of the local `uid` in `expr` applies it to an argument."""
+    expr = walk.strip(expr)
+    if isinstance(expr, Local):
+        return expr.uid != uid
+    parts = list(walk.children(expr))
+    if isinstance(expr, Op) and expr.name == "apply" and isinstance(walk.strip(expr.args[0]), Local):
+        parts = list(expr.args[1:])
+    return all(only_applied(uid, part) for part in parts)
 
 
 def union_parts(expr: Op) -> SetMap | None:
