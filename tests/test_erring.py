@@ -29,7 +29,7 @@ Init == f \in [1..2 -> {0, 2}] /\ k \in 0..3 /\ r = [a |-> 1, b |-> 0] /\ s \in 
 Stay == UNCHANGED vars
 Next == Stay
 """
-WITHOUT_VALUE = [r"(2 \div (k - 1))", "s[1]", "f[k]"]
+WITHOUT_VALUE = [r"(2 \div (k - 1))", "s[1]"]
 TEMPLATES, _, PLAIN = (MODELS / "erring.txt").read_text(encoding="utf-8").partition("\n\n")
 FORMS = [
     *(
@@ -118,7 +118,7 @@ class Erring(Writer):
         return f"[{name} \\in {self.write('ints', env, depth)} |-> {body}][{self.write('int', env, 0)}]"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_generated_expressions_err_where_tlc_says(seed: int, tmp_path: Path) -> None:
     """Without CHOOSE, of which the backends want one witness where TLC takes the first."""
     writer = Erring(random.Random(seed), state=True)
