@@ -18,12 +18,12 @@ Planned(leaders, epochs, fetches) ==
 \* Row 12: b1 reads late for b3, after b2 has led and b1 has copied from it.
 Row12Story ==
     /\ Planned(<<b1, b2>>, <<0, 1>>, {<<b3, b1, 0>>, <<b1, b2, 1>>})
-    /\ Partition.leaderEpoch = 1 => fetch[b3][b1].type \in {"reading", "records"}
+    /\ Partition.leaderEpoch = 1 => fetch[b3][b1].type \in {"reading", "truncated", "records"}
 
 \* Row 104: b2 reads late for b3, after b1 has led again and b2 has copied from it.
 Row104Story ==
     /\ Planned(<<b1, b2, b1>>, <<0, 0, 1, 1>>, {<<b3, b2, 1>>, <<b2, b1, 2>>})
     /\ produced = 4 => Leo(b3) = 1
-    /\ Partition.leaderEpoch = 2 => fetch[b3][b2].type \in {"reading", "records"}
+    /\ Partition.leaderEpoch = 2 => fetch[b3][b2].type \in {"reading", "truncated", "records"}
     /\ view[b3].leaderEpoch < 2
 =============================================================================
