@@ -50,8 +50,4 @@ Row103Records == <<0, 0>>
 \* The same, and a committed record is lost: the follower has led first, and is told, late, to cut what nobody else has.
 Row103LossLeaders == <<b3, b1, b2, b1>>
 Row103LossRecords == <<0, 2>>
-
-\* Row 104: the first leader again, after another one wrote as much.
-Row104Leaders == <<b1, b2, b1>>
-Row104Records == <<0, 0, 1, 1>>
 =============================================================================
