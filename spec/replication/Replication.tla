@@ -533,15 +533,17 @@ HandleAlterPartition(b) ==
 -----------------------------------------------------------------------------
 (* A broker applies metadata (ReplicaManager.applyDelta, Partition.makeLeader, Partition.makeFollower) *)
 
+\* A truncation of broker b's log to `end` reaches the slice that b is still to send to f, or to anybody.
+ReachesSlice(f, b, end) == fetch[f][b].type = "reading" /\ fetch[f][b].offset + fetch[f][b].count > end
+ReachesSlices(b, end)   == \E f \in Brokers : ReachesSlice(f, b, end)
 
-\* The fetches after broker b has cut its log to `end`: of those that are read late, each whose slice reaches beyond is truncated.
+\* The fetches after it: those that it reaches are truncated.
 SlicesAfter(b, end) ==
     [f \in Brokers |-> [l \in Brokers |->
-        LET slot == fetch[f][l] IN
-        IF l = b /\ slot.type = "reading"
-        THEN [type |-> IF slot.offset + slot.count > end THEN "truncated" ELSE "reading",
-              epoch |-> slot.epoch, offset |-> slot.offset, count |-> slot.count, hw |-> slot.hw]
-        ELSE slot]]
+        IF l = b /\ ReachesSlice(f, b, end)
+        THEN [type |-> "truncated", epoch |-> fetch[f][b].epoch, offset |-> fetch[f][b].offset, count |-> fetch[f][b].count,
+              hw |-> fetch[f][b].hw]
+        ELSE fetch[f][l]]]
 
 ViewOf(n) == [leader |-> metadata[n].leader, leaderEpoch |-> metadata[n].leaderEpoch, partitionEpoch |-> n,
               isr |-> metadata[n].isr, applied |-> TRUE]
@@ -591,7 +593,7 @@ MakeFollower(b, n) ==
         /\ remoteEpoch' = [remoteEpoch EXCEPT ![b] = Unknown]
         /\ pendingIsr' = [pendingIsr EXCEPT ![b] = NoPending]
         /\ epochStart' = [epochStart EXCEPT ![b] = 0]
-        /\ fetch' = SlicesAfter(b, end)
+        /\ IF end < Leo(b) /\ ReachesSlices(b, end) THEN fetch' = SlicesAfter(b, end) ELSE UNCHANGED fetch
         /\ UNCHANGED highWatermark
 
 \* ApplyMetadata   who: broker   code: replication/partition.py
@@ -865,7 +867,8 @@ FollowerTruncate(f, l) ==
     \* effect
     /\ LET point == TruncationPoint(f, response.divergingEpoch, response.endOffset) IN
         /\ Truncate(f, point, AdoptedHw(f, l))
-        /\ fetch' = [SlicesAfter(f, point) EXCEPT ![f][l] = Idle]
+        /\ fetch' = IF ReachesSlices(f, point) THEN [SlicesAfter(f, point) EXCEPT ![f][l] = Idle]
+                    ELSE [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, checkpoint, epochStart, remoteLeo, remoteEpoch,
                    pendingIsr, produced, waiting, alter, asked, stalled, consumer>>
     /\ reconciled' = NextReconciled(f)
@@ -895,7 +898,8 @@ FollowerOutOfRange(f, l) ==
     \* effect
     /\ LET point == IF Has("CacheEpochAtElection") THEN Min(response.endOffset, Leo(f)) ELSE Min(highWatermark[f], Leo(f)) IN
         /\ Truncate(f, point, highWatermark[f])
-        /\ fetch' = [SlicesAfter(f, point) EXCEPT ![f][l] = Idle]
+        /\ fetch' = IF ReachesSlices(f, point) THEN [SlicesAfter(f, point) EXCEPT ![f][l] = Idle]
+                    ELSE [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, checkpoint, epochStart, remoteLeo, remoteEpoch,
                    pendingIsr, produced, waiting, alter, asked, stalled, consumer>>
     /\ reconciled' = NextReconciled(f)
