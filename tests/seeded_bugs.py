@@ -19,6 +19,7 @@ from tidemark.replication.controller.records import PartitionChangeRecord, Recor
 from tidemark.replication.controller.replication_control import ReplicationControl
 from tidemark.replication.fetcher import ReplicaFetcher
 from tidemark.replication.messages import (
+    REFUSED,
     BrokerId,
     FetchRequest,
     FetchResponse,
@@ -64,7 +65,9 @@ def _truncate_from_end(self: LeaderEpochCache, end_offset: int) -> None:
 # --- a leader's side --------------------------------------------------------------------------------------------------
 
 
-def _read_fetch(self: Partition, read: PendingRead) -> FetchResponse:
+def _read_fetch(self: Partition, read: PendingRead) -> FetchResponse | Refused:
+    if not self._rules.slice_not_truncated(read.truncated):
+        return REFUSED
     records = self.log.read(read.fetch_offset, read.limit)
     return FetchResponse(NONE, self.log.high_watermark, records)  # read.high_watermark
 

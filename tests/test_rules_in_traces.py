@@ -23,6 +23,12 @@ AT_ONCE, MOST = 50, 400
 UNSHOWN = {
     ("consumer-group", "CommitOfHeldPartition"): "with every other rule in force a member commits in its epoch what it "
     "holds; it does not without ReportWhatIsTaken (MCConsumerGroupCommitOfHeldPartition)",
+    (
+        "replication",
+        "NoBatchAboveFetchEpoch",
+    ): "with SliceNotTruncated what is sent late is what was validated; it counts without SliceNotTruncated (row 12)",
+    ("replication", "TailEpochMonotone"): "with SliceNotTruncated what is sent late is what was validated; it counts "
+    "without SliceNotTruncated (row 104)",
     ("offsets", "MarkerOfItsTransaction"): "a copy of a marker has to arrive in the next transaction of its producer: "
     "rarer than this; make check asks that both sides of the rule are seen",
     (

@@ -103,11 +103,12 @@ AlterErrors  == {"NONE", "NOT_CONTROLLER", "STALE_BROKER_EPOCH", "FENCED_LEADER_
                  "INVALID_UPDATE_VERSION", "INELIGIBLE_REPLICA"}
 ProduceErrors == {"NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT"}
 
-\* epoch and offset of a response are those of its request: the follower keeps them while it waits.
+\* epoch and offset of a response are those of its request: the follower keeps them while it waits. Of a fetch that is read late
+\* the slot has the slice that was validated; its type is "truncated" once a truncation has reached that slice.
 FetchSlot ==
          [type : {"idle"}]
     \cup [type : {"request"}, epoch : Epochs, offset : Offsets, lastEpoch : EpochOrNone, brokerEpoch : 0..MaxBrokerEpoch]
-    \cup [type : {"reading"}, epoch : Epochs, offset : Offsets, count : 0..MaxFetch, hw : Offsets]
+    \cup [type : {"reading", "truncated"}, epoch : Epochs, offset : Offsets, count : 0..MaxFetch, hw : Offsets]
     \cup [type : {"records"}, epoch : Epochs, offset : Offsets, batch : BoundedSeq(Record, MaxFetch), hw : Offsets]
     \cup [type : {"diverging"}, epoch : Epochs, offset : Offsets, divergingEpoch : Epochs, endOffset : Offsets, hw : Offsets]
     \cup [type : {"error"}, epoch : Epochs, offset : Offsets, error : FetchErrors, endOffset : Offsets]
@@ -235,7 +236,12 @@ FetchDoesNotDiverge(diverges) == Guard("FetchDoesNotDiverge", ~diverges)
 \* KAFKA-14704. Without it a follower adopts the leader's high watermark over records that it is about to truncate (row 11).
 NothingToTruncate(f, l) == Guard("NothingToTruncate", fetch[f][l].type # "diverging")
 
-\* KAFKA-18723. Without it a slow response carries batches of an epoch above the fetch's: logs diverge (row 12).
+\* CAND-3, this project's find; Kafka 4.x lacks it. What is sent late is what was validated: an early read whose answer was slow.
+\* Without it a slow response carries what was written since, and the next two rules are no repair (rows 12, 104 and 139).
+SliceNotTruncated(l, f) == Guard("SliceNotTruncated", fetch[f][l].type # "truncated")
+
+\* KAFKA-18723. Without it and SliceNotTruncated a slow response carries batches of an epoch above the fetch's: logs diverge
+\* (row 12).
 NoBatchAboveFetchEpoch(e, fetchEpoch) == Guard("NoBatchAboveFetchEpoch", e <= fetchEpoch)
 
 \* Consumers read what is committed. Without it one is given a record that the ISR does not have, and that may vanish (row 138).
@@ -273,8 +279,8 @@ CountMembersBeingAdded(isr, pending) == Case("CountMembersBeingAdded", pending.a
 \* KAFKA-18991. Without it a response to a fetch of an older epoch truncates committed records (row 103).
 MatchFetchEpoch(f, l) == Guard("MatchFetchEpoch", fetch[f][l].epoch = view[f].leaderEpoch)
 
-\* CAND-3, this project's find; Kafka 4.x lacks it. Without it bytes that the leader read late put a lower epoch behind a
-\* higher one, where no later fetch can see the divergence (row 104).
+\* The first repair of CAND-3; Kafka 4.x lacks it. Without it and SliceNotTruncated bytes that the leader read late put a lower
+\* epoch behind a higher one, where no later fetch can see the divergence (row 104). Alone it is no repair (row 139).
 TailEpochMonotone(e, tail) == Guard("TailEpochMonotone", e >= tail)
 
 \* CAND-4, found by reading Kafka beside this specification; Kafka 4.x lacks it. Without it a leader that was told of a change by
@@ -295,14 +301,15 @@ MinIsrOnAppend(b) == Guard("MinIsrOnAppend", Cardinality(view[b].isr) >= Effecti
 
 Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "FetchEpochNotOlder", "FetchEpochNotNewer",
           "TruncateOnEveryEpochChange", "ReachedEpochStart", "FetchDoesNotDiverge", "NothingToTruncate",
-          "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr", "ResetRemoteLeoOnNewLeaderEpoch",
-          "UncleanLeavesIsr", "HwOnlyAtMinIsr", "BrokerEpochPerIsrMember", "CountMembersBeingRemoved",
-          "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch",
+          "SliceNotTruncated", "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr",
+          "ResetRemoteLeoOnNewLeaderEpoch", "UncleanLeavesIsr", "HwOnlyAtMinIsr", "BrokerEpochPerIsrMember",
+          "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch",
           "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend",
           "ReadBelowHw"}
 
 \* The baseline of Kafka 4.x: what it ships without.
-KafkaAsShipped == {"ResetRemoteLeoOnNewLeaderEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch"}
+KafkaAsShipped ==
+    {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "TailEpochMonotone", "KeepProposalAtKnownEpoch"}
 
 -----------------------------------------------------------------------------
 (* The high watermark *)
@@ -526,6 +533,17 @@ HandleAlterPartition(b) ==
 -----------------------------------------------------------------------------
 (* A broker applies metadata (ReplicaManager.applyDelta, Partition.makeLeader, Partition.makeFollower) *)
 
+\* A truncation of broker b's log to `end` reaches the slice that b is still to send to f, or to anybody.
+ReachesSlice(f, b, end) == fetch[f][b].type = "reading" /\ fetch[f][b].offset + fetch[f][b].count > end
+ReachesSlices(b, end)   == \E f \in Brokers : ReachesSlice(f, b, end)
+
+\* The fetches after it: those that it reaches are truncated.
+SlicesAfter(b, end) ==
+    [f \in Brokers |-> [l \in Brokers |->
+        IF l = b /\ ReachesSlice(f, b, end)
+        THEN [type |-> "truncated", epoch |-> fetch[f][b].epoch, offset |-> fetch[f][b].offset, count |-> fetch[f][b].count,
+              hw |-> fetch[f][b].hw]
+        ELSE fetch[f][l]]]
 
 ViewOf(n) == [leader |-> metadata[n].leader, leaderEpoch |-> metadata[n].leaderEpoch, partitionEpoch |-> n,
               isr |-> metadata[n].isr, applied |-> TRUE]
@@ -552,7 +570,7 @@ MakeLeader(b, n) ==
         /\ pendingIsr' = [pendingIsr EXCEPT ![b] = NoPending]
         /\ highWatermark' = [highWatermark EXCEPT ![b] = HwOf(b, metadata[n].isr, NoPending, Leo(b), remote)]
         /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![b] = -1]
-        /\ UNCHANGED <<log, flushed>>
+        /\ UNCHANGED <<log, flushed, fetch>>
 
 \* The last fetched epoch with which follower b goes on after change n: that of its tail, so that the leader finds a divergence.
 FetchesFrom(b, n, cache) ==
@@ -575,6 +593,7 @@ MakeFollower(b, n) ==
         /\ remoteEpoch' = [remoteEpoch EXCEPT ![b] = Unknown]
         /\ pendingIsr' = [pendingIsr EXCEPT ![b] = NoPending]
         /\ epochStart' = [epochStart EXCEPT ![b] = 0]
+        /\ IF end < Leo(b) /\ ReachesSlices(b, end) THEN fetch' = SlicesAfter(b, end) ELSE UNCHANGED fetch
         /\ UNCHANGED highWatermark
 
 \* ApplyMetadata   who: broker   code: replication/partition.py
@@ -590,10 +609,10 @@ ApplyMetadata(b, n) ==
     \* effect
     /\ view' = [view EXCEPT ![b] = ViewOf(n)]
     /\ IF KeepProposalAtKnownEpoch(b, n)
-       THEN UNCHANGED <<log, flushed, epochCache, highWatermark, epochStart, remoteLeo, remoteEpoch, pendingIsr, lastFetchedEpoch>>
+       THEN UNCHANGED <<log, flushed, epochCache, highWatermark, epochStart, remoteLeo, remoteEpoch, pendingIsr, lastFetchedEpoch,
+                        fetch>>
        ELSE IF metadata[n].leader = b THEN MakeLeader(b, n) ELSE MakeFollower(b, n)
-    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, checkpoint, produced, waiting, fetch, alter,
-                   asked, stalled, consumer>>
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, checkpoint, produced, waiting, alter, asked, stalled, consumer>>
     /\ committed' = NextCommitted
     /\ reconciled' = NextReconciled(b)
     /\ UNCHANGED acked
@@ -733,11 +752,13 @@ ValidateFetch(l, f, n) ==
     /\ UNCHANGED <<acked, reconciled>>
 
 \* ReadFetch   who: the broker that validated the fetch   code: replication/partition.py
-\* Reads the range as the log is now: it may have been truncated and written again.
+\* Sends the range as the log is now. Where a truncation has reached it, the connection is closed instead (LoseFetch); without
+\* the rule goes what was written there since.
 ReadFetch(l, f) ==
     LET read == fetch[f][l] IN
     \* enabled when
-    /\ read.type = "reading" /\ Running(l)
+    /\ read.type \in {"reading", "truncated"} /\ Running(l)
+    /\ SliceNotTruncated(l, f)
     \* effect
     /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "records", epoch |-> read.epoch, offset |-> read.offset,
                                          batch |-> SubSeq(log[l], read.offset + 1, Min(read.offset + read.count, Leo(l))),
@@ -844,8 +865,10 @@ FollowerTruncate(f, l) ==
     \* enabled when
     /\ response.type = "diverging" /\ Processable(f, l)
     \* effect
-    /\ Truncate(f, TruncationPoint(f, response.divergingEpoch, response.endOffset), AdoptedHw(f, l))
-    /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
+    /\ LET point == TruncationPoint(f, response.divergingEpoch, response.endOffset) IN
+        /\ Truncate(f, point, AdoptedHw(f, l))
+        /\ fetch' = IF ReachesSlices(f, point) THEN [SlicesAfter(f, point) EXCEPT ![f][l] = Idle]
+                    ELSE [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, checkpoint, epochStart, remoteLeo, remoteEpoch,
                    pendingIsr, produced, waiting, alter, asked, stalled, consumer>>
     /\ reconciled' = NextReconciled(f)
@@ -873,9 +896,10 @@ FollowerOutOfRange(f, l) ==
     /\ response.type = "error" /\ Processable(f, l)
     /\ response.error = "OFFSET_OUT_OF_RANGE"
     \* effect
-    /\ Truncate(f, IF Has("CacheEpochAtElection") THEN Min(response.endOffset, Leo(f)) ELSE Min(highWatermark[f], Leo(f)),
-                highWatermark[f])
-    /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
+    /\ LET point == IF Has("CacheEpochAtElection") THEN Min(response.endOffset, Leo(f)) ELSE Min(highWatermark[f], Leo(f)) IN
+        /\ Truncate(f, point, highWatermark[f])
+        /\ fetch' = IF ReachesSlices(f, point) THEN [SlicesAfter(f, point) EXCEPT ![f][l] = Idle]
+                    ELSE [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, checkpoint, epochStart, remoteLeo, remoteEpoch,
                    pendingIsr, produced, waiting, alter, asked, stalled, consumer>>
     /\ reconciled' = NextReconciled(f)
@@ -1126,7 +1150,7 @@ GoDown(b, keep, hw, how) ==
     /\ waiting' = [waiting EXCEPT ![b] = NotWaiting]
     /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![b] = -1]
     /\ fetch' = [f \in Brokers |-> [l \in Brokers |->
-                    IF f = b \/ (l = b /\ fetch[f][l].type \in {"request", "reading"}) THEN Idle ELSE fetch[f][l]]]
+                    IF f = b \/ (l = b /\ fetch[f][l].type \in {"request", "reading", "truncated"}) THEN Idle ELSE fetch[f][l]]]
     /\ alter' = IF alter[b].type = "reply" THEN [alter EXCEPT ![b] = Idle] ELSE alter
     /\ asked' = [asked EXCEPT ![b] = FALSE]
     /\ stalled' = [stalled EXCEPT ![b] = FALSE]

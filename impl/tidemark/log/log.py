@@ -2,6 +2,9 @@
 
 The high watermark lives here, below the log's end always. The leader computes it from the ISR, and a follower takes it
 from its leader. After a start it is the checkpoint file's.
+
+A truncation begins a new segment, so that no file is written again where it was cut. Who holds a slice of an older
+segment sees by it whether a truncation has reached the slice.
 """
 
 from __future__ import annotations
@@ -12,13 +15,28 @@ from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset, LeaderEpochCache
 from tidemark.log.storage import Payload, RecordBatch, Storage, read_batches
 
 
+class Segment:
+    """A file of the log from `base_offset` on. `cut_offset`: where the last truncation has cut it, None if none did."""
+
+    __slots__ = ("base_offset", "cut_offset")
+
+    def __init__(self, base_offset: int) -> None:
+        self.base_offset = base_offset
+        self.cut_offset: int | None = None
+
+    def lacks(self, end_offset: int) -> bool:
+        """Whether a truncation has taken records below `end_offset` that the file had."""
+        return self.cut_offset is not None and self.cut_offset < end_offset
+
+
 class Log:
     """One replica's log, opened on what its disk holds.
 
     `end_offset`: the offset of the next record; `high_watermark`: records below it are known to be committed.
+    `segments`: its files, in order; the last one is appended to.
     """
 
-    __slots__ = ("end_offset", "epoch_cache", "high_watermark", "storage")
+    __slots__ = ("end_offset", "epoch_cache", "high_watermark", "segments", "storage")
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
@@ -26,6 +44,7 @@ class Log:
         self.high_watermark = min(storage.high_watermark, storage.end_offset)
         self.epoch_cache = LeaderEpochCache(storage)
         self.epoch_cache.truncate_from_end(storage.end_offset)
+        self.segments = [Segment(0)]
 
     def append_as_leader(self, payloads: tuple[Payload, ...], leader_epoch: int) -> int:
         """Append records as one batch stamped with the leader's epoch; returns the first one's offset."""
@@ -53,9 +72,26 @@ class Log:
         if offset < self.end_offset:
             self.storage.truncate_to(offset)
             self.end_offset = self.storage.end_offset
+            self._roll()
             if self.high_watermark > self.end_offset:
                 self.set_high_watermark(self.end_offset)
         self.epoch_cache.truncate_from_end(offset)
+
+    def _roll(self) -> None:
+        """The log was cut at its end: the files that reached beyond are cut or go, and a new one begins there."""
+        segments, end = self.segments, self.end_offset
+        while segments and segments[-1].base_offset >= end:
+            segments.pop().cut_offset = end
+        if segments:
+            segments[-1].cut_offset = end
+        segments.append(Segment(end))
+
+    def segment_of(self, offset: int) -> Segment:
+        """The file that has the record at `offset`, or that will have it."""
+        for segment in reversed(self.segments):
+            if segment.base_offset <= offset:
+                return segment
+        return self.segments[0]
 
     def read(self, offset: int, limit: int) -> tuple[RecordBatch, ...]:
         """Whole batches from `offset`, `limit` records at most; none at or beyond the end."""

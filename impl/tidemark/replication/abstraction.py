@@ -392,7 +392,7 @@ class Abstraction(Abstract):
             return "diverging", diverging.epoch, diverging.end_offset, epoch, response.high_watermark, offset
         read = exchange.read
         if read is not None:
-            return "reading", read.limit, epoch, read.high_watermark, offset
+            return "truncated" if read.truncated else "reading", read.limit, epoch, read.high_watermark, offset
         return "request", request.broker_epoch, epoch, request.last_fetched_epoch, offset
 
     def alter(self, broker: BrokerId) -> Key:
@@ -461,7 +461,7 @@ READS: dict[str, Callable[..., Key]] = {
 """Variable -> what reads the key of its unit of a broker, a follower and its source, or a consumer."""
 
 _COUNTED = "highWatermark.l remoteLeo.l remoteEpoch.l fetch.fl"
-_TRUNCATED = "log.f flushed.f epochCache.f highWatermark.f lastFetchedEpoch.f fetch.fl"
+_TRUNCATED = "log.f flushed.f epochCache.f highWatermark.f lastFetchedEpoch.f fetch.fl fetch.*f"
 _MEMORY = "view.b epochStart.b remoteLeo.b remoteEpoch.b pendingIsr.b lastFetchedEpoch.b"
 _DISK = "log.b flushed.b epochCache.b highWatermark.b"
 _PROCESS = f"status.b brokerEpoch.b asked.b stalled.b checkpoint.b waiting.b {_DISK} {_MEMORY}"
@@ -475,7 +475,7 @@ TOUCHES = {
     "AskToStop": "asked.b",
     "ControlledShutdown": "metadata registered.b",
     "HandleAlterPartition": "metadata alter.b",
-    "ApplyMetadata": f"{_DISK} {_MEMORY}",
+    "ApplyMetadata": f"{_DISK} {_MEMORY} fetch.*b",
     "AppendRecord": "log.b epochCache.b highWatermark.b produced waiting.b",
     "CompleteProduce": "waiting.b",
     "FailProduce": "waiting.b",

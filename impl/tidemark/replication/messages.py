@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidemark.common.errors import NONE
 from tidemark.common.structs import value
 from tidemark.log.epoch_cache import EpochEndOffset
+from tidemark.log.log import Segment
 from tidemark.log.storage import Payload, RecordBatch
 
 BrokerId = int
@@ -39,11 +40,18 @@ class FetchResponse:
 
 @value
 class PendingRead:
-    """A validated fetch whose bytes are still to be read: file records are sent when the socket takes them."""
+    """A validated fetch whose bytes are still to be read: file records are sent when the socket takes them. The slice
+    is `limit` records from `fetch_offset`, the last of them in `segment`."""
 
     fetch_offset: int
     limit: int
     high_watermark: int
+    segment: Segment
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a truncation has reached the slice since it was validated."""
+        return self.segment.lacks(self.fetch_offset + self.limit)
 
 
 @value

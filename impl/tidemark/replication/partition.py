@@ -296,13 +296,16 @@ class Partition:
 
     def validate_fetch(self, request: FetchRequest, limit: int, now: int) -> PendingRead:
         """The same, but the bytes are read when the socket takes them."""
-        log = self.log
-        read = PendingRead(request.fetch_offset, min(limit, log.end_offset - request.fetch_offset), log.high_watermark)
+        log, offset = self.log, request.fetch_offset
+        count = min(limit, log.end_offset - offset)
+        read = PendingRead(offset, count, log.high_watermark, log.segment_of(offset + count - 1))
         self._count_fetch(request, now, False)
         return read
 
-    def read_fetch(self, read: PendingRead) -> FetchResponse:
-        """Read a validated range as the log is now: it may have been truncated and written again."""
+    def read_fetch(self, read: PendingRead) -> FetchResponse | Refused:
+        """Send a validated range as the log is now. REFUSED: a truncation has reached it, and the connection closes."""
+        if not self._rules.slice_not_truncated(read.truncated):
+            return REFUSED
         return FetchResponse(NONE, read.high_watermark, self.log.read(read.fetch_offset, read.limit))
 
     def answer_diverging(self, request: FetchRequest, end: EpochEndOffset, now: int) -> FetchResponse:

@@ -79,9 +79,18 @@ def nothing_to_truncate(response: FetchResponse) -> bool:
 
 
 @guard
+def slice_not_truncated(truncated: bool) -> bool:
+    """CAND-3, this project's find; Kafka 4.x lacks it: bytes that are read late are those that were validated. Without
+    it a slow response brings what was written since. The two rules of a batch's epoch are no repair then (rows 12, 104
+    and 139)."""
+    return not truncated
+
+
+@guard
 def no_batch_above_fetch_epoch(batch_epoch: int, fetch_epoch: int) -> bool:
-    """KAFKA-18723: a batch of a later epoch than the fetch's is dropped. Without it a slow response of a former leader
-    brings records of an epoch that the follower has not reconciled with: logs diverge (row 12)."""
+    """KAFKA-18723: a batch of a later epoch than the fetch's is dropped. Without it and `slice_not_truncated` a slow
+    response of a former leader brings records of an epoch that the follower has not reconciled with: logs diverge
+    (row 12)."""
     return batch_epoch <= fetch_epoch
 
 
@@ -149,8 +158,9 @@ def match_fetch_epoch(fetch_epoch: int, leader_epoch: int) -> bool:
 
 @guard
 def tail_epoch_monotone(batch_epoch: int, tail_epoch: int) -> bool:
-    """CAND-3, this project's find; Kafka 4.x lacks it: no batch goes behind a record of a later epoch. Without it bytes
-    that the leader read late hide a divergence from every later fetch (row 104)."""
+    """The first repair of CAND-3; Kafka 4.x lacks it: no batch goes behind a record of a later epoch. Without it and
+    `slice_not_truncated` bytes that the leader read late hide a divergence from every later fetch (row 104). Alone it
+    is no repair (row 139)."""
     return batch_epoch >= tail_epoch
 
 
@@ -238,6 +248,7 @@ class Rules:
     reached_epoch_start: Callable[[int, int], bool] = reached_epoch_start
     fetch_does_not_diverge: Callable[[bool], bool] = fetch_does_not_diverge
     nothing_to_truncate: Callable[[FetchResponse], bool] = nothing_to_truncate
+    slice_not_truncated: Callable[[bool], bool] = slice_not_truncated
     no_batch_above_fetch_epoch: Callable[[int, int], bool] = no_batch_above_fetch_epoch
     ack_all_only_below_hw: Callable[[int, int], bool] = ack_all_only_below_hw
     elect_from_isr: Callable[[BrokerId, Collection[BrokerId], Collection[BrokerId]], bool] = elect_from_isr

@@ -40,7 +40,7 @@ Bounds ==
     /\ "fence live" \in Families \/ \A b \in Brokers : registered[b].state = "fenced" /\ Running(b) => registered[b].epoch > 1
     /\ "stop" \in Families \/ \A b \in Brokers : registered[b].state # "stopping"
     /\ "fetch" \in Families \/ \A f, l \in Brokers : fetch[f][l].type = "idle"
-    /\ "late read" \in Families \/ \A f, l \in Brokers : fetch[f][l].type # "reading"
+    /\ "late read" \in Families \/ \A f, l \in Brokers : fetch[f][l].type \notin {"reading", "truncated"}
     /\ "shrink" \in Families \/ \A b \in Brokers : ~(pendingIsr[b].active /\ pendingIsr[b].isr \subseteq view[b].isr)
     /\ "expand" \in Families \/ \A b \in Brokers : ~(pendingIsr[b].active /\ view[b].isr \subseteq pendingIsr[b].isr)
     /\ "disk" \in Families \/ \A b \in Brokers : flushed[b] = 0 /\ checkpoint[b] = 0

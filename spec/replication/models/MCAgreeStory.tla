@@ -18,12 +18,19 @@ Planned(leaders, epochs, fetches) ==
 \* Row 12: b1 reads late for b3, after b2 has led and b1 has copied from it.
 Row12Story ==
     /\ Planned(<<b1, b2>>, <<0, 1>>, {<<b3, b1, 0>>, <<b1, b2, 1>>})
-    /\ Partition.leaderEpoch = 1 => fetch[b3][b1].type \in {"reading", "records"}
+    /\ Partition.leaderEpoch = 1 => fetch[b3][b1].type \in {"reading", "truncated", "records"}
 
 \* Row 104: b2 reads late for b3, after b1 has led again and b2 has copied from it.
 Row104Story ==
     /\ Planned(<<b1, b2, b1>>, <<0, 0, 1, 1>>, {<<b3, b2, 1>>, <<b2, b1, 2>>})
     /\ produced = 4 => Leo(b3) = 1
-    /\ Partition.leaderEpoch = 2 => fetch[b3][b2].type \in {"reading", "records"}
+    /\ Partition.leaderEpoch = 2 => fetch[b3][b2].type \in {"reading", "truncated", "records"}
     /\ view[b3].leaderEpoch < 2
+
+\* Row 139: b1 reads late for b2, after b3 has led again and b1 has copied from it.
+Row139Story ==
+    /\ Planned(<<b1, b3, b1, b3>>, <<0, 1, 1, 2>>, {<<b2, b1, 0>>, <<b2, b1, 2>>, <<b1, b3, 3>>})
+    /\ produced > 1 => Leo(b2) = 1
+    /\ Partition.leaderEpoch = 3 => fetch[b2][b1].type \in {"reading", "truncated", "records"}
+    /\ view[b2].leaderEpoch \in {0, 2}
 =============================================================================

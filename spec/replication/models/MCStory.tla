@@ -51,7 +51,16 @@ Row103Records == <<0, 0>>
 Row103LossLeaders == <<b3, b1, b2, b1>>
 Row103LossRecords == <<0, 2>>
 
-\* Row 104: the first leader again, after another one wrote as much.
-Row104Leaders == <<b1, b2, b1>>
-Row104Records == <<0, 0, 1, 1>>
+\* Row 139: the first leader and another one take turns, and a third broker copies from the first one late. What is sent late was
+\* written over by an epoch between that of the follower's tail and that of its fetch.
+Row139Leaders == <<b1, b3, b1, b3>>
+Row139Records == <<0, 1, 1, 2>>
+
+\* The same, and the first leader leads once more, writes, and is read late again.
+LateSearchLeaders == <<b1, b3, b1, b3, b1>>
+LateSearchRecords == <<0, 1, 1, 2, 4>>
+
+\* Nobody else fetches.
+Row139Fetches ==
+    \A f, l \in Brokers : fetch[f][l].type # "idle" => <<f, l>> \in {<<b2, b1>>, <<b1, b3>>}
 =============================================================================

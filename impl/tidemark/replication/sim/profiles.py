@@ -177,6 +177,35 @@ STALE_BYTES = ReplicationProfile(
 )
 """CAND-3 is about to happen: too rare to be met by chance (never in 20,000 traces of late reads)."""
 
+STALE_EPOCHS = ReplicationProfile(
+    "stale-epochs",
+    LATE_READS.weights,
+    heals=64,
+    slow=200,
+    prelude="""
+        produce B u acks=1
+        fetch C from=B
+        elect A
+        apply A
+        produce A w acks=all
+        produce A v acks=all
+        elect B
+        apply B
+        apply C
+        produce B x acks=1
+        send C from=B
+        answer C from=B late
+        elect A
+        apply A
+        apply B
+        fetch B from=A
+        fetch B from=A
+        fetch B from=A
+        read C from=B
+    """,
+)
+"""Row 139 is about to happen, one leader epoch later than CAND-3."""
+
 CONSUMERS = ReplicationProfile(
     "consumers",
     {**ELECTIONS.weights, "crash": 2, "consume": 60},
@@ -202,6 +231,7 @@ PROFILES = {
         SLOW_CONTROLLER,
         LATE_READS,
         STALE_BYTES,
+        STALE_EPOCHS,
         CONSUMERS,
         ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )

@@ -80,11 +80,16 @@ class Replication(ClusterState):
         return True
 
     def read_fetch(self, connection: FetchConnection) -> bool:
-        """The socket takes the bytes of a validated fetch."""
+        """The socket takes the bytes of a validated fetch. Where the broker refuses to send them, it closes the
+        connection."""
         broker, read = self.hosts[connection.source].up, connection.read
         if broker is None or read is None:
             return False
-        connection.response = broker.partition.read_fetch(read)
+        response = broker.partition.read_fetch(read)
+        if isinstance(response, Refused):
+            self.recorder.blocked("ReadFetch", connection.source, connection.follower)
+            return self.lose_fetch(connection)
+        connection.response = response
         connection.read = None
         self.recorder.did("ReadFetch", connection.source, connection.follower)
         return True

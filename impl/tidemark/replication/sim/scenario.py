@@ -100,14 +100,13 @@ class Scenario(Script):
 
     def _event(self, verb: str, said: str, words: list[str]) -> None:
         options = dict(word.split("=", 1) for word in words if "=" in word)
-        blocked = self._recorder.changing
-        before = self._recorder.records
+        idle = self._recorder.records - self._recorder.changing
         happened = VERBS[verb](self, [word for word in words if "=" not in word], options)
         note = said
         if not happened:
             self.impossible += 1
             note = f"{said}   (not possible)"
-        elif self._recorder.changing == blocked and self._recorder.records > before and verb not in ("answer", "read"):
+        elif self._recorder.records - self._recorder.changing > idle and verb != "answer":
             note = f"{said}   (a rule says no)"
         if self._shown:
             self.show(note, self._cells())
