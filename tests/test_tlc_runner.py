@@ -305,6 +305,14 @@ def test_closure_is_beside_above_and_in_lib(tmp_path: Path) -> None:
     assert found["Bounded"][0] == paths.spec_root() / "lib" / "Bounded.tla"
 
 
+def test_a_model_of_one_protocol_reaches_anothers_modules_and_no_other_specification_does(tmp_path: Path) -> None:
+    found = modules.closure(paths.spec_root() / "transactions" / "models" / "MCTxnOnce.tla")
+    assert found["ExactlyOnce"][0] == paths.spec_root() / "exactly_once" / "ExactlyOnce.tla"
+    (tmp_path / "Own.tla").write_text("---- MODULE Own ----\nEXTENDS ExactlyOnce\n====\n")
+    with pytest.raises(Unusable, match="refers to module ExactlyOnce"):
+        modules.closure(tmp_path / "Own.tla")
+
+
 @pytest.fixture
 def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A PATH with a java that says it is version 11, and no JAVA_HOME."""

@@ -22,7 +22,8 @@ Unfenced(c) ==
 \* c reads p and could commit it. (A cooperative consumer goes on reading p while it joins, which is judged once it is answered.)
 ActivelyOwns(c, p) == p \in consumer[c].owned /\ consumer[c].state = "STABLE" /\ Unfenced(c)
 
-\* No partition is actively owned by two consumers.
+\* No partition is actively owned by two consumers. (Of consumers that are STABLE; that nobody reads what another commits is
+\* NoneReadAgain, with a history: MCGroupHistory.)
 OneActiveOwner ==
     \A p \in Partitions : \A c, d \in Clients : ActivelyOwns(c, p) /\ ActivelyOwns(d, p) => c = d
 
@@ -220,7 +221,8 @@ AssignmentNamesMembersStep ==
 AssignmentNamesMembers == [][AssignmentNamesMembersStep]_vars
 
 \* The committed offsets change only by a commit that the coordinator accepted: the oldest of its records, or one that its
-\* successor has.
+\* successor has. (Only CommitEntry and BecomeCoordinator write them, so this holds by construction. That each accepted commit is of
+\* a request, and of no other's partition: OwnershipRefined.)
 CommittedByAcceptedStep ==
     storedOffsets' # storedOffsets =>
         \E i \in 1..Len(appended[office.broker]) :

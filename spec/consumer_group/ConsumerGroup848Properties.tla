@@ -81,7 +81,8 @@ LiveIsReplay ==
     /\ Coordinator = ReplayGroup(appended[b], storedGroup)
     /\ partitionEpoch[b] = EpochsOf(Coordinator)
 
-\* A member epoch that a consumer was told is committed, so the next coordinator knows it.
+\* A member epoch that a consumer was told is committed, so the next coordinator knows it. (Of a member that is gone it says
+\* nothing; ToldWasCommitted does, with a history: MCConsumerGroupHistory.)
 ToldIsCommitted ==
     \A c \in Clients :
         consumer[c].running /\ consumer[c].memberEpoch > 0 /\ consumer[c].member \in Present(storedGroup) =>
@@ -175,6 +176,7 @@ InstanceNotStolenStep ==
 InstanceNotStolen == [][InstanceNotStolenStep]_vars
 
 \* The coordinator in office accepts a commit for a partition only of who holds it, and since no later than the commit's epoch.
+\* (With every rule in force this holds by construction: HandleCommit's guards say so. CommitOfOwner asks the consumers.)
 AcceptsCommit(c, request, n) ==
     /\ request.broker = office.broker
     /\ Len(appended'[office.broker]) > Len(appended[office.broker])
@@ -236,7 +238,8 @@ AssignmentFollowsRevocationStep ==
 AssignmentFollowsRevocation == [][AssignmentFollowsRevocationStep]_vars
 
 \* The committed offsets change only by a commit that the coordinator accepted: the oldest of its batches, or one that its
-\* successor has.
+\* successor has. (Only CommitEntry and BecomeCoordinator write them, so this holds by construction. That each accepted commit is of
+\* a request, and of no other's partition: OwnershipRefined.)
 CommittedByAcceptedStep ==
     storedOffsets' # storedOffsets =>
         \E i \in 1..Len(appended[office.broker]) :

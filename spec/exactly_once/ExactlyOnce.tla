@@ -306,6 +306,23 @@ EndVerdict(i, r) ==
 Decided(t, result) == [state |-> PrepareOf(result), epoch |-> t.epoch + 1,
                        partitions |-> IF t.state = "Ongoing" THEN t.partitions ELSE {}]
 
+\* The transaction of a process that has just got its producer epoch.
+Begun(t) == [state |-> "Empty", epoch |-> t.epoch + 1, partitions |-> {}]
+
+\* The result is in the output, and the output in the transaction.
+WriteResult(i, r) ==
+    /\ output' = Append(output, [type |-> "data", instance |-> i, epoch |-> r.epoch, sequence |-> r.sequence,
+                                 partition |-> r.partition, offset |-> r.offset])
+    /\ entry' = [entry EXCEPT ![i] = [epoch |-> r.epoch, sequence |-> r.sequence,
+                                      first |-> IF @.first >= 0 THEN @.first ELSE Len(output)]]
+    /\ txn' = Added(i, OpenInOutput(i, r), r, "output")
+
+\* The offsets are staged, and the partition of __consumer_offsets is in the transaction.
+StageOffsets(i, r) ==
+    /\ staged' = [staged EXCEPT ![i] = [p \in Partitions |-> IF r.offsets[p] >= 0 THEN r.offsets[p] ELSE staged[i][p]]]
+    /\ known' = [known EXCEPT ![i] = r.epoch]
+    /\ txn' = Added(i, OpenInOffsets(i, r), r, "offsets")
+
 \* The reply goes to whoever waits for it.
 Reply(kind, error, epoch) == [type |-> "reply", kind |-> kind, error |-> error, epoch |-> epoch]
 Replied(i, isLate, reply) ==
@@ -342,7 +359,7 @@ InitProducerId(i) ==
     /\ t.state \notin Prepared
     /\ ~FenceOpenTransaction(t)
     \* effect
-    /\ txn' = [txn EXCEPT ![i] = [state |-> "Empty", epoch |-> t.epoch + 1, partitions |-> {}]]
+    /\ txn' = [txn EXCEPT ![i] = Begun(t)]
     /\ instance' = [instance EXCEPT ![i].state = "READY", ![i].epoch = t.epoch + 1, ![i].next = 0]
     /\ UNCHANGED <<input, group, issued, committed, staged, known, output, entry, read, returned, rpc, late, lateMarker>>
 
@@ -477,16 +494,12 @@ Crash(i) ==
 \* AppendResult   who: leader of the output   code: transactions/partition.py (append_batch)
 \* The result is written. If it is the first of its transaction, the output is taken into the transaction.
 AppendResult(i, isLate) ==
-    LET r == RequestOf(i, isLate) e == entry[i] IN
+    LET r == RequestOf(i, isLate) IN
     \* enabled when
     /\ r.type = "produce"
     /\ ProduceVerdict(i, r) = "NONE"
     \* effect
-    /\ output' = Append(output, [type |-> "data", instance |-> i, epoch |-> r.epoch, sequence |-> r.sequence,
-                                 partition |-> r.partition, offset |-> r.offset])
-    /\ entry' = [entry EXCEPT ![i] = [epoch |-> r.epoch, sequence |-> r.sequence,
-                                      first |-> IF e.first >= 0 THEN e.first ELSE Len(output)]]
-    /\ txn' = Added(i, OpenInOutput(i, r), r, "output")
+    /\ WriteResult(i, r)
     /\ Replied(i, isLate, Reply("produce", "NONE", -1))
     /\ UNCHANGED <<input, group, issued, committed, staged, known, read, returned, instance, lateMarker>>
 
@@ -523,9 +536,7 @@ HandleTxnOffsetCommit(i, isLate) ==
     /\ r.type = "commit"
     /\ CommitVerdict(i, r) = "NONE"
     \* effect
-    /\ staged' = [staged EXCEPT ![i] = [p \in Partitions |-> IF r.offsets[p] >= 0 THEN r.offsets[p] ELSE staged[i][p]]]
-    /\ known' = [known EXCEPT ![i] = r.epoch]
-    /\ txn' = Added(i, OpenInOffsets(i, r), r, "offsets")
+    /\ StageOffsets(i, r)
     /\ Replied(i, isLate, Reply("commit", "NONE", -1))
     /\ UNCHANGED <<input, group, issued, committed, output, entry, read, returned, instance, lateMarker>>
 

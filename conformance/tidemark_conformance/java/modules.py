@@ -71,9 +71,14 @@ def extended(text: str) -> list[str]:
 
 
 def library_path(root: Path, library: Iterable[Path] = ()) -> list[Path]:
-    """Where a root module's references are looked up: its folder, the folder above, `library`, and `spec/lib`."""
+    """Where a root module's references are looked up: its folder, the folder above, `library`, and `spec/lib`.
+
+    A module below `spec/` finds those of the other protocols, too: a model may say that one protocol refines another.
+    """
     folder = root.resolve().parent
     ordered = [folder, folder.parent, *(Path(place).resolve() for place in library), paths.spec_root() / "lib"]
+    if folder.is_relative_to(paths.spec_root().resolve()):
+        ordered += sorted(place for place in paths.spec_root().resolve().iterdir() if place.is_dir())
     return list(dict.fromkeys(ordered))
 
 

@@ -65,6 +65,10 @@ DeliveryRefined == Abstract!Spec
 \* Its steps alone, which TLC can name when they fall.
 DeliverySteps == [][Abstract!Next]_(Abstract!vars)
 
+\* Every step is one of those that Transactions and Offsets refine.
+Quoted == INSTANCE TransactionSteps
+QuotedSteps == [][Quoted!Transact]_vars
+
 Symmetry == Permutations(Instances)
 
 -----------------------------------------------------------------------------
