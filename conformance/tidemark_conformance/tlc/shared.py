@@ -10,8 +10,9 @@ whose numbers decide the order of TLC's sets. All classes are initialised before
 Where several counterexamples are equally short, TLC may show another one than in a Java of its own.
 TLC_DIGEST names the one jar that this was verified for. With another jar, or without Py4J, every run has its own Java.
 
-`tlc.verify` runs only models here that must fall. It believes a run that found what the manifest expects, and repeats
-any other in a Java of its own.
+`tlc.verify` believes a run that found what the manifest expects: the named property false at the pinned depth, or all
+pinned states and nothing false, with a control after it that falls (`tlc.control`). It repeats any other run in a Java
+of its own.
 """
 
 from __future__ import annotations
