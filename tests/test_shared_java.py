@@ -295,7 +295,11 @@ def test_the_control_has_the_form_of_the_model() -> None:
 def test_which_models_share_a_java() -> None:
     job = sharing("TwoPhaseFlawed")
     assert verify._may_share(job)
-    assert verify._may_share(sharing("TwoPhase"))
+    holds = sharing("TwoPhase")
+    assert verify._may_share(holds)
+    assert not verify._may_share(replace(holds, model=replace(holds.model, distinct=None))), (
+        "nothing says how many states"
+    )
     deep = replace(job, model=replace(job.model, tier="deep"))
     others = [replace(job, options=replace(job.options, **one)) for one in ({"coverage": True}, {"workers": 2})]
     large = replace(job, options=replace(job.options, heap_mib=shared.HEAP_MIB + 1))

@@ -206,12 +206,13 @@ def _may_share(job: Job) -> bool:
     """A run that finds the named property false, at the depth that the manifest has, is believed whatever ran before
     it. One that finds every state that the manifest pins, and nothing false, is believed if the control after it falls.
 
-    Coverage switches TLC's classes over for good, several workers and another heap need another Java, and a deep model
-    gains nothing.
+    So a "holds" without a pin is not. Coverage switches TLC's classes over for good, several workers and another heap
+    need another Java, and a deep model gains nothing.
     """
     options, model = job.options, job.model
     alone = options.coverage or options.extra or options.workers > 1 or options.heap_mib > shared.HEAP_MIB
-    return not alone and model.tier == "check"
+    pinned = model.property if model.expected == "violates" else model.distinct
+    return pinned is not None and not alone and model.tier == "check"
 
 
 class _NotExpected(Exception):
