@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from conftest import EXAMPLES
+from tidemark_conformance.commands import agree
 from tidemark_conformance.paths import temporary_folder
 from tidemark_conformance.verify import clean
 
@@ -79,7 +80,7 @@ def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path:
 
 ENDING = """
 import os, signal
-from tidemark_conformance.console.signals import raise_on_sigterm
+from tidemark_conformance.processes import raise_on_sigterm
 raise_on_sigterm(SystemExit)
 try:
     os.kill(os.getpid(), signal.SIGTERM)
@@ -96,6 +97,73 @@ def test_a_second_signal_does_not_interrupt_the_cleaning_up() -> None:
         [sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "cleaned up\n", "")
+
+
+BEGINNING = """
+import os, signal, subprocess, sys, tempfile
+from pathlib import Path
+from tidemark_conformance.commands import agree
+from tidemark_conformance.paths import temporary_folder
+from tidemark_conformance.processes import raise_on_sigterm, started
+
+def signalled(make):
+    def made(*arguments, **options):
+        found = make(*arguments, **options)
+        os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+        print("made", flush=True)
+        return found
+    return made
+
+raise_on_sigterm(SystemExit)
+try:
+    if sys.argv[1] == "folder":
+        tempfile.mkdtemp = signalled(tempfile.mkdtemp)
+        with temporary_folder("tidemark-test-"):
+            print("goes on")
+    else:
+        subprocess.Popen = signalled(subprocess.Popen)
+        with started(["sleep", "60"], start_new_session=True):
+            print("goes on")
+except KeyboardInterrupt:
+    pass
+"""
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("thing", ["folder", "process"])
+def test_a_signal_while_a_thing_is_made(thing: str, number: str, tmp_path: Path) -> None:
+    """It waits until who makes the folder, or the process, can remove it."""
+    mark = uuid.uuid4().hex
+    ended = subprocess.run(
+        [sys.executable, "-c", BEGINNING, thing, number],
+        env={**os.environ, "TMPDIR": str(tmp_path), "MARK": mark},
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "made\n", "")
+    assert list(tmp_path.iterdir()) == []
+    assert not _marked(f"MARK={mark}", "sleep")
+
+
+def test_a_signal_when_a_block_is_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who entered it does not know yet: the frames of the exception have what is to be ended."""
+
+    def once(*_: object) -> None:
+        context = temporary_folder("tidemark-test-", tmp_path)
+        context.__enter__()
+        raise SystemExit
+
+    class Ended(Exception):
+        pass
+
+    def end(_: int) -> None:
+        assert list(tmp_path.iterdir()) == []
+        raise Ended
+
+    monkeypatch.setattr(agree, "_once", once)
+    monkeypatch.setattr(os, "_exit", end)
+    arguments: Any = None
+    with pytest.raises(Ended):
+        agree._elsewhere(arguments, "", arguments)
 
 
 def test_a_signal_while_a_folder_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from simulated import SIMULATED, Simulated
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
 
+BY_NAME = {one.protocol: one for one in SIMULATED}
 AT_ONCE, MOST = 50, 400
 """Traces that are judged together, and of one profile at most."""
 
@@ -73,10 +75,17 @@ def plans(one: Simulated, rule: str) -> Iterator[dict[str, Any]]:
             yield {"first": first, "profile": profile}
 
 
+@lru_cache(maxsize=2)
+def kernels_of(protocol: str, without: frozenset[str]) -> Any:
+    """The kernels of a protocol's specification without some rules; those of one test, and those with all rules."""
+    specification = BY_NAME[protocol].specification
+    constants = {**specification.constants, "Without": without}
+    return compile_kernels(dataclasses.replace(specification, constants=constants))
+
+
 def not_steps(one: Simulated, without: frozenset[str], streams: list[bytes]) -> int:
     """How many traces have a step that is none of the specification without some rules."""
-    constants = {**one.specification.constants, "Without": without}
-    kernels = compile_kernels(dataclasses.replace(one.specification, constants=constants))
+    kernels = kernels_of(one.protocol, without)
     offsets = np.cumsum([0, *map(len, streams)]).astype(np.int64)
     return int((kernels.check(np.frombuffer(b"".join(streams), np.uint8), offsets).first[:, 0] >= 0).sum())
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import toolchain
-from tidemark_conformance.tlc import manifest, runner, shared, verify
+from tidemark_conformance.tlc import control, manifest, runner, shared, verify
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -231,10 +231,75 @@ def test_only_what_is_expected_is_believed(
             verify._run(job, lambda *_: None, pool([Lent()]), over)
 
 
+@pytest.mark.parametrize(
+    ("here", "falls", "asked"),
+    [
+        ({}, True, [True]),
+        ({}, False, [True, False]),
+        ({}, None, [True, False]),
+        ({"distinct": 295}, True, [True, False]),
+        ({"depth": 11}, True, [True, False]),
+        ({"verdict": "violates", "kind": "invariant", "property": "Consistency"}, True, [True, False]),
+    ],
+)
+def test_a_model_that_holds_is_believed_if_the_control_falls(
+    here: dict[str, Any], falls: bool | None, asked: list[bool], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """All pinned states and nothing false; then, in the same Java, the control."""
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
+    job = sharing("TwoPhase")
+    right = runner.TlcResult("holds", distinct=296, depth=12, generated=1)
+    java, runs = Lent(), []
+
+    def found(module: Path, cfg: str, *_: Any, java: Any, **__: Any) -> runner.TlcResult:
+        if module.stem == control.NAME:
+            if falls is None:
+                raise Unusable("TLC cannot start")
+            which = next(name for name, one in control.CONTROLS.items() if one[0] == cfg.strip())
+            _, name, depth = control.CONTROLS[which]
+            return runner.TlcResult("violates", kind=which, property=name, depth=depth if falls else depth + 1)
+        runs.append(java is not None)
+        return replace(right, **here) if java else right
+
+    monkeypatch.setattr(verify.runner, "run", found)
+    outcome = verify._run(job, lambda *_: None, pool([java]), Event())
+    assert (outcome.result, runs, java.alive) == (right, asked, asked == [True])
+
+
+def test_every_control_falls_in_a_java_that_works(start: Callable[[], shared.Java]) -> None:
+    """After a model that holds, too; and not where TLC leaves properties out."""
+    java, jar = start(), toolchain.find_jar()
+    for which in control.CONTROLS:
+        assert run("holds", java).verdict == "holds"
+        assert control.falls(java, jar, which)
+
+
+@pytest.mark.parametrize("which", control.CONTROLS)
+def test_a_control_whose_property_is_left_out_does_not_fall(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cfg, *expected = control.CONTROLS[which]
+    without = cfg.removesuffix("Low").removesuffix("PROPERTY Slow").removesuffix("PROPERTY Home")
+    monkeypatch.setitem(control.CONTROLS, which, (without, *expected))
+    asked: Any = None  # a Java of its own
+    assert not control.falls(asked, toolchain.find_jar(), which)
+
+
+def test_the_control_has_the_form_of_the_model() -> None:
+    models = {model.name: model for model in manifest.load().models}
+    liveness = next(model for model in models.values() if model.kind == "liveness")
+    safety = models["TwoPhase"]
+    assert control.form(liveness, True) == "temporal"
+    assert control.form(safety, True) == "action-property"
+    assert control.form(safety, False) == "invariant"
+
+
 def test_which_models_share_a_java() -> None:
     job = sharing("TwoPhaseFlawed")
     assert verify._may_share(job)
-    assert not verify._may_share(sharing("TwoPhase")), "a 'holds' is believed of a Java of its own"
+    holds = sharing("TwoPhase")
+    assert verify._may_share(holds)
+    assert not verify._may_share(replace(holds, model=replace(holds.model, distinct=None))), (
+        "nothing says how many states"
+    )
     deep = replace(job, model=replace(job.model, tier="deep"))
     others = [replace(job, options=replace(job.options, **one)) for one in ({"coverage": True}, {"workers": 2})]
     large = replace(job, options=replace(job.options, heap_mib=shared.HEAP_MIB + 1))

@@ -26,7 +26,7 @@ import shutil
 import stat
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -259,6 +259,19 @@ def recall(file: Path, kind: type[T]) -> T | None:
     except Exception:  # a class that has another shape now may raise anything
         return None
     return found if isinstance(found, kind) else None
+
+
+def made(kind: str, root: str, asked: object, cls: type[T], make: Callable[[], T]) -> T:
+    """The object for `asked` about the module `root`, made and kept if it is not there; a cache that cannot be used
+    costs time only. `repr(asked)` covers all that the object depends on."""
+    file = paths.cache_root() / kind / f"{root}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:24]}.pickle"
+    kept = recall(file, cls)
+    if kept is not None:
+        return kept
+    new = make()
+    with contextlib.suppress(Unusable):
+        keep(file, new)
+    return new
 
 
 def seal(place: Path) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from tidemark_conformance import cache, extras
-from tidemark_conformance.console.signals import raise_on_sigterm
 from tidemark_conformance.console.usage import Parser
 from tidemark_conformance.errors import DefectError, Unusable
+from tidemark_conformance.processes import raise_on_sigterm
 
 COMMANDS = {
     "check": "run TLC on the models of spec/<protocol>/manifest.json, or on any specification (--spec)",

@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from tidemark_conformance import processes
+
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent.parent
 """The folder of the checkout that holds the package, if one does."""
@@ -46,12 +48,19 @@ def lasting_root() -> Path:
 def temporary_folder(prefix: str, within: Path | None = None) -> Iterator[Path]:
     """A private folder (`within` another: else where temporary files go). It is removed at the end, also after an
     exception, and also where a signal interrupts the removal."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
+    folder: Path | None = None
     try:
+        with processes.held():
+            folder = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
         yield folder
     finally:
-        try:
-            shutil.rmtree(folder, ignore_errors=True)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        if folder is not None:
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise

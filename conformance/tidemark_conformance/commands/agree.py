@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance import machine
-from tidemark_conformance.console.signals import raise_on_sigterm
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import classes, toolchain
+from tidemark_conformance.processes import raise_on_sigterm
 from tidemark_conformance.report import agreed, document
 from tidemark_conformance.tla import spec as specifications
 from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants, sizes, verify
@@ -155,11 +156,13 @@ def _once(subject: _Subject, key: str, arguments: argparse.Namespace, say: Calla
 
 
 def _elsewhere(subject: _Subject, key: str, arguments: argparse.Namespace) -> agree.Agreement:
-    """The same in another process, which says nothing. It exits at once when it is terminated: its pool would take
-    SystemExit for the result of this model, and begin with the next."""
+    """The same in another process, which says nothing. It exits when it is terminated: its pool would take SystemExit
+    for the result of this model, and begin with the next. Before, it ends the blocks that the exception's frames hold:
+    a signal may come when a block has been entered, and before who entered it knows."""
     try:
         return _once(subject, key, arguments, lambda _: None)
-    except SystemExit:
+    except SystemExit as end:
+        traceback.clear_frames(end.__traceback__)
         os._exit(1)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from tidemark_conformance.console.progress import progress
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.golden import Stage, golden_file, golden_root
+from tidemark_conformance.explain.golden import stage as stage_of
 from tidemark_conformance.explain.judge import NOT_A_STEP
 from tidemark_conformance.explain.load import Stored
 from tidemark_conformance.registry import zoo
@@ -104,7 +105,7 @@ def rewritten(row: zoo.Row, old: str) -> tuple[str, str]:
     known = protocol(row.protocol)
     if not known.scripted:
         raise Unusable(f"the protocol {row.protocol} names no descriptor in its protocol.toml; add one")
-    stage = Stage(row.protocol)
+    stage = stage_of(row.protocol)
     scenario = partial(simulators.transcript, known, stage.header)
     text = old.partition(MARKER)[0].rstrip()
     try:

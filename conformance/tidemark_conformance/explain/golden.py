@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import Judgement
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.run import Run
+from tidemark_conformance.java import modules
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.registry.specifications import with_rules_off
@@ -46,7 +48,8 @@ def golden_run(
 
 
 class Stage:
-    """A protocol's specification, and judges of its runs by the reference evaluator: one per set of rules removed.
+    """A protocol's specification, and judges of its runs by the reference evaluator: one per set of rules removed. The
+    one with all rules in force is kept.
 
     `header`: of its traces, with the nodes by the names that the protocol has.
     """
@@ -59,10 +62,29 @@ class Stage:
 
     def judge(self, trace: Stored, without: Collection[str]) -> Judged:
         """Judge one trace by the specification without some rules."""
-        explainer = Explainer(with_rules_off(self._specification, frozenset(without)))
+        explainer = self._explainer(frozenset(without)) if without else self._right
         run = decoded(trace, self._schema)
         return explainer, run, explainer.judge(run)
+
+    @functools.cached_property
+    def _right(self) -> Explainer:
+        return self._explainer(frozenset())
+
+    def _explainer(self, without: frozenset[str]) -> Explainer:
+        return Explainer(with_rules_off(self._specification, without))
 
     def golden(self, row: zoo.Row, without: Collection[str]) -> Judged:
         """The golden run of a row without some rules, judged without them. Raises Unusable as `golden_run` does."""
         return self.judge(golden_run(row, self._known, self.header, without), without)
+
+
+def stage(name: str) -> Stage:
+    """The stage of a protocol: made once, and anew when the protocol's entry, a module or the cfg has changed."""
+    known = protocols.protocol(name)
+    texts = sorted((module, text) for module, (_, text) in modules.closure(known.spec).items())
+    return _stage(name, repr((known, texts, known.config.read_text(encoding="utf-8"))))
+
+
+@functools.lru_cache(maxsize=8)
+def _stage(name: str, _key: str) -> Stage:
+    return Stage(name)

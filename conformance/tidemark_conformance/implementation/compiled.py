@@ -20,7 +20,6 @@ import os
 import py_compile
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -33,6 +32,7 @@ from tidemark_conformance import cache, extras
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.implementation.packages import digest, sources
 from tidemark_conformance.paths import cache_root, lasting_root, temporary_folder
+from tidemark_conformance.processes import started
 
 IMPLEMENTATION = "tidemark"
 """The package."""
@@ -192,7 +192,7 @@ def _compile(draft: Path) -> None:
 def _run(command: list[str], where: Path) -> tuple[int, str]:
     """Run a command in a folder: its exit status, and all that it said. An exception ends the command and all its
     children."""
-    with subprocess.Popen(
+    with started(
         command,
         cwd=where,
         stdin=subprocess.DEVNULL,
@@ -201,12 +201,7 @@ def _run(command: list[str], where: Path) -> tuple[int, str]:
         text=True,
         start_new_session=True,
     ) as process:
-        try:
-            said, _ = process.communicate()
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
+        said, _ = process.communicate()
     return process.returncode, said
 
 

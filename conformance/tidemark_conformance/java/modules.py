@@ -2,6 +2,9 @@ r"""The modules that a root module reaches through EXTENDS and INSTANCE, as text
 
 A run of TLC sees nothing but a staged copy of this closure, so a verdict cannot depend on a module that its cache key
 does not hash. A module missed here would be missing there, and TLC would refuse.
+
+Files are read anew each time. What depends on their text alone is computed once per text: hundreds of models reach the
+same few modules.
 """
 
 from __future__ import annotations
@@ -18,6 +21,10 @@ STANDARD = frozenset({"Naturals", "Integers", "Reals", "Sequences", "FiniteSets"
 """The standard modules inside the jar."""
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_OUTSIDE = re.compile(rf"{_STRING.pattern}|\\\*[^\n]*|\(\*")
+"""Where a comment begins, and a string, in which none does."""
+_INSIDE = re.compile(r"\(\*|\*\)")
+_VISIBLE = re.compile(r"[^\n]")
 _HEADER = re.compile(r"-{4,}\s*MODULE\s+(\w+)\s*-{4,}")
 _EXTENDS = re.compile(r"\bEXTENDS\s+(\w+(?:\s*,\s*\w+)*)")
 _INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
@@ -26,48 +33,50 @@ _INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
 @functools.lru_cache(maxsize=256)
 def without_comments(text: str) -> str:
     r"""The text with `\* ...` and nested `(* ... *)` replaced by blanks; every other character keeps its place."""
-    out = list(text)
-    depth = 0
-    at = 0
-    while at < len(text):
-        if depth == 0:
-            string = _STRING.match(text, at)
-            if string:
-                at = string.end()
-                continue
-            if text.startswith("\\*", at):
-                end = text.find("\n", at)
-                end = len(text) if end < 0 else end
-                out[at:end] = " " * (end - at)
-                at = end
-                continue
-        if text.startswith("(*", at) or (depth and text.startswith("*)", at)):
-            depth += 1 if text[at] == "(" else -1
-            out[at : at + 2] = "  "
-            at += 2
-            continue
-        if depth and text[at] != "\n":
-            out[at] = " "
-        at += 1
+    out: list[str] = []
+    depth = at = 0
+    while found := (_INSIDE if depth else _OUTSIDE).search(text, at):
+        start, end = found.span()
+        out.append(_blank(text[at:start]) if depth else text[at:start])
+        if found[0] == "(*":
+            depth += 1
+        elif found[0] == "*)":
+            depth -= 1
+        out.append(found[0] if found[0][0] == '"' else _blank(found[0]))
+        at = end
+    out.append(_blank(text[at:]) if depth else text[at:])
     return "".join(out)
 
 
+def _blank(text: str) -> str:
+    return _VISIBLE.sub(" ", text)
+
+
+@functools.lru_cache(maxsize=256)
 def body(text: str) -> str:
     """The text without comments and without strings' contents (blanked in place)."""
     return _STRING.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', without_comments(text))
 
 
-def references(text: str) -> set[str]:
+@functools.lru_cache(maxsize=256)
+def references(text: str) -> frozenset[str]:
     """The modules named by EXTENDS and INSTANCE in a module's text, inner modules' own names left out."""
     plain = body(text)
     names = set(extended(text))
     names.update(found[1] for found in _INSTANCE.finditer(plain))
-    return names - set(_HEADER.findall(plain))
+    return frozenset(names - set(_HEADER.findall(plain)))
 
 
 def extended(text: str) -> list[str]:
     """The modules named by EXTENDS in a module's text, in its order."""
     return [name for found in _EXTENDS.finditer(body(text)) for name in re.findall(r"\w+", found[1])]
+
+
+@functools.lru_cache(maxsize=256)
+def _named(text: str) -> str | None:
+    """The name in a module's first line; None without such a line."""
+    header = _HEADER.search(without_comments(text))
+    return header[1] if header else None
 
 
 def library_path(root: Path, library: Iterable[Path] = ()) -> list[Path]:
@@ -113,8 +122,7 @@ def closure(
                 f"add {name}.tla to one of these folders"
             )
         file, text = looked_up
-        header = _HEADER.search(without_comments(text))
-        if header is None or header[1] != name:
+        if _named(text) != name:
             raise Unusable(f"{file} does not start with `---- MODULE {name} ----`: file and module must have one name")
         found[name] = (file, text)
         waiting.extend((reference, file) for reference in sorted(references(text) - STANDARD))

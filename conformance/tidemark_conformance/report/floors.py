@@ -26,8 +26,8 @@ FLOORS: dict[str, dict[str, str]] = {
         "compositions": "protocols over replicated logs",
     },
     "tidemark_conformance": {
-        BASE: "errors, paths, the cache",
-        "console": "progress, signals",
+        BASE: "errors, paths, processes and signals, the cache",
+        "console": "progress",
         "java": "Java, the jar, TLA+ modules as files",
         "tla": "TLA+ text -> IR -> Python and kernels",
         "tlc": "TLC: models, graphs, the oracle, `agree`",

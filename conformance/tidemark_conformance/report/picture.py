@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.golden import Stage
+from tidemark_conformance.explain.golden import stage
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.report.diagram_svg import svg
 from tidemark_conformance.report.html import STYLE
@@ -31,7 +31,7 @@ def picture(row_id: str) -> str:
     the step that the right specification refuses. Raises Unusable for a row without a scenario that shows it.
     """
     row = zoo.select([row_id])[0]
-    explainer, run, judgement = Stage(row.protocol).golden(row, row.rules)
+    explainer, run, judgement = stage(row.protocol).golden(row, row.rules)
     explained = explainer.explain(run, judgement, None)
     if explained.diagram is None or row.property not in {one.name for one in explained.findings}:
         raise Unusable(f"{row.property} does not fall in the golden scenario of row {row.id}; run make golden")

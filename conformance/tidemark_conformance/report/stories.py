@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.explain.golden import Stage, golden_file, golden_root
+from tidemark_conformance.explain.golden import golden_file, golden_root, stage
 from tidemark_conformance.explain.scope import Scope
 from tidemark_conformance.explain.why import why
 from tidemark_conformance.registry import zoo
@@ -48,7 +48,7 @@ def explained(row: zoo.Row) -> str:
 
     Raises Unusable if the row's property does not fall there.
     """
-    explainer, run, judgement = Stage(row.protocol).golden(row, row.rules)
+    explainer, run, judgement = stage(row.protocol).golden(row, row.rules)
     found = explainer.explain(run, judgement)
     if row.property not in {one.name for one in found.findings}:
         raise Unusable(f"{row.property} does not fall in the golden scenario of row {row.id}; run make golden")
@@ -61,9 +61,9 @@ def refused(row: zoo.Row) -> str:
 
     Raises Unusable where the golden run without the rules has no such step, or the two runs do the same.
     """
-    stage = Stage(row.protocol)
-    _, flawed, _ = stage.golden(row, row.rules)
-    explainer, right, judgement = stage.golden(row, ())
+    runs = stage(row.protocol)
+    _, flawed, _ = runs.golden(row, row.rules)
+    explainer, right, judgement = runs.golden(row, ())
     then = [event for event in flawed.events if event.label == row.refused]
     now = [event for event in right.events if then and event.params == then[-1].params]
     if not now or now[-1].label == then[-1].label:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidemark_conformance import processes
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import modules as texts
 from tidemark_conformance.java import toolchain
@@ -229,7 +230,9 @@ def _export(root: str, room: Path) -> str:
 
 def _run(command: list[str], options: list[str], root: str, room: Path) -> subprocess.CompletedProcess[str]:
     whole = [*command, *options, f"{root}.tla"]
-    return subprocess.run(whole, cwd=room, capture_output=True, text=True, timeout=300, check=False)
+    with processes.started(whole, cwd=room, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        said, complained = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(whole, process.returncode, said, complained)
 
 
 def complaint(root: str, output: str) -> str:

@@ -6,14 +6,12 @@ cfg, the jar and this compiler's source. Without Java a specification loads as l
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from tidemark_conformance import cache, paths
 from tidemark_conformance.errors import Unusable
@@ -185,13 +183,13 @@ def _capacities(module: ir.Module, config: Config) -> frozenset[str] | None:
 def _extracted(texts: dict[str, str], root: str, config: Config, also: tuple[str, ...]) -> Extract:
     modules_key = (root, sorted(texts.items()), _jar_digest())
     asked = (modules_key, _cfg_key(config), sorted(also), cache.code(__name__))
-    return _cached("ir", root, asked, Extract, lambda: extract(_tables(texts, root, modules_key), config, also))
+    return cache.made("ir", root, asked, Extract, lambda: extract(_tables(texts, root, modules_key), config, also))
 
 
 def _tables(texts: dict[str, str], root: str, modules_key: object) -> sany.Tables:
     """SANY's tables, kept apart from the IR: other cfgs of the same modules need no second run of SANY."""
     asked = (modules_key, sorted(_library(texts)), cache.code(__name__))
-    return _cached("sany", root, asked, sany.Tables, lambda: sany.read(root, texts, _library(texts)))
+    return cache.made("sany", root, asked, sany.Tables, lambda: sany.read(root, texts, _library(texts)))
 
 
 def names(spec: Path) -> frozenset[str]:
@@ -202,7 +200,7 @@ def names(spec: Path) -> frozenset[str]:
     provided = toolchain.modules_of(toolchain.find_jar())
     texts = {name: text for name, (_, text) in modules.closure(spec, provided=provided).items()}
     asked = ((spec.stem, sorted(texts.items()), _jar_digest()), cache.code(__name__))
-    return _cached("names", spec.stem, asked, frozenset, lambda: sany.names(spec.stem, texts))
+    return cache.made("names", spec.stem, asked, frozenset, lambda: sany.names(spec.stem, texts))
 
 
 def _cfg_key(config: Config) -> str:
@@ -210,21 +208,6 @@ def _cfg_key(config: Config) -> str:
     fields = {name: getattr(config, name) for name in config.__slots__ if name not in ("path", "lines")}
     fields["constants"] = sorted(config.constants)
     return repr(sorted(fields.items()))
-
-
-T = TypeVar("T")
-
-
-def _cached(kind: str, root: str, asked: object, cls: type[T], make: Callable[[], T]) -> T:
-    """The pickled object for `asked`, made and kept if it is not there; a cache that cannot be used costs time only."""
-    file = paths.cache_root() / kind / f"{root}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:24]}.pickle"
-    kept = cache.recall(file, cls)
-    if kept is not None:
-        return kept
-    made = make()
-    with contextlib.suppress(Unusable):
-        cache.keep(file, made)
-    return made
 
 
 def _library(texts: Mapping[str, str]) -> frozenset[str]:

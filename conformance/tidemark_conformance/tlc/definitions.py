@@ -6,12 +6,14 @@ parameters and the steps of action properties are quoted, column by column; ever
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import modules
 from tidemark_conformance.tla import sany
 from tidemark_conformance.tla import spec as specifications
 from tidemark_conformance.tla.cfg import Config
@@ -49,6 +51,12 @@ def operator(name: str, text: str) -> list[str]:
     return [f"{name} ==", *text.splitlines()]
 
 
+@functools.lru_cache(maxsize=1)
+def _parsed(module: Path, texts: tuple[tuple[str, str], ...]) -> tuple[dict[str, str], sany.Tables]:
+    """SANY's tables of modules with these texts: several models of one module often come one after another."""
+    return specifications.parsed(module, dict(texts))
+
+
 class Quoted:
     """The parts of the module file `module` with `config` that generated modules need. `texts`: all modules' texts by
     name.
@@ -59,7 +67,8 @@ class Quoted:
     def __init__(self, module: Path, config: Config) -> None:
         self.module = module
         self.config = config
-        self.texts, self.tables = specifications.parsed(module)
+        texts = {name: text for name, (_, text) in modules.closure(module).items()}
+        self.texts, self.tables = _parsed(module, tuple(sorted(texts.items())))
         self.relation = Relation(self.tables, config)
 
     def text(self, node: sany.Node) -> str:

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tidemark_conformance import cache
 from tidemark_conformance.errors import Unsupported, Unusable
-from tidemark_conformance.java import modules
+from tidemark_conformance.java import modules, toolchain
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tlc import definitions
@@ -83,7 +84,14 @@ def rules_of(module: Path) -> dict[str, tuple[str, int]]:
 
 
 def probe(module: Path, cfg: str) -> Probe | None:
-    """The generated root for a model, None if there is nothing in it to probe."""
+    """The generated root for a model, None if there is nothing in it to probe. It is kept in the cache folder."""
+    texts = sorted((name, text) for name, (_, text) in modules.closure(module).items())
+    asked = (module.stem, texts, cfg, toolchain.jar_digest(toolchain.find_jar()), cache.code(__name__))
+    (found,) = cache.made("probes", module.stem, asked, tuple, lambda: (_probe(module, cfg),))
+    return replace(found, module=module.with_name(f"{PROBE}.tla")) if found else None
+
+
+def _probe(module: Path, cfg: str) -> Probe | None:
     rules = rules_of(module)
     disjuncts = _disjuncts(module, cfg)
     if not rules and not disjuncts:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidemark_conformance import processes
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import modules, toolchain
 from tidemark_conformance.tla import sany
@@ -199,7 +200,7 @@ def _kill(group: int) -> None:
 @contextlib.contextmanager
 def process(command: list[str], folder: Path, stdin: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[str]]:
     """A Java at work in a group of its own, its output as text; it never outlives the block, and `stop_all` ends it."""
-    started = subprocess.Popen(
+    with processes.started(
         command,
         cwd=folder,
         stdin=stdin,
@@ -209,18 +210,15 @@ def process(command: list[str], folder: Path, stdin: int = subprocess.DEVNULL) -
         encoding="utf-8",
         errors="replace",
         start_new_session=True,
-    )
-    _running.add(started.pid)
-    try:
-        yield started
-    finally:
-        if started.poll() is None:
-            _kill(started.pid)
-        started.wait()
-        _running.discard(started.pid)
-        for stream in (started.stdin, started.stdout):
-            if stream:
-                stream.close()
+    ) as started:
+        _running.add(started.pid)
+        try:
+            yield started
+        finally:
+            if started.poll() is None:
+                _kill(started.pid)
+            started.wait()
+            _running.discard(started.pid)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import concurrent.futures
 import contextlib
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from tidemark_conformance import cache, machine, paths
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import classes, modules, toolchain
 from tidemark_conformance.tla import cfg as cfg_files
-from tidemark_conformance.tlc import config, probes, runner, shared
+from tidemark_conformance.tlc import config, control, probes, runner, shared
 from tidemark_conformance.tlc.manifest import Manifest, Model
 from tidemark_conformance.tlc.values import StateParser, to_tla
 
@@ -202,15 +203,16 @@ def _run(job: Job, tell: Listener, javas: shared.Pool | None, over: threading.Ev
 
 
 def _may_share(job: Job) -> bool:
-    """Only models that must fall: a run that finds the named property false, at the depth that the manifest has, is
-    believed whatever ran before it. A "holds" is believed of a Java of its own alone.
+    """A run that finds the named property false, at the depth that the manifest has, is believed whatever ran before
+    it. One that finds every state that the manifest pins, and nothing false, is believed if the control after it falls.
 
-    Coverage switches TLC's classes over for good, several workers and another heap need another Java, and a deep model
-    gains nothing.
+    So a "holds" without a pin is not. Coverage switches TLC's classes over for good, several workers and another heap
+    need another Java, and a deep model gains nothing.
     """
     options, model = job.options, job.model
     alone = options.coverage or options.extra or options.workers > 1 or options.heap_mib > shared.HEAP_MIB
-    return model.expected == "violates" and not alone and model.tier == "check"
+    pinned = model.property if model.expected == "violates" else model.distinct
+    return pinned is not None and not alone and model.tier == "check"
 
 
 class _NotExpected(Exception):
@@ -224,10 +226,19 @@ def _run_in(java: shared.Java, job: Job, tell: Listener) -> Outcome:
     except Unusable as problem:
         raise _NotExpected from problem
     outcome = _outcome(job, result, seen, cached=False)
-    if not outcome.ok:
+    if not outcome.ok or (result.verdict == "holds" and not _judges(java, job)):
         raise _NotExpected
     _remember(job, result, seen)
     return outcome
+
+
+def _judges(java: shared.Java, job: Job) -> bool:
+    """Whether a Java still sees a property fall that has the form of the job's."""
+    properties = re.search(r"\bPROPERT(?:Y|IES)\b", modules.without_comments(job.cfg)) is not None
+    try:
+        return control.falls(java, job.jar, control.form(job.model, properties))
+    except Unusable:
+        return False
 
 
 def _found(job: Job, tell: Listener, java: shared.Java | None) -> tuple[runner.TlcResult, set[str]]:

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 
 from tidemark_conformance.audit.audit import audit
 from tidemark_conformance.audit.options import Options
-from tidemark_conformance.console.signals import raise_on_sigterm
 from tidemark_conformance.errors import DefectError
 from tidemark_conformance.paths import temporary_folder
+from tidemark_conformance.processes import raise_on_sigterm, started
 from tidemark_conformance.registry import protocols
 from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import generate
@@ -44,12 +44,8 @@ def look() -> First | None:
     if not protocols.protocols():
         return None
     command = [sys.executable, "-m", __name__]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            said, _ = process.communicate()
-        except BaseException:
-            process.terminate()
-            raise
+    with started(command, gently=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        said, _ = process.communicate()
     if process.returncode:
         raise DefectError(f"the first traces could not be judged (exit code {process.returncode})")
     return First(**json.loads(said))

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Iterator
 
 from tidemark_conformance.audit.judge import judge_for
-from tidemark_conformance.console.signals import raise_on_sigterm
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.implementation import compiled
+from tidemark_conformance.processes import raise_on_sigterm, started
 from tidemark_conformance.registry import protocols
 from tidemark_conformance.registry.protocols import Protocol
 from tidemark_conformance.registry.specifications import with_rules_off
@@ -32,12 +32,8 @@ def compiling(needed: bool) -> Iterator[None]:
         return
     command = [sys.executable, "-m", __name__]
     quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
-    try:
+    with started(command, gently=True, stdin=quiet, stdout=quiet, stderr=quiet) as process:
         yield
-        process.wait()
-    finally:
-        process.terminate()  # if it still runs; it cleans up
         process.wait()
 
 

@@ -1,0 +1,63 @@
+"""Signals as exceptions, so that work under way is cleaned up, and processes that never outlive who started them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+
+def raise_on_sigterm(exception: type[BaseException]) -> Any:
+    """From now on the first SIGTERM raises this, and further ones do nothing: cleaning up is not to be interrupted.
+    Returns the handler of before. Only for the main thread, in which it is raised."""
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise exception
+
+    return signal.signal(signal.SIGTERM, end)
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Inside, SIGTERM and SIGINT wait for the end of the block. So a thing that is made there always gets its name, by
+    which a `finally` around the block finds it. In other threads, where no signal is raised, it does nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        for number in before:
+            signal.signal(number, lambda sent, _: waiting.append(sent))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for sent in waiting:
+            signal.raise_signal(sent)
+
+
+@contextlib.contextmanager
+def started(command: list[str], gently: bool = False, **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """A process, with its group if it has one of its own; it never outlives the block. `gently`: it is terminated, not
+    killed, and cleans up. `options`: of Popen."""
+    process: subprocess.Popen[Any] | None = None
+    try:
+        with held():
+            process = subprocess.Popen(command, **options)
+        yield process
+    finally:
+        if process is not None:
+            with process:  # waits, and closes its streams
+                if process.poll() is None:
+                    _end(process, signal.SIGTERM if gently else signal.SIGKILL, options.get("start_new_session", False))
+
+
+def _end(process: subprocess.Popen[Any], number: signal.Signals, group: bool) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number) if group else process.send_signal(number)
