@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from simulated import SIMULATED, Simulated
+from test_names import rules_of_specification
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import verify
 from tidemark_conformance.errors import Unusable
@@ -43,6 +45,14 @@ def test_every_protocol_has_a_page(protocol: str) -> None:
     page = ROOT / "docs" / "protocols" / f"{protocol.replace('-', '_')}.md"
     assert f"rules-{protocol}" in generated.blocks(page)
     assert f"({page.relative_to(ROOT)})" in (ROOT / "DIVERGENCES.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
+def test_every_rule_is_in_the_table_of_its_protocols_page(one: Simulated) -> None:
+    page = (ROOT / "docs" / "protocols" / f"{one.protocol.replace('-', '_')}.md").read_text(encoding="utf-8")
+    table = page.partition(f"<!-- begin: rules-{one.protocol} ")[2].partition("<!-- end:")[0]
+    named = set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[1:])))
+    assert named == set(rules_of_specification(one))
 
 
 LINK = re.compile(r"\[[^]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")

@@ -18,7 +18,6 @@ import pytest
 from simulated import SIMULATED, Simulated
 from tidemark.common.naming import snake_case
 from tidemark.common.rule_kinds import is_guard
-from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tla.ir import Mark, RuleGuard
@@ -82,13 +81,6 @@ class TestRules:
         assert [snake_case(rule) for rule in rules_of_specification(one)] == names_of_rules(one)
         assert set(one.specification.module.rules) == set(rules_of_specification(one))
         assert list(module_of_rules(one).RULES) == names_of_rules(one)
-
-    @each
-    def test_every_one_is_in_the_table_of_the_protocols_page(self, one: Simulated) -> None:
-        page = (spec_root().parent / "docs" / "protocols" / f"{one.known.spec.parent.name}.md").read_text()
-        table = page.partition(f"<!-- begin: rules-{one.protocol} ")[2].partition("<!-- end:")[0]
-        named = set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[1:])))
-        assert named == set(rules_of_specification(one))
 
     @each
     def test_every_one_says_what_goes_wrong_without_it(self, one: Simulated) -> None:
