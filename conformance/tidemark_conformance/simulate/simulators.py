@@ -102,7 +102,7 @@ class Again:
         simulator.again(seed, everything)
         self._drawn = everything.drawn
         self._played = everything.played
-        self._others = frozenset(range(self._drawn)) - {number for number, _ in self._played}
+        self._others = frozenset(range(sum(self._drawn))) - {number for number, _ in self._played}
 
     @property
     def decisions(self) -> Sequence[str]:
@@ -127,11 +127,18 @@ def _options(
     known: Protocol | Composition, owner: str, profiles: Collection[str], options: Mapping[str, Any]
 ) -> tuple[str, Collection[str]]:
     """The profile and the rules to remove. Raises Unusable for an unknown profile, and for any other option."""
+    from tidemark.simulator.worlds import is_world, parts_of
+
     others = sorted(options.keys() - {"profile", "without"})
     if others:
         raise Unusable(f"{owner}'s simulator has no option {others[0]}; it takes profile and without")
     profile = options.get("profile", DEFAULT_PROFILE)
-    if profile not in profiles:
+    if is_world(profile):
+        try:
+            parts_of(profile)
+        except ValueError as problem:
+            raise Unusable(f"{problem}") from problem
+    elif profile not in profiles:
         raise Unusable(f"{owner}'s simulator has no profile {profile}; choose from {', '.join(sorted(profiles))}")
     return profile, options.get("without", ())
 

@@ -13,7 +13,7 @@ from tidemark.exactly_once.sim.events import ExactlyOnceEvents
 from tidemark.exactly_once.sim.healing import heal
 from tidemark.exactly_once.sim.profiles import MIXES, PROFILES, ExactlyOnceProfile
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 3

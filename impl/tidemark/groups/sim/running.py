@@ -12,7 +12,7 @@ from tidemark.groups.sim.network import Broker, Client
 from tidemark.groups.sim.profiles import GroupProfile
 from tidemark.groups.table import HeaderTable
 from tidemark.simulator.running import AnyRunBase, RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 
 Cluster = TypeVar("Cluster", bound=GroupEvents[Any, Any, Any])
 Item = TypeVar("Item")

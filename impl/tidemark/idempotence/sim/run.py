@@ -12,7 +12,7 @@ from tidemark.idempotence.sim.cluster import ProducerCluster
 from tidemark.idempotence.sim.healing import heal
 from tidemark.idempotence.sim.profiles import MIXES, PROFILES, ProducerProfile
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 3

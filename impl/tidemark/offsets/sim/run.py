@@ -12,7 +12,8 @@ from tidemark.offsets.sim.healing import heal, make_room
 from tidemark.offsets.sim.network import Broker
 from tidemark.offsets.sim.profiles import MIXES, PROFILES
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix, Profile
+from tidemark.simulator.shared import Profile
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 
 SPARE_RECORDS = 12

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 from tidemark.transactions.abstraction import NOWHERE, READS, TOUCHES, Abstraction, Table
 from tidemark.transactions.messages import EndTxnRequest
