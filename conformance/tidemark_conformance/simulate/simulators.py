@@ -64,6 +64,47 @@ def composed(known: Composition, tables: Mapping[str, dict[str, Any]], *, steps:
     return partial(_run_composed, known, logs[one.log], above, steps, profile, rules)
 
 
+Swarm = Callable[[str, int], Mapping[str, Simulated]]
+"""From the name of a swarm world and a seed to the traces of a run, by part ("" where there is one). It travels as a
+`Simulator` does."""
+
+
+def swarm(
+    known: Protocol | Composition, tables: Mapping[str, dict[str, Any]], *, steps: int, without: Collection[str]
+) -> Swarm:
+    """The runs of all swarm worlds without some rules. `tables`: the parts' trace headers, as dicts.
+
+    Raises Unusable for an unknown rule, and for an implementation that has no descriptor and so no worlds.
+    """
+    if not known.implementation:
+        raise Unusable(f"{known.name} has a simulator of its own, which has no worlds to hunt in; name a descriptor")
+    rules = tuple(sorted(without))
+    if isinstance(known, Composition):
+        composed(known, tables, steps=steps, without=rules)
+        one = known.descriptor()
+        return partial(_world_composed, known, tables[one.log], tables[one.part], steps, rules)
+    _removed(known, rules)
+    return partial(_world, known, tables[""], steps, rules)
+
+
+def _world(
+    known: Protocol, table: dict[str, Any], steps: int, rules: tuple[str, ...], world: str, seed: int
+) -> dict[str, Simulated]:
+    return {"": _run(known, table, steps, world, rules, seed)}
+
+
+def _world_composed(
+    known: Composition,
+    log: dict[str, Any],
+    table: dict[str, Any],
+    steps: int,
+    rules: tuple[str, ...],
+    world: str,
+    seed: int,
+) -> dict[str, Simulated]:
+    return _run_composed(known, log, table, steps, world, rules, seed)
+
+
 def transcript(known: Protocol, header: Header, text: str, without: Collection[str]) -> tuple[bytes, str]:
     """Runs a golden scenario with some rules removed: its delta stream and its transcript. Raises Unusable for a text
     that is no scenario, and where its expectations do not hold."""

@@ -63,7 +63,7 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     """The profile of a world, of the same class as these and with no other kinds of events."""
     number, _, change = world.partition(".")
     dice = Random(f"world {number}")
-    known = list(profiles.values())
+    known: list[P] = list(profiles.values())
     calm = set.intersection(*[set(one.weights) for one in known])
     seen: dict[str, list[int]] = {}
     for profile in known:
@@ -72,9 +72,9 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     density = dice.choice((2, 4, 6, 8))
     weights: dict[str, float] = {}
     for kind, several in seen.items():
-        there, weight = dice.random(), dice.choice(several) * 2 ** dice.uniform(-2, 2)
+        there, often = dice.random(), dice.choice(several) * _factor(dice)
         if there * 16 < (15 if kind in calm else 2 * density - 2):
-            weights[kind] = weight
+            weights[kind] = often
     chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
     if change:
         dice = Random(f"world {world}")
@@ -87,8 +87,13 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
             if kind in weights and not dice.randrange(3):
                 del weights[kind]
             else:
-                weights[kind] = weights.get(kind, dice.choice(seen[kind])) * 2 ** dice.uniform(-2, 2)
+                weights[kind] = weights.get(kind, float(dice.choice(seen[kind]))) * _factor(dice)
     return type(known[0])(SWARM + world, _of_parts(weights or dict.fromkeys(seen, 1.0)), **chances)
+
+
+def _factor(dice: Random) -> float:
+    """Of a weight: from a quarter to four times."""
+    return float(2.0 ** dice.uniform(-2, 2))
 
 
 def _chances(profile: Profile) -> list[str]:
@@ -102,7 +107,7 @@ def _chance(dice: Random, name: str, known: Sequence[Profile]) -> Any:
         return dice.choice(LENGTHS if name == "length" else PACES)
     value = getattr(dice.choice(known), name)
     if isinstance(value, int) and not isinstance(value, bool) and dice.randrange(2):
-        return int(2 ** dice.uniform(0, 8)) - 1
+        return int(2.0 ** dice.uniform(0, 8)) - 1
     return value
 
 
