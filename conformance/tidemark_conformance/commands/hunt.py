@@ -20,7 +20,7 @@ from tidemark_conformance.hunt import showing
 from tidemark_conformance.hunt.hunting import Hunted, hunt
 from tidemark_conformance.hunt.rows import Taken, taken
 from tidemark_conformance.hunt.target import STEPS, Target, known_as, rules_of, target
-from tidemark_conformance.implementation import compiled
+from tidemark_conformance.implementation.packages import digest
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import Composition, Protocol, compositions, protocols
 from tidemark_conformance.report import document
@@ -97,7 +97,7 @@ def _hunt_all(args: argparse.Namespace, seed: int, console: Console) -> int:
     """All protocols and compositions, one after another, on one session of Spark."""
     documents = []
     with _session(args) as _:
-        for name in (*protocols(), *compositions()):
+        for name in [name for name, entry in {**protocols(), **compositions()}.items() if entry.implementation]:
             known = known_as(name)
             folder = None if args.output is None else args.output / name
             documents.append(_hunt(args, target(known), seed, console, folder))
@@ -129,7 +129,7 @@ def _hunt(args: argparse.Namespace, quarry: Target, seed: int, console: Console,
             "seed": seed,
             "islands": islands,
             "steps": STEPS,
-            "code": compiled.digest(compiled.IMPLEMENTATION),
+            "code": " ".join(map(digest, quarry.known.packages())),
         }
         found = hunt(
             quarry.job(seed),

@@ -72,8 +72,8 @@ class Hunted:
             total.cut += one.cut
             total.rss = max(total.rss, one.rss)
             total.steps += one.steps
-        counts = [reach.counts() for reach in total.reach.values()]
-        self.growth.append((total.steps, sum(plain for plain, _ in counts), sum(shapes for _, shapes in counts)))
+        reached = [reach.counts() for reach in total.reach.values()]
+        self.growth.append((total.steps, sum(plain for plain, _ in reached), sum(shapes for _, shapes in reached)))
 
 
 def hunt(

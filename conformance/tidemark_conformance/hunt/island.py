@@ -181,7 +181,7 @@ class Island:
         check = min(fallen, key=lambda one: (first[one], one))
         kind, name = kind_of(part.specification, check), kernels.checks[check]
         if check == NOT_A_STEP:
-            action = kernels.claimed_actions(batch.data, batch.offsets, np.array([row]), first[:1])
+            action = kernels.claimed_actions(batch.data, batch.offsets, np.array([row]), first[:1].astype(np.int64))
             name = kernels.actions[int(action[0])] if action[0] >= 0 else "no action"
         self._note((part.name, kind, name), run, int(first[check]))
         for one in fallen:

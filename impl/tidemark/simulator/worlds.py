@@ -92,8 +92,9 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
 
 
 def _factor(dice: Random) -> float:
-    """Of a weight: from a quarter to four times."""
-    return float(2.0 ** dice.uniform(-2, 2))
+    """Of a weight: from a quarter to four times; of one in eight eight times that, so that rare kinds prevail in some
+    world."""
+    return float(2.0 ** dice.uniform(-2, 2)) * (1 if dice.randrange(8) else 8)
 
 
 def _chances(profile: Profile) -> list[str]:
