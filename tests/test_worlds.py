@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from tidemark.replication.sim.profiles import PROFILES
 from tidemark.simulator.shared import Profile
 from tidemark.simulator.worlds import SWARM, Beginning, drawn, parts_of
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.registry.protocols import compositions, protocol
+from tidemark_conformance.registry.protocols import Protocol, compositions, protocol
 from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla.kernels.stream import Record, records
 from tidemark_conformance.tla.spec import load
@@ -30,7 +32,18 @@ def stream(one: Simulated, world: str, seed: int, steps: int = 40) -> bytes:
 
 def taken(one: Simulated, data: bytes) -> list[Record]:
     """The records of a trace, the initial state among them."""
-    return [each for each in records(data, [len(it) for it in one.parameters.values()]) if isinstance(each, Record)]
+    return [found for found in records(data, cells(one.known), one.parameters) if isinstance(found, Record)]
+
+
+@cache
+def base_cells(spec: Path, config: Path) -> int:
+    """How many cells a state in a trace has."""
+    return schema_of(load(spec, config)).layout.base_cells
+
+
+def cells(known: Protocol) -> int:
+    """Those of a protocol."""
+    return base_cells(known.spec, known.config)
 
 
 def test_worlds_differ_in_which_kinds_of_events_exist_and_in_every_chance() -> None:
@@ -116,10 +129,11 @@ def test_a_composition_has_worlds_and_beginnings_too() -> None:
         found = COMPOSED.simulate(seed, tables["replication"], tables["classic-group"], steps=40, profile=SWARM + world)
         return {name: part.stream for name, part in found.parts.items()}
 
+    width = cells(known.parts["classic-group"])
     arities = [len(one["params"]) for one in tables["classic-group"]["actions"]]
 
     def above(streams: dict[str, bytes]) -> list[Record]:
-        return [one for one in records(streams["classic-group"], arities) if isinstance(one, Record)]
+        return [one for one in records(streams["classic-group"], width, arities) if isinstance(one, Record)]
 
     whole = above(run("2", 3))
     at = len(whole) // 2

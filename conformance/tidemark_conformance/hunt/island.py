@@ -139,16 +139,13 @@ class Island:
         return runs
 
     def _judge(self, runs: Sequence[_Run]) -> None:
-        failing = np.zeros(len(runs), bool)
         news = np.zeros((0, 4), np.int64)
         for place, part in enumerate(self.job.parts):
             batch = batch_of([""] * len(runs), [run.parts[part.name].stream for run in runs])
-            failed, reached = self._judged(part, self.judges[part.name], batch, runs)
-            failing |= failed
+            reached = self._judged(part, self.judges[part.name], batch, runs)
             news = news if place else reached
         for number, run in enumerate(runs):
-            if self._count_client(run) or failing[number]:
-                continue
+            self._count_client(run)
             plain, at, shapes, shape_at = (int(one) for one in news[number])
             if plain or shapes:
                 before = f"{run.before}{run.world}@{run.seed}#{at if plain else shape_at}/"
@@ -156,9 +153,8 @@ class Island:
                 self.corpus.add(item)
                 self.found.items.append(item)
 
-    def _judged(
-        self, part: Part, judge: Judge, batch: Batch, runs: Sequence[_Run]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _judged(self, part: Part, judge: Judge, batch: Batch, runs: Sequence[_Run]) -> NDArray[np.int64]:
+        """Judge a part of these runs; returns their news."""
         found, kernels = self.found, judge.kernels
         result = kernels.check(batch.data, batch.offsets, nodes=part.nodes, reach=found.reach[part.name])
         for counts, more in ((found.actions, result.actions), (found.rules, result.rules)):
@@ -171,7 +167,7 @@ class Island:
                 found.cut += 1
             else:
                 self._note((part.name, "undecided", REASONS[why]), runs[row], -1)
-        return result.verdict == FAIL, result.news
+        return result.news
 
     def _count_failing(
         self, part: Part, judge: Judge, batch: Batch, row: int, first: NDArray[np.int32], run: _Run
@@ -188,8 +184,8 @@ class Island:
             key = part.name, kernels.checks[one]
             self.found.falls.setdefault(key, self._finding(run, int(first[one])))
 
-    def _count_client(self, run: _Run) -> bool:
-        """Whether a client has found something wrong."""
+    def _count_client(self, run: _Run) -> None:
+        """What a client has found wrong."""
         wrong = [
             (part, fact.removeprefix(BAD))
             for part, simulated in run.parts.items()
@@ -198,7 +194,6 @@ class Island:
         ]
         for part, fact in wrong:
             self._note((part, "client", fact), run, -1)
-        return bool(wrong)
 
     def _note(self, signature: Signature, run: _Run, step: int) -> None:
         self.found.note(signature, self._finding(run, step))

@@ -103,12 +103,15 @@ def _chances(profile: Profile) -> list[str]:
 
 
 def _chance(dice: Random, name: str, known: Sequence[Profile]) -> Any:
-    """A field's value: that of some profile, or for a number of 256 any, small ones more often."""
+    """A field's value: that of some profile, or for a number of 256 any, small ones more often; of choices in equal
+    shares some."""
     if name in ("length", "pace"):
         return dice.choice(LENGTHS if name == "length" else PACES)
     value = getattr(dice.choice(known), name)
     if isinstance(value, int) and not isinstance(value, bool) and dice.randrange(2):
         return int(2.0 ** dice.uniform(0, 8)) - 1
+    if isinstance(value, tuple) and dice.randrange(2):
+        return tuple([dice.choice(value) for _ in value])
     return value
 
 
