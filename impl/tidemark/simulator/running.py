@@ -127,6 +127,10 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
         self.first_word = words[0]
         self._heals = words[-1] >> self.HEALS_FROM & 255 < last.profile.heals
 
+    def acting(self, count: int) -> int:
+        """Of so many members or producers those that are not silent."""
+        return max(1, count - self.profile.silent)
+
     @abstractmethod
     def heal(self) -> bool:
         """Faults stop; whether everything came to rest."""

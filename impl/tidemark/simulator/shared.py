@@ -37,7 +37,8 @@ class Profile:
 
     `weights`: kind of event -> how often it is tried, beside the others. `heals`: in so many of 256 runs faults stop in
     the end, and all comes to rest; the others stop in the midst of it. All chances of profiles are of 256. `length`: a
-    run has so many times the steps that were asked for. `pace`: clocks go so many times as fast.
+    run has so many times the steps that were asked for. `pace`: clocks go so many times as fast. `silent`: so many of
+    the members or producers do nothing before the healing (one does in any case).
     """
 
     name: str
@@ -45,6 +46,7 @@ class Profile:
     heals: int = 128
     length: int = 1
     pace: int = 1
+    silent: int = 0
 
 
 S = TypeVar("S")

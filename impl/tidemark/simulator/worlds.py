@@ -26,7 +26,9 @@ ANY_WORLD = "swarm:0"
 """Some world: for a simulator that enters others later."""
 LENGTHS = (1, 1, 1, 2, 3)
 PACES = (1, 1, 1, 3, 10)
-"""The lengths and the paces of worlds, in equal shares."""
+SILENT = (0, 0, 0, 1, 2)
+"""The lengths and the paces of worlds, and how many members or producers are silent, in equal shares."""
+SHARES = {"length": LENGTHS, "pace": PACES, "silent": SILENT}
 PARTS = 256
 """The sum of a world's weights."""
 
@@ -73,7 +75,7 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     weights: dict[str, float] = {}
     for kind, several in seen.items():
         there, often = dice.random(), dice.choice(several) * _factor(dice)
-        if there * 16 < (15 if kind in calm else 2 * density - 2):
+        if there * 32 < (31 if kind in calm else 4 * density - 4):
             weights[kind] = often
     chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
     if change:
@@ -105,8 +107,8 @@ def _chances(profile: Profile) -> list[str]:
 def _chance(dice: Random, name: str, known: Sequence[Profile]) -> Any:
     """A field's value: that of some profile, or for a number of 256 any, small ones more often; of choices in equal
     shares some."""
-    if name in ("length", "pace"):
-        return dice.choice(LENGTHS if name == "length" else PACES)
+    if name in SHARES:
+        return dice.choice(SHARES[name])
     value = getattr(dice.choice(known), name)
     if isinstance(value, int) and not isinstance(value, bool) and dice.randrange(2):
         return int(2.0 ** dice.uniform(0, 8)) - 1

@@ -52,6 +52,7 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         self._orders = [
             [(first + step) % self._brokers for step in range(self._brokers)] for first in range(self._brokers)
         ]
+        self._clients = self.acting(self._clients)
         self._busy = (first >> 32) % self._clients
 
     def advance(self, milliseconds: int) -> None:
