@@ -32,7 +32,7 @@ ROW_STEPS = 2_000_000
 """The default of `--steps` with `--rows`: of each row."""
 ON_SPARK_STEPS, ON_SPARK_MINUTES = 10_000_000, 2.0
 """From so many steps, or minutes, on a hunt is worth the start of Spark."""
-MOST_EXPLAINED = 5
+MOST_EXPLAINED = 3
 """So many findings are shrunk and explained."""
 
 
