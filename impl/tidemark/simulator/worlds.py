@@ -74,7 +74,9 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     density = dice.choice((2, 4, 6, 8))
     weights: dict[str, float] = {}
     for kind, several in seen.items():
-        there, often = dice.random(), dice.choice(several) * _factor(dice)
+        there, often = dice.random(), dice.choice(several) * (2.0 ** dice.uniform(-1, 1))
+        if kind not in calm:
+            often *= _factor(dice)
         if there * 32 < (31 if kind in calm else 4 * density - 4):
             weights[kind] = often
     chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
@@ -94,9 +96,9 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
 
 
 def _factor(dice: Random) -> float:
-    """Of a weight: from a quarter to four times; of one in eight eight times that, so that rare kinds prevail in some
-    world."""
-    return float(2.0 ** dice.uniform(-2, 2)) * (1 if dice.randrange(8) else 8)
+    """Of the weight of a kind that not all profiles have: from a half to two times; of one in eight eight times that,
+    so that rare kinds prevail in some world."""
+    return float(2.0 ** dice.uniform(-1, 1)) * (1 if dice.randrange(8) else 8)
 
 
 def _chances(profile: Profile) -> list[str]:
