@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.tidemark-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check check-fresh check-deep test lint golden docs bench examples clean
+.PHONY: help setup check check-fresh check-deep hunt test lint golden docs bench examples clean
 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ check-fresh: setup ## make check, without what earlier runs have found
 
 check-deep: setup ## the larger models and the rarity of row 19, too
 	@$(BIN)/tidemark verify --deep
+
+hunt: setup ## search by simulation, with all rules: MINUTES (60) for each protocol and composition
+	@$(BIN)/tidemark compile && $(BIN)/tidemark hunt all --minutes $(or $(MINUTES),60)
 
 test: setup ## the test suite, some of it on the compiled implementation, too
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --compiled

@@ -20,7 +20,7 @@ from tidemark_conformance.report import closing
 from tidemark_conformance.spark import session
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tlc.verify import Outcome
-from tidemark_conformance.verify import clean, first, kept, matrix
+from tidemark_conformance.verify import clean, first, hunts, kept, matrix
 from tidemark_conformance.verify.matrix import Killed
 
 
@@ -121,11 +121,27 @@ def test_one_red_line_is_exit_1(
 ) -> None:
     monkeypatch.setattr(command, "model_lines", lambda *_: ([closing.Line("models", "2 of 2", True, 1.0)], []))
     monkeypatch.setattr(command, "_simulates", lambda _: False)
-    monkeypatch.setattr(command, "trace_lines", lambda *_: [closing.Line("kill matrix", "1 of 1", second, 1.0)])
+    monkeypatch.setattr(command, "trace_lines", lambda *_: [closing.Line("kill matrix", "1 of 1", True, 1.0)])
+    monkeypatch.setattr(command, "hunt_lines", lambda *_: [closing.Line("hunts", "9", second, 1.0)])
     arguments = argparse.Namespace(traces=30, json=tmp_path / "out", deep=False, record=False)
     assert command.run(arguments) == code
     assert json.loads((tmp_path / "out" / "verify.json").read_text())["ok"] is second
     assert ("NOT AS EXPECTED" in capsys.readouterr().out) is not second
+
+
+@pytest.mark.parametrize("findings", [(), (("Agreement falls", "tidemark simulate twophase && tidemark explain DIR"),)])
+def test_the_line_of_the_hunts_tells_the_seed_and_each_finding(
+    monkeypatch: pytest.MonkeyPatch, findings: tuple[tuple[str, str], ...]
+) -> None:
+    asked: list[float] = []
+    made = [hunts.Fresh("calm", 77, 3, 40, ()), hunts.Fresh("twophase", 77, 5, 60, findings)]
+    monkeypatch.setattr(hunts, "fresh", lambda seconds: asked.append(seconds) or made)
+    told = io.StringIO()
+    (line,) = command.hunt_lines(argparse.Namespace(traces=command.TRACES), Console(file=told, width=200))
+    assert asked == [command.HUNTED_S]
+    assert line.ok is not bool(findings)
+    assert "2 from seed 77, 100 steps" in line.found
+    assert all(words in told.getvalue() for finding in findings for words in finding)
 
 
 @pytest.mark.parametrize(

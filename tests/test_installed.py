@@ -32,6 +32,7 @@ REFUSED = [
     ("simulate replication --traces 2 -o out", AUDIT),
     ("simulate replication --traces 2 --format ndjson -o out", AUDIT),
     ("simulate composed --traces 2 -o out", AUDIT),
+    ("hunt replication --steps 10", AUDIT),
     ("demo exactly-once --records 50 -o out", SPARK),
     (f"audit good.ndjson {TWO_PHASE}", AUDIT),
     (f"audit --local good.ndjson {TWO_PHASE}", AUDIT),

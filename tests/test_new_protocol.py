@@ -112,6 +112,13 @@ def test_the_traces_of_a_flaw_are_flagged(tree: Tree, row: str, profile: str) ->
     assert "not-a-step" in {kind for kind, _ in flagged}
 
 
+def test_it_is_hunted(tree: Tree) -> None:
+    """With all its rules nothing is found; without one its property falls, with no profile made for it."""
+    assert "nothing found" in tree.tidemark("hunt", "two-phase", "--steps", "20000", "--seed", "1")
+    found = tree.tidemark("hunt", "two-phase", "--flaw", "hasty-commit", "--steps", "2000", "--seed", "1", status=1)
+    assert f"{ROWS['hasty-commit']} falls" in found
+
+
 def test_every_backend_agrees_with_tlc(tree: Tree) -> None:
     assert ", 0 differ" in tree.tidemark("agree", "--model", "TwoPhaseCommit")
 

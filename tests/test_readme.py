@@ -48,6 +48,7 @@ SHOWN: dict[str, Run | str] = {
     "make test": "it is what runs this",
     "make check-fresh": "as make check, and longer",
     "make check-deep": "an hour; for whoever changes a rule",
+    "make hunt": "hours; tests/test_hunt.py hunts",
     "make examples": "it needs Go and the network; the example has tests of its own",
     "tidemark": "it is the name of the command",
     "tidemark check [MODEL...]": Run("check TwoPhase", r"1 of 1 models as expected"),
@@ -55,6 +56,11 @@ SHOWN: dict[str, Run | str] = {
         "simulate replication --traces 1000 -o {new}", r"1,000 traces, [\d,]+ steps in ", worlds=ALL
     ),
     "tidemark simulate": "the head of a table of its arguments, which test_every_protocol_is_simulated takes",
+    "tidemark hunt PROTOCOL|all": Run(
+        "hunt replication --steps 500 --seed 1",
+        r"replication, seed 1: nothing found in \d+ runs, [\d,]+ steps",
+        worlds=ALL,
+    ),
     "tidemark demo exactly-once": DEMONSTRATED,
     "tidemark lint PATH": Run("lint {traces}", r"1 file, 40 traces, [\d,]+ steps: clean"),
     "tidemark audit DIR": Run("audit {traces}", r"Replication: 40 traces.* PASS 40   FAIL 0   UNDECIDED 0"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from tidemark.simulator.shared import Mix, Prepared, Profile, weight_table
+from tidemark.simulator.shared import Prepared, Profile, weight_table
+from tidemark.simulator.worlds import Mix
 
 
 def test_equal_arguments_are_prepared_for_once_and_the_oldest_are_forgotten() -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "simulate": "run the implementation in the simulator and write its traces",
     "demo": "a long run of an implementation that one can follow, counted and audited",
     "lint": "look through trace files: header, types, sums, ids, the first wrong line",
+    "hunt": "search by simulation, in worlds that are drawn and guided by what their runs reach",
     "audit": "check traces against a specification, in processes of this machine or on Spark",
     "explain": "say why a trace failed",
     "zoo": "the kill matrix: every known flaw against TLC and against the audit",

@@ -27,6 +27,7 @@ ON_SPARK = ("pyspark", "pandas", "pyarrow", "llvmlite", "numpy")
 OF_COMMAND = {
     "bench": ON_SPARK,
     "demo": ON_SPARK,
+    "hunt": ("pyarrow", "numpy", "llvmlite"),
     "simulate": ("pyarrow", "numpy", "llvmlite"),
     "verify": ON_SPARK,
     "zoo": ON_SPARK,

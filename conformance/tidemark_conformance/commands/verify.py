@@ -1,7 +1,7 @@
 """`tidemark verify`: all that `make check` does, and one table at the end.
 
 Some traces of one protocol first, so that something is seen to work; TLC on every model; then per protocol unflawed
-traces simulated and audited; then the kill matrix.
+traces simulated and audited; then the kill matrix; last, hunts from a fresh seed.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 TRACES, STEPS, ORACLE = 200_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
+
+HUNTED_S = 5.0
+"""Seconds for which each protocol and composition is hunted (fewer where fewer traces are asked for)."""
 
 COMPOSED = 10_000
 """Runs of each composition; each is a trace of every part."""
@@ -91,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
     if simulates and not cache.sealed(compiled.folder()):
         say(f"the simulators run as Python, slowly: {compiled.hindrance() or 'run `tidemark compile`, it says why'}")
     lines += trace_lines(args, console, models)
+    lines += hunt_lines(args, console)
     seconds = time.monotonic() - started
     console.print()
     closing.render(lines, seconds, console)
@@ -113,7 +117,7 @@ def tell_first(console: Console) -> None:
         f"{found.protocol}: {found.traces:,} simulated traces, {found.steps:,} steps audited, {found.flags:,} flagged, "
         f"in {found.seconds:.0f} s: specification, implementation and auditor work here."
     )
-    console.print(f"To come: TLC on all models, traces of all protocols, the kill matrix{_duration()}.")
+    console.print(f"To come: TLC on all models, traces of all protocols, the kill matrix, hunts{_duration()}.")
 
 
 def _duration() -> str:
@@ -378,6 +382,20 @@ def _composed(
         lambda made: all(part.ok for part in made),
         not args.no_cache,
     )
+
+
+def hunt_lines(args: argparse.Namespace, console: Console) -> list[closing.Line]:
+    """Every protocol and composition hunted from a fresh seed: their line of the closing table. Each finding is printed
+    with the command that shows it again."""
+    from tidemark_conformance.verify import hunts
+
+    started = time.monotonic()
+    found = hunts.fresh(min(HUNTED_S, HUNTED_S * args.traces / TRACES))
+    for one in found:
+        for what, command in one.findings:
+            console.print(Text(f"{one.name}, hunted from seed {one.seed}: {what}: `{command}`", style="bold red"))
+    ok = not any(one.findings for one in found)
+    return [closing.Line("hunts", hunts.text(found), ok, time.monotonic() - started)]
 
 
 def _rarity(session: Any, row: zoo.Row, known: Mapping[str, Any]) -> closing.Line:

@@ -64,6 +64,47 @@ def composed(known: Composition, tables: Mapping[str, dict[str, Any]], *, steps:
     return partial(_run_composed, known, logs[one.log], above, steps, profile, rules)
 
 
+Swarm = Callable[[str, int], Mapping[str, Simulated]]
+"""From the name of a swarm world and a seed to the traces of a run, by part ("" where there is one). It travels as a
+`Simulator` does."""
+
+
+def swarm(
+    known: Protocol | Composition, tables: Mapping[str, dict[str, Any]], *, steps: int, without: Collection[str]
+) -> Swarm:
+    """The runs of all swarm worlds without some rules. `tables`: the parts' trace headers, as dicts.
+
+    Raises Unusable for an unknown rule, and for an implementation that has no descriptor and so no worlds.
+    """
+    if not known.implementation:
+        raise Unusable(f"{known.name} has a simulator of its own, which has no worlds to hunt in; name a descriptor")
+    rules = tuple(sorted(without))
+    if isinstance(known, Composition):
+        composed(known, tables, steps=steps, without=rules)
+        one = known.descriptor()
+        return partial(_world_composed, known, tables[one.log], tables[one.part], steps, rules)
+    _removed(known, rules)
+    return partial(_world, known, tables[""], steps, rules)
+
+
+def _world(
+    known: Protocol, table: dict[str, Any], steps: int, rules: tuple[str, ...], world: str, seed: int
+) -> dict[str, Simulated]:
+    return {"": _run(known, table, steps, world, rules, seed)}
+
+
+def _world_composed(
+    known: Composition,
+    log: dict[str, Any],
+    table: dict[str, Any],
+    steps: int,
+    rules: tuple[str, ...],
+    world: str,
+    seed: int,
+) -> dict[str, Simulated]:
+    return _run_composed(known, log, table, steps, world, rules, seed)
+
+
 def transcript(known: Protocol, header: Header, text: str, without: Collection[str]) -> tuple[bytes, str]:
     """Runs a golden scenario with some rules removed: its delta stream and its transcript. Raises Unusable for a text
     that is no scenario, and where its expectations do not hold."""
@@ -102,7 +143,7 @@ class Again:
         simulator.again(seed, everything)
         self._drawn = everything.drawn
         self._played = everything.played
-        self._others = frozenset(range(self._drawn)) - {number for number, _ in self._played}
+        self._others = frozenset(range(sum(self._drawn))) - {number for number, _ in self._played}
 
     @property
     def decisions(self) -> Sequence[str]:
@@ -127,11 +168,18 @@ def _options(
     known: Protocol | Composition, owner: str, profiles: Collection[str], options: Mapping[str, Any]
 ) -> tuple[str, Collection[str]]:
     """The profile and the rules to remove. Raises Unusable for an unknown profile, and for any other option."""
+    from tidemark.simulator.worlds import is_world, parts_of
+
     others = sorted(options.keys() - {"profile", "without"})
     if others:
         raise Unusable(f"{owner}'s simulator has no option {others[0]}; it takes profile and without")
     profile = options.get("profile", DEFAULT_PROFILE)
-    if profile not in profiles:
+    if is_world(profile):
+        try:
+            parts_of(profile)
+        except ValueError as problem:
+            raise Unusable(f"{problem}") from problem
+    elif profile not in profiles:
         raise Unusable(f"{owner}'s simulator has no profile {profile}; choose from {', '.join(sorted(profiles))}")
     return profile, options.get("without", ())
 

@@ -109,11 +109,12 @@ class ComposedRun(ComposedRunBase):
     LONGEST = 1.6, 3.2
 
     def __init__(self, simulator: ComposedSimulator, seed: int) -> None:
-        super().__init__("composed", seed, simulator.steps)
+        super().__init__("composed", simulator, seed)
+        first = simulator.first_seed(seed)
         ours, theirs = simulator.of_seed(seed)
-        self.partition = PartitionRun(ours, seed, RESERVE)
+        self.partition = PartitionRun(ours, first, RESERVE)
         self.partitions = {"replication": self.partition}
-        self.above = self.group = ReplicatedGroupRun(theirs, seed, self.partition)
+        self.above = self.group = ReplicatedGroupRun(theirs, first, self.partition)
         self.cluster = self.group.composed
         self.logs = [self.cluster.replica]
         self.partition.limit(self.cluster.replica)

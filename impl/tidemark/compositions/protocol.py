@@ -17,6 +17,7 @@ from tidemark.compositions.transaction_run import STATE, ReplicatedTransactionsS
 from tidemark.replication.protocol import PROTOCOL as REPLICATION
 from tidemark.simulator.protocol import DEFAULT_PROFILE, Protocol
 from tidemark.simulator.shared import Prepared
+from tidemark.simulator.worlds import ANY_WORLD, is_world
 from tidemark.transactions.protocol import PROTOCOL as TRANSACTIONS
 
 
@@ -55,11 +56,16 @@ class Composition:
         rules: Any = None,
     ) -> ComposedResult:
         """All traces of a seed. `log`, `table`: the trace headers of the logs and of the protocol above, with the same
-        brokers; `rules`: the protocol's, all if None. The simulator is kept for the next call with the same arguments.
+        brokers; `rules`: the protocol's, all if None. The simulator is kept for the next call with the same arguments,
+        and serves all swarm worlds.
 
         Raises ValueError for headers of other specifications or brokers, or an unknown profile.
         """
-        found: ComposedResult = self._prepared(log, table, steps=steps, profile=profile, rules=rules).run(seed)
+        world = is_world(profile)
+        simulator = self._prepared(log, table, steps=steps, profile=ANY_WORLD if world else profile, rules=rules)
+        if world:
+            simulator.enter(profile)
+        found: ComposedResult = simulator.run(seed)
         return found
 
     def nodes(self, part: str) -> tuple[str, ...]:

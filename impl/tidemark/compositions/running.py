@@ -20,8 +20,9 @@ from tidemark.replication.sim.healing import at_rest, beyond_repair, fair_round,
 from tidemark.replication.sim.profiles import CALM
 from tidemark.replication.sim.readback import lost_payloads
 from tidemark.replication.sim.run import Run, Simulator
-from tidemark.simulator.running import AnyRunBase
+from tidemark.simulator.running import AnyRunBase, Leg
 from tidemark.simulator.shared import WORD, SimResult
+from tidemark.simulator.worlds import ANY_WORLD, SWARM, Beginning, is_world, parts_of
 from tidemark.trace.cells import CapacityExceeded
 from tidemark.trace.recording import watched
 
@@ -61,6 +62,12 @@ class HasTable(Protocol):
     @property
     def table(self) -> Any: ...
 
+    def enter(self, world: str) -> None:
+        """See SimulatorBase."""
+
+    def legs(self, seed: int) -> list[Leg]:
+        """See SimulatorBase."""
+
 
 A = TypeVar("A", bound=HasTable)
 
@@ -87,7 +94,13 @@ class ComposedSimulatorBase(Generic[A]):
         profile: str,
         rules: Any,
     ) -> None:
-        if profile not in profiles and profile not in mixes:
+        self._world = ""
+        self.beginnings: list[tuple[Beginning, Leg, Leg]] = []
+        if is_world(profile):
+            pairs = [(ANY_WORLD, ANY_WORLD)]
+        elif profile in profiles or profile in mixes:
+            pairs = [profiles[name] for name in mixes.get(profile, (profile,))]
+        else:
             raise ValueError(f"there is no profile {profile}; the profiles are {', '.join([*profiles, *mixes])}")
         self._kind = kind
         self.steps = steps
@@ -96,11 +109,38 @@ class ComposedSimulatorBase(Generic[A]):
                 Simulator(dict(replication), steps=steps, profile=ours),
                 above(header, steps=steps, profile=theirs, rules=rules),
             )
-            for ours, theirs in (profiles[name] for name in mixes.get(profile, (profile,)))
+            for ours, theirs in pairs
         ]
+        if is_world(profile):
+            self.enter(profile)
         ours, theirs = self.simulators[0]
         if ours.table.brokers != theirs.table.brokers:
             raise ValueError("the two headers have other brokers")
+
+    def enter(self, world: str) -> None:
+        """From now on both runs have the swarm world of this name, each by its own profiles; so have its beginnings."""
+        if world == self._world:
+            return
+        before, last = parts_of(world)
+        self.beginnings = []
+        for one in before:
+            ours, theirs = self._entered(one.world)
+            self.beginnings.append((one, ours, theirs))
+        self.last = self._entered(last)
+        if before:
+            self._entered(before[0].world)
+        self._world = world
+
+    def _entered(self, world: str) -> tuple[Leg, Leg]:
+        """What the two simulators do in a world without beginnings."""
+        ours, theirs = self.simulators[0]
+        for one in (ours, theirs):
+            one.enter(SWARM + world)
+        return ours.legs(0)[0], theirs.legs(0)[0]
+
+    def first_seed(self, seed: int) -> int:
+        """The seed that decides how a seed's run begins."""
+        return self.beginnings[0][0].seed if self.beginnings else seed
 
     def of_seed(self, seed: int) -> tuple[Simulator, A]:
         """The simulators of replication, and of the protocol above, whose profiles a seed has."""
@@ -157,9 +197,12 @@ class ComposedRunBase(ABC):
     partitions: Mapping[str, PartitionRun]
     logs: Sequence[ReplicatedLog[Any]]
 
-    def __init__(self, name: str, seed: int, steps: int) -> None:
+    def __init__(self, name: str, simulator: ComposedSimulatorBase[Any], seed: int) -> None:
         self.seed = seed
-        self.steps = steps
+        self.steps = simulator.steps
+        self._beginnings = simulator.beginnings
+        self._last = simulator.last if simulator.beginnings else None
+        self._name = name
         self._bits = Random(f"{name} {seed}").getrandbits
         self._heals = self._bits(8) < HEALS
 
@@ -248,9 +291,27 @@ class ComposedRunBase(ABC):
         )
 
     def _chaos(self) -> None:
-        bits, above, runs = self._bits, self.above, list(self.partitions.values())
         steps = self.steps - (self.steps // 3 if self._heals else 0)
-        most, most_replicated = (times * steps for times in self.LONGEST)
+        for one, ours, theirs in self._beginnings:
+            self._take(ours, theirs)
+            bits = Random(f"{self._name} {one.seed}").getrandbits
+            bits(8)
+            self._until(bits, one.records, steps)
+        if self._last is not None:
+            self._take(*self._last)
+        steps *= self.above.profile.length
+        self._until(self._bits, self.LONGEST[0] * steps, steps)
+
+    def _take(self, ours: Leg, theirs: Leg) -> None:
+        """The chaos goes on in another world."""
+        self.above.take(theirs)
+        for run in self.partitions.values():
+            run.take(ours)
+
+    def _until(self, bits: Callable[[int], int], most: float, steps: int) -> None:
+        """Chaos until the trace above has so many records, or one of the logs' too many."""
+        above, runs = self.above, list(self.partitions.values())
+        most_replicated = self.LONGEST[1] * steps
         run, calm = runs[0], self.CALM
         for _ in range(80 * steps):
             if above.recorder.records > most or run.recorder.records > most_replicated:

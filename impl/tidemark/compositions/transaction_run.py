@@ -134,14 +134,15 @@ class ReplicatedTransactionsRun(ComposedRunBase):
     LONGEST = 1.6, 3.2
 
     def __init__(self, simulator: ReplicatedTransactionsSimulator, seed: int) -> None:
-        super().__init__("composed transactions", seed, simulator.steps)
+        super().__init__("composed transactions", simulator, seed)
+        first = simulator.first_seed(seed)
         ours, theirs = simulator.of_seed(seed)
         names = theirs.table.partitions
-        state = PartitionRun(ours, 3 * seed, RESERVE)
-        data = [PartitionRun(ours, 3 * seed + 1 + place, DATA_RESERVE) for place in range(len(names))]
+        state = PartitionRun(ours, 3 * first, RESERVE)
+        data = [PartitionRun(ours, 3 * first + 1 + place, DATA_RESERVE) for place in range(len(names))]
         self.partitions = {STATE: state, **dict(zip(names, data, strict=True))}
         self._runs = [state, *data]
-        self.above = self.transactions = OverReplication(theirs, seed, state, data)
+        self.above = self.transactions = OverReplication(theirs, first, state, data)
         self.cluster = cluster = self.transactions.over
         self.logs = [cluster.state, *cluster.data]
         for run, log in zip(self._runs, self.logs, strict=True):

@@ -12,6 +12,7 @@ from tidemark.common.removal import Variant, rules_without
 from tidemark.simulator.running import SimulatorBase
 from tidemark.simulator.script import ScenarioResult
 from tidemark.simulator.shared import Prepared, SimResult
+from tidemark.simulator.worlds import ANY_WORLD, is_world
 
 DEFAULT_PROFILE = "mixed"
 
@@ -63,8 +64,12 @@ class Protocol:
         self, seed: int, *, table: dict[str, Any], steps: int = 50, profile: str = DEFAULT_PROFILE, rules: Any = None
     ) -> SimResult:
         """One trace. `table` is a trace header as `tidemark schema` prints it (a dict). The simulator is kept for the
-        next call with the same arguments.
+        next call with the same arguments, and serves all swarm worlds.
 
         Raises ValueError for a header of another specification, or an unknown profile.
         """
-        return self._prepared(table, steps=steps, profile=profile, rules=rules).run(seed)
+        if not is_world(profile):
+            return self._prepared(table, steps=steps, profile=profile, rules=rules).run(seed)
+        simulator = self._prepared(table, steps=steps, profile=ANY_WORLD, rules=rules)
+        simulator.enter(profile)
+        return simulator.run(seed)

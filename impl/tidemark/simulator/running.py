@@ -7,12 +7,14 @@ One seed decides all. Every step draws one random word and slices it: what to tr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
-from tidemark.simulator.shared import WORD, Mix, Profile, SimResult
+from tidemark.simulator.shared import WORD, Profile, SimResult
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.cells import CapacityExceeded
 from tidemark.trace.recording import TraceRecorder, watched
 
@@ -23,20 +25,36 @@ Schedule = TypeVar("Schedule", bound=Profile)
 Events = list[Callable[[Any, int], bool]]
 """The methods of a run for the 256 kinds of events."""
 
+MOST_EVENTS = 64
+"""So many profiles' events are kept."""
+
+
+@dataclass(slots=True)
+class Leg:
+    """A part of a run's chaos: a profile, its 256 kinds of events, where its words come from, and the number of records
+    at which the next part begins (None: it is the last one). All but the last are beginnings (worlds.py)."""
+
+    profile: Any
+    kinds: list[str]
+    bits: Callable[[int], int]
+    until: int | None
+
 
 class Selection:
     """A selection of the events of a run's chaos, for a repetition of that run. Every event comes from one random word.
     All words are drawn as before, so the events that are left behave as before as far as they can.
 
-    `kept`: the numbers of the events that happen (None: all); `most`: how many words are drawn; `faults`: kinds of
+    `kept`: the numbers of the events that happen (None: all); `most`: how many words each leg draws; `faults`: kinds of
     events that may have changed something although the run recorded nothing. `played` are, in the end, the numbers and
-    kinds of those that may have done something; `drawn` is how many words there were.
+    kinds of those that may have done something; `drawn` is how many words each leg has drawn.
     """
 
-    def __init__(self, faults: Collection[str], kept: Collection[int] | None = None, most: int | None = None) -> None:
+    def __init__(
+        self, faults: Collection[str], kept: Collection[int] | None = None, most: Sequence[int] | None = None
+    ) -> None:
         self.faults, self.kept, self.most = faults, kept, most
         self.played: list[tuple[int, str]] = []
-        self.drawn = 0
+        self.drawn: list[int] = []
 
 
 class SimulatorBase:
@@ -44,16 +62,33 @@ class SimulatorBase:
 
     def __init__(self, kind: Callable[[Any, int], AnyRunBase], mix: Mix[Any], steps: int) -> None:
         self._kind = kind
-        self.for_seed = mix.for_seed
+        self.mix = mix
         self.steps = steps
+        self._world = ""
         self._events: dict[tuple[type, str], Events] = {}
 
     def events(self, run: AnyRunBase) -> Events:
         """The methods of a run like this one for its 256 kinds of events."""
         kind = type(run), run.profile.name
         if kind not in self._events:
+            if len(self._events) >= MOST_EVENTS:
+                self._events.clear()
             self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
         return self._events[kind]
+
+    def enter(self, world: str) -> None:
+        """From now on runs have the profile of this name. Raises ValueError where there is none."""
+        if world != self._world:
+            self.mix = self.mix.named(world)
+            self._world = world
+
+    def legs(self, seed: int) -> list[Leg]:
+        """The parts of the chaos of a seed's run."""
+        mix = self.mix
+        profile, kinds = mix.for_seed(seed)
+        found = [Leg(one, its, Random(begun.seed).getrandbits, begun.records) for begun, one, its in mix.beginnings]
+        found.append(Leg(profile, kinds, Random(seed).getrandbits, None))
+        return found
 
     def run(self, seed: int) -> SimResult:
         """The trace of a seed."""
@@ -67,7 +102,7 @@ class SimulatorBase:
 
 
 class RunBase(ABC, Generic[Cluster, Schedule]):
-    """The state of one run. `first_word` decides how it begins, and whether it is healed.
+    """The state of one run. `first_word` decides how it begins, and that of the last leg whether it is healed.
 
     `TICK_MS`: the unit in which the cluster's clock goes on between events (0: it has none). `RESERVED`: one step in so
     many is kept for the healing. `HEALS_FROM`: the first of the eight bits of `first_word` that decide about healing.
@@ -86,10 +121,15 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
         self._shared = simulator
         self.selection = None
         self.seed = seed
-        self.profile, self.kinds = simulator.for_seed(seed)
-        self._bits = Random(seed).getrandbits
-        self.first_word = first = self._bits(WORD)
-        self._heals = first >> self.HEALS_FROM & 255 < self.profile.heals
+        self._legs = legs = simulator.legs(seed)
+        self.profile, self.kinds, last = legs[0].profile, legs[0].kinds, legs[-1]
+        words = [leg.bits(WORD) for leg in legs]
+        self.first_word = words[0]
+        self._heals = words[-1] >> self.HEALS_FROM & 255 < last.profile.heals
+
+    def acting(self, count: int) -> int:
+        """Of so many members or producers those that are not silent."""
+        return max(1, count - self.profile.silent)
 
     @abstractmethod
     def heal(self) -> bool:
@@ -118,7 +158,7 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
 
     def run(self) -> SimResult:
         """Chaos, then perhaps healing."""
-        recorder, steps = self.recorder, self._shared.steps
+        recorder, steps = self.recorder, self._shared.steps * self._legs[-1].profile.length
         self.begin()
         healed = converged = capacity = False
         lost = 0
@@ -134,27 +174,37 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
         records, changing = recorder.records - 1, recorder.changing
         return SimResult(self.seed, stream, records, changing, self.acked(), lost, healed, converged, capacity)
 
-    def _chaos(self, steps: int) -> None:
-        if self.selection is not None:
-            self._selected(steps, self.selection)
-            return
-        events, bits, recorder, tick_ms = self._shared.events(self), self._bits, self.recorder, self.TICK_MS
-        for word in map(bits, repeat(WORD, 40 * steps)):
-            if recorder.records > steps:
-                break
-            if tick_ms:
-                self.advance(tick_ms * (1 + (word >> 40 & 7)))
-            events[word & 255](self, word >> 8)
+    def take(self, leg: Leg) -> None:
+        """The chaos goes on by the profile of this leg."""
+        self.profile, self.kinds = leg.profile, leg.kinds
 
-    def _selected(self, steps: int, selection: Selection) -> None:
-        """The chaos with a selection of its events."""
-        events, recorder, tick_ms = self._shared.events(self), self.recorder, self.TICK_MS
-        kept, most = selection.kept, 40 * steps if selection.most is None else selection.most
-        for number in range(most):
-            word = self._bits(WORD)
-            if recorder.records > steps:
+    def _chaos(self, steps: int) -> None:
+        selection, recorder = self.selection, self.recorder
+        for leg in self._legs:
+            self.take(leg)
+            until = steps if leg.until is None else min(leg.until, steps)
+            if selection is not None:
+                self._selected(leg.bits, until, steps, selection)
+                continue
+            events, tick_ms = self._shared.events(self), self.TICK_MS * leg.profile.pace
+            for word in map(leg.bits, repeat(WORD, 40 * steps)):
+                if recorder.records > until:
+                    break
+                if tick_ms:
+                    self.advance(tick_ms * (1 + (word >> 40 & 7)))
+                events[word & 255](self, word >> 8)
+
+    def _selected(self, bits: Callable[[int], int], until: int, steps: int, selection: Selection) -> None:
+        """A leg of the chaos with a selection of its events."""
+        events, recorder, tick_ms = self._shared.events(self), self.recorder, self.TICK_MS * self.profile.pace
+        kept, place, first = selection.kept, len(selection.drawn), sum(selection.drawn)
+        most = 40 * steps if selection.most is None else selection.most[place]
+        selection.drawn.append(0)
+        for number in range(first, first + most):
+            word = bits(WORD)
+            if recorder.records > until:
                 break
-            selection.drawn = number + 1
+            selection.drawn[place] += 1
             if tick_ms:
                 self.advance(tick_ms * (1 + (word >> 40 & 7)))
             if kept is not None and number not in kept:

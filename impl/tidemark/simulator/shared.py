@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -36,33 +36,17 @@ class Profile:
     """A nemesis's schedule. It is data: a run's class says what each kind of event does.
 
     `weights`: kind of event -> how often it is tried, beside the others. `heals`: in so many of 256 runs faults stop in
-    the end, and all comes to rest; the others stop in the midst of it. All chances of profiles are of 256.
+    the end, and all comes to rest; the others stop in the midst of it. All chances of profiles are of 256. `length`: a
+    run has so many times the steps that were asked for. `pace`: clocks go so many times as fast. `silent`: so many of
+    the members or producers do nothing before the healing (one does in any case).
     """
 
     name: str
     weights: Mapping[str, int]
     heals: int = 128
-
-
-P = TypeVar("P", bound=Profile)
-
-
-class Mix(Generic[P]):
-    """The profiles that a simulator's runs take in turns. Raises ValueError for a name that is in neither table.
-
-    `profiles`: by name; `mixes`: names of several profiles under one.
-    """
-
-    def __init__(self, name: str, profiles: Mapping[str, P], mixes: Mapping[str, Sequence[str]]) -> None:
-        if name not in profiles and name not in mixes:
-            raise ValueError(f"there is no profile {name}; the profiles are {', '.join([*profiles, *mixes])}")
-        self.profiles = [profiles[one] for one in mixes.get(name, (name,))]
-        self.kinds = {profile.name: weight_table(profile.weights) for profile in self.profiles}
-
-    def for_seed(self, seed: int) -> tuple[P, list[str]]:
-        """The profile of a seed, and its 256 kinds of events."""
-        profile = self.profiles[seed % len(self.profiles)]
-        return profile, self.kinds[profile.name]
+    length: int = 1
+    pace: int = 1
+    silent: int = 0
 
 
 S = TypeVar("S")

@@ -362,6 +362,60 @@ def record(p: "I64", kind, action, number_, snapshot):
         clean(p)
     return 0
 
+def mixed(x):
+    """The bits of a number below 2 ** 32, mixed."""
+    x = (x ^ x >> 15) * 668265263 & 4294967295
+    return x ^ x >> 13
+
+def shape(cell, low, high, value):
+    """A number for what a cell shows of a state's shape: its value, or of many values whether it is 0."""
+    if high > low + 3:
+        value = 1 if value != 0 else 0
+    return mixed(cell * 2654435761 + (value & 1023) * 40503 + 12345 & 4294967295)
+
+def reached(e: "I64", base, words, x):
+    """Note the feature x in a bitmap of `words` cells (a power of 2) with 32 bits each; 1 if it is new."""
+    x = mixed(x & 4294967295) & words * 32 - 1
+    one = 1 << (x & 31)
+    if e[base + (x >> 5)] & one != 0:
+        return 0
+    e[base + (x >> 5)] |= one
+    return 1
+
+def looks(p: "I64"):
+    """Before a record is judged: the shape of the next state, and which variables change."""
+    i = 0
+    while i < p[LISTED]:
+        cell = p[LIST + i]
+        low = p[CELL_TABLE + CELL_ROW * cell]
+        high = p[CELL_TABLE + CELL_ROW * cell + 1]
+        now = shape(cell, low, high, p[NEXT + cell]) - shape(cell, low, high, p[CURRENT + cell])
+        p[REACHED] = p[REACHED] + now & 4294967295
+        i += 1
+    p[REACHED + 1] = (p[CHANGED] ^ p[CHANGED] >> 31) & 4294967295
+    return 0
+
+def news(p: "I64", e: "I64", words, row, happened, number_):
+    """After a record: is something new? e[row:row + 4]: how many pairs of actions in a row, changes and sides of rules
+    a stream has reached first, and the last record that did; the same of shapes of states."""
+    before = p[REACHED + 2]
+    found = reached(e, 0, words, before * 4099 + happened)
+    found += reached(e, 0, words, mixed(before * 4099 + happened) + p[REACHED + 1])
+    i = 0
+    while i < 2 * RULES:
+        if p[COVERAGE + i] != p[REACHED + 3 + i]:
+            p[REACHED + 3 + i] = p[COVERAGE + i]
+            found += reached(e, 0, words, 1073741824 + happened * 4099 + i)
+        i += 1
+    if found > 0:
+        e[row] += found
+        e[row + 1] = number_
+    if reached(e, words, 4 * words, p[REACHED]) != 0:
+        e[row + 2] += 1
+        e[row + 3] = number_
+    p[REACHED + 2] = happened
+    return 0
+
 def unread(p: "I64", d: "U8", at, end):
     """Read a delta without applying it; 0, or the reason."""
     n = number(p, d, at, end)
@@ -384,8 +438,9 @@ def unread(p: "I64", d: "U8", at, end):
         n -= 1
     return 0
 
-def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
-    """Replay one stream; returns 0, or the reason why it is undecided. out[row + 2]: its records of kind 0.
+def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot, e: "I64", words, place):
+    """Replay one stream; returns 0, or the reason why it is undecided. out[row + 2]: its records of kind 0. `e`,
+    `words`, `place`: as `news` has them, if `words` is not 0.
 
     A value that is wrong by its limits has no cells: the step has made TypeOK false. A parameter outside its domain is
     no parameter of the action: the record is no step. In both cases the rest is read, not judged.
@@ -402,6 +457,8 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
     p[CHANGED] = 0
     p[1] = 0
     p[SEEN] = 0
+    p[REACHED] = 0
+    p[REACHED + 2] = 0
     stop = 0
     while stop < FIELDS:
         p[LAST_TOLD + stop] = -1
@@ -474,12 +531,16 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
                 at = p[POSITION]
             p[TOLD + FIELDS] += 1
         if judged != 0:
+            if words > 0:
+                looks(p)
             if count == 0:
                 why = start(p, snapshot)
             else:
                 why = record(p, kind, action, count, snapshot)
             if why != 0:
                 return why
+            if words > 0:
+                news(p, e, words, place, head, count)
         if OBSERVABLES > 0:
             if judged != 0:
                 why = observe(p, d, at, stop, 4 * OBSERVABLES, count)
@@ -511,8 +572,11 @@ def replay(p: "I64", d: "U8", at, end, out: "I64", row, nodes, snapshot):
         quiescence(p, count - 1, snapshot)
     return 0
 
-def check_streams(p: "I64", d: "U8", offsets: "I64", out: "I64", firsts: "I64", low, high, nodes, snapshot):
-    """Replay streams low..high-1; three cells of `out` per stream: verdict, reason, steps."""
+def check_streams(
+    p: "I64", d: "U8", offsets: "I64", out: "I64", firsts: "I64", e: "I64", words, low, high, nodes, snapshot
+):
+    """Replay streams low..high-1; three cells of `out` per stream: verdict, reason, steps. `e`: bitmaps of 5 * words
+    cells for what streams reach, then four cells per stream (see `news`); `words` 0: nobody asks."""
     i = low
     while i < high:
         j = 0
@@ -520,7 +584,7 @@ def check_streams(p: "I64", d: "U8", offsets: "I64", out: "I64", firsts: "I64", 
             p[FIRSTS + j] = -1
             j += 1
         out[3 * i + 2] = 0
-        why = replay(p, d, offsets[i], offsets[i + 1], out, 3 * i, nodes, snapshot)
+        why = replay(p, d, offsets[i], offsets[i + 1], out, 3 * i, nodes, snapshot, e, words, 5 * words + 4 * i)
         failed = 0
         j = 0
         while j < CHECKS:
@@ -676,7 +740,7 @@ def saverows(p: "I64", source, rows: "I64", at, n):
 def main(p: "I64", d: "U8", a: "I64", b: "I64", c: "I64", e: "I64", what, index, low, high, nodes, snapshot):
     """The one entry point: what -1 replays streams, -2 asks for the actions of some records, otherwise a batch."""
     if what == -1:
-        return check_streams(p, d, a, b, c, low, high, nodes, snapshot)
+        return check_streams(p, d, a, b, c, e, index, low, high, nodes, snapshot)
     if what == -2:
         return claimed_actions(p, d, a, b, c, high)
     return check_batch(p, what, index, a, b, c, e, high)

@@ -536,7 +536,9 @@ class Generator:
         names["TOLD"] = names["LIST"] + layout.cells
         names["LAST_TOLD"] = names["TOLD"] + fields + 2
         names["OBSERVED"] = names["LAST_TOLD"] + fields
-        names["SIZE"] = names["OBSERVED"] + widest + 64
+        names["RULES"] = len(memory.rules)
+        names["REACHED"] = names["OBSERVED"] + widest
+        names["SIZE"] = names["REACHED"] + 3 + 2 * names["RULES"] + 64
         return names
 
     def _beyond(self, variable: Variable) -> list[tuple[int, int]]:

@@ -46,7 +46,9 @@ class BatchResult:
     name a taken action) · first int32[n, checks] (first failing record per check, -1 none; record 0 is the initial
     state) · actions int64[actions, 2] (taken, blocked) · rules int64[rules, 2] (predicate true, false, while in force)
     · told int64[fields + 2]. The last counts the records that tell something of each field of Observed, all records
-    (where there is one), and the streams that tell nothing of any state.
+    (where there is one), and the streams that tell nothing of any state. news int64[n, 4]: how many pairs of actions
+    in a row, changes and sides of rules were first reached by a stream, the last record that did, and the same of
+    shapes of states; no rows where no `Reach` was given.
     """
 
     verdict: NDArray[np.uint8]
@@ -56,6 +58,33 @@ class BatchResult:
     actions: Cells
     rules: Cells
     told: Cells
+    news: Cells
+
+
+class Reach:
+    """What streams have reached: bitmaps that `Kernels.check` fills, of pairs of actions in a row, changes and sides of
+    rules (PLAIN words of 32 bits), and of shapes of states (four times as many). What falls on a bit that is set is
+    not new, so the more has been reached, the less is."""
+
+    PLAIN = 1024
+
+    def __init__(self, bits: bytes = b"") -> None:
+        self.cells = np.zeros(5 * self.PLAIN, np.int64)
+        if bits:
+            self.cells[:] = np.frombuffer(bits, np.uint32)
+
+    def bits(self) -> bytes:
+        """The bitmaps, as the constructor takes them."""
+        return self.cells.astype(np.uint32).tobytes()
+
+    def merge(self, other: Reach) -> None:
+        """Add what another one has reached."""
+        self.cells |= other.cells
+
+    def counts(self) -> tuple[int, int]:
+        """How many bits of either kind are set."""
+        bits = np.unpackbits(np.frombuffer(self.bits(), np.uint8))
+        return int(bits[: 32 * self.PLAIN].sum()), int(bits[32 * self.PLAIN :].sum())
 
 
 class Kernels:
@@ -104,11 +133,13 @@ class Kernels:
         threads: int = 1,
         nodes: int = 1 << 30,
         snapshot: bool = False,
+        reach: Reach | None = None,
     ) -> BatchResult:
         """Replay streams: stream i is data[offsets[i] : offsets[i + 1]]; all its checks, beyond failures too.
 
         `nodes`: how many nodes the header names; `snapshot`: the first state need not satisfy Init, and checks of
-        `history` do not run. The interpreter's lock is released while it runs. Raises Unusable for wrong arrays.
+        `history` do not run; `reach`: what was reached before, and is afterwards (with one thread only). The
+        interpreter's lock is released while it runs. Raises Unusable for wrong arrays.
         """
         data = np.ascontiguousarray(data, np.uint8)
         offsets = np.ascontiguousarray(offsets, np.int64)
@@ -119,10 +150,12 @@ class Kernels:
         first = np.full((count, len(self.checks)), -1, np.int64)
         bounds = np.linspace(0, count, max(1, min(threads, count)) + 1).astype(int).tolist()
         parts = list(pairwise(bounds))
+        words = 0 if reach is None else reach.PLAIN
+        reaching = first if reach is None else np.concatenate([reach.cells, np.zeros(4 * count, np.int64)])
 
         def work(part: tuple[int, int]) -> Cells:
             memory = self._blank.copy()
-            self._call(memory, data, offsets, out, first, first, -1, 0, part[0], part[1], nodes, int(snapshot))
+            self._call(memory, data, offsets, out, first, reaching, -1, words, *part, nodes, int(snapshot))
             return memory
 
         if len(parts) == 1:
@@ -130,6 +163,8 @@ class Kernels:
         else:
             with ThreadPoolExecutor(len(parts)) as pool:
                 memories = list(pool.map(work, parts))
+        if reach is not None:
+            reach.cells[:] = reaching[: 5 * words]
         total = np.sum(memories, axis=0)
         taken, rules, told = self._names["TAKEN"], self._names["COVERAGE"], self._names["TOLD"]
         return BatchResult(
@@ -140,6 +175,7 @@ class Kernels:
             actions=total[taken : taken + 2 * len(self.actions)].reshape(-1, 2),
             rules=total[rules : rules + 2 * len(self.rules)].reshape(-1, 2),
             told=total[told : told + self._names["FIELDS"] + 2].copy(),
+            news=reaching[5 * words :].reshape(-1, 4) if reach is not None else np.zeros((0, 4), np.int64),
         )
 
     def claimed_actions(self, data: NDArray[np.uint8], offsets: Cells, rows: Cells, steps: Cells) -> Cells:

@@ -18,7 +18,7 @@ from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER
 from tidemark.groups.sim.network import Broker
 from tidemark.groups.sim.running import AnyRun, AnySimulator
 from tidemark.groups.table import NOWHERE
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 5

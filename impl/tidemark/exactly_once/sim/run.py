@@ -13,7 +13,7 @@ from tidemark.exactly_once.sim.events import ExactlyOnceEvents
 from tidemark.exactly_once.sim.healing import heal
 from tidemark.exactly_once.sim.profiles import MIXES, PROFILES, ExactlyOnceProfile
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 3
@@ -46,7 +46,7 @@ class ExactlyOnceRun(RunBase[ExactlyOnceCluster, ExactlyOnceProfile], ExactlyOnc
         super().__init__(simulator, seed)
         self.table = table = simulator.table
         first = self.first_word
-        self._instances, self._partitions = len(table.instances), len(table.partitions)
+        self._instances, self._partitions = self.acting(len(table.instances)), len(table.partitions)
         inputs = [RECORDS[first >> 2 * number & 3] for number in range(self._partitions)]
         if not any(inputs):  # a run that has nothing to deliver shows nothing
             inputs[0] = 1

@@ -12,7 +12,7 @@ from tidemark.groups.sim.network import Broker, Client
 from tidemark.groups.sim.profiles import GroupProfile
 from tidemark.groups.table import HeaderTable
 from tidemark.simulator.running import AnyRunBase, RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 
 Cluster = TypeVar("Cluster", bound=GroupEvents[Any, Any, Any])
 Item = TypeVar("Item")
@@ -59,13 +59,13 @@ class AnyRun(RunBase[Cluster, GroupProfile], Generic[Cluster]):
         table = simulator.general_table
         topics = table.topics
         there = self.first_word >> 8 & (1 << len(topics)) - 1 or 1
-        self._clients = len(table.clients)
+        self._clients = self.acting(len(table.clients))
         self._brokers = len(table.brokers)
         self._counts = {topic: there >> place & 1 for place, topic in enumerate(topics)}
         self._static = simulator.static
         self._topics = topics
         self._subsets = simulator.subsets
-        self._orders = simulator.orders
+        self._orders = simulator.orders if self._clients == len(table.clients) else rotations(range(self._clients))
         self._readings = simulator.readings
         self._offset_limit = table.max_offset - 2
         self._appended_limit = table.max_appended - 1

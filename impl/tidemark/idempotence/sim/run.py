@@ -12,7 +12,7 @@ from tidemark.idempotence.sim.cluster import ProducerCluster
 from tidemark.idempotence.sim.healing import heal
 from tidemark.idempotence.sim.profiles import MIXES, PROFILES, ProducerProfile
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 
 ROOM = 3
@@ -52,6 +52,7 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         self._orders = [
             [(first + step) % self._brokers for step in range(self._brokers)] for first in range(self._brokers)
         ]
+        self._clients = self.acting(self._clients)
         self._busy = (first >> 32) % self._clients
 
     def advance(self, milliseconds: int) -> None:

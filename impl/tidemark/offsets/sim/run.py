@@ -12,7 +12,8 @@ from tidemark.offsets.sim.healing import heal, make_room
 from tidemark.offsets.sim.network import Broker
 from tidemark.offsets.sim.profiles import MIXES, PROFILES
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix, Profile
+from tidemark.simulator.shared import Profile
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 
 SPARE_RECORDS = 12
@@ -44,7 +45,7 @@ class OffsetsRun(RunBase[OffsetsCluster, Profile]):
     def __init__(self, simulator: OffsetsSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
         self._table = table = simulator.table
-        self._brokers, self._producers = len(table.brokers), len(table.producers)
+        self._brokers, self._producers = len(table.brokers), self.acting(len(table.producers))
         self._numbers = len(table.partitions)
         self.cluster = cluster = OffsetsCluster(table, self.first_word % self._brokers, simulator.rules)
         self.recorder = Recorder(simulator.plan, OffsetsAbstraction(table, cluster))

@@ -21,7 +21,7 @@ from tidemark.replication.sim.profiles import MIXES, PROFILES, ReplicationProfil
 from tidemark.replication.sim.readback import lost_payloads
 from tidemark.replication.sim.scenario import Scenario, plan_of
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Recorder
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 from tidemark.transactions.abstraction import NOWHERE, READS, TOUCHES, Abstraction, Table
 from tidemark.transactions.messages import EndTxnRequest
@@ -54,6 +54,7 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         self.cluster = self._make_cluster(first % self._brokers)
         self.recorder = Recorder(simulator.plan, Abstraction(table, self.cluster))
         self.cluster.recorder = self.recorder
+        self._clients = self.acting(self._clients)
         self._busy = (first >> 32) % self._clients
 
     def _make_cluster(self, first: Broker) -> TransactionCluster:

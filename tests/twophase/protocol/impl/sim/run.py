@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidemark.simulator.running import RunBase, SimulatorBase
-from tidemark.simulator.shared import Mix, Profile
+from tidemark.simulator.shared import Profile
+from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 from tidemark.two_phase.abstraction import OF_THE_TRANSACTION_MANAGER, READS, TOUCHES, Abstraction, Table
 from tidemark.two_phase.messages import OUTCOMES, Outcome

@@ -1,0 +1,1 @@
+"""The search by simulation: swarm worlds, guided by what their runs reach."""

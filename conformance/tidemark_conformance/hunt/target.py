@@ -1,0 +1,71 @@
+"""The target of a hunt: a registered protocol or composition, some rules out of force, and who judges its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.hunt.island import Job, Part
+from tidemark_conformance.registry.protocols import Composition, Protocol, compositions, protocol
+from tidemark_conformance.registry.specifications import with_rules_off
+from tidemark_conformance.registry.zoo import Row
+from tidemark_conformance.simulate import simulators
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.header import Header
+from tidemark_conformance.trace.schema import schema_of
+
+STEPS = 60
+"""Steps of a run, about; a world's runs have so many times its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`headers`: those of the traces, by part."""
+
+    known: Protocol | Composition
+    without: tuple[str, ...]
+    parts: tuple[Part, ...]
+    headers: dict[str, Header]
+
+    def job(self, seed: int, until: str | None = None) -> Job:
+        """The hunt of a seed; `until` as of `Job`."""
+        tables = {name: header.to_json() for name, header in self.headers.items()}
+        swarm = simulators.swarm(self.known, tables, steps=STEPS, without=self.without)
+        return Job(swarm, self.parts, seed, until)
+
+
+def known_as(name: str) -> Protocol | Composition:
+    """The protocol or composition of a name. Raises Unusable where there is none, or where it has no descriptor."""
+    composed = compositions()
+    known = composed.get(name) or protocol(name, composed)
+    if not known.implementation:
+        raise Unusable(f"{name} has a simulator of its own, which has no worlds to hunt in; name a descriptor")
+    return known
+
+
+def target(known: Protocol | Composition, without: Collection[str] = ()) -> Target:
+    """The implementation without some rules, judged by the specification without them. Raises Unusable for a name that
+    is no rule."""
+    rules = frozenset(without)
+    if isinstance(known, Protocol):
+        specification = with_rules_off(load(known.spec, known.config), rules)
+        header = schema_of(specification).with_nodes(known.nodes())
+        return Target(known, tuple(sorted(rules)), (Part("", specification, len(header.nodes)),), {"": header})
+    above = known.descriptor().part
+    parts: list[Part] = []
+    headers: dict[str, Header] = {}
+    for name, one in sorted(known.parts.items(), key=lambda item: item[0] != above):
+        removed = rules if name == above else frozenset[str]()
+        specification = with_rules_off(load(one.spec, one.config), removed)
+        headers[name] = schema_of(specification).with_nodes(known.nodes(name))
+        parts.append(Part(name, specification, len(headers[name].nodes)))
+    return Target(known, tuple(sorted(rules)), tuple(parts), headers)
+
+
+def rules_of(row: Row, known: Protocol | Composition) -> tuple[str, ...]:
+    """The rules of a row of the zoo. Raises Unusable for a row of another protocol."""
+    if row.protocol != known.name:
+        command = f"tidemark hunt {row.protocol} --flaw {row.id}"
+        raise Unusable(f"row {row.number} ({row.id}) is one of {row.protocol}: `{command}`")
+    return row.rules

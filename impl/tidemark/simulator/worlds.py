@@ -1,0 +1,158 @@
+"""The profiles of a simulator's runs by their names, swarm worlds among them.
+
+A swarm world is a profile that is drawn from a number: its kinds of events, their weights, and every chance. So events
+that no profile combines meet in some world, and what is rare everywhere is common in one. A world's name makes it
+again, wherever a profile's name is taken:
+
+    swarm:17                  the world number 17
+    swarm:17.3                that world changed a little, by the draw 3
+    swarm:17@5#40/23          a beginning: the run of seed 5 in world 17 up to record 40. World 23 goes on from there,
+                              with the seed of the run itself
+    swarm:17@5#40/23@8#61/17  beginnings may follow each other
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from random import Random
+from typing import Any, Generic, TypeVar
+
+from tidemark.simulator.shared import Profile, weight_table
+
+SWARM = "swarm:"
+ANY_WORLD = "swarm:0"
+"""Some world: for a simulator that enters others later."""
+LENGTHS = (1, 1, 1, 2, 3)
+PACES = (1, 1, 1, 3, 10)
+SILENT = (0, 0, 0, 1, 2)
+"""The lengths and the paces of worlds, and how many members or producers are silent, in equal shares."""
+SHARES = {"length": LENGTHS, "pace": PACES, "silent": SILENT}
+PARTS = 256
+"""The sum of a world's weights."""
+
+_WORLD = re.compile(r"\d{1,18}(\.\d{1,18})?")
+_BEGINNING = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)@(\d{1,18})#(\d{1,9})")
+
+P = TypeVar("P", bound=Profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The beginning of a run: that of a seed in a world, up to a number of records."""
+
+    world: str
+    seed: int
+    records: int
+
+
+def is_world(name: str) -> bool:
+    """Whether a profile's name is that of a swarm world."""
+    return name.startswith(SWARM)
+
+
+def parts_of(name: str) -> tuple[list[Beginning], str]:
+    """The beginnings of a world's name, and the world that goes on. Raises ValueError for a name of another form."""
+    *before, last = name.removeprefix(SWARM).split("/")
+    found = [_BEGINNING.fullmatch(one) for one in before]
+    if not is_world(name) or not _WORLD.fullmatch(last) or None in found:
+        raise ValueError(f"{name} names no swarm world; one is named swarm:17, swarm:17.3 or swarm:17@5#40/23")
+    return [Beginning(one[1], int(one[2]), int(one[3])) for one in found if one is not None], last
+
+
+def drawn(world: str, profiles: Mapping[str, P]) -> P:
+    """The profile of a world, of the same class as these and with no other kinds of events."""
+    number, _, change = world.partition(".")
+    dice = Random(f"world {number}")
+    known: list[P] = list(profiles.values())
+    calm = set.intersection(*[set(one.weights) for one in known])
+    seen: dict[str, list[int]] = {}
+    for profile in known:
+        for kind, weight in profile.weights.items():
+            seen.setdefault(kind, []).append(weight)
+    density = dice.choice((2, 4, 6, 8))
+    weights: dict[str, float] = {}
+    for kind, several in seen.items():
+        there, often = dice.random(), dice.choice(several) * (2.0 ** dice.uniform(-1, 1))
+        if kind not in calm:
+            often *= _factor(dice)
+        if there * 32 < (31 if kind in calm else 4 * density - 4):
+            weights[kind] = often
+    chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
+    if change:
+        dice = Random(f"world {world}")
+        for _ in range(dice.choice((1, 1, 2, 3))):
+            if chances and not dice.randrange(4):
+                one = dice.choice(sorted(chances))
+                chances[one] = _chance(dice, one, known)
+                continue
+            kind = dice.choice(list(seen))
+            if kind in weights and not dice.randrange(3):
+                del weights[kind]
+            else:
+                weights[kind] = weights.get(kind, float(dice.choice(seen[kind]))) * _factor(dice)
+    return type(known[0])(SWARM + world, _of_parts(weights or dict.fromkeys(seen, 1.0)), **chances)
+
+
+def _factor(dice: Random) -> float:
+    """Of the weight of a kind that not all profiles have: from a half to two times; of one in eight eight times that,
+    so that rare kinds prevail in some world."""
+    return float(2.0 ** dice.uniform(-1, 1)) * (1 if dice.randrange(8) else 8)
+
+
+def _chances(profile: Profile) -> list[str]:
+    """The fields of a profile that a world draws: all but its name, its weights, and scripted beginnings."""
+    return [one.name for one in fields(profile) if one.name not in ("name", "weights", "prelude")]
+
+
+def _chance(dice: Random, name: str, known: Sequence[Profile]) -> Any:
+    """A field's value: that of some profile, or for a number of 256 any, small ones more often; of choices in equal
+    shares some."""
+    if name in SHARES:
+        return dice.choice(SHARES[name])
+    value = getattr(dice.choice(known), name)
+    if isinstance(value, int) and not isinstance(value, bool) and dice.randrange(2):
+        return int(2.0 ** dice.uniform(0, 8)) - 1
+    if isinstance(value, tuple) and dice.randrange(2):
+        return tuple([dice.choice(value) for _ in value])
+    return value
+
+
+def _of_parts(weights: Mapping[str, float]) -> dict[str, int]:
+    """Whole weights whose sum is near PARTS: each is tried now and then."""
+    total = sum(weights.values())
+    return {kind: max(2, round(weight * PARTS / total)) for kind, weight in weights.items()}
+
+
+class Mix(Generic[P]):
+    """The profiles that a simulator's runs take in turns. Raises ValueError for a name that is in neither table, and
+    that names no world.
+
+    `profiles`: by name; `mixes`: names of several profiles under one. `beginnings`: those of a world's name, each with
+    its profile and its 256 kinds of events.
+    """
+
+    def __init__(self, name: str, profiles: Mapping[str, P], mixes: Mapping[str, Sequence[str]]) -> None:
+        self.beginnings: list[tuple[Beginning, P, list[str]]] = []
+        self._known, self._mixes = profiles, mixes
+        if is_world(name):
+            before, last = parts_of(name)
+            for one in before:
+                profile = drawn(one.world, profiles)
+                self.beginnings.append((one, profile, weight_table(profile.weights)))
+            self.profiles = [drawn(last, profiles)]
+        elif name in profiles or name in mixes:
+            self.profiles = [profiles[one] for one in mixes.get(name, (name,))]
+        else:
+            raise ValueError(f"there is no profile {name}; the profiles are {', '.join([*profiles, *mixes])}")
+        self.kinds = {profile.name: weight_table(profile.weights) for profile in self.profiles}
+
+    def named(self, name: str) -> Mix[P]:
+        """The mix of another name, of the same profiles."""
+        return Mix(name, self._known, self._mixes)
+
+    def for_seed(self, seed: int) -> tuple[P, list[str]]:
+        """The profile of a seed, and its 256 kinds of events."""
+        profile = self.profiles[seed % len(self.profiles)]
+        return profile, self.kinds[profile.name]

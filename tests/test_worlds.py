@@ -1,0 +1,162 @@
+"""Swarm worlds: a name is a world, a world and a seed are a trace, and a beginning is the beginning of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated import SIMULATED, Simulated
+from tidemark.compositions.protocol import COMPOSED
+from tidemark.replication.sim.profiles import PROFILES
+from tidemark.simulator.shared import Profile
+from tidemark.simulator.worlds import SWARM, Beginning, drawn, parts_of
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.registry.protocols import Protocol, compositions, protocol
+from tidemark_conformance.simulate import simulators
+from tidemark_conformance.tla.kernels.stream import Record, records
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.schema import schema_of
+
+each = pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
+WORLDS = range(200)
+
+
+def stream(one: Simulated, world: str, seed: int, steps: int = 40) -> bytes:
+    """The trace of a seed in a world."""
+    found: bytes = one.descriptor.simulate(seed, table=one.header, steps=steps, profile=SWARM + world).stream
+    return found
+
+
+def taken(one: Simulated, data: bytes) -> list[Record]:
+    """The records of a trace, the initial state among them."""
+    return [found for found in records(data, cells(one.known), one.parameters) if isinstance(found, Record)]
+
+
+@cache
+def base_cells(spec: Path, config: Path) -> int:
+    """How many cells a state in a trace has."""
+    return schema_of(load(spec, config)).layout.base_cells
+
+
+def cells(known: Protocol) -> int:
+    """Those of a protocol."""
+    return base_cells(known.spec, known.config)
+
+
+def test_worlds_differ_in_which_kinds_of_events_exist_and_in_every_chance() -> None:
+    """No kind is in all worlds or in none: what is rare everywhere is common in one. Nothing is scripted."""
+    worlds = [drawn(str(number), PROFILES) for number in WORLDS]
+    kinds = {kind for profile in PROFILES.values() for kind in profile.weights}
+    for kind in kinds:
+        there = sum(kind in one.weights for one in worlds)
+        assert 20 < there < 200, kind
+        shares = [one.weights[kind] / sum(one.weights.values()) for one in worlds if kind in one.weights]
+        assert max(shares) > 4 * min(shares), kind
+    assert {one.prelude for one in worlds} == {""}
+    for field in dataclasses.fields(PROFILES["chaos"]):
+        if field.name not in ("name", "weights", "prelude"):
+            assert len({getattr(one, field.name) for one in worlds}) > 1, field.name
+
+
+def test_late_reads_need_no_script() -> None:
+    """In many worlds disks are slow from the start, or become so, while leaders change."""
+    worlds = [drawn(str(number), PROFILES) for number in WORLDS]
+    late = [one for one in worlds if (one.slow > 64 or "slow_disk" in one.weights) and "elect" in one.weights]
+    assert len(late) > 40
+
+
+@each
+def test_a_world_is_a_profile_of_its_protocol(one: Simulated) -> None:
+    known: dict[str, Profile] = one.descriptor.simulators(one.header).mix._known
+    kinds = {kind for profile in known.values() for kind in profile.weights}
+    for number in WORLDS:
+        world = drawn(f"{number}.{number}", known)
+        assert type(world) is type(next(iter(known.values())))
+        assert world.weights.keys() <= kinds
+        assert world.weights
+        assert world == drawn(f"{number}.{number}", known)
+    changed = [drawn("3", known), *(drawn(f"3.{change}", known) for change in range(20))]
+    assert len({repr(dataclasses.replace(world, name="")) for world in changed}) > 10
+
+
+@each
+def test_a_name_and_a_seed_are_one_trace(one: Simulated) -> None:
+    """Whatever was simulated before, and whichever simulator does it."""
+    names = ("5", "5.1", "5@3#20/8", "5@3#20/8@4#30/9.2")
+    before = [stream(one, name, 7) for name in names]
+    assert len(set(before)) == len(names)
+    assert [stream(one, name, 7) for name in reversed(names)] == before[::-1]
+    for name, known in zip(names, before, strict=True):
+        alone = one.descriptor.simulators(one.header, steps=40, profile=SWARM + name)
+        assert alone.run(7).stream == known
+
+
+@each
+def test_a_beginning_is_the_beginning_of_its_run(one: Simulated) -> None:
+    """Up to its record the trace is that of the beginning's own world and seed; two seeds then part."""
+    for number in range(6):
+        whole = taken(one, stream(one, f"{number}", 3, steps=90))
+        at = min(25, len(whole) * 2 // 3)
+        gone_on = [taken(one, stream(one, f"{number}@3#{at}/77", seed, steps=90)) for seed in range(4)]
+        for other in gone_on:
+            assert other[:at] == whole[:at]
+        assert len({repr(other) for other in gone_on}) > 1 or len(whole) < 30
+
+
+@each
+def test_a_run_of_a_beginning_is_repeated_with_some_of_its_events(one: Simulated) -> None:
+    """`explain` shrinks it as any other run: all its events are its trace, and some of them are another one."""
+    known = protocol(one.protocol)
+    header = schema_of(load(known.spec, known.config)).with_nodes(known.nodes())
+    again = simulators.again(known, header, "seed-4", {"profile": f"{SWARM}5@3#20/8", "steps": 40})
+    every = range(len(again.decisions))
+    whole = again.stream(every)
+    assert whole == stream(one, "5@3#20/8", 4)
+    half = again.stream(every[: len(every) // 2])
+    assert half != whole
+    assert half == again.stream(every[: len(every) // 2])
+    assert taken(one, half)[:5] == taken(one, whole)[:5]
+
+
+def test_a_composition_has_worlds_and_beginnings_too() -> None:
+    known = compositions()["composed"]
+    tables: dict[str, dict[str, Any]] = {
+        name: schema_of(load(part.spec, part.config)).with_nodes(known.nodes(name)).to_json()
+        for name, part in known.parts.items()
+    }
+
+    def run(world: str, seed: int) -> dict[str, bytes]:
+        found = COMPOSED.simulate(seed, tables["replication"], tables["classic-group"], steps=40, profile=SWARM + world)
+        return {name: part.stream for name, part in found.parts.items()}
+
+    width = cells(known.parts["classic-group"])
+    arities = [len(one["params"]) for one in tables["classic-group"]["actions"]]
+
+    def above(streams: dict[str, bytes]) -> list[Record]:
+        return [one for one in records(streams["classic-group"], width, arities) if isinstance(one, Record)]
+
+    whole = above(run("2", 3))
+    at = len(whole) // 2
+    gone_on = [above(run(f"2@3#{at}/9", seed)) for seed in range(3)]
+    assert run(f"2@3#{at}/9", 1) == run(f"2@3#{at}/9", 1)
+    assert len(whole) > 10
+    assert all(other[:at] == whole[:at] for other in gone_on)
+    assert len({repr(other) for other in gone_on}) > 1
+
+
+def test_the_parts_of_a_name() -> None:
+    assert parts_of("swarm:17.3") == ([], "17.3")
+    assert parts_of("swarm:1@2#3/4.5@6#7/8") == ([Beginning("1", 2, 3), Beginning("4.5", 6, 7)], "8")
+
+
+@pytest.mark.parametrize("name", ["swarm:", "swarm:x", "swarm:1/2", "swarm:1@2#3/", "swarm:1@2/3", "swarm:-1", "17"])
+def test_what_names_no_world_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="names no swarm world"):
+        parts_of(name)
+    known = protocol("replication")
+    header = schema_of(load(known.spec, known.config)).with_nodes(known.nodes())
+    with pytest.raises(Unusable, match=r"swarm world|has no profile"):
+        simulators.simulator(known, header, steps=40, profile=name)
