@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -135,12 +136,16 @@ def test_the_line_of_the_hunts_tells_the_seed_and_each_finding(
 ) -> None:
     asked: list[float] = []
     made = [hunts.Fresh("calm", 77, 3, 40, ()), hunts.Fresh("twophase", 77, 5, 60, findings)]
-    monkeypatch.setattr(hunts, "fresh", lambda seconds: asked.append(seconds) or made)
+    monkeypatch.setattr(hunts, "fresh", lambda seconds, use: asked.append(seconds) or made)
     told = io.StringIO()
-    (line,) = command.hunt_lines(argparse.Namespace(traces=command.TRACES), Console(file=told, width=200))
+    (line,) = command.hunt_lines(
+        argparse.Namespace(traces=command.TRACES, no_cache=False), Console(file=told, width=200)
+    )
     assert asked == [command.HUNTED_S]
     assert line.ok is not bool(findings)
     assert "2 from seed 77, 100 steps" in line.found
+    assert "kept" not in line.found
+    assert "(kept)" in hunts.text([replace(one, kept=True) for one in made])
     assert all(words in told.getvalue() for finding in findings for words in finding)
 
 

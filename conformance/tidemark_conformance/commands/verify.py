@@ -390,7 +390,7 @@ def hunt_lines(args: argparse.Namespace, console: Console) -> list[closing.Line]
     from tidemark_conformance.verify import hunts
 
     started = time.monotonic()
-    found = hunts.fresh(min(HUNTED_S, HUNTED_S * args.traces / TRACES))
+    found = hunts.fresh(min(HUNTED_S, HUNTED_S * args.traces / TRACES), not args.no_cache)
     for one in found:
         for what, command in one.findings:
             console.print(Text(f"{one.name}, hunted from seed {one.seed}: {what}: `{command}`", style="bold red"))

@@ -1,35 +1,38 @@
 """The hunts of `make check`: every protocol and composition for some seconds, with all rules, from a fresh seed.
 
-So each run looks where no run has looked before. Nothing is kept between runs.
+So each run looks where no run has looked before. A hunt that found nothing is kept, with its seed, until the text of
+the specification or of our packages changes: `tidemark hunt` goes on.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidemark_conformance.console.progress import progress
 from tidemark_conformance.hunt.hunting import hunt
 from tidemark_conformance.hunt.showing import command, said
 from tidemark_conformance.hunt.target import known_as, target
 from tidemark_conformance.registry.protocols import compositions, protocols
+from tidemark_conformance.verify import kept
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
     """The hunt of a protocol: its seed, runs and steps, and of each finding what it is and the command that shows it
-    again."""
+    again. `kept`: an earlier run of the same text found nothing."""
 
     name: str
     seed: int
     runs: int
     steps: int
     findings: tuple[tuple[str, str], ...]
+    kept: bool = False
 
 
-def fresh(seconds: float) -> list[Fresh]:
-    """Hunt so many seconds each; those whose implementation has no worlds are left out."""
+def fresh(seconds: float, use: bool = True) -> list[Fresh]:
+    """Hunt so many seconds each; those whose implementation has no worlds are left out. `use`: what is kept."""
     seed = secrets.randbelow(1 << 32)
     entries = {**protocols(), **compositions()}
     names = [name for name, entry in entries.items() if entry.implementation]
@@ -37,16 +40,28 @@ def fresh(seconds: float) -> list[Fresh]:
     with progress("hunts from a fresh seed") as bar:
         for number, name in enumerate(names):
             bar.update(number, len(names))
-            quarry = target(known_as(name))
-            total = hunt(quarry.job(seed, ""), {}, seconds=seconds).total
-            shown = tuple((said(key), command(quarry, one, key)) for key, one in sorted(total.findings.items()))
-            found.append(Fresh(name, seed, total.runs, total.steps, shown))
+            finish = kept.once(
+                kept.of_hunt(known_as(name), seconds),
+                lambda name=name: lambda: _hunted(name, seed, seconds),  # type: ignore[misc]
+                lambda one: not one.findings,
+                use,
+            )
+            one, before = finish()
+            found.append(replace(one, kept=before))
     return found
+
+
+def _hunted(name: str, seed: int, seconds: float) -> Fresh:
+    quarry = target(known_as(name))
+    total = hunt(quarry.job(seed, ""), {}, seconds=seconds).total
+    shown = tuple((said(key), command(quarry, one, key)) for key, one in sorted(total.findings.items()))
+    return Fresh(name, seed, total.runs, total.steps, shown)
 
 
 def text(found: Sequence[Fresh]) -> str:
     """The text of their line in the closing table."""
     steps, bad = sum(one.steps for one in found), [one.name for one in found if one.findings]
-    seed = found[0].seed if found else 0
+    seeds = " and ".join(dict.fromkeys(str(one.seed) for one in found)) or "0"
     verdict = f"findings in {', '.join(bad)}" if bad else "nothing found"
-    return f"{len(found)} from seed {seed}, {steps:,} steps: {verdict}"
+    known = " (kept)" if found and all(one.kept for one in found) else ""
+    return f"{len(found)} from seed {seeds}, {steps:,} steps: {verdict}{known}"

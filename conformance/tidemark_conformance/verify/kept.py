@@ -5,6 +5,7 @@
 - A model of `tidemark agree`: the modules that it reaches, its cfg, the backends; of our own code the command and all
   that it imports (`cache.code`), nothing else.
 - A row of the kill matrix: the row in the zoo, its seeds included; the protocol's entry, modules and cfg.
+- A hunt with all rules: the same as of a run, and for how long. Its seed is fresh, and so kept with it.
 - Each of them: all files of the packages that simulate and judge (agree: see there); the versions of Python, of the
   libraries that compute and of Java; the tla2tools.jar; Spark's master (agree has none).
 
@@ -54,6 +55,13 @@ def of_rows(rows: Sequence[Row], protocols: Mapping[str, Protocol], master: str 
         for name in {row.protocol for row in rows}
     }
     return {row.id: _key("row", repr((row, master)), *shared[row.protocol]) for row in rows}
+
+
+def of_hunt(known: Protocol | Composition, seconds: float) -> str:
+    """The key of what a hunt from a fresh seed found."""
+    composed = isinstance(known, Composition)
+    judged = of_composition(known, 0, 0, 0, None) if composed else of_run(known, 0, 0, 0, None)
+    return _key("hunt", repr(seconds), judged)
 
 
 def of_agreement(module: Path, cfg: Path, backends: Sequence[str], jar: str | Path | None) -> str:

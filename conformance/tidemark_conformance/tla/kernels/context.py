@@ -238,6 +238,9 @@ class Context:
         self.scopes.append(scope)
         try:
             yield buffer
+        except BaseException:
+            scope.end()
+            raise
         finally:
             self.scopes.pop()
             self.lines = outer
