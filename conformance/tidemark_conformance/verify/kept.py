@@ -59,9 +59,9 @@ def of_rows(rows: Sequence[Row], protocols: Mapping[str, Protocol], master: str 
 
 def of_hunt(known: Protocol | Composition, seconds: float) -> str:
     """The key of what a hunt from a fresh seed found."""
-    composed = isinstance(known, Composition)
-    judged = of_composition(known, 0, 0, 0, None) if composed else of_run(known, 0, 0, 0, None)
-    return _key("hunt", repr(seconds), judged)
+    if isinstance(known, Composition):
+        return _key("hunt", repr(seconds), of_composition(known, 0, 0, 0, None))
+    return _key("hunt", repr(seconds), of_run(known, 0, 0, 0, None))
 
 
 def of_agreement(module: Path, cfg: Path, backends: Sequence[str], jar: str | Path | None) -> str:
