@@ -6,9 +6,11 @@ from tidemark_conformance.tla.ir import Expr, Local
 from tidemark_conformance.tla.kernels import levels, sets, values
 from tidemark_conformance.tla.kernels.context import Context, Env, Lazy, Mode
 from tidemark_conformance.tla.kernels.symbols import (
+    Choice,
     Enum,
     Functions,
     Infinite,
+    Literal,
     Mask,
     Product,
     Range,
@@ -16,6 +18,8 @@ from tidemark_conformance.tla.kernels.symbols import (
     Sequences,
     Subsets,
     Symbol,
+    Tup,
+    Update,
     is_set,
 )
 
@@ -30,14 +34,14 @@ def local(c: Context, expr: Local, env: Env, lazy: bool = False) -> Symbol:
     bound = env[expr.uid]
     if not isinstance(bound, Lazy):
         return bound
-    for scope, value in bound.known:
-        if scope.alive:
+    for scope, value, partly in bound.known:
+        if scope.alive and lazy >= partly:
             return value
     value = values.keep(c, c.evaluate(bound.value, bound.env, lazy))
     if is_set(value) and not isinstance(value, Mask):
         mask = _small_mask(c, value)
         value = value if mask is None else mask
-    bound.known.append((c.scopes[-1], value))
+    bound.known.append((c.scopes[-1], value, lazy and isinstance(value, Literal | Tup | Update | Choice)))
     return value
 
 
@@ -60,7 +64,7 @@ def force(c: Context, body: Expr, env: Env) -> None:
         return
     for uid in levels.level(body).locals:
         bound = env.get(uid)
-        if not isinstance(bound, Lazy) or any(scope.alive for scope, _ in bound.known):
+        if not isinstance(bound, Lazy) or any(scope.alive for scope, *_ in bound.known):
             continue
         checked = c.checked
         with c.captured() as buffer:
@@ -69,4 +73,4 @@ def force(c: Context, body: Expr, env: Env) -> None:
             c.drop(buffer)
             continue
         c.adopt(buffer)
-        bound.known.append((c.scopes[-1], value))
+        bound.known.append((c.scopes[-1], value, False))

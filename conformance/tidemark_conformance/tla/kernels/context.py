@@ -110,7 +110,8 @@ class Lazy:
 
     value: Expr
     env: Env
-    known: list[tuple[Scope, Symbol]] = field(default_factory=list)
+    known: list[tuple[Scope, Symbol, bool]] = field(default_factory=list)
+    """With the scopes in which they are at hand; whether they are so only for a use that applies them (`eager`)."""
 
 
 Env = Mapping[int, "Symbol | Lazy"]

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.tla.kernels import compound, iteration, sets, universes
-from tidemark_conformance.tla.kernels.context import Context, Erring, Mode
+from tidemark_conformance.tla.kernels.context import Context, Erring, Impossible, Mode, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Choice,
     Filter,
@@ -67,9 +67,14 @@ def arguments(c: Context, value: Literal) -> Symbol:
 
 def update(c: Context, value: Update) -> Update:
     """A function or record with an EXCEPT: the new value is evaluated if the key is in the domain."""
-    if not _may_err(c, lambda: part(c, value.value())):
+    try:
+        if not may_err(c, lambda: part(c, value.value())):
+            return value
+    except Impossible:
+        c.errs()
+        c.line(f"need(p, {negated(_inside(c, value))})")
         return value
-    inside = "True" if isinstance(value.key, str) else c.member(value.key, compound.domain_of(c, value.base))
+    inside = _inside(c, value)
     if inside == "True":
         new = part(c, value.value())
         return replace(value, value=lambda: new)
@@ -78,13 +83,24 @@ def update(c: Context, value: Update) -> Update:
     return value
 
 
+def _inside(c: Context, value: Update) -> str:
+    return "True" if isinstance(value.key, str) else c.member(value.key, compound.domain_of(c, value.base))
+
+
+def asked(c: Context, write: Callable[[], object]) -> None:
+    """Lines that are written for the error that they may raise, and only if they may."""
+    if may_err(c, write):
+        with c.block("if True:"):
+            write()
+
+
 def _whole(c: Context, value: Filter | Image | Literal, every: Filter | Image) -> Symbol:
     """The value, computed now if `every` element that it is made of may raise an error."""
 
     def each() -> None:
         iteration.iterate(c, every, lambda element: None, None)
 
-    if not _may_err(c, each):
+    if not may_err(c, each):
         return value
     computed = _computed(c, value)
     if computed is None:
@@ -93,7 +109,7 @@ def _whole(c: Context, value: Filter | Image | Literal, every: Filter | Image) -
     return computed or value
 
 
-def _may_err(c: Context, write: Callable[[], object]) -> bool:
+def may_err(c: Context, write: Callable[[], object]) -> bool:
     """Whether lines may raise an evaluation error. Of what is evaluated for its type nobody asks that."""
     if c.mode is Mode.TYPE:
         return False

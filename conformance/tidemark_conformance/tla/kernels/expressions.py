@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from tidemark_conformance.tla.ir import (
-    Binder,
     Case,
     Choose,
     Const,
@@ -44,6 +43,7 @@ from tidemark_conformance.tla.kernels import (
     levels,
     membership,
     operators,
+    quantifiers,
     ranks,
     storing,
     values,
@@ -70,13 +70,11 @@ from tidemark_conformance.tla.kernels.symbols import (
     Flat,
     Image,
     Int,
-    Join,
     Literal,
     Mask,
     Origin,
     Place,
     Product,
-    Range,
     Rec,
     Records,
     Sequences,
@@ -119,8 +117,9 @@ def demand_again(c: Context, expr: Expr, env: Env, asked: increments.Asked) -> N
             c.loc = outer
         case Quant("forall", binders, body):
             domain = evaluate(c, binders[0].domain, env)
+            quantifiers.domains(c, binders[1:], env)
             touched = _touched(c, domain, expr, env, asked) if isinstance(domain, Mask) else None
-            require(c, _quantified(c, binders, body, env, False, touched))
+            require(c, quantifiers.quantified(c, binders, body, env, False, touched))
         case _:
             demand(c, expr, env)
 
@@ -283,102 +282,6 @@ def unchanged(c: Context, expr: Unchanged, env: Env) -> Symbol:
     return Bool(code)
 
 
-def _quantifier(c: Context, expr: Quant, env: Env) -> Symbol:
-    wanted = expr.kind == "exists"
-    if wanted:
-        single = _one_point(c, expr, env)
-        if single is not None:
-            return single
-    return Bool(_quantified(c, expr.binders, expr.body, env, wanted))
-
-
-def _quantified(
-    c: Context, binders: tuple[Binder, ...], body: Expr, env: Env, wanted: bool, domain: Symbol | None = None
-) -> str:
-    """`domain`: that of the first binder, if it is known already."""
-    if not binders:
-        return bindings.predicate(c, body, env)
-    binder, rest = binders[0], binders[1:]
-    mirrored = not wanted and domain is None and increments.one_of_two(binders, body)
-    if domain is None:
-        domain = evaluate(c, binder.domain, env)
-    bindings.force(c, body, env)
-    for inner in rest:
-        bindings.force(c, inner.domain, env)
-    if isinstance(domain, Filter | Join | Choice | Mask):
-        domain = values.keep(c, domain)
-
-    first, then = (None, body) if wanted else _apart(rest, body)
-
-    def of(element: Symbol) -> str:
-        following = _on_from(element, domain) if mirrored else None
-        inner = {**env, binder.uid: element}
-        if first is None:
-            return _quantified(c, rest, then, inner, wanted, following)
-        skipped = [
-            lambda: negated(bindings.predicate(c, first, inner)),
-            lambda: _quantified(c, rest, then, inner, wanted, following),
-        ]
-        return conjunction(c, skipped, "or")
-
-    return iteration.exists(c, domain, of, wanted)
-
-
-def _apart(rest: tuple[Binder, ...], body: Expr) -> tuple[Expr | None, Expr]:
-    r"""Of `\A x : \A y \in S : P(x) /\ Q(x, y) => R` what need not be asked again for each y: P(x); and the rest."""
-    uids = {binder.uid for binder in rest}
-    domains = [binder.domain for binder in rest]
-    fixed = all(level.constants and not (level.variables or level.locals) for level in map(levels.level, domains))
-    match strip(body):
-        case Op("implies", (condition, conclusion)) if uids and fixed:
-            whole = strip(condition)
-            parts = whole.args if isinstance(whole, Op) and whole.name == "and" else (whole,)
-            count = next((at for at, part in enumerate(parts) if uids & levels.level(part).locals), len(parts))
-            if 0 < count < len(parts):
-                return Op("and", parts[:count]), Op("implies", (Op("and", parts[count:]), conclusion))
-    return None, body
-
-
-def _on_from(element: Symbol, domain: Symbol) -> Symbol | None:
-    """The members of a set from one of them on, if that is easily said."""
-    match element, domain:
-        case Atom(index, members), Mask(code, kind) if members == kind.members:
-            return Mask(f"({code} & (-1 << {index}))", kind)
-        case Int(), Range(_, hi):
-            return Range(element, hi)
-    return None
-
-
-def _one_point(c: Context, expr: Quant, env: Env) -> Symbol | None:
-    r"""\E x \in S : x = e /\ P, where S is better not enumerated."""
-    if len(expr.binders) != 1:
-        return None
-    binder = expr.binders[0]
-    domain = strip(binder.domain)
-    if not isinstance(domain, Op | RecordSet) or (
-        isinstance(domain, Op)
-        and domain.name not in ("powerset", "function_set", "product", "nat", "int", "seq", "union")
-    ):
-        return None
-    body = strip(expr.body)
-    parts = body.args if isinstance(body, Op) and body.name == "and" else (body,)
-    for at, part in enumerate(parts):
-        match strip(part):
-            case Op("eq", (Local(uid, _), value)) | Op("eq", (value, Local(uid, _))) if uid == binder.uid:
-                if binder.uid in levels.level(value).locals:
-                    continue
-                chosen = evaluate(c, value, env)
-                inner = {**env, binder.uid: chosen}
-                return Bool(_at_point(c, binder.domain, env, chosen, [*parts[:at], *parts[at + 1 :]], inner))
-    return None
-
-
-def _at_point(c: Context, domain: Expr, env: Env, chosen: Symbol, rest: list[Expr], inner: Env) -> str:
-    checks: list[Callable[[], str]] = [lambda: membership.member(c, chosen, evaluate(c, domain, env))]
-    checks += [lambda part=part: bindings.predicate(c, part, inner) for part in rest]  # type: ignore[misc]
-    return conjunction(c, checks)
-
-
 def _set_enum(c: Context, expr: SetEnum, env: Env) -> Symbol:
     return Enum(tuple(eager.part(c, evaluate(c, item, env)) for item in expr.items))
 
@@ -396,6 +299,7 @@ def _set_map(c: Context, expr: SetMap, env: Env) -> Symbol:
     def bind(chosen: tuple[Symbol, ...]) -> Env:
         return {**env, **{b.uid: element for b, element in zip(expr.binders, chosen, strict=False)}}
 
+    quantifiers.domains(c, expr.binders[1:], env)
     sources = tuple((lambda chosen, binder=binder: evaluate(c, binder.domain, bind(chosen))) for binder in expr.binders)
     image = Image(cast(Any, sources), lambda chosen: eager.part(c, evaluate(c, expr.body, bind(chosen))))
     return eager.elements(c, image)
@@ -410,7 +314,7 @@ def _record(c: Context, expr: RecordLit, env: Env) -> Symbol:
 
 
 def _record_set(c: Context, expr: RecordSet, env: Env) -> Symbol:
-    return Records({name: evaluate(c, value, env) for name, value in expr.fields})
+    return Records({name: eager.part(c, evaluate(c, value, env)) for name, value in expr.fields})
 
 
 def _function(c: Context, expr: FunctionLit, env: Env, lazy: bool) -> Symbol:
@@ -467,7 +371,7 @@ def _uses_old(expr: Except) -> bool:
     return expr.at in levels.level(expr.value).locals
 
 
-def _operator(c: Context, expr: Op, env: Env) -> Symbol:
+def _operator(c: Context, expr: Op, env: Env, lazy: bool) -> Symbol:
     name, args = expr.name, expr.args
     if name in ("and", "or"):
         return Bool(conjunction(c, _parts_of(c, expr, env), name))
@@ -488,11 +392,14 @@ def _operator(c: Context, expr: Op, env: Env) -> Symbol:
         return Bool(code if name == "eq" else negated(code))
     if name == "bigunion":
         return _bigunion(c, args[0], env)
+    asks = name in ("apply", "domain", "len")  # its first operand, whatever branch it is
     operands = [evaluate(c, arg, env, lazy=name == "apply" and arg is args[0]) for arg in args]
+    operands = [one if asks and at == 0 else eager.part(c, one) for at, one in enumerate(operands)]
     handler = operators.OPERATORS.get(name)
     if handler is None:
         raise c.unsupported(f"the operator {name}")
-    return handler(c, *operands)
+    result = handler(c, *operands)
+    return result if lazy or not isinstance(result, Literal) else eager.arguments(c, result)
 
 
 def _bigunion(c: Context, inner: Expr, env: Env) -> Symbol:
@@ -504,7 +411,7 @@ def _bigunion(c: Context, inner: Expr, env: Env) -> Symbol:
                 match strip(domain):
                     case Op("range", (Lit(1, "int"), Local(uid, _))) if uid == binder.uid:
                         cap = values.integer(c, evaluate(c, high, env))
-                        return Sequences(evaluate(c, target, env), cap)
+                        return Sequences(eager.part(c, evaluate(c, target, env)), cap)
     return Flat(evaluate(c, inner, env))
 
 
@@ -519,7 +426,7 @@ _HANDLERS: dict[type, Callable[..., Symbol]] = {
     RuleGuard: _rule_guard,
     If: _if,
     Case: _case,
-    Quant: _quantifier,
+    Quant: quantifiers.quantifier,
     Choose: lambda c, expr, env: choose.choose(c, expr, env),
     SetEnum: _set_enum,
     SetFilter: _set_filter,
@@ -532,7 +439,7 @@ _HANDLERS: dict[type, Callable[..., Symbol]] = {
     Fold: folds.fold,
     Unchanged: unchanged,
 }
-_KEEP_LAZY = (Local, Let, If, Case, TupleLit, FunctionLit, Except)
+_KEEP_LAZY = (Local, Let, If, Case, Op, TupleLit, FunctionLit, Except)
 
 OPERATIONS = Operations(equality.equal, membership.member, ranks.rank, iteration.iterate, storing.materialize, evaluate)
 """The operations that the modules below ask of the context."""

@@ -292,11 +292,17 @@ class Emitter:
         inner = scope
         clauses: list[str] = []
         bound: list[str] = []
+        first: list[tuple[str, str]] = []
         for binder in binders:
             name = names.value(binder.uid, binder.name)
-            clauses.append(f"for {name} in {self.ordered(binder.domain, inner, depth)}")
+            domain = self.ordered(binder.domain, scope, depth)
+            if clauses and not domain.isidentifier():  # TLC evaluates all domains first
+                first.append((names.domain(binder.uid, binder.name), f"list({domain})"))
+                domain = first[-1][0]
+            clauses.append(f"for {name} in {domain}")
             inner = inner.bind(binder.uid, name)
             bound.append(name)
+        clauses[:0] = [f"for {name} in [{domain}]" for name, domain in first]
         return " ".join(clauses), inner, bound
 
     def quantifier(self, expr: Quant, scope: Scope, depth: int) -> str:

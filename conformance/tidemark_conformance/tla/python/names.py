@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-VALUE, LAZY, POOLED, CONSTANT, RULE, FUNCTION = "v", "z", "k", "c", "r", "f"
-"""The letters: a bound value, a lazy definition, a constant part, a CONSTANT, a rule, a function."""
-_GENERATED = re.compile(rf"[{VALUE}{LAZY}{POOLED}{CONSTANT}{RULE}{FUNCTION}]n?\d+_")
+VALUE, DOMAIN, LAZY, POOLED, CONSTANT, RULE, FUNCTION = "v", "d", "z", "k", "c", "r", "f"
+"""The letters: a bound value, its domain, a lazy definition, a constant part, a CONSTANT, a rule, a function."""
+_GENERATED = re.compile(rf"[{VALUE}{DOMAIN}{LAZY}{POOLED}{CONSTANT}{RULE}{FUNCTION}]n?\d+_")
 
 
 def _name(letter: str, number: int, hint: str) -> str:
@@ -25,6 +25,11 @@ def _name(letter: str, number: int, hint: str) -> str:
 def value(uid: int, hint: str) -> str:
     """The name of a bound identifier that holds its value."""
     return _name(VALUE, uid, hint)
+
+
+def domain(uid: int, hint: str) -> str:
+    """The name of the set that a bound identifier ranges over."""
+    return _name(DOMAIN, uid, hint)
 
 
 def lazy(uid: int, hint: str) -> str:
