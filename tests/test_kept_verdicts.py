@@ -438,7 +438,7 @@ def test_who_simulates_slowly_is_told_why(
     cache.seal(tmp_path)
     monkeypatch.setattr(compiled, "folder", lambda: tmp_path if there else tmp_path / "none")
     monkeypatch.setattr(compiled, "hindrance", lambda: hindrance)
-    arguments = argparse.Namespace(traces=30, json=None, deep=False, record=False)
+    arguments = argparse.Namespace(traces=30, json=None, deep=False, record=False, no_cache=False)
     assert command.run(arguments) == 0
     assert asked == [simulates]
     told = capsys.readouterr().err

@@ -21,7 +21,7 @@ Verdict = bool | None
 def evaluated(module: Path) -> list[tuple[dict[str, Value], dict[str, Verdict]]]:
     """Every initial state of a module, with its cfg beside it, and what each invariant is there. TLC leaves out an
     invariant that reads no variable."""
-    from py4j.protocol import Py4JJavaError
+    from py4j.protocol import Py4JError, Py4JNetworkError
 
     for library in (spec_root() / "lib").glob("*.tla"):
         shutil.copy(library, module.parent)
@@ -43,7 +43,9 @@ def evaluated(module: Path) -> list[tuple[dict[str, Value], dict[str, Verdict]]]
             for name, invariant in invariants:
                 try:
                     verdicts[name] = bool(tool.isValid(invariant, state))
-                except Py4JJavaError:
+                except Py4JNetworkError:
+                    raise
+                except Py4JError:  # PySpark, once imported, turns Py4JJavaError into others
                     verdicts[name] = None
             found.append((parse_state(state.toString()), verdicts))
         return found

@@ -382,6 +382,16 @@ class Applied:
         return self.known[argument]
 
 
+def _shown(mapping: Any) -> str:
+    """A function for a message; one whose values are not all there as what it is."""
+    if not isinstance(mapping, Applied):
+        return show(mapping)
+    try:
+        return show(function({argument: mapping[argument] for argument in mapping.source}))
+    except EvaluationError:
+        return "a function literal"
+
+
 def apply(mapping: Any, argument: Value) -> Value:
     """mapping[argument], a record's field or a sequence's element."""
     if type(mapping) is tuple:
@@ -394,8 +404,7 @@ def apply(mapping: Any, argument: Value) -> Value:
             pass
     else:
         raise EvaluationError(f"{show(mapping)} is applied to {show(argument)}, but it is no function")
-    shown = "[x \\in ... |-> ...]" if isinstance(mapping, Applied) else show(mapping)
-    raise EvaluationError(f"{shown} is applied to {show(argument)}, which is outside its domain")
+    raise EvaluationError(f"{_shown(mapping)} is applied to {show(argument)}, which is outside its domain")
 
 
 def replace(mapping: Value, path: Sequence[Value], value: Callable[[Value], Value]) -> Value:
