@@ -435,10 +435,11 @@ def test_who_simulates_slowly_is_told_why(
     monkeypatch.setattr(command, "tell_first", lambda _: None)
     monkeypatch.setattr(command, "model_lines", lambda *_: ([], []))
     monkeypatch.setattr(command, "trace_lines", lambda *_: [])
+    monkeypatch.setattr(command, "hunt_lines", lambda *_: [])
     cache.seal(tmp_path)
     monkeypatch.setattr(compiled, "folder", lambda: tmp_path if there else tmp_path / "none")
     monkeypatch.setattr(compiled, "hindrance", lambda: hindrance)
-    arguments = argparse.Namespace(traces=30, json=None, deep=False, record=False, no_cache=False)
+    arguments = argparse.Namespace(traces=30, json=None, deep=False, record=False)
     assert command.run(arguments) == 0
     assert asked == [simulates]
     told = capsys.readouterr().err
