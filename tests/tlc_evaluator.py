@@ -15,7 +15,7 @@ from tidemark_conformance.tlc import shared
 from tidemark_conformance.tlc.values import parse_state
 
 Verdict = bool | None
-"""What an invariant is; None where its evaluation is an error."""
+"""The value of an invariant; None where its evaluation is an error."""
 
 
 def evaluated(module: Path) -> list[tuple[dict[str, Value], dict[str, Verdict]]]:

@@ -37,7 +37,7 @@ SCHEMA = "tidemark.hunt-state/1"
 
 @dataclass(slots=True)
 class Hunted:
-    """What a hunt has found so far. `growth`: after each round its steps, and how many plain features and shapes had
+    """The findings of a hunt so far. `growth`: after each round its steps, and how many plain features and shapes had
     been reached; `whole`: rounds that are over."""
 
     total: Round = field(default_factory=Round)

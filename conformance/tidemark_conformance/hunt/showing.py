@@ -1,4 +1,4 @@
-"""What a hunt has found, for people and for machines: each finding's first run shrunk and explained, and the command
+"""The findings of a hunt, for people and for machines: each finding's first run shrunk and explained, and the command
 that shows it again.
 """
 

@@ -275,7 +275,7 @@ class Context:
 
     @contextmanager
     def only(self, mode: Mode) -> Iterator[None]:
-        """What is evaluated inside writes no line that stays."""
+        """Evaluations inside write no line that stays."""
         outer, checked, scratch, counting = self.mode, self.checked, self.scratch, self.counting
         self.mode, self.counting = mode, False
         try:

@@ -6,7 +6,7 @@ asks: `<<1 \\div 0, 1>>[2]`. So a part that may raise an evaluation error is com
 TLC evaluates the items of a tuple, the fields of a record, the elements of an enumerated, filtered or mapped set, and
 the new value of an EXCEPT. It evaluates a function literal for all its arguments, unless the literal is applied: then
 for the one argument. A filtered set whose source TLC does not enumerate (SUBSET, \\X, sets of records) stays a
-description for it, too. `tests/models/Erring.tla` holds all this against TLC.
+description for it, too. `tests/test_erring.py` holds all this against TLC.
 """
 
 from __future__ import annotations

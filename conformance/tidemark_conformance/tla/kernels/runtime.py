@@ -62,7 +62,7 @@ class BatchResult:
 
 
 class Reach:
-    """What streams have reached: bitmaps that `Kernels.check` fills, of pairs of actions in a row, changes and sides of
+    """The reach of streams: bitmaps that `Kernels.check` fills, of pairs of actions in a row, changes and sides of
     rules (PLAIN words of 32 bits), and of shapes of states (four times as many). What falls on a bit that is set is
     not new, so the more has been reached, the less is."""
 
