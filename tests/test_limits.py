@@ -25,7 +25,7 @@ from trace_lines import signed, write
 TEXT = r"""---- MODULE Sender ----
 EXTENDS Integers, Sequences, Bounded
 CONSTANTS Node, Window, MaxLog, MaxEpoch
-VARIABLES log, window, slot, seen, low, hist
+VARIABLES log, window, slot, seen, low, met, hist
 Capacities == {"MaxLog", "MaxEpoch"}
 Ghosts == <<hist>>
 Epochs == 0..MaxEpoch
@@ -36,23 +36,24 @@ TypeOK ==
     /\ slot \in Slot
     /\ seen \in SUBSET Epochs
     /\ low \in -1..2
+    /\ met \in SUBSET Node
     /\ hist \in 0..MaxLog
 Init ==
     /\ log = [n \in Node |-> <<>>] /\ window = [n \in Node |-> <<>>] /\ slot = [type |-> "idle"]
-    /\ seen = {} /\ low = 0 /\ hist = 0
+    /\ seen = {} /\ low = 0 /\ met = {} /\ hist = 0
 Send(n, v) ==
     /\ log' = [log EXCEPT ![n] = Append(@, v)]
     /\ window' = [window EXCEPT ![n] = Append(@, v)]
-    /\ UNCHANGED <<slot, seen, low>>
+    /\ UNCHANGED <<slot, seen, low, met>>
     /\ hist' = hist + 1
 Reply(e, error) ==
     /\ slot' = [type |-> "reply", epoch |-> e, count |-> 1, code |-> "OK"]
     /\ seen' = seen \cup {e}
-    /\ UNCHANGED <<log, window, low>>
+    /\ UNCHANGED <<log, window, low, met>>
     /\ hist' = hist
 Lower ==
     /\ low' = low - 1
-    /\ UNCHANGED <<log, window, slot, seen>>
+    /\ UNCHANGED <<log, window, slot, seen, met>>
     /\ hist' = hist + 1
 Next == \/ \E n \in Node, v \in 0..9 : Send(n, v)
         \/ \E e \in Epochs, error \in {"REFUSED"} : Reply(e, error)
@@ -73,7 +74,14 @@ def _specification(tmp_path_factory: pytest.TempPathFactory) -> Specification:
 
 
 Step = dict[str, Any]
-FIRST = {"log": {"a": [], "b": []}, "window": {"a": [], "b": []}, "slot": {"type": "idle"}, "seen": [], "low": 0}
+FIRST = {
+    "log": {"a": [], "b": []},
+    "window": {"a": [], "b": []},
+    "slot": {"type": "idle"},
+    "seen": [],
+    "low": 0,
+    "met": [],
+}
 
 
 def step(action: str, delta: dict[str, Any], **params: Any) -> Step:
@@ -148,6 +156,8 @@ WRONG: list[tuple[str, list[Step], str, str]] = [
      "invariant TypeOK", "slot.count is 9"),
     ("an error code", [reply(1, error="NONE")], "not a step of Reply", "the parameter error of Reply is outside its "
      "domain; the action has no such parameter"),
+    ("no element", [step("Lower", {"low": -1, "met": ["a", None]})], "invariant TypeOK",
+     "met holds an element that is not possible; TypeOK allows no other"),
     ("a negative parameter", [reply(-1, slot=FIRST["slot"], seen=[])], "not a step of Reply", "parameter e of Reply"),
 ]  # fmt: skip
 

@@ -34,6 +34,9 @@ from tidemark_conformance.tla.types import (
 from tidemark_conformance.tla.values import show
 from tidemark_conformance.tla.walk import constants_used
 
+NO_NUMBER = -(1 << 63)
+"""The value of a limit that is none of numbers."""
+
 LIBRARY = "Bounded"
 """The module of sets of sequences: a limit stands where they are used."""
 
@@ -234,7 +237,7 @@ def cells(kind: Type, tree: Tree, path: str = "") -> Iterator[Cell]:
             strings = all(type(member) is str for member in members)
             yield Cell(Ends(Limit(0), Limit(len(members) - 1)) if strings else None, path, "string")
         case TSet():
-            yield Cell(_of_set(element(tree)), path, "set")
+            yield Cell(of_elements(tree), path, "set")
         case TSeq(elem, cap):
             length = tree.length if isinstance(tree, Many) else None
             inner = element(tree)
@@ -257,6 +260,11 @@ def cells(kind: Type, tree: Tree, path: str = "") -> Iterator[Cell]:
                 yield from cells(slot.type, of_slot(tree, kind, slot), f"{path}.{slot.name}")
         case _:
             yield from (Cell(None, path) for _ in range(size(kind)))
+
+
+def of_elements(tree: Tree) -> Ends:
+    """The limits of a set: those of its elements, or that no other element is possible."""
+    return _of_set(element(tree)) or Ends(Limit(0), Limit(NO_NUMBER))
 
 
 def _of_set(tree: Tree) -> Ends | None:

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 
 from tidemark_conformance.tla import limits
 from tidemark_conformance.tla.kernels.stream import Record
-from tidemark_conformance.tla.limits import Ends, Limit, Tree
+from tidemark_conformance.tla.limits import NO_NUMBER, Ends, Limit, Tree
 from tidemark_conformance.tla.types import TAtom, TFun, TInt, TRec, TSeq, TSet, TTuple, TUnion, Type, size, slots
 from tidemark_conformance.tla.values import show
 from tidemark_conformance.trace.schema import Schema
-
-NO_NUMBER = -(1 << 63)
-"""The value of a limit that is none of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +92,7 @@ def _values(kind: Type, tree: Tree, cells: Sequence[int], at: int, path: str) ->
             yield f"{path} is none of {names}{', ...' if len(members) > 8 else ''}", Limit(NO_NUMBER)
         case TSet(_, members):
             if cells[at] >> len(members):
-                ends_of = next(limits.cells(kind, tree)).ends
-                yield f"{path} holds an element that is not possible", ends_of.high if ends_of else Limit(len(members))
+                yield f"{path} holds an element that is not possible", limits.of_elements(tree).high
         case TSeq(elem, cap):
             length = cells[at]
             if length > cap:

@@ -26,6 +26,7 @@ from tidemark_conformance.tla.kernels.program import Generator, Program, Source
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
 from tidemark_conformance.tla.observations import observables_of
+from tidemark_conformance.tla.python import EvaluationError, compile_python
 from tidemark_conformance.tla.types import Evaluate
 from tidemark_conformance.tla.values import Value, show
 from tidemark_conformance.tla.walk import map_children
@@ -305,8 +306,6 @@ def compile_kernels(
     compiles the programs again if it has another processor. `folder` overrides it; `starting` is called before work
     that the cache does not spare. Raises Unsupported for constructs outside the conventions, with module and line.
     """
-    from tidemark_conformance.tla.python import compile_python
-
     constant = evaluator(spec, compile_python(spec).constant)
     layout = layout_of(spec.module, constant)
     parameters = action_parameters(spec.module, constant)
@@ -338,14 +337,27 @@ def _uncollected() -> Iterator[None]:
 
 
 def evaluator(spec: Specification, constant: Evaluate) -> Evaluate:
-    """Evaluates constant-level expressions, those that ask for rules in force included."""
+    """Evaluates constant-level expressions, those that ask for rules in force included, and equal ones once."""
+    known: dict[Expr, Value | EvaluationError] = {}
 
     def force(expr: Expr) -> Expr:
         if isinstance(expr, HasRule):
             return Lit(expr.rule not in spec.without, "bool")
         return map_children(expr, force)
 
-    return lambda expr: constant(force(expr))
+    def value(expr: Expr) -> Value:
+        found = known.get(expr)
+        if found is None:
+            try:
+                found = constant(force(expr))
+            except EvaluationError as error:
+                found = error
+            known[expr] = found
+        if isinstance(found, EvaluationError):
+            raise found
+        return found
+
+    return value
 
 
 def evaluate_hoisted(hoisted: Sequence[Expr], constant: Evaluate) -> list[int]:
