@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tidemark_conformance.tla.kernels.context import Context, Impossible, both
+from tidemark_conformance.tla.kernels.context import Captured, Context, Impossible, both
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -229,7 +229,12 @@ def choice(c: Context, condition: str, then: Callable[[], Symbol], orelse: Calla
         return Place(Address(0, (name,)), a.kind)
     errs = c.checked != checked
     c.checked = checked
-    return Choice(c.named(condition), then, orelse, errs)
+    return Choice(c.named(condition), _known(a, first, then), _known(b, second, orelse), errs)
+
+
+def _known(value: Symbol, buffer: Captured, branch: Callable[[], Symbol]) -> Callable[[], Symbol]:
+    """A branch, not evaluated again where that would write no line. (Branches in branches would be so 2^depth times.)"""
+    return branch if buffer.lines else lambda: value
 
 
 def _possible(branch: Callable[[], Symbol]) -> Symbol | None:
