@@ -37,14 +37,17 @@ if TYPE_CHECKING:
     from tidemark_conformance.verify.matrix import Killed
     from tidemark_conformance.verify.matrix_table import Unflawed
 
-TRACES, STEPS, ORACLE = 200_000, 50, 20
+TRACES, STEPS, ORACLE = 50_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
+
+DEEP_TRACES = 200_000
+"""As many traces instead, with --deep."""
 
 HUNTED_S = 5.0
 """Seconds for which each protocol and composition is hunted (fewer where fewer traces are asked for)."""
 
-COMPOSED = 10_000
-"""Runs of each composition; each is a trace of every part."""
+COMPOSED = 10
+"""For so many traces of a protocol, one run of each composition. Each run is a trace of every part."""
 
 CACHED = "cached"
 """The word in a line whose verdict comes from an earlier run. Nothing that the verdict depends on has changed since."""
@@ -61,9 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--traces",
         type=int,
-        default=TRACES,
         metavar="N",
-        help=f"unflawed traces, at most, of each protocol ({TRACES:,}; spec/<protocol>/protocol.toml may want fewer)",
+        help=f"unflawed traces, at most, of each protocol ({TRACES:,}; {DEEP_TRACES:,} with --deep, of which "
+        "spec/<protocol>/protocol.toml may want fewer)",
     )
     parser.add_argument("--master", help="Spark's master (default: local[2])")
     toolchain.add_jar_argument(parser)
@@ -79,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
     """0 only if all is as expected; 1 otherwise."""
     from tidemark_conformance.verify import prepare
 
+    if args.traces is None:
+        args.traces = DEEP_TRACES if args.deep else TRACES
     if args.traces < 1:
         raise Unusable(f"--traces {args.traces} is no number of traces; give 1 or more")
     console = document.console(width=WIDTH)
@@ -138,7 +143,7 @@ def _simulates(args: argparse.Namespace) -> bool:
     keys = [kept.of_run(one, _traces(args, one), STEPS, ORACLE, args.master) for one in known.values()]
     keys += kept.of_rows(zoo.rows(), known, args.master).values()
     for one in protocols.compositions().values():
-        keys.append(kept.of_composition(one, min(COMPOSED, args.traces), STEPS, ORACLE // 4, args.master))
+        keys.append(kept.of_composition(one, max(1, args.traces // COMPOSED), STEPS, ORACLE // 4, args.master))
     return args.no_cache or any(kept.recall(key) is None for key in keys)
 
 
@@ -370,7 +375,7 @@ def _composed(
     """A composition's unflawed run begun, or the verdict on it that is known."""
     from tidemark_conformance.verify import clean, kept
 
-    traces, oracle = min(COMPOSED, args.traces), ORACLE // 4
+    traces, oracle = max(1, args.traces // COMPOSED), ORACLE // 4
 
     def begin() -> Callable[[], list[CleanRun]]:
         found = clean.composed_run(spark(), composition, traces, STEPS, oracle, beside, progress, args.no_cache)
