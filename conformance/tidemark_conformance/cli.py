@@ -151,7 +151,7 @@ def _output() -> Iterator[None]:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: what an interrupt cleans up (TLC's processes, Spark's) is cleaned up then, too."""
+    """SIGTERM: TLC's processes and Spark's are cleaned up, as by an interrupt."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""How to audit: what a caller asks for, refused at once where it cannot be."""
+"""How to audit: a caller's wishes, refused at once where they cannot be met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A part of an audit, whichever engine runs it: what a process must know, and traces of NDJSON judged and counted.
+"""A part of an audit, whichever engine runs it: the knowledge that a process needs, and traces of NDJSON judged and
+counted.
 
 Neither Spark nor pyarrow is needed here. Parquet's columns are judged in `check.worker`.
 """
@@ -47,8 +48,8 @@ class Job:
 
 @lru_cache(maxsize=4)
 def _kept(judge: Judge) -> Judge:
-    """The judge; what this process has loaded until now is no garbage. (PySpark's workers collect it after each task,
-    and would stand still for 0.2 s each time to look at all of it.)"""
+    """The judge; objects that this process has loaded until now are no garbage. (PySpark's workers collect it after
+    each task, and would stand still for 0.2 s each time to look at all of it.)"""
     gc.freeze()
     return judge
 

@@ -95,7 +95,7 @@ def _foreign(arguments: argparse.Namespace) -> int:
 def _require_known_constants(model: Model) -> None:
     """Raises Unusable where the cfg gives a value to a constant that the module does not have, which TLC ignores.
 
-    What our reader of cfgs or SANY's export cannot read is left to TLC.
+    A cfg that our reader cannot read, or a module that SANY's export cannot, is left to TLC.
     """
     from tidemark_conformance.tla import cfg, overrides, spec
 
@@ -216,7 +216,8 @@ def as_document(outcomes: list[verify.Outcome], missing: dict[str, list[str]], s
 def render(
     outcomes: list[verify.Outcome], missing: dict[str, list[str]], seconds: float, console: Console | None = None
 ) -> None:
-    """Prints the table of models, every difference from the manifest, and what the groups do not reach."""
+    """Prints the table of models, every difference from the manifest, and the actions and sides that no group
+    reaches."""
     console = console or document.console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model")

@@ -415,7 +415,7 @@ def _rarity(session: Any, row: zoo.Row, known: Mapping[str, Any]) -> closing.Lin
 
 
 def rarity(killed: Killed) -> str:
-    """In how many traces the row's property fell, and what else is wrong with them."""
+    """In how many traces the row's property fell, and all else that is wrong with them."""
     once = f" (1 in {killed.simulated / killed.by_property:,.0f})" if killed.by_property else ""
     return (
         f"{killed.row.id}: {killed.row.property} falls in {killed.by_property:,} of {killed.simulated:,} traces{once}, "

@@ -1,4 +1,4 @@
-"""Golden runs: where the scenarios of zoo rows stand, what a row's comes to, and its judgement without some rules."""
+"""Golden runs: where the scenarios of zoo rows stand, a row's run, and its judgement without some rules."""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ def _is_map(value: Value) -> bool:
 
 
 def reads(expr: Expr, scope: Scope, env: Env) -> dict[Cell, None]:
-    """The cells that the formula `expr` read in `scope` (an ordered set); what cannot be evaluated reads nothing."""
+    """The cells that the formula `expr` read in `scope` (an ordered set); a formula that cannot be evaluated reads
+    nothing."""
     reader = _Reader(scope)
     reader.visit(expr, env, None)
     return reader.found

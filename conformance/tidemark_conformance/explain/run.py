@@ -1,4 +1,4 @@
-"""One trace, decoded: what every record says happened, and the states in between."""
+"""One trace, decoded: every record's step, and the states in between."""
 
 from __future__ import annotations
 

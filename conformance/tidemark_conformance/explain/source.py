@@ -1,7 +1,7 @@
 r"""The text of a specification, read for people: a definition with the comment above it, a conjunct, a use.
 
 SANY's output carries no comments and the IR no text, so this looks at the modules themselves. Nothing is decided here:
-what a line means is the compiler's business.
+a line's meaning is the compiler's business.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The corpus of a hunt: beginnings of runs that reached something first.
 
 A run is drawn from it: a fresh world, a beginning that goes on in some world, or the world of a beginning changed a
-little. Beginnings that were drawn least come first. So the corpus is bounded, and what it holds is a name.
+little. Beginnings that were drawn least come first. So the corpus is bounded, and holds names.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def hunt(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A round: what it begins with, and the steps of each island."""
+    """A round: its beginning, and the steps of each island."""
 
     job: Job
     number: int

@@ -1,7 +1,7 @@
 """One worker's part of a round: it draws runs, simulates and judges them, and reads what they reach.
 
-Everything that it does follows from the hunt's seed, the number of the round, its own number, and what the round began
-with. No Spark in here.
+Everything that it does follows from the hunt's seed, the number of the round, its own number, and the round's
+beginning. No Spark in here.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Island:
             self.found.falls.setdefault(key, self._finding(run, int(first[one])))
 
     def _count_client(self, run: _Run) -> None:
-        """What a client has found wrong."""
+        """The errors that a client has found."""
         wrong = [
             (part, fact.removeprefix(BAD))
             for part, simulated in run.parts.items()

@@ -1,4 +1,4 @@
-"""The target of a hunt: a registered protocol or composition, some rules out of force, and who judges its runs."""
+"""The target of a hunt: a registered protocol or composition, some rules out of force, and the judges of its runs."""
 
 from __future__ import annotations
 

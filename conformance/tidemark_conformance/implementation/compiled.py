@@ -100,7 +100,7 @@ def version(distribution: str) -> str:
 
 
 def hindrance() -> str:
-    """Why nothing can be compiled here, and what to do; "" if it can."""
+    """Why nothing can be compiled here, and the remedy; "" if it can."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     if shutil.which(compiler) is None:
         return f"there is no C compiler ({compiler}) here; install one"

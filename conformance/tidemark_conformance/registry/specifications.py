@@ -90,7 +90,7 @@ def load_for(
     without: str | None = None,
     constants: Mapping[str, Json] | None = None,
 ) -> tuple[Specification, str]:
-    """The specification to judge by, and what its baseline is called ("" when it is the cfg's own).
+    """The specification to judge by, and the name of its baseline ("" when it is the cfg's own).
 
     `name`, `constants`: of the traces' header, used when `spec` is None, the constants only without `config`. A `spec`
     without `config` takes the cfg of its name.

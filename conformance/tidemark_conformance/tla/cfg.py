@@ -53,7 +53,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A parsed cfg. Operators are given by name; what a cfg does not mention is None or empty.
+    """A parsed cfg. Operators are given by name; a field that a cfg does not mention is None or empty.
 
     `constants`: name -> value of `X = value`; `substitutions`: name -> operator of `X <- operator`.
     `lines`: name of a constant -> the line that gives its value.

@@ -387,7 +387,7 @@ class _Extractor:
     # Ghosts
 
     def split(self, expr: Expr, primed: bool) -> tuple[Expr | None, dict[str, Expr]]:
-        """A conjunction without its conjuncts of ghosts, and what these say: ghost -> value."""
+        """A conjunction without its conjuncts of ghosts, and the values that these give: ghost -> value."""
         if isinstance(expr, Mark):
             rest, values = self.split(expr.body, primed)
             return self.rewrap(rest, values, lambda e: replace(expr, body=e))

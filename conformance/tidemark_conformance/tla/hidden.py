@@ -1,4 +1,5 @@
-r"""Variables that no trace carries: what an action's conjuncts make of them, in an order in which it can be computed.
+r"""Variables that no trace carries: an action's conjuncts that determine them, in an order in which they can be
+computed.
 
 A conjunct `v' = e` determines v, and so do UNCHANGED, a LET around such conjuncts, and an IF or CASE of which every
 branch has one. Of several conjuncts for one variable the first determines it, the others are compared with its value.

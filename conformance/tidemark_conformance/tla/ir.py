@@ -255,7 +255,7 @@ class Mark(Expr):
     """An inlined operator or a conjunct: only for labels and explanations, no meaning of its own.
 
     `name` is the operator's and `loc` its definition; an empty name marks a conjunct where it stands in the text.
-    `arguments`: what the operator is given, as texts; they take part in no comparison, hash or key.
+    `arguments`: those of the operator, as texts; they take part in no comparison, hash or key.
     """
 
     name: str

@@ -23,7 +23,7 @@ _EXISTS = "$BoundedExists"
 
 @dataclass(frozen=True)
 class Disjunct:
-    """A named action as Next uses it: its definition, and what each parameter (in its own order) ranges over."""
+    """A named action as Next uses it: its definition, and the domain of each parameter (in its own order)."""
 
     call: sany.Apply
     definition: sany.Definition

@@ -2,7 +2,7 @@
 
 `read` runs `tla2sany.xml.XMLExporter` on a staged copy of the module's closure, in a private room, and turns its XML
 into the small classes below. Their shape is SANY's, so that no second reading of TLA+ is kept here; `elaborate` gives
-them meaning. What SANY prints when it refuses a module becomes one sentence.
+them meaning. SANY's output when it refuses a module becomes one sentence.
 """
 
 from __future__ import annotations

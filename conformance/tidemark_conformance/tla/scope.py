@@ -116,7 +116,7 @@ Meaning = Closure | Fixed | Operator | Shared
 
 
 def refuse(loc: Loc, what: str, advice: str) -> Unsupported:
-    """The error for a construct outside the conventions: where, what, what to do."""
+    """The error for a construct outside the conventions: its place, its text, the remedy."""
     return Unsupported(f"{loc}: {what}: {advice}")
 
 

@@ -306,7 +306,7 @@ class KernelsBackend:
         return params, self._rows([state for _, state, _ in attempts]), self._rows([next_ for _, _, next_ in attempts])
 
     def _computed(self, family: str, cells: NDArray[np.int64], good: NDArray[np.bool_]) -> list[State]:
-        """The ghosts (or the hidden variables) out of cell vectors; what could not be evaluated has none."""
+        """The ghosts (or the hidden variables) out of cell vectors; none where they could not be evaluated."""
         variables = [variable for variable in self.layout.variables if getattr(variable, family)]
         return [
             {one.name: types.decode(one.type, row, one.offset) for one in variables} if fine else {}

@@ -20,8 +20,8 @@ def constants(config: Config, without: Collection[str] = ()) -> str:
 
 
 def without_deadlock(text: str) -> tuple[str, bool | None]:
-    """A cfg without its CHECK_DEADLOCK, and what that says (None: it is not there). TLC before 2.16 does not know it,
-    and a switch says the same to any."""
+    """A cfg without its CHECK_DEADLOCK, and that statement's value (None: it is not there). TLC before 2.16 does not
+    know it, and a switch says the same to any."""
     found = _DEADLOCK.search(without_comments(text))
     if found is None:
         return text, None

@@ -1,4 +1,4 @@
-r"""`spec/<protocol>/manifest.json`: the models, and what TLC must find in each.
+r"""`spec/<protocol>/manifest.json`: the models, and the verdict that TLC must find for each.
 
     {"schema": "tidemark.manifest/1",
      "models": [{"name": "TwoPhase", "module": "TwoPhase.tla", "cfg": "TwoPhase.cfg",
@@ -177,7 +177,7 @@ def _pin(path: Path) -> bool:
 
 
 def _written(value: Any, key: str = "", margin: str = "") -> str:
-    """JSON with two blanks of indentation; what stands under a key `checks` is on one line where it fits."""
+    """JSON with two blanks of indentation; the value of a key `checks` is on one line where it fits."""
     short = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, (dict, list)) or not value or (key == "checks" and len(margin + short) < WIDTH):
         return short

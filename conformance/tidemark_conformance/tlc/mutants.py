@@ -165,7 +165,7 @@ class Search:
         return chosen
 
     def state(self, names: Sequence[str]) -> Pair:
-        """A state of the graph, and what it is changed in these variables."""
+        """A state of the graph, changed in these variables."""
         origin = self.draw.choice(self.graph.states)
         return origin, self.changed(origin, names)
 
@@ -190,7 +190,7 @@ class Search:
 
 
 class _Asked:
-    """The questions as a generated module, and what TLC printed."""
+    """The questions as a generated module, and TLC's output."""
 
     def __init__(self, spec: Specification, graph: Graph, states: Sequence[State], pairs: Sequence[Pair]) -> None:
         self.spec, self.graph, self.asked, self.pairs = spec, graph, list(states), list(pairs)

@@ -23,7 +23,7 @@ ATTEMPTS = 40
 class NonEdge:
     """A step that TLC does not take: index of the state, action, parameters, and a full next state.
 
-    `kind`: what distinguishes it from a real step ("params", "action", "target", "variable", "cell"). The ghosts of
+    `kind`: the difference from a real step ("params", "action", "target", "variable", "cell"). The ghosts of
     `next` are those of the real step it was made from; an action's predicate does not read them.
     """
 

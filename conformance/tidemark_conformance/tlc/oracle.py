@@ -4,11 +4,11 @@ A generated root extends the specification. Its own two variables are a trace's 
 Next assign every variable that traces carry and then ask the specification whether that is an initial state and a step
 of the named action. Ghosts and hidden variables get their values from the specification alone. For every state that TLC
 accepts it prints the trace's number and the position, and for every false invariant and action property a line of its
-own. What was observed of a state is asked there, too. So a trace's verdict is what TLC printed, and a run in which TLC
+own. The observations of a state are asked there, too. So a trace's verdict is what TLC printed, and a run in which TLC
 found another number of states than it printed is void.
 
 An evaluation error ends a run of TLC. It is an answer, too (the action is no step, the invariant is false): it is
-noted, what caused it is taken out, and the rest is run again.
+noted, its cause is taken out, and the rest is run again.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ class _Batch:
             self.limits[trace - 1] = position
 
     def _false_by_error(self, trace: int, check: int, position: int) -> None:
-        """The next run does not ask the check of this trace: what it printed before counts, too."""
+        """The next run does not ask the check of this trace: its earlier output counts, too."""
         self.skipped.add((trace, check))
         self.note(trace, check, min(position, self.false.get((trace, check), position)))
 

@@ -44,7 +44,7 @@ class Probe:
     """A generated root: the path that `runner.run` takes, the generated module's text, the cfg's, the rules in it, and
     the actions (none: they are left to TLC's coverage).
 
-    `registers`: what a printed number says was seen: "action A", "rule R true" or "rule R false".
+    `registers`: the meaning of a printed number: "action A", "rule R true" or "rule R false".
     """
 
     module: Path

@@ -183,7 +183,7 @@ MODEL_VALUE = "tidemark_mv_"
 def to_tla(value: Value, model_value: str = "", part: Callable[[Value], str] | None = None) -> str:
     """TLA+ text of a value, each model value's name prefixed with `model_value`.
 
-    `part` gives the text of what a compound value is made of; None: their own, written the same way.
+    `part` gives the text of a compound value's parts; None: their own, written the same way.
     A function that is no record needs the operators of the module TLC.
     """
     if isinstance(value, bool):

@@ -306,7 +306,7 @@ def _outcome(job: Job, result: runner.TlcResult, seen: Collection[str], cached: 
 
 
 def _differences(model: Model, result: runner.TlcResult) -> Iterable[str]:
-    """Every difference between what TLC found and what the manifest says."""
+    """Every difference between TLC's result and the manifest."""
     if result.verdict == "error":
         yield f"could not be evaluated: {result.reason}"
     elif result.verdict == "stopped":
@@ -324,7 +324,8 @@ def _differences(model: Model, result: runner.TlcResult) -> Iterable[str]:
 
 
 def uncovered(manifest: Manifest, outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
-    """Per group all of whose models were run to their end: what none of them reaches ("action A is never taken", ...).
+    """Per group all of whose models were run to their end: the things that none of them reaches ("action A is never
+    taken", ...).
 
     A thing that the manifest excuses is left out; an excuse for something that *is* reached is reported as stale.
     """

@@ -1,4 +1,4 @@
-"""A delta stream as states: what every record says, with the values of all variables that traces carry after it."""
+"""A delta stream as states: every record, with the values of all variables that traces carry after it."""
 
 from __future__ import annotations
 

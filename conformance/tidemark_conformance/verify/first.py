@@ -1,6 +1,7 @@
 """The first result of `make check`: some traces of one protocol, simulated and audited, before TLC's long part begins.
 
-A process of its own does it: the implementation is not compiled yet, and who has loaded it so cannot load it otherwise.
+A process of its own does it: the implementation is not compiled yet, and a process that has loaded it so cannot load it
+otherwise.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class First:
 def look() -> First | None:
     """The first result, from a process of its own; None where no protocol is registered.
 
-    Raises DefectError where that process fails: what it says goes to standard error.
+    Raises DefectError where that process fails: its words go to standard error.
     """
     if not protocols.protocols():
         return None

@@ -32,7 +32,7 @@ class Fresh:
 
 
 def fresh(seconds: float, use: bool = True) -> list[Fresh]:
-    """Hunt so many seconds each; those whose implementation has no worlds are left out. `use`: what is kept."""
+    """Hunt so many seconds each; those whose implementation has no worlds are left out. `use`: the kept verdicts."""
     seed = secrets.randbelow(1 << 32)
     entries = {**protocols(), **compositions()}
     names = [name for name, entry in entries.items() if entry.implementation]

@@ -49,7 +49,7 @@ def of_composition(composition: Composition, traces: int, steps: int, oracle: in
 
 
 def of_rows(rows: Sequence[Row], protocols: Mapping[str, Protocol], master: str | None) -> dict[str, str]:
-    """The keys of what each row's flawed traces show, by the row's id."""
+    """The keys of the verdicts on each row's flawed traces, by the row's id."""
     shared = {
         name: (*_judging(protocols[name]), *_surroundings(protocols[name].packages()))
         for name in {row.protocol for row in rows}
@@ -58,7 +58,7 @@ def of_rows(rows: Sequence[Row], protocols: Mapping[str, Protocol], master: str 
 
 
 def of_hunt(known: Protocol | Composition, seconds: float) -> str:
-    """The key of what a hunt from a fresh seed found."""
+    """The key of the findings of a hunt from a fresh seed."""
     if isinstance(known, Composition):
         return _key("hunt", repr(seconds), of_composition(known, 0, 0, 0, None))
     return _key("hunt", repr(seconds), of_run(known, 0, 0, 0, None))

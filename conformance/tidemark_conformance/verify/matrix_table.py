@@ -44,8 +44,8 @@ class Unflawed:
 class Matrix:
     """All that is known of the rows.
 
-    `models`: TLC's outcome of each row's model (None: no model); `traces`: what the flawed traces showed; `clean`: per
-    protocol what the unflawed traces did (empty if this run audited none).
+    `models`: TLC's outcome of each row's model (None: no model); `traces`: the verdicts on the flawed traces; `clean`:
+    per protocol what the unflawed traces did (empty if this run audited none).
     """
 
     rows: Sequence[Row]
@@ -118,7 +118,7 @@ class Matrix:
 
 
 def render(matrix: Matrix, console: Console) -> None:
-    """Print the matrix, why a row is excused, every row that is not as expected, and what is wrong with the unflawed
+    """Print the matrix, why a row is excused, every row that is not as expected, and the complaints about the unflawed
     traces."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("row", "rules removed", "property that falls"):

@@ -56,7 +56,7 @@ def bench(
 ) -> Iterator[Measure]:
     """Simulate traces with at least `steps` steps to audit, scan and audit them in turns, and let TLC replay a few.
 
-    Every measure comes as soon as it is known, so that what fails later takes none away. `folder`: where the traces are
+    Every measure comes as soon as it is known, so that a later failure takes none away. `folder`: where the traces are
     kept (a finished run there is used again); None: a temporary one.
     Raises Unusable when the clean traces do not pass, since a rate of failing is none, and where TLC cannot replay
     them.

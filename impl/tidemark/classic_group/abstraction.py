@@ -1,4 +1,4 @@
-"""The abstraction function: what the variables of ClassicGroup are, read off coordinators, consumers and the log.
+"""The abstraction function: the variables of ClassicGroup, read off coordinators, consumers and the log.
 
 | variable | in the implementation |
 |---|---|
@@ -291,7 +291,7 @@ class Abstraction(GroupAbstraction):
         )
 
     def position(self, client: int) -> Key:
-        """The positions of what a consumer owns."""
+        """The positions of the partitions that a consumer owns."""
         positions = super().position(client)
         if max(positions) > self.table.max_offset:
             raise CapacityExceeded("a position")

@@ -88,7 +88,8 @@ class JoinPrepare:
 @case
 def lose_what_was_missed(missed: bool) -> bool:
     """This project's rule; Kafka 4.x lacks it: a consumer that was left out of a generation has lost what its next
-    assignment takes away. Without it a static member revokes, and commits, what another has owned since (row 107)."""
+    assignment takes away. Without it a static member revokes, and commits, partitions that another has owned since (row
+    107)."""
     return missed
 
 

@@ -1,4 +1,4 @@
-"""Names: how Python spells the specification's, and what to say of one that is not known."""
+"""Names: Python's spelling of the specification's, and the sentence about one that is not known."""
 
 from __future__ import annotations
 

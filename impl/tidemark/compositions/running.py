@@ -132,7 +132,7 @@ class ComposedSimulatorBase(Generic[A]):
         self._world = world
 
     def _entered(self, world: str) -> tuple[Leg, Leg]:
-        """What the two simulators do in a world without beginnings."""
+        """The events of the two simulators in a world without beginnings."""
         ours, theirs = self.simulators[0]
         for one in (ours, theirs):
             one.enter(SWARM + world)

@@ -47,7 +47,7 @@ class ReplicatedStateLog(TransactionStateLog):
 
 
 class ReplicatedPartition(TransactionalPartition):
-    """A data partition whose log is `replica`'s: what its leader writes is produced there."""
+    """A data partition whose log is `replica`'s: its leader's writes are produced there."""
 
     __slots__ = ("replica",)
 

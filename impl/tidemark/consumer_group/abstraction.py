@@ -1,4 +1,4 @@
-"""The abstraction function: what the variables of ConsumerGroup848 are, read off coordinators, consumers and the log.
+"""The abstraction function: the variables of ConsumerGroup848, read off coordinators, consumers and the log.
 
 | variable | in the implementation |
 |---|---|

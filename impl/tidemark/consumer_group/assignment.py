@@ -13,7 +13,8 @@ from tidemark.groups.consumer_group_messages import CurrentAssignment, Epochs, M
 
 
 class CurrentAssignmentBuilder:
-    """`member` as the heartbeat finds it in `group`; `owned`: what the heartbeat reports, None: nothing new."""
+    """`member` as the heartbeat finds it in `group`; `owned`: the partitions that the heartbeat reports, None: nothing
+    new."""
 
     __slots__ = ("_group", "_member", "_owned", "_rules", "_target", "_target_epoch")
 

@@ -25,7 +25,7 @@ RELEASED = -1
 
 @guard
 def revocation_reported(owned: Owned | None, revoked: Owned) -> bool:
-    """KIP-848: what a member has to give up is given up when it reports to own none of it. Without it a partition
+    """KIP-848: a member has given its revoked partitions up when it reports to own none of them. Without it a partition
     counts as revoked as soon as its member was told, and the next member gets it while the first still reads it."""
     return owned is not None and not any(one in owned for one in revoked)
 

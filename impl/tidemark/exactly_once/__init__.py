@@ -1,1 +1,1 @@
-"""Consume, transform, produce, each record exactly once: what holds a group and transactions together (KIP-447)."""
+"""Consume, transform, produce, each record exactly once: a group and its transactions together (KIP-447)."""

@@ -1,4 +1,4 @@
-"""The abstraction function: what the variables of ExactlyOnce are, read off instances, coordinators and the output.
+"""The abstraction function: the variables of ExactlyOnce, read off instances, coordinators and the output.
 
 | variable | what it is here |
 |---|---|

@@ -1,4 +1,5 @@
-"""The coordinator of a group whose members commit in transactions: offsets, and who may commit them (KIP-447).
+"""The coordinator of a group whose members commit in transactions: offsets, and the members that may commit them
+(KIP-447).
 
     join_group, remove_member, replace_member   who is a member; nobody hears of it but by the next generation, except a
                                                 process that takes the place of its static instance (KIP-345)
@@ -29,7 +30,7 @@ RETENTION_MS = 2**40
 
 
 class TransactionalGroup(OffsetCoordinator):
-    """`members`: who is one, by the order in which ids were issued; `joined`: those who have joined the next
+    """`members`: in the order in which their ids were issued; `joined`: those who have joined the next
     generation; `instances`: the member of each static instance; `owner`: whose each partition is."""
 
     def __init__(self, rules: Rules, topic: str, partitions: int) -> None:
@@ -77,7 +78,7 @@ class TransactionalGroup(OffsetCoordinator):
         return member_id
 
     def remove_member(self, member_id: MemberId) -> None:
-        """A member has left, or was not heard of for its session time-out. What it owned is nobody else's before the
+        """A member has left, or was not heard of for its session time-out. Nobody else owns its partitions before the
         next generation."""
         instance = self.members[member_id]
         self._drop(member_id)

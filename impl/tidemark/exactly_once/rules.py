@@ -70,8 +70,8 @@ def revoke_outside_transaction(state: ProducerState) -> bool:
 
 @guard
 def commit_outside_transaction(state: ProducerState) -> bool:
-    """KIP-98: the offsets of what a transaction has processed are committed in it. Without it they count although the
-    transaction is aborted, and its results are lost."""
+    """KIP-98: the offsets of the records that a transaction has processed are committed in it. Without it they count
+    although the transaction is aborted, and its results are lost."""
     return state is ProducerState.READY
 
 
@@ -85,13 +85,13 @@ def rewind_after_abort(processed: bool) -> bool:
 @guard
 def read_committed(position: int, last_stable_offset: int) -> bool:
     """KIP-98 (isolation.level): a consumer of the results reads up to the last stable offset, and leaves out what is
-    aborted. Without it it gets what is open, and what is aborted."""
+    aborted. Without it a reader gets records of open and of aborted transactions."""
     return position < last_stable_offset
 
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force, one callable each. `isolation_level`: of who reads the results."""
+    """The rules in force, one callable each. `isolation_level`: that of the readers of the results."""
 
     request_of_current_epoch: Callable[[int, int], bool] = request_of_current_epoch
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction

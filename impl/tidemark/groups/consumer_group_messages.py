@@ -116,7 +116,7 @@ class TargetAssignmentRecord:
 
 @value
 class TargetAssignmentMemberRecord:
-    """ConsumerGroupTargetAssignmentMember: what a member is to have."""
+    """ConsumerGroupTargetAssignmentMember: the partitions that a member is to have."""
 
     member_id: MemberId
     partitions: Partitions | None

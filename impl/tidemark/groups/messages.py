@@ -2,7 +2,7 @@
 
 Values: made once, shared, never changed. Names and fields are those of Kafka's message schemas; left out is what the
 protocol does not depend on (client ids, reasons, throttle times). A request is of one group, and so is a coordinator.
-What only KIP-848's groups say is in consumer_group_messages.py; offsets are common, with a member epoch for the
+Messages of KIP-848's groups alone are in consumer_group_messages.py; offsets are common, with a member epoch for the
 generation there.
 """
 

@@ -94,7 +94,7 @@ class GroupAbstraction(Abstract):
         return len(self.numbers)
 
     def position(self, client: int) -> Key:
-        """The positions of what a consumer owns."""
+        """The positions of the partitions that a consumer owns."""
         consumer = self._processes[client]
         return self.header.positions(None if consumer is None else consumer.subscriptions)
 

@@ -1,4 +1,4 @@
-"""The abstraction function: what the variables of IdempotentProducer are, read off partitions, producers and network.
+"""The abstraction function: the variables of IdempotentProducer, read off partitions, producers and network.
 
 | variable | what it is here |
 |---|---|

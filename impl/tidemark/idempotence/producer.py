@@ -1,6 +1,6 @@
 """An idempotent producer (TransactionManager, RecordAccumulator, Sender): sequences, retries, bumps of the epoch.
 
-Sans-IO: a method that sends returns the request; who calls carries it to a broker, and brings the reply or the news
+Sans-IO: a method that sends returns the request; the caller carries it to a broker, and brings the reply or the news
 that there will be none. The application's batches are numbered per partition.
 """
 

@@ -38,7 +38,7 @@ NO_ENTRY = ProducerStateEntry(NO_EPOCH, (), NO_TIMESTAMP)
 
 
 class Snapshot(NamedTuple):
-    """A snapshot file: what was remembered when the log ended at `offset`."""
+    """A snapshot file: the producers that were remembered when the log ended at `offset`."""
 
     offset: int
     entries: Mapping[ProducerId, ProducerStateEntry]
@@ -116,7 +116,7 @@ class ProducerStateManager:
         return True
 
     def take_snapshot(self) -> Snapshot:
-        """A snapshot file of what is remembered now."""
+        """A snapshot file of the producers that are remembered now."""
         keeps = self._rules.snapshot_of_several_batches
         kept = {
             producer_id: entry if keeps(len(entry.batches)) else entry._replace(batches=entry.batches[-1:])
@@ -126,7 +126,7 @@ class ProducerStateManager:
 
     def load(self, log: Sequence[RecordBatch], snapshots: Iterable[Snapshot]) -> None:
         """Start anew from the latest snapshot that is not of a longer log, and replay the log from there
-        (rebuildProducerState). What has expired since comes back until somebody looks."""
+        (rebuildProducerState). A producer that has expired since comes back until somebody looks."""
         within = [one for one in snapshots if one.offset <= len(log)]
         latest = max(within, key=lambda one: one.offset, default=NO_SNAPSHOT)
         self.entries = dict(latest.entries)
@@ -135,6 +135,6 @@ class ProducerStateManager:
             self.update(log[offset].request, offset, log[offset].timestamp)
 
     def truncate_and_reload(self, log: Sequence[RecordBatch], snapshots: Iterable[Snapshot]) -> None:
-        """The log was truncated: what is remembered has to end where it ends."""
+        """The log was truncated: the state of its producers has to end where it ends."""
         if self._rules.state_follows_truncation(len(log), self.map_end_offset):
             self.load(log, snapshots)

@@ -45,8 +45,9 @@ def remember_window(known_epoch: int, epoch: int) -> bool:
 
 @guard
 def first_sequence_is_zero(sequence: int) -> bool:
-    """KAFKA-15591: who knows nothing of a producer takes its sequence 0 only; Kafka 4.x has it for transactional
-    producers. Without it any sequence is taken, and the batches before it are refused for ever (row 63)."""
+    """KAFKA-15591: a leader that knows nothing of a producer takes its sequence 0 only; Kafka 4.x has it for
+    transactional producers. Without it any sequence is taken, and the batches before it are refused for ever (row
+    63)."""
     return sequence == 0
 
 
@@ -72,7 +73,7 @@ def duplicate_waits_for_commit(offset: int, high_watermark: int) -> bool:
 
 @guard
 def state_follows_append(appended: bool) -> bool:
-    """KAFKA-6683: what is remembered of a producer changes with the log, not before. Without it a leader acknowledges
+    """KAFKA-6683: a producer's state changes with the log, not before. Without it a leader acknowledges
     the retry of a batch that it did not append (row 67)."""
     return appended
 
@@ -95,7 +96,7 @@ def state_follows_truncation(log_end_offset: int, map_end_offset: int) -> bool:
 @case
 def snapshot_of_several_batches(batches: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: a snapshot holds all that is remembered of a producer. Without it it
-    holds the last batch, and whoever starts from it refuses the retries of the others (CAND-7, row 112)."""
+    holds the last batch, and a leader that starts from it refuses the retries of the others (CAND-7, row 112)."""
     return batches > 1
 
 
@@ -145,8 +146,8 @@ def drain_before_wrap(sequence: int, in_flight: int) -> bool:
 
 @guard
 def span_within_window(span: int, window: int) -> bool:
-    """This project's repair; Kafka 4.x lacks it: no batch is sent that pushes the first in flight out of what a leader
-    remembers. Without it the retry of the first is refused, though it is written (CAND-11, row 115)."""
+    """This project's repair; Kafka 4.x lacks it: no batch is sent that pushes the first in flight out of the leader's
+    window. Without it the retry of the first is refused, though it is written (CAND-11, row 115)."""
     return span < window
 
 

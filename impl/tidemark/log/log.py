@@ -3,7 +3,7 @@
 The high watermark lives here, below the log's end always. The leader computes it from the ISR, and a follower takes it
 from its leader. After a start it is the checkpoint file's.
 
-A truncation begins a new segment, so that no file is written again where it was cut. Who holds a slice of an older
+A truncation begins a new segment, so that no file is written again where it was cut. The holder of a slice of an older
 segment sees by it whether a truncation has reached the slice.
 """
 

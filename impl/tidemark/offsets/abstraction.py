@@ -1,4 +1,4 @@
-"""The abstraction function of committed offsets: what the variables of Offsets are, read off coordinators and the log.
+"""The abstraction function of committed offsets: the variables of Offsets, read off coordinators and the log.
 
 | variable | what it is here |
 |---|---|
@@ -44,7 +44,7 @@ R = TypeVar("R", TxnOffsetCommitRequest, WriteTxnMarkerRequest)
 
 
 class Exchange(Protocol, Generic[R]):
-    """A request; `arrived`: the broker has written something for it; `valid`: what the group said of it."""
+    """A request; `arrived`: the broker has written something for it; `valid`: the group's answer to it."""
 
     broker: int
     request: R

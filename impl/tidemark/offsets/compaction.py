@@ -1,6 +1,6 @@
 """Compaction of a partition of __consumer_offsets (Cleaner): of each key the last record stays.
 
-What an open transaction has written is not touched, what an aborted one has written goes. Tombstones and markers stay
+Records of an open transaction are not touched, those of an aborted one go. Tombstones and markers stay
 until they have been there for delete.retention.ms, markers also as long as a record of their transaction does.
 """
 

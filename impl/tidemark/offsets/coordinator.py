@@ -97,7 +97,7 @@ class OffsetCoordinator:
         return OffsetOutcome(self._write(OffsetCommitValue(partition, offset, now_ms)))
 
     def _expired(self, partition: TopicPartition, now_ms: int) -> bool:
-        """OffsetExpirationCondition, and what forbids it."""
+        """OffsetExpirationCondition, and the rules that forbid it."""
         rules, written = self._rules, self.written
         group, committed = written.group, written.offsets[partition]
         begins = committed.commit_timestamp_ms
@@ -238,7 +238,7 @@ class OffsetCoordinator:
     # --- the log ------------------------------------------------------------------------------------------------
 
     def commit_entry(self) -> OffsetOutcome:
-        """The oldest record is replicated: it counts, and who waited for it is answered."""
+        """The oldest record is replicated: it counts, and the request that waited for it is answered."""
         written = self.waiting.popleft()
         entry, token = written.entry, written.token
         self.committed.replay(entry)
@@ -266,7 +266,7 @@ class OffsetCoordinator:
         self.written_producers = dict(producers)
 
     def resign(self) -> OffsetOutcome:
-        """Another broker leads: who waits is sent away, and nothing is known any more."""
+        """Another broker leads: waiting requests are refused, and nothing is known any more."""
         error = Errors.NOT_COORDINATOR
         replies = [
             OffsetReply(one.token, _answer(one.entry.record, error)) for one in self.waiting if one.token is not None

@@ -1,7 +1,7 @@
 """The state that the records of __consumer_offsets define: committed and pending offsets, the group, the producers.
 
-`replay` is the only way in which an `OffsetMetadata` changes. A coordinator has two: of what has committed, which a
-plain OffsetFetch reads, and of what it has written, by which it decides.
+`replay` is the only way in which an `OffsetMetadata` changes. A coordinator has two: of committed records, which a
+plain OffsetFetch reads, and of all written ones, by which it decides.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Staged = dict[TopicPartition, OffsetAndMetadata]
 
 
 class OffsetMetadata:
-    """`offsets`: what is committed; `pending`: per producer what its transaction has staged; `group`: the group."""
+    """`offsets`: the committed ones; `pending`: per producer what its transaction has staged; `group`: the group."""
 
     __slots__ = ("_rules", "group", "offsets", "pending")
 
@@ -68,7 +68,7 @@ class OffsetMetadata:
         return sorted({*self.offsets, *(partition for staged in self.pending.values() for partition in staged)})
 
     def load(self, records: Iterable[LogRecord]) -> None:
-        """Replay of a whole log, by a new coordinator: what is later in it replaces what is earlier."""
+        """Replay of a whole log, by a new coordinator: later records replace earlier ones."""
         for one in records:
             record = one.record
             if isinstance(record, OffsetCommitValue) and record.producer_id == NO_PRODUCER_ID:
@@ -139,7 +139,7 @@ Producers = Mapping[ProducerId, ProducerState]
 
 
 def produced(producers: dict[ProducerId, ProducerState], one: LogRecord) -> None:
-    """The partition has a record more: what it keeps of the record's producer changes."""
+    """The partition has a record more: its state of the record's producer changes."""
     record = one.record
     if isinstance(record, OffsetCommitValue) and record.producer_id != NO_PRODUCER_ID:
         known = producers.get(record.producer_id, UNKNOWN_PRODUCER)

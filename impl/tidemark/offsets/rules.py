@@ -76,7 +76,7 @@ def keep_later_record(existing: int, new: int) -> bool:
 
 @case
 def load_replaces(existing: int) -> bool:
-    """KAFKA-5600: what a load has read of a partition is replaced by what it reads later. Without it what was read
+    """KAFKA-5600: an offset that a load has read is replaced by one that it reads later. Without it what was read
     first stays (row 55)."""
     return existing >= 0
 
@@ -118,14 +118,14 @@ def marker_of_its_transaction(producer_epoch: int, known: int, is_open: bool) ->
 
 @case
 def materialise_first(at_stake: bool) -> bool:
-    """KAFKA-17507: a marker is answered when it has committed and what was staged counts. Without it, it is answered
+    """KAFKA-17507: a marker is answered when it has committed and the staged offsets count. Without it, it is answered
     before, and nobody sends it again if it is lost (row 56)."""
     return at_stake
 
 
 @guard
 def fetch_only_stable(staged: bool) -> bool:
-    """KIP-447: who asks for stable offsets gets none of a partition for which a transaction has staged another. Without
+    """KIP-447: a fetch of stable offsets gets none of a partition for which a transaction has staged another. Without
     it a new owner reads from before a transaction that has been committed (row 52)."""
     return not staged
 

@@ -1,4 +1,4 @@
-"""The abstraction function: what the specification's variables are, read off the implementation's state.
+"""The abstraction function: the specification's variables, read off the implementation's state.
 
 | variable | in the implementation |
 |---|---|

@@ -1,7 +1,7 @@
 """The common part of runs of all protocols: the beginning, chaos by a profile, then perhaps healing and a client's
 reads.
 
-One seed decides all. Every step draws one random word and slices it: what to try, who, how much.
+One seed decides all. Every step draws one random word and slices it: the event to try, the node, the amount.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The profiles of a simulator's runs by their names, swarm worlds among them.
 
 A swarm world is a profile that is drawn from a number: its kinds of events, their weights, and every chance. So events
-that no profile combines meet in some world, and what is rare everywhere is common in one. A world's name makes it
-again, wherever a profile's name is taken:
+that no profile combines meet in some world, and an event that is rare everywhere is common in one. A world's name makes
+it again, wherever a profile's name is taken:
 
     swarm:17                  the world number 17
     swarm:17.3                that world changed a little, by the draw 3

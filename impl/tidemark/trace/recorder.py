@@ -219,7 +219,8 @@ class Plan:
 
 
 class Recorder(recording.Recorder):
-    """Writes one trace of what an abstraction sees. `records` counts the records written, the initial state included.
+    """Writes one trace of the states that an abstraction sees. `records` counts the records written, the initial state
+    included.
 
     `begins`: the values that the initial state follows from; None: it is read off, and compared.
     """
@@ -314,7 +315,7 @@ class Recorder(recording.Recorder):
         return finished(self._out, self.records, quiescent, capacity)
 
     def full_state(self) -> list[int]:
-        """Every cell, computed afresh: what a test compares the written deltas with."""
+        """Every cell, computed afresh: a test compares the written deltas with it."""
         return [
             cell for unit, key in zip(self._plan.units, self._keys(), strict=True) for cell in unit.kind.all_cells(key)
         ]

@@ -1,4 +1,4 @@
-"""The abstraction function: what the variables of Transactions are, read off processes, coordinators and partitions.
+"""The abstraction function: the variables of Transactions, read off processes, coordinators and partitions.
 
 | variable | what it is here |
 |---|---|

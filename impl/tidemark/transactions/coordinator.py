@@ -11,7 +11,7 @@ TransactionMarkerChannelManager). No I/O, no clock.
 
 The caller appends the records to the log and sends the replies. Nothing is prepared while something is pending, so one
 record at most is a handler's own. A coordinator that was deposed and has not heard of it goes on as if nothing were;
-what it appends never commits.
+its appends never commit.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class TransactionCoordinator:
     """A broker's coordinator of one transactional id; it serves while `epoch`, that of the partition's leadership, is
     not 0. `last_epoch`: the last producer epoch of an id, which only its last markers use (32,767 in Kafka).
 
-    `value`: what it takes the transaction for; once decided, `partitions` are those without a marker. `pending`: the
-    state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of what
-    is decided are sent, 0 none are. `failed_fence`: the epoch of `value` was to fence with, and could not be written;
-    `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp); `pending_timestamp_ms`: that of what is pending, the
-    same unless `clock_goes_back`; `second`: a second thread has found the transaction complete, and is about to write
-    that state.
+    `value`: its view of the transaction; once decided, `partitions` are those without a marker. `pending`: the
+    state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of a
+    decided transaction are sent, 0 if none are. `failed_fence`: the epoch of `value` was to fence with, and could not
+    be written; `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp); `pending_timestamp_ms`: that of the
+    pending transition, the same unless `clock_goes_back`; `second`: a second thread has found the transaction complete,
+    and is about to write that state.
     """
 
     __slots__ = (
@@ -340,7 +340,7 @@ class TransactionCoordinator:
 
     @property
     def earlier(self) -> bool:
-        """Whether the time of what is pending is before that of `value`."""
+        """Whether the time of the pending transition is before that of `value`."""
         return self.pending_timestamp_ms < self.timestamp_ms
 
     def clock_goes_back(self, timestamp_ms: int) -> bool:
@@ -352,7 +352,7 @@ class TransactionCoordinator:
         return True
 
     def commit_record(self, record: TransactionLogValue) -> Replies:
-        """The record of what is pending is replicated: it counts, and who waits is answered."""
+        """The record of the pending transition is replicated: it counts, and its request is answered."""
         if self.pending is not record.state:
             raise BrokenInvariant(f"{record.state.value} has committed, and {self.pending} is pending")
         time, last = self.pending_timestamp_ms, self.timestamp_ms
@@ -373,8 +373,8 @@ class TransactionCoordinator:
         return self._answered(CoordinatorResponse(Errors.NONE, record.producer_id, record.producer_epoch))
 
     def fail_append(self, record: TransactionLogValue) -> Replies:
-        """Too few replicas are in sync for the record of what is pending. What completes a transaction is tried until
-        it is written; anything else has not happened, but that TV1 keeps the epoch that was to fence with."""
+        """Too few replicas are in sync for the record of the pending transition. A completion is tried until it is
+        written. Anything else has not happened, but that TV1 keeps the epoch that was to fence with."""
         pending, rules = self.pending, self._rules
         self.pending_timestamp_ms = self.timestamp_ms
         abort = record.state is TransactionState.PREPARE_ABORT
@@ -412,7 +412,7 @@ class TransactionCoordinator:
 
     def may_complete(self, written: bool) -> bool | None:
         """Whether the transaction is over; None: nothing is decided, or it is completed already. `written`: the record
-        of what is pending is in the log."""
+        of the pending transition is in the log."""
         if not self.serving or not self.value.state.decided:
             return None
         again = self.pending is not None and self.pending.completed and not written
@@ -451,7 +451,7 @@ class TransactionCoordinator:
         return self.second is not None and self.pending is None and not self.value.state.decided
 
     def complete_again(self) -> TransactionLogValue | None:
-        """The second thread: what it writes, or None, as nothing is left for it to do."""
+        """The second thread: the record that it writes, or None, as nothing is left for it to do."""
         second, self.second = self.second, None
         if second is None:
             raise BrokenInvariant("there is no second thread")
@@ -485,7 +485,7 @@ class TransactionCoordinator:
         return True
 
     def resign(self) -> Replies:
-        """Another broker leads: who waits is sent away, and nothing is known any more."""
+        """Another broker leads: waiting requests are refused, and nothing is known any more."""
         replies = self._answered(CoordinatorResponse(Errors.NOT_COORDINATOR))
         self._forget()
         return replies

@@ -26,7 +26,7 @@ class Fetcher:
     def receive_fetch(self, response: FetchResponse) -> list[tuple[int, ProduceRequest]]:
         """The batches that the application gets, with their offsets, of a response to the last request.
 
-        What belongs to an aborted transaction is left out from the transaction's first offset to its marker.
+        Batches of an aborted transaction are left out from the transaction's first offset to its marker.
         """
         aborted = [(one.first_offset, one.producer_id) for one in response.aborted_transactions]
         heapify(aborted)

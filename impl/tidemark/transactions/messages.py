@@ -77,8 +77,8 @@ CoordinatorRequest = InitProducerIdRequest | AddPartitionsToTxnRequest | EndTxnR
 
 
 class CoordinatorResponse(NamedTuple):
-    """The answer to one of them, when what it changes has committed. `producer_id`, `producer_epoch`: what the producer
-    has from now on, where the request asks for that and was not refused."""
+    """The answer to one of them, when what it changes has committed. `producer_id`, `producer_epoch`: the producer's
+    from now on, where the request asks for that and was not refused."""
 
     error: Errors
     producer_id: ProducerId = NO_PRODUCER_ID

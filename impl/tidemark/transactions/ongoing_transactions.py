@@ -18,7 +18,7 @@ class VerificationGuard:
 
 
 class VerificationStateEntry(NamedTuple):
-    """A producer's verification: what a batch must show, and the epoch that it was begun in."""
+    """A producer's verification: the guard that a batch must show, and the epoch that it was begun in."""
 
     guard: VerificationGuard
     epoch: int
@@ -93,7 +93,7 @@ class OngoingTransactions:
         self.first_offsets.setdefault(producer_id, offset)
 
     def add_marker(self, producer_id: ProducerId, committed: bool, coordinator_epoch: int, offset: int) -> None:
-        """A marker was written: what was open has ended."""
+        """A marker was written: the open transaction has ended."""
         self.coordinator_epochs[producer_id] = coordinator_epoch
         first = self.first_offsets.pop(producer_id, None)
         if first is None:

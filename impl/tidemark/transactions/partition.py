@@ -1,11 +1,11 @@
-"""A partition with its leader, as far as transactions need it (UnifiedLog, ProducerAppendInfo): batches, markers, what
-may be read.
+"""A partition with its leader, as far as transactions need it (UnifiedLog, ProducerAppendInfo): batches, markers, and
+the end of readable records.
 
 How the log is replicated is replication's affair: here a new leader has all that is committed, and as much more as is
 said. A batch is checked in Kafka's order: whether it is a duplicate, its epoch, whether the transaction is open or
 verified, its sequence (since KAFKA-19690; before, the epoch came third).
 
-A partition of __consumer_offsets is led by a group's coordinator. What that writes in a transaction has no sequence
+A partition of __consumer_offsets is led by a group's coordinator. Its batches in a transaction have no sequence
 (AppendOrigin.COORDINATOR: no duplicate, no gap), and counts when the marker says so.
 """
 
@@ -50,7 +50,7 @@ class LogRead(NamedTuple):
 
 class TransactionalPartition:
     """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batches
-    of each producer, `window` at most; `transactions`: what is open. `sequences`: the rules of idempotence, if not all
+    of each producer, `window` at most; `transactions`: the open ones. `sequences`: the rules of idempotence, if not all
     of them are in force.
 
     `is_offsets`: it is one of __consumer_offsets; `offsets`: the payload of the offsets that count there;
@@ -156,7 +156,7 @@ class TransactionalPartition:
         return self.transactions.maybe_start_verification(request.producer_id, request.producer_epoch)
 
     def duplicate_of(self, request: ProduceRequest) -> int | None:
-        """The offset of the batch that this one repeats; who has no sequence repeats none."""
+        """The offset of the batch that this one repeats; one without a sequence repeats none."""
         if request.sequence == NO_SEQUENCE:
             return None
         duplicate = self.producers.duplicate_of(request)

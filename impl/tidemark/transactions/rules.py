@@ -57,28 +57,29 @@ def fence_on_time_out(request: EndTxnRequest | None) -> bool:
 @case
 def rotate_on_fence(producer_epoch: int, last_epoch: int) -> bool:
     """KAFKA-20090: a transaction that its producer has not ended takes the next producer id, too, if the epochs of this
-    one are used up. Without it the producer is told the last epoch, and what it begins in it never ends (row 78)."""
+    one are used up. Without it the producer is told the last epoch, and a transaction that it begins in it never ends
+    (row 78)."""
     return is_exhausted(producer_epoch, last_epoch)
 
 
 @case
 def bump_once(request: EndTxnRequest | None) -> bool:
-    """KAFKA-19367: what is aborted because it is fenced takes one epoch, not one for the fence and one for the abort
-    (TV2). Without it the producer that asks for that abort is two epochs behind, and ends (row 78)."""
+    """KAFKA-19367: a transaction that is aborted because it is fenced takes one epoch, not one for the fence and one
+    for the abort (TV2). Without it the producer that asks for that abort is two epochs behind, and ends (row 78)."""
     return request is None
 
 
 @case
 def tell_next_id(next_producer_id: int) -> bool:
-    """KAFKA-18660: who ends the last transaction of a producer id is told the next one. Without it it goes on in the
-    last epoch (row 79)."""
+    """KAFKA-18660: a producer that ends the last transaction of its id is told the next one. Without it it goes on in
+    the last epoch (row 79)."""
     return next_producer_id != 0
 
 
 @case
 def await_next_id(producer_id: int, next_producer_id: int) -> bool:
-    """KAFKA-18660: who was told the next producer id waits until the last transaction of this one is complete. Without
-    it it is told that its id is none (row 79)."""
+    """KAFKA-18660: a producer that was told its next id waits until the last transaction of this one is complete.
+    Without it it is told that its id is none (row 79)."""
     return producer_id == next_producer_id
 
 
@@ -105,8 +106,8 @@ def accept_earlier_time(timestamp_ms: int, last_timestamp_ms: int) -> bool:
 
 @guard
 def complete_once(entry_epoch: int, epoch: int) -> bool:
-    """KAFKA-10080: who takes the entry of what is to be sent away completes the transaction. Without it two threads do,
-    one of them in the next transaction (row 85)."""
+    """KAFKA-10080: the thread that removes the transaction's entry of markers to send completes it. Without it two
+    threads do, one of them in the next transaction (row 85)."""
     return entry_epoch == epoch
 
 
@@ -119,14 +120,14 @@ def complete_after_markers(unmarked: Collection[int]) -> bool:
 
 @case
 def clear_pending_on_failure(pending: TransactionState) -> bool:
-    """KAFKA-5351: what could not be written is not pending any more. Without it the id answers CONCURRENT_TRANSACTIONS
-    for ever (row 86)."""
+    """KAFKA-5351: a transition that could not be written is not pending any more. Without it the id answers
+    CONCURRENT_TRANSACTIONS for ever (row 86)."""
     return not pending.completed
 
 
 @case
 def keep_pending_on_retry(pending: TransactionState) -> bool:
-    """KAFKA-5416: what completes a transaction stays pending until it is written. Without it the completion is
+    """KAFKA-5416: a completion stays pending until it is written. Without it the completion is
     forgotten, and the transaction never over (row 87)."""
     return pending.completed
 
@@ -169,7 +170,7 @@ def verify_transaction(ongoing: bool) -> bool:
 
 @guard
 def verification_guard(given: object, current: object) -> bool:
-    """KAFKA-14884: what was verified counts until a marker or a batch is written. Without it a verification from before
+    """KAFKA-14884: a verification counts until a marker or a batch is written. Without it a verification from before
     the marker lets a batch in behind it (row 73)."""
     return given is current
 

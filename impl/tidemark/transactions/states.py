@@ -1,6 +1,6 @@
 """The states of a transaction at its coordinator, and which may follow which (TransactionState).
 
-What a coordinator decides to do next is its *pending* state; it becomes the state when its record has committed. So a
+A coordinator's decision is its *pending* state; it becomes the state when its record has committed. So a
 request that comes meanwhile is answered by the state that every later coordinator would know, too: with
 CONCURRENT_TRANSACTIONS, because something is pending.
 """

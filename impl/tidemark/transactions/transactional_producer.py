@@ -1,7 +1,7 @@
 """A transactional producer (TransactionManager): its state, its epoch, the transaction that it has open.
 
-Sans-IO: a method that sends returns the request; who calls carries it to a broker, and brings the reply. What happens
-to batches in flight is producer.py's affair; here one is in flight per partition.
+Sans-IO: a method that sends returns the request; the caller carries it to a broker, and brings the reply. Batches in
+flight are producer.py's affair; here one is in flight per partition.
 """
 
 from __future__ import annotations
@@ -237,8 +237,8 @@ class TransactionalProducer:
         return False
 
     def receive_txn_offset_commit(self, error: Errors) -> bool:
-        """The reply to TxnOffsetCommit; whether it is to be sent again. Who is not the group's any more can only
-        abort (CommitFailedException), who is not the transactional id's is done."""
+        """The reply to TxnOffsetCommit; whether it is to be sent again. A producer that is not the group's any more can
+        only abort (CommitFailedException); one that is not the transactional id's is done."""
         if error is Errors.NONE:
             return False
         if error.retriable:

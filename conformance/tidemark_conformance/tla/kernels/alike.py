@@ -68,7 +68,7 @@ def _bound(expr: Expr) -> tuple[int, ...]:
 
 
 def _words(expr: Expr) -> Iterator[str]:
-    """What an expression says besides its parts; no identifier that it binds."""
+    """An expression's form without its parts; no identifier that it binds."""
     if isinstance(expr, Let | Except):
         return
     for slot in fields(expr):

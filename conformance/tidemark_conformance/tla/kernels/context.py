@@ -134,7 +134,7 @@ class Operations:
 
 
 class Context:
-    """What writing one function needs."""
+    """The state of writing one function."""
 
     def __init__(
         self,

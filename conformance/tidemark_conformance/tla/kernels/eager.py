@@ -110,7 +110,7 @@ def _whole(c: Context, value: Filter | Image | Literal, every: Filter | Image) -
 
 
 def may_err(c: Context, write: Callable[[], object]) -> bool:
-    """Whether lines may raise an evaluation error. Of what is evaluated for its type nobody asks that."""
+    """Whether lines may raise an evaluation error. Nobody asks that of an expression that is evaluated for its type."""
     if c.mode is Mode.TYPE:
         return False
     try:

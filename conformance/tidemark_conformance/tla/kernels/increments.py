@@ -30,7 +30,8 @@ Asked = Callable[[Expr, Mapping[int, Expr], int | None], Readings | None]
 
 
 def readings(expr: Expr, definitions: Mapping[int, Expr], uid: int | None = None) -> Readings:
-    """What an expression reads, by the LET definitions around it too; `uid`: the identifier that may index."""
+    """The variables that an expression reads, by the LET definitions around it too; `uid`: the identifier that may
+    index."""
     whole: set[str] = set()
     indexed: set[str] = set()
     seen: set[int] = set()

@@ -22,7 +22,7 @@ from tidemark_conformance.tla.ir import (
 
 @dataclass(frozen=True)
 class Level:
-    """What an expression depends on."""
+    """The things that an expression depends on."""
 
     variables: bool
     locals: frozenset[int]
@@ -35,7 +35,8 @@ _levels: dict[int, tuple[Expr, Level]] = {}
 
 
 def level(expr: Expr) -> Level:
-    """What an expression depends on: variables, free locals, constants of the cfg, rules in force, counted guards."""
+    """The things that an expression depends on: variables, free locals, constants of the cfg, rules in force, counted
+    guards."""
     known = _levels.get(id(expr))
     if known is not None and known[0] is expr:
         return known[1]

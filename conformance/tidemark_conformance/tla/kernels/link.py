@@ -64,7 +64,7 @@ def lowered(source: str, names: Mapping[str, int]) -> str:
 
 
 def processor() -> str:
-    """LLVM's names of this platform, of its processor and of what that can do: on no other an object is run."""
+    """LLVM's names of this platform, of its processor and of the features that it has: on no other an object is run."""
     return " ".join(_HOST)
 
 

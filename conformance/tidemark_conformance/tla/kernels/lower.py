@@ -38,7 +38,7 @@ _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: "
 
 @dataclass
 class _Function:
-    """What lowering one function needs: its builder, locals (stack slots), and the loops around."""
+    """The state of lowering one function: its builder, locals (stack slots), and the loops around."""
 
     builder: Any
     entry: Any

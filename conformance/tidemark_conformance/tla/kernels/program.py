@@ -71,7 +71,7 @@ PARAMETER_ROW = 5
 
 @dataclass
 class Program:
-    """A generated module: its text, the constants it names, and what a runner must know to fill its memory.
+    """A generated module: its text, the constants it names, and the offsets by which a runner fills its memory.
 
     `checks`: the names of all checks in the order of their numbers. `history`: those that read a ghost. `hoisted`: the
     expressions of the run-time constants, in the order of their cells from `constants` on.

@@ -64,8 +64,8 @@ class BatchResult:
 
 class Reach:
     """The reach of streams: bitmaps that `Kernels.check` fills, of pairs of actions in a row, changes and sides of
-    rules (PLAIN words of 32 bits), and of shapes of states (four times as many). What falls on a bit that is set is
-    not new, so the more has been reached, the less is."""
+    rules (PLAIN words of 32 bits), and of shapes of states (four times as many). A thing that falls on a set bit is not
+    new, so the more has been reached, the fewer are."""
 
     PLAIN = 1024
 
@@ -139,7 +139,7 @@ class Kernels:
         """Replay streams: stream i is data[offsets[i] : offsets[i + 1]]; all its checks, beyond failures too.
 
         `nodes`: how many nodes the header names; `snapshot`: the first state need not satisfy Init, and checks of
-        `history` do not run; `reach`: what was reached before, and is afterwards (with one thread only). The
+        `history` do not run; `reach`: the things reached before, and afterwards (with one thread only). The
         interpreter's lock is released while it runs. Raises Unusable for wrong arrays.
         """
         data = np.ascontiguousarray(data, np.uint8)
@@ -388,7 +388,8 @@ def _program(
 
 
 def _program_key(spec: Specification, fixed: Mapping[str, Value]) -> str:
-    """What a program is kept under, the same in every process: IR holds no sets, those of constants are sorted.
+    """The key under which a program is kept, the same in every process: IR holds no sets, those of constants are
+    sorted.
 
     Definitions that were asked for beside it (`load`'s `also`) are no part of a program.
     """

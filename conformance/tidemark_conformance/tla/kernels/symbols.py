@@ -1,4 +1,4 @@
-"""Symbolic values: what the kernels' generator knows of a TLA+ value while it writes the code that uses it.
+"""Symbolic values: the knowledge that the kernels' generator has of a TLA+ value while it writes the code that uses it.
 
 Scalars carry the text of an expression. Compound values are *places* (runs of cells in the memory), or virtual: a
 record, a function literal, an EXCEPT is kept as its parts and compared, stored or applied part by part, so that most

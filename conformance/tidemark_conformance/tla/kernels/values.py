@@ -233,7 +233,7 @@ def choice(c: Context, condition: str, then: Callable[[], Symbol], orelse: Calla
 
 
 def _known(value: Symbol, buffer: Captured, branch: Callable[[], Symbol]) -> Callable[[], Symbol]:
-    """A branch, not evaluated again where that would write no line. (Branches in branches would be so 2^depth times.)"""
+    """A branch, not evaluated again where that would write no line: branches in branches would be so 2^depth times."""
     return branch if buffer.lines else lambda: value
 
 

@@ -1,4 +1,4 @@
-"""One simulated run of a classic group: what each kind of event tries, and how much room a trace has. running.py has
+"""One simulated run of a classic group: the attempt of each kind of event, and the room of a trace. running.py has
 the part that runs of other groups share.
 """
 

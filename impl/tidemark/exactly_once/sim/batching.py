@@ -30,7 +30,7 @@ VALUE = 100
 
 class Connection:
     """Of one instance to one leader. `requests`, `replies`: under way, with what the sender knows of each; `stray`:
-    what is left of earlier connections, for whose replies nobody waits."""
+    requests of earlier connections, for whose replies nobody waits."""
 
     __slots__ = ("replies", "requests", "stray")
 

@@ -9,7 +9,7 @@
 | `delivered`, `stray` | what the readers of the results have got: in order, and otherwise |
 
 An action is one of these when what it stands for has happened: a result is written, a transaction decided, a result
-returned. What else happens is none.
+returned. Nothing else is one.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class ExactlyOnceEvents(Generic[Cluster]):
         return self.cluster.handle(word % self._instances, False)
 
     def decide(self, word: int) -> bool:
-        """Markers of what is decided are written, and the transaction is complete."""
+        """The markers of a decided transaction are written, and it is complete."""
         i, cluster = word % self._instances, self.cluster
         target = (word >> 32) % len(cluster.outputs) if word >> 8 & 1 else cluster.offsets
         copy = word >> 16 & 255 < self.profile.copies

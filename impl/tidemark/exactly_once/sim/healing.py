@@ -1,4 +1,4 @@
-"""Healing: faults stop; what is under way arrives, transactions end, the group settles, and every record is processed.
+"""Healing: faults stop; requests under way arrive, transactions end, the group settles, and every record is processed.
 
 At rest means: the reader has got everything, nothing is open or undecided, nobody waits.
 """

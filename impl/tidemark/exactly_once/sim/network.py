@@ -10,7 +10,7 @@ from tidemark.transactions.messages import CoordinatorResponse, WriteTxnMarkersR
 
 
 class Exchange:
-    """A request, or its reply; `end`: what EndTxn is answered."""
+    """A request, or its reply; `end`: the answer to EndTxn."""
 
     __slots__ = ("end", "error", "request")
 

@@ -23,7 +23,7 @@ class ExactlyOnceState:
     """The parts, without the events: see `ExactlyOnceCluster`. `recorder` must be set before the first event.
 
     `inputs`: how many records each input partition has; `statics`: which instances have a group.instance.id;
-    `outputs`, `readers`: the partitions of the results, so many, and what reads each. The transactional id, and the
+    `outputs`, `readers`: the partitions of the results, and the reader of each. The transactional id, and the
     producer id, of an instance are its number + 1. As partitions of a transaction the outputs are followed by
     `offsets`, the group's partition of __consumer_offsets. `window`: so many batches of a producer an output remembers.
     """

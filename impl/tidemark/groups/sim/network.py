@@ -24,8 +24,8 @@ NOT_ASKED: Asked = {}
 class Exchange:
     """A request and, some time, its response.
 
-    `arrived`: the broker has it, and parks it if there is no response. `assignment_id`: for an OffsetFetch, what the
-    consumer had been assigned when it asked; `asked`: the partitions that it is for.
+    `arrived`: the broker has it, and parks it if there is no response. `assignment_id`: for an OffsetFetch, the
+    consumer's assignment when it asked; `asked`: the partitions that it is for.
     """
 
     __slots__ = ("arrived", "asked", "assignment_id", "broker", "request", "response", "token")

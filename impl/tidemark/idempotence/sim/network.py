@@ -1,4 +1,4 @@
-"""The network between producers and leaders: a connection is FIFO, and what outlives it may still be read."""
+"""The network between producers and leaders: a connection is FIFO, and requests that outlive it may still be read."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Reader:
         self.safe: dict[TopicPartition, int] = {}
 
     def written(self, one: LogRecord) -> None:
-        """Somebody has written this: what it may change is not known any more."""
+        """Somebody has written this: the offsets that it may change are not known any more."""
         record = one.record
         if isinstance(record, OffsetCommitValue):
             self.safe.pop(record.partition, None)

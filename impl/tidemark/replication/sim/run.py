@@ -1,7 +1,7 @@
 """One simulated run: chaos by a profile, then perhaps healing, then the verdict of a client that reads back.
 
-One seed decides all. Every step draws one random word and slices it: what to try, where, how much. Time advances with
-every try.
+One seed decides all. Every step draws one random word and slices it: the event to try, the place, the amount. Time
+advances with every try.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from tidemark.trace.recording import Recorder
 
 
 class Host:
-    """A machine: its disk, its process if one runs, and what the nemesis does to it.
+    """A machine: its disk, its process if one runs, and the nemesis's doings.
 
     `up` is the process if it is registered and not paused. `down` is how the last process ended. `paused`: nothing runs
     (a stop signal, a long collection of garbage). `stalled`: the thread that fetches has died. `slow_disk`: validated

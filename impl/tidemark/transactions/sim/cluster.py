@@ -120,7 +120,7 @@ class TransactionCluster(Processes):
         return bool(own) and own[-1].state is pending
 
     def clock_goes_back(self, broker: Broker) -> bool:
-        """The time of what a coordinator has written is before that of its last transition."""
+        """The time of a coordinator's written record is before that of its last transition."""
         coordinator = self.coordinators[broker]
         if not self._is_written(broker) or not coordinator.clock_goes_back(coordinator.timestamp_ms - 1):
             return False
@@ -306,7 +306,7 @@ class TransactionCluster(Processes):
         exchange.stage, exchange.offset = ProduceStage.WAITING, offset
 
     def advance_high_watermark(self, partition: int, offset: int) -> bool:
-        """The replicas have everything below an offset: who waits for it is answered."""
+        """The replicas have everything below an offset: the requests that wait for it are answered."""
         if not self.partitions[partition].advance_high_watermark(offset):
             return False
         for slots in self.produce:
@@ -343,7 +343,7 @@ class TransactionCluster(Processes):
         return True
 
     def elect_partition_leader(self, partition: int, keep: int) -> bool:
-        """Another broker leads a partition, with `keep` of its entries: who waits is told."""
+        """Another broker leads a partition, with `keep` of its entries: waiting requests are refused."""
         log = self.partitions[partition]
         if not log.high_watermark <= keep <= len(log.log):
             return False

@@ -1,4 +1,4 @@
-"""Healing: faults stop; what is under way arrives, what is open is ended, and one process commits a transaction.
+"""Healing: faults stop; requests under way arrive, open transactions end, and one process commits another.
 Perhaps it then begins another one and is never heard of again, so that nothing but the time-out ends that. Then the
 consumers of committed records read on as far as they may.
 
@@ -39,7 +39,7 @@ def heal(cluster: TransactionCluster, abandons: bool = False) -> bool:
 
 
 def _read_on(cluster: TransactionCluster, partition: int) -> None:
-    """A consumer of committed records gets all that it may; what it has asked for then, if anything, waits."""
+    """A consumer of committed records gets all that it may; a later fetch waits."""
     log, consumer = cluster.partitions[partition], cluster.consumers[COMMITTED][partition]
     cluster.receive_fetch(COMMITTED, partition)
     for _ in range(ROUNDS):
@@ -92,7 +92,7 @@ def _abandon(cluster: TransactionCluster) -> bool:
 
 
 def _serve(cluster: TransactionCluster) -> None:
-    """Brokers do what they can: the log commits, what is late arrives, markers are written."""
+    """Brokers do all that they can: the log commits, late requests arrive, markers are written."""
     brokers, partitions = range(len(cluster.coordinators)), range(len(cluster.partitions))
     for broker in brokers:
         cluster.resign(broker)

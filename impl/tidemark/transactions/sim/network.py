@@ -61,8 +61,8 @@ class ProduceStage(StrEnum):
 
 
 class ProduceExchange:
-    """A batch for a partition. `guard`: what it has to show once it is verified; `broker`: the coordinator that adds
-    the partition; `offset`: where it is in the log."""
+    """A batch for a partition. `guard`: the one that it has to show once it is verified; `broker`: the coordinator that
+    adds the partition; `offset`: where it is in the log."""
 
     __slots__ = ("broker", "error", "guard", "offset", "request", "stage")
 

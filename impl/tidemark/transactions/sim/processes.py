@@ -71,7 +71,7 @@ class Processes(Fetching):
         return True
 
     def send_txn_offset_commit(self, client: int) -> bool:
-        """A process commits offsets in its transaction: what is committed is the number of that."""
+        """A process commits offsets in its transaction: they are its number."""
         producer, partition = self.clients[client], self.offsets
         if partition is None or self.produce[client][partition] is not None:
             return False
@@ -170,7 +170,7 @@ class Processes(Fetching):
         return True
 
     def crash_client(self, client: int) -> bool:
-        """A process ends, and another takes its place; what it has sent may still arrive."""
+        """A process ends, and another takes its place; its requests may still arrive."""
         if self.clients[client].state == "UNINITIALIZED":
             return False
         self.clients[client] = self.new_process()

@@ -1,4 +1,4 @@
-"""One simulated run of transactions: what each kind of event tries, and how much room a trace has."""
+"""One simulated run of transactions: the attempt of each kind of event, and the room of a trace."""
 
 from __future__ import annotations
 

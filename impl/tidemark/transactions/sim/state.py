@@ -33,8 +33,8 @@ class TransactionState:
     """The parts, without the events: see `TransactionCluster`. `recorder` must be set before the first event.
 
     `offsets`: the partition of __consumer_offsets, if there is one; `told`: transaction -> whether its application was
-    told that it committed; `acked`: the batches that processes were told to be written; `returned`: what applications
-    got from consumers, with its offsets, by isolation level and partition.
+    told that it committed; `acked`: the batches that processes were told to be written; `returned`: the batches that
+    applications got from consumers, with their offsets, by isolation level and partition.
     """
 
     recorder: Recorder
