@@ -182,3 +182,12 @@ def test_a_document_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: 
     assert sorted(tmp_path.iterdir()) == [target, link]
     with pytest.raises(Unusable, match=r"/dev/full cannot be written"):
         document.write({"found": 3}, "/dev/full")
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit", "--sarif"])
+@pytest.mark.parametrize("place", ["no/such/folder/x", "."])
+def test_no_audit_begins_whose_result_has_no_place(
+    option: str, place: str, two_phase: TwoPhase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr("tidemark_conformance.commands.audit.run", lambda _: pytest.fail("it has begun"))
+    _refused(["audit", str(two_phase.good), option, str(tmp_path / place)], tmp_path / place, capsys)

@@ -55,9 +55,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 0 where no trace fails and no more than N traces, or N percent of them, are undecided",
     )
     document.add_argument(parser)
-    parser.add_argument("--junit", metavar="FILE", help="write JUnit XML: checks and failing traces as test cases")
     parser.add_argument(
-        "--sarif", metavar="FILE", help="write SARIF 2.1.0: failing traces beside the lines of the specification"
+        "--junit",
+        type=document.output,
+        metavar="FILE",
+        help="write JUnit XML: checks and failing traces as test cases",
+    )
+    parser.add_argument(
+        "--sarif",
+        type=document.output,
+        metavar="FILE",
+        help="write SARIF 2.1.0: failing traces beside the lines of the specification",
     )
     parser.add_argument(
         "--annotations",

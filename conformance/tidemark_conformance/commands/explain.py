@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidemark_conformance.audit.result import HOLDS, UNDECIDED, VIOLATION
 from tidemark_conformance.console.progress import progress
-from tidemark_conformance.errors import Unusable, writable
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain import load
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.judge import Judgement
@@ -40,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="explain this trace (default: of those that fail one in which a property falls, the first by its number)",
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="write the explanation as a web page")
+    parser.add_argument(
+        "-o", "--output", type=document.output, metavar="FILE.html", help="write the explanation as a web page"
+    )
     document.add_argument(parser)
     parser.add_argument(
         "--last", type=int, default=WINDOW, metavar="N", help=f"draw the N steps before the failure (default: {WINDOW})"
@@ -118,8 +120,7 @@ def _write(explained: Explanation, arguments: argparse.Namespace, count: int) ->
     that were read."""
     if arguments.output is not None:
         page = html.page(explained)
-        with writable(arguments.output):
-            arguments.output.write_text(page, encoding="utf-8")
+        document.write_text(page, arguments.output)
     document.write(explained.document(), arguments.json)
     if arguments.json == "-":
         return

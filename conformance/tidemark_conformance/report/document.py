@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import json
 import os
@@ -24,7 +25,23 @@ PAGE_WIDTH = 96
 
 def add_argument(parser: argparse.ArgumentParser) -> None:
     """Adds `--json FILE` to a command's arguments."""
-    parser.add_argument("--json", metavar="FILE", help="write the result as a JSON document ('-': standard output)")
+    parser.add_argument(
+        "--json", type=output, metavar="FILE", help="write the result as a JSON document ('-': standard output)"
+    )
+
+
+def output(target: str) -> str:
+    """The type of an argument that names a file to write. Unusable, before any work, where it cannot be written."""
+    path = Path(target)
+    if target != "-":
+        with writable(path):
+            if not path.parent.is_dir():
+                raise OSError(errno.ENOENT, "its folder does not exist")
+            if path.is_dir():
+                raise OSError(errno.EISDIR, "it is a folder")
+            if not os.access(path if path.exists() else path.parent, os.W_OK):
+                raise OSError(errno.EACCES, "permission denied")
+    return target
 
 
 def console(target: str | None = None, width: int = PLAIN_WIDTH, soft_wrap: bool | None = True) -> Console:
