@@ -227,7 +227,7 @@ def choice(c: Context, condition: str, then: Callable[[], Symbol], orelse: Calla
         name = c.name("a")
         c.line(f"{name} = ({a.base}) if {condition} else ({b.base})")
         return Place(Address(0, (name,)), a.kind)
-    errs = c.checked != checked
+    errs = c.checked != checked or any(isinstance(one, Choice) and one.checked for one in (a, b))
     c.checked = checked
     return Choice(c.named(condition), _known(a, first, then), _known(b, second, orelse), errs)
 
