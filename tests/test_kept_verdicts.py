@@ -307,7 +307,7 @@ def verify(no_cache: bool = False) -> list[str]:
     return [line.found for line in command.trace_lines(arguments, Console(file=io.StringIO()), [])]
 
 
-EVERYTHING = ["spark", "run 30, fresh False", "composition 30", "rows ['HASTE']"]
+EVERYTHING = ["spark", "run 30, fresh False", "composition 3", "rows ['HASTE']"]
 
 
 def test_a_second_verify_runs_nothing_and_says_so(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +324,7 @@ def test_a_second_verify_runs_nothing_and_says_so(tree: Path, monkeypatch: pytes
 
     made.asked.clear()
     assert verify(no_cache=True) == first
-    assert made.asked == ["spark", "run 30, fresh True", "composition 30", "rows ['HASTE']"]
+    assert made.asked == ["spark", "run 30, fresh True", "composition 3", "rows ['HASTE']"]
 
     made.asked.clear()
     replace("spec/pair/zoo.toml", "count = 9", "count = 10")(tree)
@@ -360,7 +360,7 @@ def test_a_line_is_finished_beside_what_spark_does_for_the_next(tree: Path, monk
     monkeypatch.setattr(matrix, "kill", kill)
     assert [line.split(";")[0] for line in verify()] == [
         "30, 300 steps (0.0 M steps/s): 0 flagged",
-        "30, 300 steps (0.0 M steps/s): 0 flagged",
+        "3, 300 steps (0.0 M steps/s): 0 flagged",
         "0 of 1 rows as expected",
     ]
 
