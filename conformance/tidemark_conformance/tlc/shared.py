@@ -158,7 +158,7 @@ class Java:
         return java.lang.invoke.MethodHandleProxies.asInterfaceInstance(java.lang.Class.forName(name), handle)
 
     def _as_new(self) -> None:
-        """Puts TLC's static state back to what it was before the first run."""
+        """Gives TLC's static state its values from before the first run."""
         for field, value in self._statics:
             field.set(None, value)
         self._forget()
