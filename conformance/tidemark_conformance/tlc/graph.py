@@ -100,7 +100,7 @@ class _Limits:
 
 
 class _Counting:
-    """Takes in what TLC says of its progress."""
+    """Takes in TLC's messages about its progress."""
 
     def __init__(self, plan: _Plan, limits: _Limits) -> None:
         self.plan = plan
