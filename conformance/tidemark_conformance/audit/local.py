@@ -34,9 +34,9 @@ from tidemark_conformance.trace.ranges import Range, ranges
 UNPACKED = 10
 """How many times its size a packed file is taken to be: JSON packs so."""
 POOL_BYTES = {NDJSON: 24 << 20, PARQUET: 24 << 20}
-"""Bytes from which on a pool is started. Measured: one core judges 10 MB/s of NDJSON (82 MB of two-phase commit in
-8.05 s of its time) and 12 MB/s of Parquet (half of what two cores do in docs/bench.json); a process takes a second of
-it to load the checks. So a pool of two gains where one core is busy for more than two seconds."""
+"""Bytes from which on a pool is started. Measured: one core judges 10 MB/s of NDJSON, 82 MB of two-phase commit
+in 8.05 s of its time. It judges 12 MB/s of Parquet, half of the rate of two cores in docs/bench.json. A process takes a
+second of its time to load the checks. So a pool of two gains where one core is busy for more than two seconds."""
 SPARK_BYTES = {NDJSON: 96 << 20, PARQUET: 96 << 20}
 """Bytes from which on Spark is taken where it is installed. Measured: an audit of 0.9 MB of Parquet takes 22.6 s of the
 cores' time on Spark and 1.9 s without it. What Spark costs before it judges are thus about 20 s of the cores' time, or

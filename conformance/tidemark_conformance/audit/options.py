@@ -17,7 +17,7 @@ class Options:
     `max_undecided`: how many traces may be undecided, as a number or as a percentage of all ("": none). `located`: the
     failing traces that the result names keep their streams, for `check.located`.
 
-    Raises Unusable for what cannot be asked for.
+    Raises Unusable for a request that cannot be met.
     """
 
     baseline: str = ""

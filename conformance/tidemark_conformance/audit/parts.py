@@ -48,8 +48,8 @@ class Job:
 
 @lru_cache(maxsize=4)
 def _kept(judge: Judge) -> Judge:
-    """The judge; objects that this process has loaded until now are no garbage. (PySpark's workers collect it after
-    each task, and would stand still for 0.2 s each time to look at all of it.)"""
+    """The judge; objects that this process has loaded until now are no garbage. PySpark's workers collect garbage
+    after each task, and would stand still for 0.2 s each time to look at all objects."""
     gc.freeze()
     return judge
 

@@ -1,7 +1,7 @@
 """`tidemark verify`: all that `make check` does, and one table at the end.
 
-Some traces of one protocol first, so that something is seen to work; TLC on every model; then per protocol unflawed
-traces simulated and audited; then the kill matrix; last, hunts from a fresh seed.
+It begins with some traces of one protocol, so that something is seen to work. TLC on every model follows. Then each
+protocol's unflawed traces are simulated and audited. The kill matrix follows, and last, hunts from a fresh seed.
 """
 
 from __future__ import annotations

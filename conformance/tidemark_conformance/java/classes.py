@@ -29,7 +29,7 @@ Low == IF x < 3 THEN TRUE ELSE PrintT(<<"high", x>>) /\ FALSE
 ====
 """
 CONFIG = "INIT Init NEXT Next CONSTANT Id = {a, b} INVARIANTS TypeOK Low PROPERTY Grows\n"
-"""A run that falls, so that what prints a counterexample is in the archive, too."""
+"""A run that falls, so that the classes that print a counterexample are in the archive, too."""
 BUDGET_S = 120.0
 
 

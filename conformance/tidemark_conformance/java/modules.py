@@ -3,8 +3,8 @@ r"""The modules that a root module reaches through EXTENDS and INSTANCE, as text
 A run of TLC sees nothing but a staged copy of this closure, so a verdict cannot depend on a module that its cache key
 does not hash. A module missed here would be missing there, and TLC would refuse.
 
-Files are read anew each time. What depends on their text alone is computed once per text: hundreds of models reach the
-same few modules.
+Files are read anew each time. A result that depends on their text alone is computed once per text:
+hundreds of models reach the same few modules.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.header import Header, Json, constant_json, same, shortened
 
 REPAIRED = "repaired"
-"""The baseline with every rule in force, whatever the cfg says."""
+"""The baseline with every rule in force, regardless of the cfg."""
 
 
 def add_specification_arguments(parser: argparse.ArgumentParser, required: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 A run begins there with TLC's static state put back (`tlc.shared`). If that should ever miss something by which TLC
 leaves properties out, then a "holds" would say nothing. So a "holds" is believed only if the next run in the same Java
-still sees a property fall, of the same form and at the right depth: an invariant, an action property or a temporal one.
+still sees a property fall at the right depth. The property has the same form: invariant, action property or temporal.
 """
 
 from __future__ import annotations

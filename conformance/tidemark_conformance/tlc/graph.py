@@ -4,7 +4,7 @@ A generated root extends the model's. Next is a disjunction of ground instances,
 tuple, so that the labels of the dump carry the parameters; the parameters' domains are printed by TLC itself. More
 disjuncts carry TLC's verdicts:
 
-    tm_here == UNCHANGED             a loop at every state: what has none was not asked about
+    tm_here == UNCHANGED             a loop at every state: TLC was not asked about a state without
     tm_false_n == ~P /\ UNCHANGED    a loop at every state where the nth predicate (invariant, quiescence) is false
     tm_next == Next /\ good         together with tm_bad exactly the ground edges: no action or parameter was forgotten
     tm_bad == Next /\ ~good         the edges on which some action property P == [][Q]_v is false
@@ -13,9 +13,9 @@ Where there are such edges a second dump, of the same states, has one disjunct N
 predicate is evaluated once per state, and Next three times whatever the number of properties.
 
 No invariant, SYMMETRY or VIEW stands in the cfg, so violating states are there and expanded like all others. A
-CONSTRAINT becomes a guard on the *source* state, carried by a variable of its own (a function of the state, so that it
-multiplies nothing): a state outside it is in the graph, but not expanded, and every successor of an expanded state is
-there; so what is no edge from an expanded state is no step, in TLC's own opinion.
+CONSTRAINT becomes a guard on the *source* state. A variable of its own carries it, a function of the state, so that it
+multiplies nothing. A state outside the constraint is in the graph, but not expanded. Every successor of an expanded
+state is in the graph. So a pair that is no edge from an expanded state is no step, in TLC's own opinion.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _Limits:
 
 
 class _Counting:
-    """Takes in what TLC says of its progress."""
+    """Takes in TLC's messages about its progress."""
 
     def __init__(self, plan: _Plan, limits: _Limits) -> None:
         self.plan = plan

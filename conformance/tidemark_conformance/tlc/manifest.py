@@ -267,7 +267,7 @@ def _checks(pinned: Any, module: str, changed: pins.Checks, where: str) -> pins.
 
 
 def _consistent(model: Model, where: str) -> None:
-    """Raises Unusable where an entry contradicts itself or what is known of TLC."""
+    """Raises Unusable where an entry contradicts itself or known behaviour of TLC."""
     rules = [
         (model.kind in KINDS, f"kind {model.kind!r}: use one of {', '.join(KINDS)}"),
         (model.tier in TIERS, f"tier {model.tier!r}: use one of {', '.join(TIERS)}"),

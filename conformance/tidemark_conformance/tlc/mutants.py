@@ -4,8 +4,8 @@ A property that no state of a small model violates would be compared on TRUE alo
 property reads until it falls, and TLC is asked about them as it is about the model's own. The Python backend only
 guides the search (and passes over what cannot be evaluated); every verdict that a backend is held to is TLC's.
 
-A generated root extends the model's. Each question is a pair of states: Init takes the first, the one step goes to the
-second, and TLC prints which predicate is false in the first, which action property on the step.
+A generated root extends the model's. Each question is a pair of states: Init takes the first, and the one step
+goes to the second. TLC prints the predicates that are false in the first, and the action properties false on the step.
 """
 
 from __future__ import annotations

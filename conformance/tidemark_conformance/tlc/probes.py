@@ -13,8 +13,9 @@ its probe, which is evaluated once a successor is complete:
     tidemark_next == \/ \E tidemark_p1 \in D : Action(tidemark_p1) /\ tidemark_seen(1003)
 
 Measured: no slower than without; TLC's own -coverage, which counts every expression, doubles the time of a small model.
-It remains for a model with an ACTION_CONSTRAINT, where only an action that found a state counts as taken (TLC counts
-successors that the constraint forbids, too), and for a SPECIFICATION, whose fairness a NEXT would drop.
+Coverage remains for a model with an ACTION_CONSTRAINT. There only an action that found a state counts as taken, since
+TLC counts successors that the constraint forbids, too. It remains also for a SPECIFICATION, whose fairness a NEXT would
+drop.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ A model of some thousand states that holds costs a third less than in a Java of 
 Py4J, which PySpark brings along, calls TLC's classes. Its server listens on this host alone and asks for a secret.
 
 TLC keeps state in static fields, and its `main` ends the process. So a run here begins like one in a new Java:
-every static field of TLC's classes is put back to what it was before the first run, and so is the table of strings,
-whose numbers decide the order of TLC's sets. All classes are initialised before that picture is taken.
+every static field of TLC's classes gets back its value from before the first run. So does the table of strings, whose
+numbers decide the order of TLC's sets. All classes are initialised before that picture is taken.
 Where several counterexamples are equally short, TLC may show another one than in a Java of its own.
 TLC_DIGEST names the one jar that this was verified for. With another jar, or without Py4J, every run has its own Java.
 
@@ -158,7 +158,7 @@ class Java:
         return java.lang.invoke.MethodHandleProxies.asInterfaceInstance(java.lang.Class.forName(name), handle)
 
     def _as_new(self) -> None:
-        """Puts TLC's static state back to what it was before the first run."""
+        """Gives TLC's static state its values from before the first run."""
         for field, value in self._statics:
             field.set(None, value)
         self._forget()

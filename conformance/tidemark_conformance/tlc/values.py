@@ -1,7 +1,7 @@
 r"""TLC's printed values and states as values of `tla.values`, and values as TLA+ text.
 
-In TLC's output a bare identifier is a model value (strings are quoted, TRUE and FALSE are the booleans), a record and a
-function on identifier-like strings print alike, and a long value is broken over several lines.
+In TLC's output a bare identifier is a model value: strings are quoted, TRUE and FALSE are the booleans. A record and a
+function on identifier-like strings print alike. TLC breaks a long value over several lines.
 
 Grammar:  value := literal | identifier | lo..hi | {v, ...} | <<v, ...>> | [f |-> v, ...] | (v :> v @@ ...)
 """

@@ -1,8 +1,8 @@
 """The models of a manifest against TLC: several at a time, verdicts cached under all that they depend on.
 
-A cache key hashes every module the model reaches (generated ones included), its cfg, the jar and the options, and a run
-sees nothing but these (`tlc.modules`); and our own code that starts TLC and reads what it says. Only a completed
-verdict is cached, and the manifest's expectations, which are no part of the key, are compared anew each time.
+A cache key hashes every module the model reaches, generated ones included, its cfg, the jar and the options. A run sees
+nothing but these (`tlc.modules`). The key also hashes our own code that starts TLC and reads its output. Only a
+completed verdict is cached. The manifest's expectations are no part of the key, and are compared anew each time.
 """
 
 from __future__ import annotations

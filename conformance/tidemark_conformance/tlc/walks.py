@@ -1,7 +1,7 @@
 """Walks through a state graph: whole traces whose every verdict TLC has given already.
 
-Backends are asked about single states and steps elsewhere; a walk goes the way of an audit, where ghosts are computed
-from the first record on, only what changed is evaluated again, and each check reports its first failing record.
+Other tests ask backends about single states and steps; a walk goes the way of an audit. A backend then computes ghosts
+from the first record on, evaluates only changed parts again, and reports each check's first failing record.
 """
 
 from __future__ import annotations

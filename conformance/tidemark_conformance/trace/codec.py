@@ -39,9 +39,9 @@ class Exceeds(Exception):
 Reader = Callable[[Json, list[int]], None]
 """Appends the cells of a JSON value. Raises WrongKind or Exceeds.
 
-A value of the right kind that its type has not is read all the same, into cells that the check finds beyond their
-limits: an integer as it is, a sequence by its true length, of a set one bit more for all that it cannot hold, of a
-string one index more.
+A value of the right kind that its type does not contain is read all the same. The check finds its cells beyond their
+limits. An integer is read as it is, and a sequence by its true length. A set gets one bit more for all elements that it
+cannot hold, a string one index more.
 """
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 """The integers that a cell holds."""

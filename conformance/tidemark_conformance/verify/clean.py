@@ -1,8 +1,8 @@
 """The unflawed implementation at scale: simulate, audit, and ask that the run shows everything it should.
 
-A run is kept in the cache folder under a digest of all that decides its traces, so that it is simulated again only
-when the implementation, the specification or the settings change; it is audited every time. Of an audit Spark's part
-needs both cores and the session, TLC's replays one core and no session: they go on beside what Spark does next.
+A run is kept in the cache folder under a digest of all that decides its traces. It is simulated again only when the
+implementation, the specification or the settings change; it is audited every time. Spark's part of an audit needs both
+cores and the session. TLC's replays need one core and no session: they go on beside Spark's next work.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SEEDS_PER_TASK = 250
 """Traces simulated and judged together."""
 PARTS = 16
-"""Spark's tasks at least (if there is as much to do): each unpickles all specifications, some tenths of a second, and
+"""Spark's tasks at least, if there is as much to do. Each unpickles all specifications in some tenths of a second. Each
 has the tasks of rows that stand together, so that a row's judges are made once. More would balance no better."""
 
 

@@ -98,7 +98,7 @@ class Exchange(Protocol):
 
 class Abstraction(GroupAbstraction):
     """The abstraction function of one run: every method reads the key of a unit, and is given the number of its broker
-    or consumer. Raises CapacityExceeded for what the table cannot hold."""
+    or consumer. Raises CapacityExceeded for a value that the table cannot hold."""
 
     def __init__(self, table: Table, state: State) -> None:
         super().__init__(table, state)

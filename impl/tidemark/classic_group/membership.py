@@ -201,7 +201,7 @@ class Membership:
             self._commit_before_join = _CommitBeforeJoin.UNSENT if error.retriable else _CommitBeforeJoin.DONE
 
     def on_join_sent(self) -> Subscription:
-        """JoinGroup goes out with this subscription; its partitions are what this member claims to own."""
+        """JoinGroup goes out with this subscription; this member claims to own its partitions."""
         if self._needs_join_prepare:
             raise BrokenInvariant("JoinGroup is sent without on_join_prepare")
         self.state = MemberState.PREPARING_REBALANCE

@@ -46,7 +46,7 @@ class GroupEvent(Enum):
     UNLOADED = "another broker leads the partition"
 
 
-_UNLOADED = Transition(GroupState.DEAD, "what it knows may be out of date, and its successor has the log")
+_UNLOADED = Transition(GroupState.DEAD, "its memory may be out of date, and its successor has the log")
 
 TRANSITIONS: dict[tuple[GroupState, GroupEvent], Transition[GroupState]] = {
     (GroupState.DEAD, GroupEvent.LOADED_EMPTY): Transition(

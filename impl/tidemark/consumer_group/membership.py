@@ -59,7 +59,7 @@ class MemberEvent(Enum):
 
 
 _ASSIGNED = Transition(MemberState.RECONCILING, "it has partitions to give up, or to take, or both")
-_FENCED = Transition(MemberState.JOINING, "what it owned may be another's already: it joins as a new member does")
+_FENCED = Transition(MemberState.JOINING, "its partitions may be another's already: it joins as a new member does")
 
 TRANSITIONS: dict[tuple[MemberState, MemberEvent], Transition[MemberState]] = {
     (MemberState.JOINING, MemberEvent.ASSIGNED): _ASSIGNED,

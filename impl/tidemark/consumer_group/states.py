@@ -23,7 +23,7 @@ class MemberEvent(Enum):
 
 
 _REVOKE = Transition(
-    MemberState.UNREVOKED_PARTITIONS, "what is assigned and not in the target must be acknowledged as revoked first"
+    MemberState.UNREVOKED_PARTITIONS, "an assigned partition outside the target must be acknowledged as revoked first"
 )
 _WAIT = Transition(
     MemberState.UNRELEASED_PARTITIONS, "it takes the assignment epoch, and of its target what is released"

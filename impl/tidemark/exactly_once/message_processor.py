@@ -1,7 +1,7 @@
 """An instance that consumes, transforms and produces, each record exactly once (KIP-98, KIP-447): a consumer of a
 group, and a transactional producer of its own.
 
-The application's loop, a method each; what is sent is returned, for the caller to carry:
+The application's loop, a method each. A method returns its requests, for the caller to carry:
 
     send_result             a record of an owned partition is read, and its result sent; the first begins a transaction
     send_offsets            sendOffsetsToTransaction: how far it has read, and which member of which generation it is

@@ -9,11 +9,11 @@ from tidemark.common.structs import value
 from tidemark.groups.java import string_order
 
 NO_GENERATION = -1
-"""The generation of whoever is in none (Generation.NO_GENERATION)."""
+"""The generation of a consumer that is in none (Generation.NO_GENERATION)."""
 
 MemberId = str
 UNKNOWN_MEMBER_ID = ""
-"""The member id of whoever has none (JoinGroupRequest.UNKNOWN_MEMBER_ID)."""
+"""The member id of a consumer that has none (JoinGroupRequest.UNKNOWN_MEMBER_ID)."""
 
 
 class TopicPartition(NamedTuple):

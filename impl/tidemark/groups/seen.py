@@ -67,7 +67,7 @@ class State(Protocol):
 
 class GroupAbstraction(Abstract):
     """The abstraction function of one run: every method reads the key of a unit, and is given the number of its broker
-    or consumer. Raises CapacityExceeded for what the table cannot hold."""
+    or consumer. Raises CapacityExceeded for a value that the table cannot hold."""
 
     def __init__(self, table: HeaderTable, state: State) -> None:
         self.header = table

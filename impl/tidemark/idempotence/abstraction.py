@@ -129,7 +129,7 @@ class Table:
 
 class Abstraction(Abstract):
     """The abstraction function of one run: every method reads the key of a unit, of whose producer or partition it is
-    given the numbers. Raises CapacityExceeded for what the table cannot hold."""
+    given the numbers. Raises CapacityExceeded for a value that the table cannot hold."""
 
     __slots__ = ("_connections", "_logs", "_partitions", "_pids", "_producers", "_state", "table")
 

@@ -116,8 +116,8 @@ class IdempotentProducer:
         )
 
     def ready(self, topic: Topic) -> bool:
-        """Whether a new batch may be drained, as far as no rule says otherwise: nothing waits to be retried, no
-        sequence is unresolved, nothing of an older epoch is in flight, and no bump comes first."""
+        """Whether a new batch may be drained, as far as no rule says otherwise. No batch waits to be retried, no
+        sequence is unresolved, no batch of an older epoch is in flight, and no bump comes first."""
         sequences = self.partitions[topic]
         return (
             self.producer_id != 0

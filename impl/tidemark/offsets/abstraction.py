@@ -161,7 +161,7 @@ class OffsetsTable:
 
 class OffsetsAbstraction(Abstract):
     """The abstraction function of one run: every method reads the key of a unit, and is given the number of its broker
-    or producer. Raises CapacityExceeded for what the table cannot hold."""
+    or producer. Raises CapacityExceeded for a value that the table cannot hold."""
 
     __slots__ = (
         "_appended",

@@ -278,7 +278,7 @@ class OffsetCoordinator:
 
 
 def _answer(record: OffsetRecord, error: Errors) -> TxnOffsetCommitResponse | WriteTxnMarkerResponse:
-    """The reply to whoever waited for a record."""
+    """The reply to the request that waited for a record."""
     if isinstance(record, EndTransactionMarker):
         return WriteTxnMarkerResponse(error)
     return TxnOffsetCommitResponse(error)

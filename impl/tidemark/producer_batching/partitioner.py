@@ -42,7 +42,7 @@ def partition_for_key(key: bytes, partitions: int) -> int:
 
 
 class RoundRobinPartitioner:
-    """All available partitions in turn, whatever the key."""
+    """All available partitions in turn, regardless of the key."""
 
     __slots__ = ("_next",)
 

@@ -5,7 +5,7 @@ without headers. All sizes are in bytes; a key or value of None is a null, which
 from __future__ import annotations
 
 RECORD_BATCH_OVERHEAD = 61
-"""RECORD_BATCH_OVERHEAD: what stands before the first record."""
+"""RECORD_BATCH_OVERHEAD: the bytes before the first record."""
 MAX_RECORD_OVERHEAD = 21
 """MAX_RECORD_OVERHEAD: attributes, and the longest length, offset and timestamp."""
 NO_HEADERS = 1

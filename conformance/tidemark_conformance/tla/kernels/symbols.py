@@ -1,7 +1,7 @@
 """Symbolic values: the knowledge that the kernels' generator has of a TLA+ value while it writes the code that uses it.
 
-Scalars carry the text of an expression. Compound values are *places* (runs of cells in the memory), or virtual: a
-record, a function literal, an EXCEPT is kept as its parts and compared, stored or applied part by part, so that most
+Scalars carry the text of an expression. Compound values are *places*, runs of cells in the memory, or virtual.
+A virtual record, function literal or EXCEPT is kept as its parts, and compared, stored or applied part by part. So most
 values of a specification are never built. Closures stand for code that is written where (and if) it is needed.
 """
 

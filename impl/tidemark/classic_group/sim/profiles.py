@@ -115,7 +115,7 @@ CLAIMS = GroupProfile(
     heals=32,
     modes=((0,),),
 )
-"""Cooperative consumers whose JoinGroups are lost and come late, so that what they claim to own is out of date."""
+"""Cooperative consumers whose JoinGroups are lost and come late, so that their claims of partitions are out of date."""
 
 HANDOVERS = GroupProfile(
     "handovers",

@@ -1,7 +1,7 @@
 """Every event that can happen to consume-transform-produce: instances', coordinators', the group's, the reader's.
 
-Which event comes next is somebody else's choice (run.py, demonstration.py). A method says whether something happened;
-what happened is an action of the specification, told to the recorder at the handler's end.
+Which event comes next is somebody else's choice (run.py, demonstration.py). A method says whether something happened.
+The event is an action of the specification, told to the recorder at the handler's end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
     # --- transactions -----------------------------------------------------------------------------------------------
 
     def init_producer_id(self, i: int) -> bool:
-        """initTransactions: the process gets the next epoch, or what its predecessor left open is aborted first."""
+        """initTransactions: the process gets the next epoch, or its predecessor's open transaction is aborted first."""
         producer, coordinator = self.instances[i].producer, self.coordinators[i]
         if producer.send_init_producer_id() is None:
             return False
@@ -54,7 +54,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
         return True
 
     def _written(self, i: int, record: TransactionLogValue) -> CoordinatorResponse | None:
-        """A coordinator's record commits; returns the answer to who waits for it."""
+        """A coordinator's record commits; returns the answer to the instance that waits for it."""
         replies = self.coordinators[i].commit_record(record)
         return replies[0].response if replies else None
 

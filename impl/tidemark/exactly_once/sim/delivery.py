@@ -8,8 +8,8 @@
 | `committed` | what is below the group's offset, or below the one that a transaction to be committed has staged |
 | `delivered`, `stray` | what the readers of the results have got: in order, and otherwise |
 
-An action is one of these when what it stands for has happened: a result is written, a transaction decided, a result
-returned. Nothing else is one.
+An action is one of these when the event that it stands for has happened: a result is written, a transaction decided,
+a result returned. Nothing else is one.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class DeliveryRecorder(Recorder):
         counters.input = (*map(len, self._offsets_of), *(0,) * (len(plan.topics) - len(self._offsets_of)))
 
     def did(self, *what: Any) -> None:
-        """A handler has run: what it is in the terms of Delivery, if it is anything, is written."""
+        """A handler has run: its action in the terms of Delivery, if it has one, is written."""
         action = what[0]
         self.counts[action] += 1
         if action == "AppendResult":

@@ -1,4 +1,4 @@
-"""Consume-transform-produce driven by a text (script.py): what makes each action happen, and what is seen of whom.
+"""Consume-transform-produce driven by a text (script.py): each action's command, and each node's transcript.
 
     begin records=2,1       how many records the input partitions 0, 1, ... have (those that are not named: none)
 

@@ -1,11 +1,12 @@
-"""Idempotent producers driven by a text (script.py): what makes each action happen, and what is seen of whom.
+"""Idempotent producers driven by a text (script.py): each action's command, and each node's transcript.
 
     begin p1=b1 p2=b2       who leads which partition (b1 all)
 
 A batch is `1.3/2`: of producer id 1, number 3 among those that its process made for the partition, sequence 2 (`/e1.2`:
-in epoch 1, after the first). The transcript shows, of a producer, its id and epoch, and per partition the batches in
-flight (! waits to be sent again, ? may be in the log for all it knows) and the next sequence; of a partition, its
-leader, the log with a bar at the high watermark, and what the leader remembers of each producer: sequence@offset.
+in epoch 1, after the first). The transcript shows of a producer its id and epoch, and per partition the batches in
+flight and the next sequence. A batch with ! waits to be sent again; one with ? may be in the log for all the producer
+knows. Of a partition it shows the leader, the log with a bar at the high watermark, and the leader's producer state:
+sequence@offset.
 """
 
 from __future__ import annotations

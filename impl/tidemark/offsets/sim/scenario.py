@@ -1,11 +1,11 @@
-"""A group's offsets driven by a text (script.py): what makes each action happen, and what is seen of whom.
+"""A group's offsets driven by a text (script.py): each action's command, and each node's transcript.
 
     begin coordinator=b1        the first coordinator (b1)
 
-The transcript shows, of a producer, its transaction; of a broker, while it coordinates, the group as far as it has
-committed, the offsets that it serves and those that transactions have staged, each with the position of its record
-(`p1=5#3`), and how many records have not committed; the log's records by position, with its leader; the answer to the
-last OffsetFetch; and the time.
+The transcript shows of a producer its transaction. Of a broker that coordinates it shows the group as far as it has
+committed, the offsets that it serves, and the offsets that transactions have staged. Each offset has the position of
+its record (`p1=5#3`). The number of uncommitted records follows. Then come the log's records by position, with its
+leader; the answer to the last OffsetFetch; and the time.
 """
 
 from __future__ import annotations
