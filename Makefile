@@ -34,8 +34,8 @@ hunt: setup ## search by simulation, with all rules: MINUTES (60) for each proto
 	@$(BIN)/tidemark compile && $(BIN)/tidemark hunt all --minutes $(or $(MINUTES),60)
 
 test: setup ## the test suite, some of it on the compiled implementation, too
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --compiled
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --compiled
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,11 +42,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--compiled` the other tests are left out: they reach into the modules."""
+    """With `--compiled` the other tests are left out: they reach into the modules.
+
+    Files of few tests come first: those tests take longest, and at the end all processes have something small to do.
+    """
     if config.getoption("--compiled"):
         others = [item for item in items if item.get_closest_marker("as_users_have_it") is None]
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item.get_closest_marker("as_users_have_it") is not None]
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: tests[item.path])
 
 
 def pytest_configure(config: pytest.Config) -> None:
