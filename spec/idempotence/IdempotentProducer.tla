@@ -611,7 +611,7 @@ AdvanceHighWatermark(p, offset) ==
     /\ UNCHANGED acked
 
 \* ExpireProducer   who: leader   code: idempotence/partition.py
-\* producer.id.expiration.ms: nothing was heard of the producer for long.
+\* producer.id.expiration.ms have passed since the leader appended the producer's last batch.
 ExpireProducer(p, pid) ==
     \* enabled when
     /\ entry[p][pid] # NoEntry
@@ -621,9 +621,9 @@ ExpireProducer(p, pid) ==
     /\ UNCHANGED <<leader, log, highWatermark, issued, producer, sender, wire, late>>
     /\ UNCHANGED acked
 
-\* ElectLeader   who: controller   code: idempotence/partition.py (truncate_to)
+\* ElectLeader   who: controller   code: idempotence/partition.py (restart, truncate_to)
 \* b leads (perhaps the same broker, started again). It has what is committed and `keep` batches in all, and has loaded its
-\* producer state from a snapshot taken at some offset. Who waits is told that the old leader leads no more.
+\* producer state from a snapshot taken at some offset. Waiting requests are told that it leads no more.
 ElectLeader(p, b, keep, snapshot) ==
     LET kept  == SubSeq(log[p], 1, keep)
         known == IF StateFollowsTruncation(p, keep) THEN kept ELSE log[p] IN

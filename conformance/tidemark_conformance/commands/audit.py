@@ -16,6 +16,7 @@ from tidemark_conformance.audit.inputs import Input, open_here, open_input, requ
 from tidemark_conformance.audit.options import Options
 from tidemark_conformance.console.progress import progress
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.registry.specifications import add_baseline_arguments, add_specification_arguments, load_asked
 from tidemark_conformance.report import document
 from tidemark_conformance.simulate.provenance import beyond, refuse_composition
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engine.add_argument("--spark", action="store_true", help="judge on Spark, whatever the size")
     engine.add_argument("--master", help="judge on Spark with this master (default: local[2], or spark-submit's)")
     parser.add_argument("--oracle", type=int, default=0, metavar="N", help="let TLC replay N passing traces, too")
+    toolchain.add_jar_argument(parser)
     parser.add_argument(
         "--from-snapshot", action="store_true", help="traces need not start in Init; checks with history do not run"
     )

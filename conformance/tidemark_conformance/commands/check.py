@@ -108,7 +108,7 @@ def _require_known_constants(model: Model) -> None:
 
 
 def _model_of(arguments: argparse.Namespace) -> Model:
-    for name, least in (("workers", 1), ("budget", 0), ("heap", 64)):
+    for name, least in (("workers", 1), ("budget", 0.1), ("heap", 64)):
         value = getattr(arguments, name)
         if value is not None and not value >= least:
             raise Unusable(f"--{name} {value:g} is too little: give {least} or more")

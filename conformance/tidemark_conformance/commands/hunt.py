@@ -72,13 +72,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _require_sensible(args: argparse.Namespace) -> None:
-    for option, given, wrong in (
-        ("--minutes", args.minutes, args.minutes is not None and not 0 < args.minutes < 1e6),
-        ("--steps", args.steps, args.steps is not None and args.steps < 1),
-        ("--seed", args.seed, args.seed is not None and not 0 <= args.seed < 1 << 63),
+    for option, given, wrong, least in (
+        (
+            "--minutes",
+            args.minutes,
+            args.minutes is not None and not 0 < args.minutes < 1e6,
+            "more than 0, and less than a million",
+        ),
+        ("--steps", args.steps, args.steps is not None and args.steps < 1, "1 or more"),
+        ("--seed", args.seed, args.seed is not None and not 0 <= args.seed < 1 << 63, "0 or more, below 2^63"),
     ):
         if wrong:
-            raise Unusable(f"{option} {given} is no budget or seed; give a number above 0, or for --seed 0 or more")
+            raise Unusable(f"{option} {given} cannot be; give {least}")
     if args.without is not None and not [one for one in args.without.split(",") if one]:
         raise Unusable(f"--without {args.without!r} names no rule; leave the option out, or give rules")
     if args.rows and (args.minutes is not None or args.output is not None or args.master is not None):

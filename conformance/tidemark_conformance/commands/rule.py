@@ -28,7 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the card of one rule (of each specification that has it), or one line per rule."""
+    """Print the card of one rule (of each specification that has it), or one line per rule.
+
+    The texts come before TLC is run, which may take minutes the first time.
+    """
     compiled.avoid()
     console = document.console(width=WIDTH, soft_wrap=False)
     if arguments.name is None:
@@ -37,7 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     for number, found in enumerate(cards.of_rule(arguments.name)):
         if number:
             console.print()
-        rule_card.render(found if arguments.no_run else _with_runs(found, arguments.jar), console)
+        rule_card.render_texts(found, console)
+        if not arguments.no_run:
+            found = _with_runs(found, arguments.jar)
+        rule_card.render_runs(found, console)
     return 0
 
 
@@ -49,7 +55,7 @@ def _with_runs(card: cards.Card, jar: str | None) -> cards.Card:
                 removal,
                 card.home,
                 jar,
-                lambda model: say(f"running TLC on {model} (once; minutes at most, --no-run: only texts)"),
+                lambda model: say(f"running TLC on {model} (once; the texts are above)"),
             )
             for removal in card.removals
         )

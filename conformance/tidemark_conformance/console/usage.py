@@ -15,6 +15,17 @@ class Parser(argparse.ArgumentParser):
         """Ends the process with exit code 2, after one line in place of the usage."""
         self.exit(2, f"{self.prog}: {message}; `{self.prog} --help` lists the arguments\n")
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """As its base; a text that is no number is refused with the kind of number that it should be."""
+        kinds = {int: "a whole number", float: "a number"}
+        if action.type not in kinds:
+            return super()._get_value(action, arg_string)
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as problem:
+            message = f"{arg_string} cannot be; give {kinds[action.type]}"
+            raise argparse.ArgumentError(action, message) from problem
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuses a value that is none of an argument's choices, with the choices that come close."""
         if action.choices is not None and value not in action.choices:

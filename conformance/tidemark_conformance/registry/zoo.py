@@ -106,7 +106,9 @@ def select(names: Iterable[str], path: Path | None = None) -> list[Row]:
         matching = [row for row in known if name in (row.id, str(row.number))]
         if not matching:
             ids = [] if name.isdecimal() else [row.id for row in known]
-            where = f"{ZOO} lists them all" + (f", {known[0].number} to {known[-1].number}" if known else "")
+            where = f"spec/<protocol>/{ZOO} lists them" + (
+                f", {known[0].number} to {known[-1].number}" if known else ""
+            )
             raise Unusable(f"the zoo has no row {name}: {instead(name, ids, where)}")
         chosen += matching
     return chosen or known

@@ -42,9 +42,8 @@ def _said(rule: Listed) -> Text:
     return text.append(rule.sentence or f"({rule.place})", style="dim not cyan")
 
 
-def render(card: Card, console: Console) -> None:
-    """The whole card, top to bottom: specification, Python, the functions that ask, zoo, counterexample, flagged
-    step."""
+def render_texts(card: Card, console: Console) -> None:
+    """The upper part of a card, which needs no run: specification, Python, the functions that ask, zoo."""
     head = Text(card.name, style="bold")
     head.append(f"  a rule of {card.home.protocol}", style="dim not bold")
     console.print(head)
@@ -65,6 +64,10 @@ def render(card: Card, console: Console) -> None:
         _python(console, "Python, flawed", flaw)
     for row in card.rows:
         _row(console, row, anomalies(card.home.specification.module.name, [row.property]))
+
+
+def render_runs(card: Card, console: Console) -> None:
+    """The lower part: counterexample and flagged step, where the card has them, and the notes."""
     for found in card.counterexamples:
         _counterexample(console, found)
     for flagged in card.flagged:

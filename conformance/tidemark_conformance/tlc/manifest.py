@@ -102,8 +102,8 @@ class Manifest:
         for name in wanted:
             if name not in known:
                 suggested = [model.name for model in self.models if meant(model)]
-                hint = instead(name, suggested, "its `models` give the names")
-                raise Unusable(f"{self.path.name} has no model {name}: {hint}")
+                hint = instead(name, suggested, f"spec/<protocol>/{MANIFEST} lists those of a protocol")
+                raise Unusable(f"no manifest has a model {name}: {hint}")
         if wanted:
             return [known[name] for name in wanted]
         return [model for model in self.models if deep or model.tier == "check"]

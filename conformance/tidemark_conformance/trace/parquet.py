@@ -191,5 +191,5 @@ def _opened(path: Path, columns: Mapping[str, Container[pa.DataType]]) -> Iterat
     except FileNotFoundError as problem:
         raise Unusable(f"{path} does not exist; give a trace file or a folder of them") from problem
     except (pa.ArrowException, OSError) as problem:
-        reason = str(problem).splitlines()[0][:200]
+        reason = str(problem).splitlines()[0].split(". ")[0][:200].rstrip(".")
         raise Unusable(f"{path} cannot be read as Parquet ({reason}); write it again") from problem
