@@ -216,7 +216,7 @@ def test_what_tlc_is_asked_for_is_told_before(
 
     monkeypatch.setattr(cards.verify, "verify", busy)
     assert cli.main(["rule", "CommitOnlyIfAllPrepared"]) == 0
-    assert capsys.readouterr().err == "running TLC on TwoPhaseFlawed (once; minutes at most, --no-run: only texts)\n"
+    assert capsys.readouterr().err == "running TLC on TwoPhaseFlawed (once; the texts are above)\n"
 
 
 def test_without_java_the_card_has_its_text(
