@@ -43,7 +43,7 @@ TRACES, STEPS, ORACLE = 50_000, 50, 20
 DEEP_TRACES = 200_000
 """As many traces instead, with --deep."""
 
-HUNTED_S = 5.0
+HUNTED_S = 3.0
 """Seconds for which each protocol and composition is hunted (fewer where fewer traces are asked for)."""
 
 COMPOSED = 10

@@ -51,7 +51,7 @@ _SETUP = f"""
 import sys
 from mypyc.build import mypycify
 from setuptools import setup
-modules = mypycify(sys.argv[1:], opt_level="{OPTIMIZATION}", multi_file=True)
+modules = mypycify(sys.argv[1:], opt_level="{OPTIMIZATION}", debug_level="0", multi_file=True)
 setup(name="compiled", ext_modules=modules, script_args=["build_ext", "--inplace"])
 """
 
