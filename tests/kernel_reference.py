@@ -13,8 +13,9 @@ from tidemark_conformance.paths import spec_root
 from tidemark_conformance.tla.ir import Const, Expr, Local, Op, Quant, Var
 from tidemark_conformance.tla.kernels import compile_kernels
 from tidemark_conformance.tla.kernels.kinds import Kinds
-from tidemark_conformance.tla.kernels.program import Generator, Program, Source
+from tidemark_conformance.tla.kernels.program import Generator, Program
 from tidemark_conformance.tla.kernels.runtime import Kernels, evaluator
+from tidemark_conformance.tla.kernels.source import Source
 from tidemark_conformance.tla.layout import action_parameters, layout_of
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks, compile_python, evaluate_constant
 from tidemark_conformance.tla.samples import near, value_of

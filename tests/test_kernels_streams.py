@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kernel_reference import Subject, alphabet, two_phase
 from tidemark_conformance.tla.kernels import compile_kernels
-from tidemark_conformance.tla.kernels.driver import REASONS, crc_tables
+from tidemark_conformance.tla.kernels.driver import REASONS
+from tidemark_conformance.tla.kernels.driver.reading import crc_tables
 from tidemark_conformance.tla.kernels.stream import End, Malformed, Record, StreamWriter, records
 from tidemark_conformance.tla.values import Fn, ModelValue
 

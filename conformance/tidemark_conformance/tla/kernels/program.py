@@ -1,4 +1,4 @@
-"""The generated module of one specification: a small function per check, dispatch, and the constants of the driver."""
+"""The generated module of one specification: a small function per check, and dispatch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tidemark_conformance.tla.ir import (
     Loc,
     Local,
     Mark,
-    Module,
     Named,
     Op,
     Unchanged,
@@ -33,40 +32,33 @@ from tidemark_conformance.tla.kernels import (
     stuttering,
     values,
 )
+from tidemark_conformance.tla.kernels.constants import constants_of
 from tidemark_conformance.tla.kernels.context import (
     BLOCKED,
     CHANGED,
     COUNTED,
     HIDDEN,
-    LAST,
-    OBSERVER,
     OVERFLOWING,
-    SEEN,
     Context,
     Env,
     Helpers,
     Lazy,
     Memory,
 )
-from tidemark_conformance.tla.kernels.driver import CAPACITY, DRIVER, WRONG, crc_tables
+from tidemark_conformance.tla.kernels.driver import DRIVER
 from tidemark_conformance.tla.kernels.kinds import Kinds
 from tidemark_conformance.tla.kernels.prelude import PRELUDE
+from tidemark_conformance.tla.kernels.source import Source
 from tidemark_conformance.tla.kernels.symbols import Address, Choice, Place, Symbol, Update, scaled
-from tidemark_conformance.tla.layout import MAX_UNITS, Layout, Parameters, Variable
-from tidemark_conformance.tla.observations import Observables, cell_bounds, cells_of, environment
+from tidemark_conformance.tla.layout import MAX_UNITS, Variable
+from tidemark_conformance.tla.observations import environment
 from tidemark_conformance.tla.types import (
-    Evaluate,
     TFun,
-    encode,
     is_scalar,
-    size,
 )
-from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tla.walk import guard_rules
 
 ANY_STEP = -1
-PARAMETER_ROW = 5
-"""Numbers that the driver knows of each parameter: how many values, where, how wide, and why others are no values."""
 
 
 @dataclass
@@ -88,22 +80,6 @@ class Program:
     rules: list[str]
     history: list[str]
     checks: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Source:
-    """What a program is generated from."""
-
-    module: Module
-    constants: Mapping[str, Value]
-    constant: Evaluate
-    layout: Layout
-    parameters: Mapping[str, Parameters]
-    invariants: Sequence[Named]
-    properties: Sequence[Named]
-    quiescence: Sequence[Named]
-    observables: Observables | None = None
-    capacities: frozenset[str] | None = None
 
 
 class Generator:
@@ -148,7 +124,7 @@ class Generator:
         self._initial_hidden()
         self._initial_ghosts()
         self._canonical()
-        names = self._constants()
+        names = constants_of(source, self.memory, self.most, self.limits)
         text = (
             "\n\n".join(
                 [PRELUDE.strip(), *(helper for _, helper in self.helpers.values()), *self.functions, DRIVER.strip()]
@@ -366,23 +342,6 @@ class Generator:
             self._finish(f"check_field_{i}", c, f"p[0] == 0 and {equality.equal(c, value, told)}")
         self._dispatch("field", "check_field", len(fields))
 
-    def _observation_tables(self) -> dict[str, list[int]]:
-        """Per observable its field, its observer's cell, its number of cells and the row of their bounds."""
-        observables = self.source.observables
-        if observables is None:
-            return {}
-        limits: list[int] = []
-        starts: list[int] = []
-        for _, kind in observables.fields:
-            starts.append(len(limits))
-            limits += [number for pair in cell_bounds(kind) for number in pair]
-        rows: list[int] = []
-        for observer in observables.observers or (False,):
-            cell = encode(observables.kind, observer)[0]
-            for i, (_, kind) in enumerate(observables.fields):
-                rows += [i, cell, cells_of(kind), starts[i]]
-        return {"OBSERVABLE_TABLE": rows, "LIMIT_TABLE": limits}
-
     def _initial_ghosts(self) -> None:
         c = self._context()
         for variable in self.layout.variables:
@@ -459,107 +418,6 @@ class Generator:
             shapes.shape(c, base, kind, self.limits.get(variable.name))
         lines = [f'def shape_{number}(p: "I64"):', *("    " + line for line in c.lines), "    return 0"]
         self.functions.append("\n".join(lines))
-
-    # --- constants of the driver ------------------------------------------------------------------------------------
-
-    def _constants(self) -> dict[str, int]:
-        layout, memory = self.layout, self.memory
-        row = 1 + PARAMETER_ROW * self.most
-        actions: list[int] = []
-        for action in self.source.module.actions:
-            actions += self._parameter_row(action, row)
-        beyond = [reasons for variable in layout.variables for reasons in self._beyond(variable)]
-        cells = [
-            (low, high, variable, unit, *reasons)
-            for low, high, variable, unit, reasons in zip(
-                layout.lows, layout.highs, layout.variable_of, layout.unit_of, beyond, strict=True
-            )
-        ]
-        tables = {
-            "ACTION_TABLE": actions,
-            "CELL_TABLE": [number for row in cells for number in row],
-            "VARIABLE_TABLE": [cell for v in layout.variables for cell in (v.offset, v.size)],
-            "CRC": crc_tables(),
-            "OBSERVABLE_TABLE": [0],
-            "LIMIT_TABLE": [0],
-            **self._observation_tables(),
-        }
-        places = {name: int(memory.table(rows or [0]).split()[-1]) for name, rows in tables.items()}
-        plan = memory.plan()
-        observables = self.source.observables
-        fields = len(observables.fields) if observables is not None else 0
-        widest = max((cells_of(kind) for _, kind in observables.fields), default=0) if observables is not None else 0
-        first_field = 1 + sum(len(named) for _, _, named, _ in self._families())
-        checks = first_field + fields
-        extra = plan["SIZE"]
-        names = {name: plan["TABLES"] + at for name, at in places.items()}
-        names |= {
-            "TABLES": plan["TABLES"],
-            "SCRATCH": plan["SCRATCH"],
-            "POSITION": 5,
-            "LISTED": 6,
-            "BLOCKED": BLOCKED,
-            "CHANGED": CHANGED,
-            "CURRENT": memory.current,
-            "NEXT": memory.next,
-            "DIRTY": memory.dirty,
-            "PARAMETERS": memory.parameters,
-            "PARAMETER_COUNT": max(self.most, 1),
-            "CONSTANTS": memory.constants,
-            "COVERAGE": memory.coverage,
-            "CELLS": layout.cells,
-            "BASE_CELLS": layout.base_cells,
-            "VARIABLES": len(layout.variables),
-            "CARRIED": sum(1 for v in layout.variables if v.carried),
-            "HIDDEN_VARIABLES": sum(1 for v in layout.variables if v.hidden),
-            "GHOSTS": sum(1 for v in layout.variables if v.ghost),
-            "FIRST_GHOST": layout.first_ghost,
-            "HIDDEN": HIDDEN,
-            "OVERFLOWING": OVERFLOWING,
-            "OBSERVER": OBSERVER,
-            "LAST": LAST,
-            "SEEN": SEEN,
-            "OBSERVABLES": observables.count if observables is not None else 0,
-            "FIELDS": fields,
-            "FIRST_FIELD": first_field,
-            "ACTIONS": len(self.source.module.actions),
-            "ACTION_ROW": row,
-            "PARAMETER_ROW": PARAMETER_ROW,
-            "CELL_ROW": 6,
-            "WRONG": WRONG,
-            "TYPE_OK": self._type_ok(),
-            "CHECKS": checks,
-            "FIRSTS": extra,
-            "TAKEN": extra + checks,
-            "LIST": extra + checks + 2 * len(self.source.module.actions),
-        }
-        names["TOLD"] = names["LIST"] + layout.cells
-        names["LAST_TOLD"] = names["TOLD"] + fields + 2
-        names["OBSERVED"] = names["LAST_TOLD"] + fields
-        names["RULES"] = len(memory.rules)
-        names["REACHED"] = names["OBSERVED"] + widest
-        names["SIZE"] = names["REACHED"] + 3 + 2 * names["RULES"] + 64
-        return names
-
-    def _beyond(self, variable: Variable) -> list[tuple[int, int]]:
-        """Per cell of a variable the reasons of a value below, and above, its limits."""
-        cells = limits.cells(variable.type, self.limits.get(variable.name))
-        return [(shapes.reason(cell, below=True), shapes.reason(cell, below=False)) for cell in cells]
-
-    def _type_ok(self) -> int:
-        """The number of the check that a wrong value makes false: TypeOK, or none but the step if it is not asked."""
-        names = [one.name for one in self.source.invariants]
-        return 1 + names.index("TypeOK") if "TypeOK" in names else 0
-
-    def _parameter_row(self, action: Action, length: int) -> list[int]:
-        parameters = self.source.parameters[action.name]
-        row = [len(parameters.names)]
-        for param, domain, kind in zip(action.params, parameters.domains, parameters.types, strict=True):
-            table = self.memory.table([cell for value in domain for cell in encode(kind, value)])
-            ends = limits.of_domain(param.domain, self.source.constant, self.source.capacities)
-            row += [len(domain), int(table.split()[-1]), 0 if is_scalar(kind) else size(kind)]
-            row += [CAPACITY if limit.capacities else WRONG for limit in (ends.low, ends.high)]
-        return row + [0] * (length - len(row))
 
 
 def _conjuncts(expr: Expr, loc: Loc | None, env: Env) -> Iterator[tuple[Expr, Loc | None, Env]]:

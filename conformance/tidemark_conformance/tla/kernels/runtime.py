@@ -22,7 +22,8 @@ from tidemark_conformance.paths import cache_root
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.ir import NOT_A_STEP, Expr, HasRule, Lit
 from tidemark_conformance.tla.kernels.driver import REASONS
-from tidemark_conformance.tla.kernels.program import Generator, Program, Source
+from tidemark_conformance.tla.kernels.program import Generator, Program
+from tidemark_conformance.tla.kernels.source import Source
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.layout import Layout, Parameters, action_parameters, layout_of
 from tidemark_conformance.tla.observations import observables_of
