@@ -234,6 +234,10 @@ PreviousEpochOfOwner(member, request) == Guard("PreviousEpochOfOwner",
 \* Without it a late request of the time before the revocation still counts: it acknowledges, or commits, for another owner.
 AcknowledgedRevocationEndsEpoch(member) == Case("AcknowledgedRevocationEndsEpoch", member.state = "UNREVOKED_PARTITIONS")
 
+\* KAFKA-20641. A static member that leaves for a while has nothing left to revoke. Without it the group remembers it as one that
+\* has, and a coordinator that takes over gives it a rebalance time-out, for nothing (row 140).
+LeaveEndsRevocation(member) == Case("LeaveEndsRevocation", member.state = "UNREVOKED_PARTITIONS")
+
 \* KIP-345, KIP-848. Without it a second process of an instance takes the first one's place while that goes on.
 ReplaceReleasedInstance(g) == Guard("ReplaceReleasedInstance", g.members[InstanceMember(g)].memberEpoch = -2)
 
@@ -286,13 +290,14 @@ ReportWhatIsTaken(c) == Case("ReportWhatIsTaken",
 AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconciling)
 
 Rules == {"RevocationReported", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
-          "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "ReplaceReleasedInstance", "RejoinOfOwnInstance",
-          "MemberOfInstance", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "ReplyAfterCommit",
-          "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
+          "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "LeaveEndsRevocation", "ReplaceReleasedInstance",
+          "RejoinOfOwnInstance", "MemberOfInstance", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition",
+          "ReplyAfterCommit", "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked", "ReportWhatIsTaken",
+          "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition", "GiveUntilReported",
-                   "KeepNewerEpoch", "ReportWhatIsTaken"}
+                   "KeepNewerEpoch", "LeaveEndsRevocation", "ReportWhatIsTaken"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ConsumerGroup, CurrentAssignmentBuilder): groups to groups *)
@@ -864,6 +869,7 @@ HandleLeave(b, c) ==
         g       == group[b]
         known   == Serving(b) /\ m \in Present(g)
         left    == [g.members[m] EXCEPT !.memberEpoch = -2, !.revoking = Nothing,
+                                        !.state = IF LeaveEndsRevocation(g.members[m]) THEN "STABLE" ELSE @,
                                         !.assigned = [p \in Partitions |-> IF @[p] >= 0 THEN 0 ELSE -1]] IN
     \* enabled when
     /\ request.type = "leave" /\ request.broker = b

@@ -100,18 +100,17 @@ GroupWellFormed ==
             /\ member.subscription # {}
             /\ PartitionsOf(member.assigned) \cap PartitionsOf(member.revoking) = {}
             /\ member.state # "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) = {}
-            /\ member.state = "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) # {} \/ member.memberEpoch = -2
+            /\ member.state = "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) # {}
             /\ member.state = "STABLE" /\ member.memberEpoch = g.assignmentEpoch => PartitionsOf(member.assigned) = g.target[m]
 
-\* Every member has a session timer. A member that has to revoke has its own rebalance time-out for
-\* that, unless it is a static member that has gone for a while. No other timer runs.
+\* Every member has a session timer. A member that has to revoke has its own rebalance time-out for that. No other timer runs.
 TimersRun ==
     \A b \in Brokers : \A m \in MemberIds :
         LET member == group[b].members[m]
             revokes == member.state = "UNREVOKED_PARTITIONS" IN
         /\ timers[b][m].session = IF Serving(b) /\ member.present THEN SessionTimeout ELSE 0
         /\ timers[b][m].rebalance # 0 => revokes
-        /\ revokes /\ Serving(b) /\ member.memberEpoch # -2 => timers[b][m].rebalance = member.rebalance
+        /\ revokes /\ Serving(b) => timers[b][m].rebalance = member.rebalance
 
 -----------------------------------------------------------------------------
 (* Steps *)
@@ -208,12 +207,14 @@ CommitOfOwnerStep ==
 CommitOfOwner == [][CommitOfOwnerStep]_vars
 
 \* A member may go from each state to each, by one of three events (CurrentAssignmentBuilder). It is told what to give up, and stays
-\* in its epoch; or it takes the target assignment's epoch, and waits for what others hold of its target; or has all of it.
+\* in its epoch; or it takes the target assignment's epoch, and waits for what others hold of its target; or has all of it. A static
+\* one that leaves for a while has nothing left to give up.
 LegalEdge(old, new, target, targetEpoch) ==
     CASE new.state = "UNREVOKED_PARTITIONS"  -> new.memberEpoch = Max(old.memberEpoch, 0)
       [] new.state = "UNRELEASED_PARTITIONS" -> /\ new.memberEpoch = targetEpoch
                                                 /\ ~(target \subseteq PartitionsOf(new.assigned))
-      [] new.state = "STABLE"                -> new.memberEpoch = targetEpoch
+      [] new.state = "STABLE"                -> \/ new.memberEpoch = targetEpoch
+                                                \/ old.state = "UNREVOKED_PARTITIONS" /\ new.memberEpoch = -2
 LegalStateEdgesStep ==
     \A b \in Brokers : epoch'[b] = epoch[b] =>
         \A m \in Present(group[b]) : group'[b].members[m].present =>

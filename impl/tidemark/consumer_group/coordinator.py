@@ -249,7 +249,8 @@ class ModernCoordinator:
             error = Errors.UNKNOWN_MEMBER_ID if self.serving else Errors.NOT_COORDINATOR
             return Outcome(replies=(Reply(token, ConsumerGroupHeartbeatResponse(error, member_id)),))
         if request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
-            self._write([left(member)] if left(member).current != member.current else [], member_id)
+            record = left(member, self._rules)
+            self._write([record] if record.current != member.current else [], member_id)
             self.delayed.disarm(Timer(TimerKind.REBALANCE, member_id))
         else:
             self._fence(member_id)

@@ -13,6 +13,7 @@ from tidemark.common.errors import BrokenInvariant
 from tidemark.consumer_group.assignment import CurrentAssignmentBuilder
 from tidemark.consumer_group.group import NO_EPOCHS, NOTHING_YET, ConsumerGroup, ConsumerGroupMember
 from tidemark.consumer_group.rules import Rules
+from tidemark.consumer_group.states import MemberEvent, next_state
 from tidemark.groups.assignors import SERVER
 from tidemark.groups.consumer_group_messages import (
     JOIN_GROUP_MEMBER_EPOCH,
@@ -213,12 +214,16 @@ def fencing(
     return records
 
 
-def left(member: ConsumerGroupMember) -> CurrentMemberAssignmentRecord:
+def left(member: ConsumerGroupMember, rules: Rules) -> CurrentMemberAssignmentRecord:
     """The record by which a static member goes for a while: it keeps its assignment, given by no epoch."""
     if member.instance_id is None:
         raise BrokenInvariant(f"{member.member_id} is no static member and cannot leave for a while")
     kept = dict.fromkeys(member.current.assigned, 0)
+    state = member.current.state
     current = member.current._replace(
-        member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH, assigned=kept, pending_revocation=NO_EPOCHS
+        member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+        state=next_state(state, MemberEvent.LEAVE) if rules.leave_ends_revocation(state) else state,
+        assigned=kept,
+        pending_revocation=NO_EPOCHS,
     )
     return CurrentMemberAssignmentRecord(member.member_id, current)

@@ -80,6 +80,14 @@ def acknowledged_revocation_ends_epoch(state: MemberState) -> bool:
     return state is MemberState.UNREVOKED_PARTITIONS
 
 
+@case
+def leave_ends_revocation(state: MemberState) -> bool:
+    """KAFKA-20641 (pull request 22473, open): a static member that leaves for a while has nothing left to revoke.
+    Without it the group remembers it as one that has. A coordinator that takes over gives it a rebalance time-out, for
+    nothing (row 140)."""
+    return state is MemberState.UNREVOKED_PARTITIONS
+
+
 @guard
 def replace_released_instance(member_epoch: int) -> bool:
     """KIP-345, KIP-848: an instance's next process needs that the one before it has left. Without it a second process
@@ -165,6 +173,7 @@ class Rules:
     heartbeat_of_member_epoch: Callable[[int, int], bool] = heartbeat_of_member_epoch
     previous_epoch_of_owner: Callable[[Owned | None, Owned], bool] = previous_epoch_of_owner
     acknowledged_revocation_ends_epoch: Callable[[MemberState], bool] = acknowledged_revocation_ends_epoch
+    leave_ends_revocation: Callable[[MemberState], bool] = leave_ends_revocation
     replace_released_instance: Callable[[int], bool] = replace_released_instance
     rejoin_of_own_instance: Callable[[MemberId, MemberId], bool] = rejoin_of_own_instance
     member_of_instance: Callable[[MemberId, MemberId], bool] = member_of_instance
