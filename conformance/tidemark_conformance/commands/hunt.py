@@ -25,6 +25,7 @@ from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import Composition, Protocol, compositions, protocols
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
+from tidemark_conformance.tla.kernels.runtime import Reach
 
 ALL = "all"
 MINUTES = 1.0
@@ -134,6 +135,7 @@ def _hunt(args: argparse.Namespace, quarry: Target, seed: int, console: Console,
             "seed": seed,
             "islands": islands,
             "steps": STEPS,
+            "bitmap": Reach.PLAIN,
             "code": " ".join(map(digest, quarry.known.packages())),
         }
         found = hunt(

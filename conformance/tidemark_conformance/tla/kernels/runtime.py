@@ -68,7 +68,7 @@ class Reach:
     rules (PLAIN words of 32 bits), and of shapes of states (four times as many). A thing that falls on a set bit is not
     new, so the more has been reached, the fewer are."""
 
-    PLAIN = 1024
+    PLAIN = 32_768
 
     def __init__(self, bits: bytes = b"") -> None:
         self.cells = np.zeros(5 * self.PLAIN, np.int64)
