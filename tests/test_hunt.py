@@ -265,8 +265,8 @@ def test_the_command_finds_nothing_with_all_rules(tmp_path: Path, capsys: pytest
     ("words", "said"),
     [
         ("nothing", "no protocol is called nothing"),
-        ("replication --steps 0", "--steps 0 is no budget"),
-        ("replication --minutes -1", "--minutes -1.0 is no budget"),
+        ("replication --steps 0", "--steps 0 cannot be; give 1 or more"),
+        ("replication --minutes -1", "--minutes -1.0 cannot be; give more than 0"),
         ("replication --seed -3", "--seed -3"),
         ("replication --without ,", "names no rule"),
         ("replication --without Nothing --steps 5", "Nothing is no rule of Replication"),
