@@ -2,8 +2,9 @@
 (***************************************************************************)
 (* Schedules out of the full graph of KIP-848, for `tidemark agree`, where *)
 (* states are needed that a small graph does not reach. Moves: a partition *)
-(* goes from one consumer to another, and perhaps back. Narrowing: one     *)
-(* consumer subscribes to less, and then to the rest; meanwhile a          *)
+(* goes from one consumer to another, and perhaps back. Leaves: a static   *)
+(* consumer that has to give a partition up leaves for a while. Narrowing: *)
+(* one consumer subscribes to less, and then to the rest; meanwhile a      *)
 (* partition is added, or a commit is late. Overtaken: who was removed     *)
 (* joins again behind the next owner, and the log cleaner overtakes the    *)
 (* next leader's load. Outlived: a commit comes when its sender has been   *)
@@ -40,6 +41,24 @@ Moves ==
     /\ Cardinality({c \in Clients : consumer[c].full /\ consumer[c].memberEpoch > 0}) <= 1
     /\ stray[Second].type = "idle"
     /\ stray[First].type # "idle" => stray[First].type = "heartbeat" /\ stray[First].memberEpoch = 1 /\ ~stray[First].reports
+
+\* The second comes when the first has everything, and is to get it; the first, which is static, goes for a while. A heartbeat is sent
+\* only if it tells something.
+Leaves ==
+    LET told == Coordinating.members[1].state = "UNREVOKED_PARTITIONS" \/ Coordinating.members[1].memberEpoch = -2 IN
+    /\ Bounds /\ Hurry
+    /\ issued > 0 => consumer[First].running \/ told
+    /\ issued > 1 => consumer[Second].running
+    /\ consumer[Second].running => issued = 2 /\ Coordinating.groupEpoch > 0
+    /\ Coordinating.groupEpoch = 1 /\ consumer[Second].running =>
+        consumer[First].owned = Partitions /\ ~consumer[First].unreported /\ heartbeatRpc[First].type = "idle"
+    /\ Coordinating.assignmentEpoch = 2 => Coordinating.target[2] = Partitions
+    /\ \A c \in Clients : heartbeatRpc[c].type = "heartbeat" =>
+        \/ heartbeatRpc[c].memberEpoch = 0 \/ heartbeatRpc[c].reports
+        \/ LET member == Coordinating.members[consumer[c].member] IN
+           member.state # "STABLE" \/ member.memberEpoch < Coordinating.groupEpoch
+    /\ \A c \in Clients : consumer[c].memberEpoch > 0 => ~consumer[c].full
+    /\ stray[Second].type = "idle" /\ stray[First].type \in {"idle", "leave"}
 
 \* It begins with all partitions, has to give up some, and then the last one before it gets the others back. A doubled commit is of
 \* the first epoch.
