@@ -387,6 +387,12 @@ TABLE = Table(
         edge("a member is in a new epoch before it has given up what it should", {}, TOLD, {MEMBER_EPOCH: "3"}),
         edge("a member waits in its old epoch", {MEMBER_EPOCH: "1"}, WAITS, {MEMBER_EPOCH: "1"}),
         edge("a member waits, and has all of its target", {MEMBER_EPOCH: "1"}, WAITS, {MEMBER_HAS_P1: "2"}),
+        edge(
+            "a member that waits leaves for a while as if it had something to give up",
+            {MEMBER_STATE: '"UNRELEASED_PARTITIONS"', MEMBER_EPOCH: "1"},
+            ARRIVED,
+            {MEMBER_EPOCH: "-2"},
+        ),
         edge("a member has arrived in its old epoch", {**TOLD, MEMBER_EPOCH: "1"}, ARRIVED, {MEMBER_EPOCH: "1"}),
         Fall(
             "AssignmentFollowsRelease",

@@ -28,6 +28,7 @@ from tidemark_conformance.audit.tally import Tally
 from tidemark_conformance.console.progress import Progress
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.machine import cores
+from tidemark_conformance.processes import held
 from tidemark_conformance.trace.files import NDJSON, PARQUET, packed
 from tidemark_conformance.trace.ranges import Range, ranges
 
@@ -116,9 +117,10 @@ def _pooled(job: Job, parts: Sequence[Part], processes: int) -> Iterator[Tally]:
         for _ in range(processes):
             ours, theirs = context.Pipe()
             process: BaseProcess = context.Process(target=_work, args=(theirs, job), daemon=True)
-            process.start()
+            with held():  # a process that is told half of its job ends with a traceback
+                process.start()
+                pool[ours] = process
             theirs.close()
-            pool[ours] = process
         waiting = iter(parts)
         busy = {pipe for pipe in pool if _give(pipe, waiting)}
         while busy:
