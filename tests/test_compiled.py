@@ -31,12 +31,19 @@ MODULES = {
     "common/structs.py": (
         "from dataclasses import dataclass\n\n\ndef value(cls):\n    return dataclass(slots=True)(cls)\n"
     ),
+    "common/marks.py": (
+        "from typing import Any\n\n_MARKED: set[Any] = set()\n\n\n"
+        "def mark(one: Any) -> None:\n    _MARKED.add(one)\n\n\n"
+        "def marked(one: Any) -> bool:\n    return one in _MARKED\n"
+    ),
     "sums.py": "def total(n: int, more: int) -> int:\n    return n + more\n",
     "counter.py": (
-        "from tidemark.common.errors import Wrong\nfrom tidemark.common.structs import value\n"
+        "from tidemark.common.errors import Wrong\nfrom tidemark.common.marks import mark\n"
+        "from tidemark.common.structs import value\n"
         "from tidemark.sums import total\n\n\n"
         "@value\nclass Counter:\n    n: int = 0\n\n    def add(self, more: int) -> int:\n"
         "        if more < 0:\n            raise Wrong\n        return total(self.n, more)\n"
+        "\n\nmark(Counter)\n"
     ),
 }
 ASKED = (
@@ -44,6 +51,12 @@ ASKED = (
     "from tidemark.counter import Counter; import tidemark.counter as at; "
     "print(used, Counter(1).add(1), at.__file__.rpartition('.')[2])"
 )
+MARKED = (
+    "import tidemark.common.errors; from tidemark_conformance.implementation import compiled; compiled.use(); "
+    "import tidemark.common.marks as marks; from tidemark.counter import Counter; "
+    "print(marks.__file__.rpartition('.')[2], marks.marked(Counter))"
+)
+"""A module of `common` is asked for what has marked itself there; another one of `common` had been loaded before."""
 
 
 @pytest.fixture
@@ -115,6 +128,7 @@ def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str
     assert small(**{compiled.INTERPRETED: "1"}) == "False 2 py"
     assert small("import tidemark.counter; " + ASKED) == "False 2 py"
     assert small("import tidemark.common.errors; " + ASKED) == "True 2 so"
+    assert small(MARKED) == "so True"
     file = tmp_path / "tidemark" / "counter.py"
     file.write_text(file.read_text().replace("self.n, more", "self.n, 2 * more"))
     assert small() == "False 3 py"

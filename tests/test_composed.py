@@ -42,12 +42,14 @@ def simulator(headers: dict[str, dict[str, Any]], profile: str = "mixed") -> Com
 # --- runs as they should be -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.as_users_have_it
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_both_traces_of_a_run_conform(composed: Composed, profile: str) -> None:
     made = simulator(composed.headers, profile)
     assert_right(composed, "classic-group", [made.run(seed) for seed in range(150)])
 
 
+@pytest.mark.as_users_have_it
 def test_a_run_goes_through_what_it_is_for(headers: dict[str, dict[str, Any]]) -> None:
     made = simulator(headers, "elections")
     assert min(totals([made.run(seed) for seed in range(200)]).values()) > 0

@@ -57,12 +57,14 @@ def test_the_parts_are_transactions_and_their_logs(composed: Composed) -> None:
     assert set(run.parts) == set(composed.parts)
 
 
+@pytest.mark.as_users_have_it
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_all_traces_of_a_run_conform(composed: Composed, profile: str) -> None:
     made = simulator(composed, profile)
     assert_right(composed, TRANSACTIONS, [made.run(seed) for seed in range(100)])
 
 
+@pytest.mark.as_users_have_it
 def test_a_run_goes_through_what_it_is_for(composed: Composed) -> None:
     made = simulator(composed, "elections")
     assert min(totals([made.run(seed) for seed in range(300)]).values()) > 0

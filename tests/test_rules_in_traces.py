@@ -18,6 +18,8 @@ from simulated import SIMULATED, Simulated
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
 
+pytestmark = pytest.mark.as_users_have_it
+
 BY_NAME = {one.protocol: one for one in SIMULATED}
 AT_ONCE, MOST = 50, 400
 """Traces that are judged together, and of one profile at most."""
@@ -60,7 +62,7 @@ UNSHOWN = {
     ): "a process that was replaced is no member either, and nobody hears with "
     "which error it is refused; it counts without CommitOfMember (row 121)",
 }
-"""Rules whose absence so few traces do not show, each with its reason; they are asked for twice AT_ONCE traces."""
+"""Rules whose absence so few traces do not show, each with its reason; they are asked for AT_ONCE traces of each profile."""
 
 
 def plans(one: Simulated, rule: str) -> Iterator[dict[str, Any]]:
@@ -70,7 +72,7 @@ def plans(one: Simulated, rule: str) -> Iterator[dict[str, Any]]:
             plan = row.simulation
             for first in range(plan.first_seed, plan.first_seed + min(plan.count, MOST), AT_ONCE):
                 yield {"first": first, "steps": plan.steps, **plan.options}
-    for first in range(0, 2 * AT_ONCE if (one.protocol, rule) in UNSHOWN else MOST, AT_ONCE):
+    for first in range(0, AT_ONCE if (one.protocol, rule) in UNSHOWN else MOST, AT_ONCE):
         for profile in one.profiles:
             yield {"first": first, "profile": profile}
 

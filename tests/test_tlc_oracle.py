@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +96,36 @@ def test_evaluation_errors_are_answers_and_do_not_hide_other_traces() -> None:
     assert (text.rejected, len(text.errors)) == (2, 0)
 
 
+@dataclass(frozen=True)
+class Told:
+    """The result of a run of TLC, and what it has printed."""
+
+    result: runner.TlcResult
+    printed: list[str]
+
+
+TOLD = trace("good", LOCK, ASK, SERVE), trace("short", LOCK, ASK)
+
+
+@pytest.fixture(scope="module")
+def told() -> Told:
+    """The replay of two traces, as TLC tells of it."""
+    run, printed, results = runner.run, list[str](), list[runner.TlcResult]()
+
+    def noting(*arguments: Any, on_print: Callable[[str], None], **more: Any) -> runner.TlcResult:
+        def heard(line: str) -> None:
+            printed.append(line)
+            on_print(line)
+
+        results.append(run(*arguments, on_print=heard, **more))
+        return results[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "run", noting)
+        replay(*TOLD)
+    return Told(results[0], printed)
+
+
 def _another_number(result: runner.TlcResult) -> runner.TlcResult:
     return replace(result, distinct=result.distinct + 1)
 
@@ -129,22 +159,32 @@ def test_a_run_that_does_not_tell_all_of_what_it_found_is_void(
     line: str,
     instead: list[str],
     message: str,
+    told: Told,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two traces, 4 + 3 states and the one of no trace: a line is lost or another, or TLC ends in another way."""
-    run = runner.run
 
-    def lying(*arguments: Any, on_print: Callable[[str], None], **more: Any) -> runner.TlcResult:
-        def heard(printed: str) -> None:
+    def lying(*_: Any, on_print: Callable[[str], None], **__: Any) -> runner.TlcResult:
+        for printed in told.printed:
             for one in instead if printed.strip() == line else [printed]:
                 on_print(one)
+        return lie(told.result)
 
-        return lie(run(*arguments, on_print=heard, **more))
-
-    traces = trace("good", LOCK, ASK, SERVE), trace("short", LOCK, ASK)
     monkeypatch.setattr(runner, "run", lying)
     with pytest.raises(Unusable, match=message):
-        replay(*traces)
+        replay(*TOLD)
+
+
+def test_what_a_run_has_told_is_believed(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told once more as it was: the lies above are all that is wrong with theirs."""
+
+    def telling(*_: Any, on_print: Callable[[str], None], **__: Any) -> runner.TlcResult:
+        for printed in told.printed:
+            on_print(printed)
+        return told.result
+
+    monkeypatch.setattr(runner, "run", telling)
+    assert all(one.passes for one in replay(*TOLD))
 
 
 def test_limits_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:

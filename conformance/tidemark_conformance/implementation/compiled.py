@@ -83,6 +83,10 @@ def use() -> bool:
         os.utime(home)
     sys.path.append(str(home))  # what the compiled modules share stands beside the package
     package.__path__ = [str(home / IMPLEMENTATION)]
+    if common := sys.modules.get(
+        f"{IMPLEMENTATION}.common"
+    ):  # else its other modules would be found where they are not
+        common.__path__ = [str(home / IMPLEMENTATION / "common")]
     return True
 
 
