@@ -34,6 +34,7 @@ CONSTANTS
     Reading,         \* those of them that read
     Stoppable,       \* the brokers whose operator is seen to ask them to stop; others ask on their own
     Stallable,       \* the brokers whose fetcher may die
+    LateTruncating,  \* the followers that may truncate later than they have checked the answer
     Without          \* the safety rules that are not in force
 
 VARIABLES
@@ -104,13 +105,15 @@ AlterErrors  == {"NONE", "NOT_CONTROLLER", "STALE_BROKER_EPOCH", "FENCED_LEADER_
 ProduceErrors == {"NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT"}
 
 \* epoch and offset of a response are those of its request: the follower keeps them while it waits. Of a fetch that is read late
-\* the slot has the slice that was validated; its type is "truncated" once a truncation has reached that slice.
+\* the slot has the slice that was validated; its type is "truncated" once a truncation has reached that slice. A diverging answer
+\* is "checked" while the follower's thread has found it to be its fetch's and has not truncated yet.
 FetchSlot ==
          [type : {"idle"}]
     \cup [type : {"request"}, epoch : Epochs, offset : Offsets, lastEpoch : EpochOrNone, brokerEpoch : 0..MaxBrokerEpoch]
     \cup [type : {"reading", "truncated"}, epoch : Epochs, offset : Offsets, count : 0..MaxFetch, hw : Offsets]
     \cup [type : {"records"}, epoch : Epochs, offset : Offsets, batch : BoundedSeq(Record, MaxFetch), hw : Offsets]
-    \cup [type : {"diverging"}, epoch : Epochs, offset : Offsets, divergingEpoch : Epochs, endOffset : Offsets, hw : Offsets]
+    \cup [type : {"diverging", "checked"}, epoch : Epochs, offset : Offsets, divergingEpoch : Epochs, endOffset : Offsets,
+          hw : Offsets]
     \cup [type : {"error"}, epoch : Epochs, offset : Offsets, error : FetchErrors, endOffset : Offsets]
 
 AlterSlot ==
@@ -234,7 +237,7 @@ ReachedEpochStart(b, f) == Guard("ReachedEpochStart", remoteLeo[b][f] >= epochSt
 FetchDoesNotDiverge(diverges) == Guard("FetchDoesNotDiverge", ~diverges)
 
 \* KAFKA-14704. Without it a follower adopts the leader's high watermark over records that it is about to truncate (row 11).
-NothingToTruncate(f, l) == Guard("NothingToTruncate", fetch[f][l].type # "diverging")
+NothingToTruncate(f, l) == Guard("NothingToTruncate", fetch[f][l].type \notin {"diverging", "checked"})
 
 \* CAND-3, this project's find; Kafka 4.x lacks it. What is sent late is what was validated: an early read whose answer was slow.
 \* Without it a slow response carries what was written since, and the next two rules are no repair (rows 12, 104 and 139).
@@ -279,6 +282,11 @@ CountMembersBeingAdded(isr, pending) == Case("CountMembersBeingAdded", pending.a
 \* KAFKA-18991. Without it a response to a fetch of an older epoch truncates committed records (row 103).
 MatchFetchEpoch(f, l) == Guard("MatchFetchEpoch", fetch[f][l].epoch = view[f].leaderEpoch)
 
+\* CAND-14, found by reading Kafka beside this specification; Kafka 4.x lacks it. The lock is let go between check and truncation.
+\* Without it a follower that has led or followed others meanwhile, and is back with this leader, truncates by an answer of an
+\* older epoch, as without MatchFetchEpoch (row 141).
+MatchEpochAtTruncation(f, l) == Guard("MatchEpochAtTruncation", fetch[f][l].epoch = view[f].leaderEpoch)
+
 \* The first repair of CAND-3; Kafka 4.x lacks it. Without it and SliceNotTruncated bytes that the leader read late put a lower
 \* epoch behind a higher one, where no later fetch can see the divergence (row 104). Alone it is no repair (row 139).
 TailEpochMonotone(e, tail) == Guard("TailEpochMonotone", e >= tail)
@@ -303,13 +311,14 @@ Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "Fetch
           "TruncateOnEveryEpochChange", "ReachedEpochStart", "FetchDoesNotDiverge", "NothingToTruncate",
           "SliceNotTruncated", "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr",
           "ResetRemoteLeoOnNewLeaderEpoch", "UncleanLeavesIsr", "HwOnlyAtMinIsr", "BrokerEpochPerIsrMember",
-          "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch",
-          "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend",
-          "ReadBelowHw"}
+          "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "MatchEpochAtTruncation", "TailEpochMonotone",
+          "KeepProposalAtKnownEpoch", "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch", "IsrMembersActive",
+          "MinIsrOnAppend", "ReadBelowHw"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped ==
-    {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "TailEpochMonotone", "KeepProposalAtKnownEpoch"}
+    {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "MatchEpochAtTruncation", "TailEpochMonotone",
+     "KeepProposalAtKnownEpoch"}
 
 -----------------------------------------------------------------------------
 (* The high watermark *)
@@ -859,11 +868,32 @@ Truncate(f, point, hw) ==
     /\ highWatermark' = [highWatermark EXCEPT ![f] = Min(hw, point)]
     /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![f] = LatestEpoch(TrimCache(epochCache[f], point))]
 
+\* CheckDiverging   who: follower   code: replication/fetcher.py
+\* The thread finds that a diverging answer is its fetch's, and lets the lock go before it truncates (processFetchRequest,
+\* truncateOnFetchResponse). Metadata may be applied in between.
+CheckDiverging(f, l) ==
+    LET response == fetch[f][l] IN
+    \* enabled when
+    /\ f \in LateTruncating
+    /\ response.type = "diverging" /\ Processable(f, l)
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "checked", epoch |-> response.epoch, offset |-> response.offset,
+                                         divergingEpoch |-> response.divergingEpoch, endOffset |-> response.endOffset,
+                                         hw |-> response.hw]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* An answer that was checked still truncates: the thread fetches the partition from this leader, if perhaps anew.
+StillTruncates(f, l) == fetch[f][l].type = "checked" /\ Follows(f, l) /\ MatchEpochAtTruncation(f, l)
+
 \* FollowerTruncate   who: follower   code: replication/fetcher.py
+\* At once, or later than the answer was checked.
 FollowerTruncate(f, l) ==
     LET response == fetch[f][l] IN
     \* enabled when
-    /\ response.type = "diverging" /\ Processable(f, l)
+    /\ (response.type = "diverging" /\ Processable(f, l)) \/ StillTruncates(f, l)
     \* effect
     /\ LET point == TruncationPoint(f, response.divergingEpoch, response.endOffset) IN
         /\ Truncate(f, point, AdoptedHw(f, l))
@@ -906,13 +936,14 @@ FollowerOutOfRange(f, l) ==
     /\ UNCHANGED <<committed, acked>>
 
 \* DropFetchResponse   who: follower   code: replication/fetcher.py
-\* A response that is an error, or no longer the current fetch's.
+\* A response that is an error, or no longer the current fetch's; or an answer that was checked, and must not truncate any more.
 DropFetchResponse(f, l) ==
     LET response == fetch[f][l] IN
     \* enabled when
-    /\ response.type \in Responses /\ Running(f)
-    /\ \/ ~Processable(f, l)
-       \/ response.type = "error" /\ response.error # "OFFSET_OUT_OF_RANGE"
+    /\ response.type \in Responses \cup {"checked"} /\ Running(f)
+    /\ CASE response.type = "checked" -> ~StillTruncates(f, l)
+         [] response.type = "error"   -> ~Processable(f, l) \/ response.error # "OFFSET_OUT_OF_RANGE"
+         [] OTHER                     -> ~Processable(f, l)
     \* effect
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
@@ -921,10 +952,10 @@ DropFetchResponse(f, l) ==
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* LoseFetch   who: the network
-\* The connection breaks: the request or its response is gone.
+\* The connection breaks: the request or its response is gone. An answer that was checked has arrived.
 LoseFetch(f, l) ==
     \* enabled when
-    /\ fetch[f][l].type # "idle"
+    /\ fetch[f][l].type \notin {"idle", "checked"}
     \* effect
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
@@ -1207,6 +1238,7 @@ Next ==
     \/ \E l \in Brokers, f \in Brokers : AnswerDiverging(l, f)
     \/ \E l \in Brokers, f \in Brokers : RejectFetch(l, f)
     \/ \E f \in Brokers, l \in Brokers : FollowerAppend(f, l)
+    \/ \E f \in Brokers, l \in Brokers : CheckDiverging(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerTruncate(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerAdoptHw(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerOutOfRange(f, l)

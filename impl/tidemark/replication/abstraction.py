@@ -72,11 +72,13 @@ class Host(Protocol):
 
 
 class FetchExchange(Protocol):
-    """A follower's one outstanding fetch at a source: asked, perhaps being read, perhaps answered."""
+    """A follower's one outstanding fetch at a source: asked, perhaps being read, perhaps answered. `checked`: the
+    follower has found a diverging answer to be its fetch's, and has not truncated yet."""
 
     request: FetchRequest | None
     read: PendingRead | None
     response: FetchResponse | None
+    checked: bool
 
 
 class AlterExchange(Protocol):
@@ -389,7 +391,8 @@ class Abstraction(Abstract):
             if diverging is None:
                 records = response.records
                 return "records", self._records(records) if records else (), epoch, response.high_watermark, offset
-            return "diverging", diverging.epoch, diverging.end_offset, epoch, response.high_watermark, offset
+            tag = "checked" if exchange.checked else "diverging"
+            return tag, diverging.epoch, diverging.end_offset, epoch, response.high_watermark, offset
         read = exchange.read
         if read is not None:
             return "truncated" if read.truncated else "reading", read.limit, epoch, read.high_watermark, offset
@@ -486,6 +489,7 @@ TOUCHES = {
     "AnswerDiverging": _COUNTED,
     "RejectFetch": "fetch.fl",
     "FollowerAppend": "log.f epochCache.f highWatermark.f lastFetchedEpoch.f fetch.fl",
+    "CheckDiverging": "fetch.fl",
     "FollowerTruncate": _TRUNCATED,
     "FollowerAdoptHw": "highWatermark.f",
     "FollowerOutOfRange": _TRUNCATED,

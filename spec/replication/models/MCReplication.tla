@@ -96,6 +96,7 @@ Deliver ==
     \/ \E l \in Brokers, f \in Brokers : AnswerDiverging(l, f)
     \/ \E l \in Brokers, f \in Brokers : RejectFetch(l, f)
     \/ \E f \in Brokers, l \in Brokers : FollowerAppend(f, l)
+    \/ \E f \in LateTruncating, l \in Brokers : CheckDiverging(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerTruncate(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerAdoptHw(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerOutOfRange(f, l)

@@ -46,6 +46,7 @@ Fencible == {b \in Either("fence", "fence live", Brokers) : "fence live" \in Fam
 
 TakeResponse(f, l) ==
     \/ FollowerAppend(f, l)
+    \/ CheckDiverging(f, l)
     \/ FollowerTruncate(f, l)
     \/ FollowerAdoptHw(f, l)
     \/ FollowerOutOfRange(f, l)

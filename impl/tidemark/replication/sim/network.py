@@ -21,9 +21,10 @@ from tidemark.replication.messages import (
 
 class FetchConnection:
     """The fetches of `follower` at `source`: idle, asked (`request`), being read (`read`, the request stays), or
-    answered (`response`, the request stays)."""
+    answered (`response`, the request stays). A diverging answer may have been `checked`: the follower has taken it off
+    the network, and has not truncated yet."""
 
-    __slots__ = ("follower", "number", "read", "request", "response", "source")
+    __slots__ = ("checked", "follower", "number", "read", "request", "response", "source")
 
     def __init__(self, number: int, follower: BrokerId, source: BrokerId) -> None:
         self.number = number
@@ -32,10 +33,12 @@ class FetchConnection:
         self.request: FetchRequest | None = None
         self.read: PendingRead | None = None
         self.response: FetchResponse | None = None
+        self.checked = False
 
     def clear(self) -> None:
         """The exchange is over, or the connection broke."""
         self.request = self.read = self.response = None
+        self.checked = False
 
 
 class AlterConnection:

@@ -222,6 +222,16 @@ CONSUMERS = ReplicationProfile(
 )
 """A consumer has read what the old leader knows to be committed, and the new one not yet; leaders change often."""
 
+CROWDED = ReplicationProfile(
+    "crowded",
+    {
+        **ELECTIONS.weights,
+        "crowd": 12,
+    },
+    heals=48,
+)
+"""Threads that let a lock go wait long until they have it again, and leaders change often."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -233,6 +243,7 @@ PROFILES = {
         STALE_BYTES,
         STALE_EPOCHS,
         CONSUMERS,
+        CROWDED,
         ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )
 }

@@ -14,6 +14,8 @@ from tidemark.replication.messages import (
     REFUSED,
     AlterPartitionRequest,
     BrokerId,
+    FetchRequest,
+    FetchResponse,
     PendingRead,
     ProduceRequest,
     ReadRequest,
@@ -94,13 +96,21 @@ class Replication(ClusterState):
         self.recorder.did("ReadFetch", connection.source, connection.follower)
         return True
 
-    def receive_response(self, connection: FetchConnection, adopt_first: bool = False) -> bool:
-        """A fetch response arrives at the follower. `adopt_first`: of a diverging one it would like to take the high
-        watermark and nothing more, for now."""
+    def receive_response(
+        self, connection: FetchConnection, adopt_first: bool = False, check_first: bool = False
+    ) -> bool:
+        """A fetch response arrives at the follower, or one that was checked goes on to truncate. `adopt_first`: of a
+        diverging one the follower would like to take the high watermark and nothing more, for now. `check_first`: it
+        checks a diverging one, and truncates later."""
         follower, source = connection.follower, connection.source
         request, response = connection.request, connection.response
-        broker = self.hosts[follower].up
-        if broker is None or request is None or response is None or self.network.cut[source][follower]:
+        host = self.hosts[follower]
+        broker = host.up
+        if broker is None or request is None or response is None:
+            return False
+        if connection.checked:
+            return self._truncate_checked(broker, connection, request, response)
+        if self.network.cut[source][follower]:
             return False
         fetcher, record = broker.fetcher, self.recorder
         verdict = fetcher.verdict(source, request, response)
@@ -109,6 +119,10 @@ class Replication(ClusterState):
                 record.did("FollowerAdoptHw", follower, source)
             else:
                 record.blocked("FollowerAdoptHw", follower, source)
+            return True
+        if verdict is TRUNCATE and (check_first or host.crowded):
+            connection.checked = True
+            record.did("CheckDiverging", follower, source)
             return True
         connection.request = connection.response = None
         if verdict is APPEND:
@@ -124,9 +138,22 @@ class Replication(ClusterState):
             record.did("DropFetchResponse", follower, source)
         return True
 
+    def _truncate_checked(
+        self, broker: Broker, connection: FetchConnection, request: FetchRequest, response: FetchResponse
+    ) -> bool:
+        """The fetcher's thread has its lock again, and truncates by an answer that it checked before."""
+        follower, source = connection.follower, connection.source
+        connection.clear()
+        if broker.fetcher.still_truncates(source, request):
+            broker.fetcher.follower_truncate(response)
+            self.recorder.did("FollowerTruncate", follower, source)
+        else:
+            self.recorder.did("DropFetchResponse", follower, source)
+        return True
+
     def lose_fetch(self, connection: FetchConnection) -> bool:
-        """The connection breaks; a new one starts idle."""
-        if connection.request is None:
+        """The connection breaks; a new one starts idle. An answer that was checked has arrived."""
+        if connection.request is None or connection.checked:
             return False
         connection.clear()
         self.recorder.did("LoseFetch", connection.follower, connection.source)

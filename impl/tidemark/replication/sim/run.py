@@ -346,6 +346,12 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         host.slow_disk = not host.slow_disk
         return False
 
+    def crowd(self, word: int) -> bool:
+        """A machine's threads wait long for their locks, or do not any more."""
+        host = self.cluster.hosts[word % self._count]
+        host.crowded = not host.crowded
+        return False
+
     def skew(self, word: int) -> bool:
         """A clock jumps."""
         self.cluster.hosts[word % self._count].skew_ms = (word >> 8 & 255) - 128

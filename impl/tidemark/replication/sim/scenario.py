@@ -12,6 +12,7 @@ called as the text calls them.
     read C from=A                       A reads the bytes,
     take C from=A                       C takes the answer
     adopt C from=A                    C would like to take a diverging answer's high watermark first
+    check C from=A                    C checks a diverging answer, and truncates when it takes it
     lose C from=A                     the connection breaks
     stall C                           the thread dies with which C fetches
     consume A [max=1]                 a consumer asks A for the leader, and reads on from there
@@ -247,6 +248,7 @@ VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
     "read": lambda s, a, o: s.cluster.read_fetch(s._connection(a, o)),
     "take": lambda s, a, o: s.cluster.receive_response(s._connection(a, o)),
     "adopt": lambda s, a, o: s.cluster.receive_response(s._connection(a, o), adopt_first=True),
+    "check": lambda s, a, o: s.cluster.receive_response(s._connection(a, o), check_first=True),
     "lose": lambda s, a, o: s.cluster.lose_fetch(s._connection(a, o)),
     "stall": lambda s, a, o: s.cluster.stall_fetcher(s._broker(a[0])),
     "consume": Scenario._consume,
