@@ -229,8 +229,26 @@ CROWDED = ReplicationProfile(
         "crowd": 12,
     },
     heals=48,
+    prelude="""
+        produce B w acks=1
+        elect A
+        apply A
+        apply B
+        send B from=A
+        answer B from=A
+        check B from=A
+        elect C
+        apply C
+        apply A
+        apply B
+        produce C v acks=all
+        fetch B from=C
+        fetch B from=C
+        fetch A from=C
+    """,
 )
-"""Threads that let a lock go wait long until they have it again, and leaders change often."""
+"""Threads that let a lock go wait long until they have it again, and leaders change often. CAND-14 is half done at the
+beginning: B is to truncate by an answer of A, and follows C meanwhile."""
 
 PROFILES = {
     profile.name: profile

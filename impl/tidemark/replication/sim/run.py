@@ -125,6 +125,8 @@ class Run(RunBase[Cluster, ReplicationProfile]):
                         continue
             if connection.request is None:
                 continue
+            if connection.checked and word & 0x7000:
+                continue
             if connection.response is not None:
                 if broker is not None and cluster.receive_response(connection, not word & 0x600000):
                     return True
