@@ -113,16 +113,16 @@ class Replication(ClusterState):
         if self.network.cut[source][follower]:
             return False
         fetcher, record = broker.fetcher, self.recorder
+        if (check_first or host.crowded) and fetcher.check_diverging(source, request, response):
+            connection.checked = True
+            record.did("CheckDiverging", follower, source)
+            return True
         verdict = fetcher.verdict(source, request, response)
         if adopt_first and verdict is TRUNCATE:
             if fetcher.follower_adopt_hw(response):
                 record.did("FollowerAdoptHw", follower, source)
             else:
                 record.blocked("FollowerAdoptHw", follower, source)
-            return True
-        if verdict is TRUNCATE and (check_first or host.crowded):
-            connection.checked = True
-            record.did("CheckDiverging", follower, source)
             return True
         connection.request = connection.response = None
         if verdict is APPEND:
