@@ -35,6 +35,7 @@ CONSTANTS
     Stoppable,       \* the brokers whose operator is seen to ask them to stop; others ask on their own
     Stallable,       \* the brokers whose fetcher may die
     LateTruncating,  \* the followers that may truncate later than they have checked the answer
+    LateCounting,    \* the leaders that may count a fetch later than they have validated it
     Without          \* the safety rules that are not in force
 
 VARIABLES
@@ -106,11 +107,14 @@ ProduceErrors == {"NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", 
 
 \* epoch and offset of a response are those of its request: the follower keeps them while it waits. Of a fetch that is read late
 \* the slot has the slice that was validated; its type is "truncated" once a truncation has reached that slice. A diverging answer
-\* is "checked" while the follower's thread has found it to be its fetch's and has not truncated yet.
+\* is "checked" while the follower's thread has found it to be its fetch's and has not truncated yet. A fetch is "uncounted" while
+\* its leader has validated and read, and has not counted yet.
 FetchSlot ==
          [type : {"idle"}]
     \cup [type : {"request"}, epoch : Epochs, offset : Offsets, lastEpoch : EpochOrNone, brokerEpoch : 0..MaxBrokerEpoch]
     \cup [type : {"reading", "truncated"}, epoch : Epochs, offset : Offsets, count : 0..MaxFetch, hw : Offsets]
+    \cup [type : {"uncounted"}, epoch : Epochs, offset : Offsets, brokerEpoch : 0..MaxBrokerEpoch,
+          batch : BoundedSeq(Record, MaxFetch), hw : Offsets]
     \cup [type : {"records"}, epoch : Epochs, offset : Offsets, batch : BoundedSeq(Record, MaxFetch), hw : Offsets]
     \cup [type : {"diverging", "checked"}, epoch : Epochs, offset : Offsets, divergingEpoch : Epochs, endOffset : Offsets,
           hw : Offsets]
@@ -287,6 +291,11 @@ MatchFetchEpoch(f, l) == Guard("MatchFetchEpoch", fetch[f][l].epoch = view[f].le
 \* older epoch, as without MatchFetchEpoch (row 141).
 MatchEpochAtTruncation(f, l) == Guard("MatchEpochAtTruncation", fetch[f][l].epoch = view[f].leaderEpoch)
 
+\* CAND-15, found with this model; Kafka 4.x lacks it. The lock is let go between validation and count. Without it a leader that was
+\* elected again meanwhile, within one delta, counts what a follower had in the older epoch and has truncated since: the loss of
+\* CAND-1 in spite of its repair (row 142).
+CountInFetchEpoch(l, f) == Guard("CountInFetchEpoch", fetch[f][l].epoch = view[l].leaderEpoch)
+
 \* The first repair of CAND-3; Kafka 4.x lacks it. Without it and SliceNotTruncated bytes that the leader read late put a lower
 \* epoch behind a higher one, where no later fetch can see the divergence (row 104). Alone it is no repair (row 139).
 TailEpochMonotone(e, tail) == Guard("TailEpochMonotone", e >= tail)
@@ -311,13 +320,13 @@ Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "Fetch
           "TruncateOnEveryEpochChange", "ReachedEpochStart", "FetchDoesNotDiverge", "NothingToTruncate",
           "SliceNotTruncated", "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr",
           "ResetRemoteLeoOnNewLeaderEpoch", "UncleanLeavesIsr", "HwOnlyAtMinIsr", "BrokerEpochPerIsrMember",
-          "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "MatchEpochAtTruncation", "TailEpochMonotone",
-          "KeepProposalAtKnownEpoch", "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch", "IsrMembersActive",
-          "MinIsrOnAppend", "ReadBelowHw"}
+          "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "MatchEpochAtTruncation", "CountInFetchEpoch",
+          "TailEpochMonotone", "KeepProposalAtKnownEpoch", "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch",
+          "IsrMembersActive", "MinIsrOnAppend", "ReadBelowHw"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped ==
-    {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "MatchEpochAtTruncation", "TailEpochMonotone",
+    {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "MatchEpochAtTruncation", "CountInFetchEpoch", "TailEpochMonotone",
      "KeepProposalAtKnownEpoch"}
 
 -----------------------------------------------------------------------------
@@ -554,6 +563,16 @@ SlicesAfter(b, end) ==
               hw |-> fetch[f][b].hw]
         ELSE fetch[f][l]]]
 
+\* b forgets its followers. What it has validated for them and not counted goes out as it is: the count is of replicas that b no
+\* longer has (Partition.remoteReplicasMap is cleared).
+OwesCount(b) == \E f \in Brokers : fetch[f][b].type = "uncounted"
+Uncounted(b, slots) ==
+    [f \in Brokers |-> [l \in Brokers |->
+        IF l = b /\ slots[f][l].type = "uncounted"
+        THEN [type |-> "records", epoch |-> slots[f][l].epoch, offset |-> slots[f][l].offset, batch |-> slots[f][l].batch,
+              hw |-> slots[f][l].hw]
+        ELSE slots[f][l]]]
+
 ViewOf(n) == [leader |-> metadata[n].leader, leaderEpoch |-> metadata[n].leaderEpoch, partitionEpoch |-> n,
               isr |-> metadata[n].isr, applied |-> TRUE]
 
@@ -602,7 +621,9 @@ MakeFollower(b, n) ==
         /\ remoteEpoch' = [remoteEpoch EXCEPT ![b] = Unknown]
         /\ pendingIsr' = [pendingIsr EXCEPT ![b] = NoPending]
         /\ epochStart' = [epochStart EXCEPT ![b] = 0]
-        /\ IF end < Leo(b) /\ ReachesSlices(b, end) THEN fetch' = SlicesAfter(b, end) ELSE UNCHANGED fetch
+        /\ IF end < Leo(b) /\ ReachesSlices(b, end) THEN fetch' = Uncounted(b, SlicesAfter(b, end))
+           ELSE IF OwesCount(b) THEN fetch' = Uncounted(b, fetch)
+           ELSE UNCHANGED fetch
         /\ UNCHANGED highWatermark
 
 \* ApplyMetadata   who: broker   code: replication/partition.py
@@ -715,12 +736,13 @@ FetchError(l, request) ==
     ELSE "NONE"
 
 \* The fetch tells the leader how far the follower is; the high watermark may advance.
+Counts(l, f, request) ==
+    /\ remoteLeo' = [remoteLeo EXCEPT ![l][f] = request.offset]
+    /\ remoteEpoch' = [remoteEpoch EXCEPT ![l][f] = request.brokerEpoch]
+    /\ highWatermark' = [highWatermark EXCEPT ![l] =
+                            HwOf(l, view[l].isr, pendingIsr[l], Leo(l), [remoteLeo[l] EXCEPT ![f] = request.offset])]
 CountFetch(l, f, request) ==
-    IF FetchDoesNotDiverge(Diverges(l, request))
-    THEN /\ remoteLeo' = [remoteLeo EXCEPT ![l][f] = request.offset]
-         /\ remoteEpoch' = [remoteEpoch EXCEPT ![l][f] = request.brokerEpoch]
-         /\ highWatermark' = [highWatermark EXCEPT ![l] =
-                                HwOf(l, view[l].isr, pendingIsr[l], Leo(l), [remoteLeo[l] EXCEPT ![f] = request.offset])]
+    IF FetchDoesNotDiverge(Diverges(l, request)) THEN Counts(l, f, request)
     ELSE UNCHANGED <<remoteLeo, remoteEpoch, highWatermark>>
 
 \* A request that the leader serves with n records from its offset.
@@ -740,6 +762,37 @@ HandleFetch(l, f, n) ==
     /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "records", epoch |-> request.epoch, offset |-> request.offset,
                                          batch |-> SubSeq(log[l], request.offset + 1, request.offset + n),
                                          hw |-> highWatermark[l]]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
+                   pendingIsr, produced, waiting, lastFetchedEpoch, alter, asked, stalled, consumer>>
+    /\ committed' = NextCommitted
+    /\ UNCHANGED <<acked, reconciled>>
+
+\* FetchRecords   who: leader   code: replication/partition.py
+\* The first half: the fetch is validated and its records are read, under a lock that is then let go (Partition.fetchRecords).
+FetchRecords(l, f, n) ==
+    LET request == fetch[f][l] IN
+    \* enabled when
+    /\ l \in LateCounting /\ Serves(l, f, n)
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "uncounted", epoch |-> request.epoch, offset |-> request.offset,
+                                         brokerEpoch |-> request.brokerEpoch,
+                                         batch |-> SubSeq(log[l], request.offset + 1, request.offset + n),
+                                         hw |-> highWatermark[l]]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* UpdateFollowerFetchState   who: leader   code: replication/partition.py
+\* The second half: the fetch is counted, and the records go out. The leader has led all the time, if perhaps in several epochs.
+UpdateFollowerFetchState(l, f) ==
+    LET read == fetch[f][l] IN
+    \* enabled when
+    /\ read.type = "uncounted" /\ Running(l)
+    \* effect
+    /\ IF CountInFetchEpoch(l, f) THEN Counts(l, f, read) ELSE UNCHANGED <<remoteLeo, remoteEpoch, highWatermark>>
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "records", epoch |-> read.epoch, offset |-> read.offset, batch |-> read.batch,
+                                         hw |-> read.hw]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
                    pendingIsr, produced, waiting, lastFetchedEpoch, alter, asked, stalled, consumer>>
     /\ committed' = NextCommitted
@@ -1181,7 +1234,8 @@ GoDown(b, keep, hw, how) ==
     /\ waiting' = [waiting EXCEPT ![b] = NotWaiting]
     /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![b] = -1]
     /\ fetch' = [f \in Brokers |-> [l \in Brokers |->
-                    IF f = b \/ (l = b /\ fetch[f][l].type \in {"request", "reading", "truncated"}) THEN Idle ELSE fetch[f][l]]]
+                    IF f = b \/ (l = b /\ fetch[f][l].type \in {"request", "uncounted", "reading", "truncated"}) THEN Idle
+                    ELSE fetch[f][l]]]
     /\ alter' = IF alter[b].type = "reply" THEN [alter EXCEPT ![b] = Idle] ELSE alter
     /\ asked' = [asked EXCEPT ![b] = FALSE]
     /\ stalled' = [stalled EXCEPT ![b] = FALSE]
@@ -1233,6 +1287,8 @@ Next ==
     \/ \E b \in Brokers, v \in Values, error \in ProduceErrors : FailProduce(b, v, error)
     \/ \E f \in Brokers, l \in Brokers : SendFetch(f, l)
     \/ \E l \in Brokers, f \in Brokers, n \in 0..MaxFetch : HandleFetch(l, f, n)
+    \/ \E l \in Brokers, f \in Brokers, n \in 0..MaxFetch : FetchRecords(l, f, n)
+    \/ \E l \in Brokers, f \in Brokers : UpdateFollowerFetchState(l, f)
     \/ \E l \in Brokers, f \in Brokers, n \in 1..MaxFetch : ValidateFetch(l, f, n)
     \/ \E l \in Brokers, f \in Brokers : ReadFetch(l, f)
     \/ \E l \in Brokers, f \in Brokers : AnswerDiverging(l, f)

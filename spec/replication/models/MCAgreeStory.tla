@@ -1,8 +1,8 @@
 ---------------------------- MODULE MCAgreeStory ----------------------------
 (***************************************************************************)
-(* The same for late reads and late truncations, which need many steps: who *)
-(* is elected when, in which epoch each record is written, and who fetches  *)
-(* from whom follow a plan.                                                 *)
+(* The same for late reads, truncations and counts, which need many steps:  *)
+(* who is elected when, in which epoch each record is written, and who      *)
+(* fetches from whom follow a plan.                                         *)
 (***************************************************************************)
 EXTENDS MCAgree
 
@@ -38,4 +38,9 @@ Row139Story ==
 Row141Story ==
     /\ Planned(<<b2, b1, b2, b1>>, <<0>>, {<<b2, b1, 1>>})
     /\ Partition.leaderEpoch > 1 => produced = 1 /\ (view[b2].leaderEpoch = 1 => fetch[b2][b1].type = "checked")
+
+\* Row 142: b1 has validated b2's fetch. It counts it, or is deposed; it counts it when it leads again, or has been b2's follower.
+Row142Story ==
+    /\ Planned(<<b1, b2, b1>>, <<0>>, {<<b2, b1, 0>>})
+    /\ Partition.leaderEpoch > 0 => produced = 1 /\ (view[b1].leaderEpoch = 0 => fetch[b2][b1].type = "uncounted")
 =============================================================================

@@ -149,8 +149,10 @@ FreeFetches ==
     \/ \E f, l \in Brokers :
         CASE fetch[f][l].type = "idle"    -> FALSE
           [] fetch[f][l].type = "reading" -> ReadFetch(l, f)
+          [] fetch[f][l].type = "uncounted" -> UpdateFollowerFetchState(l, f)
           [] fetch[f][l].type = "truncated" -> ReadFetch(l, f) \/ LoseFetch(f, l)
           [] fetch[f][l].type = "request" -> \/ \E n \in 0..MaxFetch : HandleFetch(l, f, n)
+                                             \/ l \in LateCounting /\ \E n \in 0..MaxFetch : FetchRecords(l, f, n)
                                              \/ \E n \in On("late read", 1..MaxFetch) : ValidateFetch(l, f, n)
                                              \/ AnswerDiverging(l, f)
                                              \/ RejectFetch(l, f)

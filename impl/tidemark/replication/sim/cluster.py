@@ -37,9 +37,12 @@ class Cluster(Replication):
         start = broker.published_offset
         if end <= start or end < self.control.registrations[broker_id].offset:
             return False
+        led = broker.partition.is_leader
         changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.now + host.skew_ms)
         if not changed:
             return False
+        if led and not broker.partition.is_leader:
+            self.answer_uncounted(broker_id)
         self.recorder.did("ApplyMetadata", broker_id, broker.partition.partition_epoch)
         if broker.purgatory.waiting and not broker.partition.is_leader:
             for payload in list(broker.purgatory.waiting):

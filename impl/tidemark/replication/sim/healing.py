@@ -113,7 +113,9 @@ def _replicate(cluster: Cluster) -> None:
         for connection in cluster.network.fetches[follower]:
             if connection.request is None:
                 continue
-            if connection.read is not None:
+            if connection.uncounted is not None:
+                cluster.count_fetch(connection)
+            elif connection.read is not None:
                 cluster.read_fetch(connection)
             elif connection.response is None:
                 cluster.receive_fetch(connection, 3)

@@ -250,6 +250,25 @@ CROWDED = ReplicationProfile(
 """Threads that let a lock go wait long until they have it again, and leaders change often. CAND-14 is half done at the
 beginning: B is to truncate by an answer of A, and follows C meanwhile."""
 
+LATE_COUNTS = ReplicationProfile(
+    "late-counts",
+    CROWDED.weights,
+    heals=48,
+    prelude="""
+        produce B w acks=1
+        fetch C from=B
+        send C from=B
+        answer C from=B uncounted
+        elect A
+        apply A
+        apply C
+        fetch C from=A
+        elect B
+        apply B
+    """,
+)
+"""The same, and CAND-15 is about to happen: B leads again, and owes a count of the epoch before."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -262,6 +281,7 @@ PROFILES = {
         STALE_EPOCHS,
         CONSUMERS,
         CROWDED,
+        LATE_COUNTS,
         ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )
 }

@@ -21,8 +21,15 @@ from tidemark.replication.messages import (
     ReadRequest,
     Refused,
 )
+from tidemark.replication.partition import UncountedFetch
 from tidemark.replication.sim.network import FetchConnection
 from tidemark.replication.sim.state import ClusterState
+
+
+def _count(request: FetchRequest, response: FetchResponse) -> int:
+    """How many records a response brings."""
+    batches = response.records
+    return batches[-1].next_offset - request.fetch_offset if batches else 0
 
 
 class Replication(ClusterState):
@@ -52,20 +59,30 @@ class Replication(ClusterState):
         connection.request = follower.fetcher.send_fetch()
         self.recorder.did("SendFetch", connection.follower, connection.source)
 
-    def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
-        """A fetch request arrives at its source; `lazily`: its bytes are read later."""
+    def receive_fetch(
+        self, connection: FetchConnection, limit: int, lazily: bool = False, counts_later: bool = False
+    ) -> bool:
+        """A fetch request arrives at its source; `lazily`: its bytes are read later; `counts_later`: it is counted
+        later."""
         source, follower, request = connection.source, connection.follower, connection.request
         host = self.hosts[source]
         broker = host.up
         if (
             broker is None
             or request is None
+            or connection.uncounted is not None
             or connection.read is not None
             or connection.response is not None
             or self.network.cut[follower][source]
         ):
             return False
-        answer = broker.partition.receive_fetch(request, limit, self.now + host.skew_ms, lazily)
+        answer = broker.partition.receive_fetch(
+            request, limit, self.now + host.skew_ms, lazily, counts_later or host.crowded
+        )
+        if isinstance(answer, UncountedFetch):
+            connection.uncounted = answer
+            self.recorder.did("FetchRecords", source, follower, _count(request, answer.response))
+            return True
         if isinstance(answer, PendingRead):
             connection.read = answer
             self.recorder.did("ValidateFetch", source, follower, answer.limit)
@@ -76,10 +93,26 @@ class Replication(ClusterState):
         elif answer.diverging is not None:
             self.recorder.did("AnswerDiverging", source, follower)
         else:
-            batches = answer.records
-            count = batches[-1].next_offset - request.fetch_offset if batches else 0
-            self.recorder.did("HandleFetch", source, follower, count)
+            self.recorder.did("HandleFetch", source, follower, _count(request, answer))
         return True
+
+    def count_fetch(self, connection: FetchConnection) -> bool:
+        """The thread of a validated fetch has its lock again: the fetch is counted, and the answer goes out."""
+        broker, uncounted = self.hosts[connection.source].up, connection.uncounted
+        if broker is None or uncounted is None:
+            return False
+        connection.response = broker.partition.update_follower_fetch_state(uncounted, self.clock(connection.source))
+        connection.uncounted = None
+        self.recorder.did("UpdateFollowerFetchState", connection.source, connection.follower)
+        return True
+
+    def answer_uncounted(self, source: BrokerId) -> None:
+        """A leader was deposed: no count changes anything that it still has, so the answers go out as they are."""
+        for row in self.network.fetches:
+            connection = row[source]
+            if connection.uncounted is not None:
+                connection.response = connection.uncounted.response
+                connection.uncounted = None
 
     def read_fetch(self, connection: FetchConnection) -> bool:
         """The socket takes the bytes of a validated fetch. Where the broker refuses to send them, it closes the

@@ -130,6 +130,9 @@ class Run(RunBase[Cluster, ReplicationProfile]):
             if connection.response is not None:
                 if broker is not None and cluster.receive_response(connection, not word & 0x600000):
                     return True
+            elif connection.uncounted is not None:
+                if not word & 0x7000 and cluster.count_fetch(connection):
+                    return True
             elif connection.read is not None:
                 if not word & 0x7000 and cluster.read_fetch(connection):
                     return True

@@ -8,7 +8,9 @@ called as the text calls them.
     complete A r | fail A r           A's purgatory looks at r; it answers r with the error that is due
     fetch C from=A [max=1]            C asks, A answers, C takes the answer
     send C from=A                     the same in steps: C asks,
-    answer C from=A [max=1] [late]      A answers (late: it decides on the range and reads the bytes later),
+    answer C from=A [max=1] [late|uncounted]  A answers (late: it decides on the range and reads the bytes later;
+                                        uncounted: it reads, and counts the fetch later),
+    count C from=A                      A counts the fetch,
     read C from=A                       A reads the bytes,
     take C from=A                       C takes the answer
     adopt C from=A                    C would like to take a diverging answer's high watermark first
@@ -243,8 +245,9 @@ VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
     "fetch": Scenario._fetch,
     "send": lambda s, a, o: s.cluster.send_fetch(s._broker(a[0])),
     "answer": lambda s, a, o: s.cluster.receive_fetch(
-        s._connection(a, o), int(o.get("max", s._max_fetch)), "late" in a[1:]
+        s._connection(a, o), int(o.get("max", s._max_fetch)), "late" in a[1:], "uncounted" in a[1:]
     ),
+    "count": lambda s, a, o: s.cluster.count_fetch(s._connection(a, o)),
     "read": lambda s, a, o: s.cluster.read_fetch(s._connection(a, o)),
     "take": lambda s, a, o: s.cluster.receive_response(s._connection(a, o)),
     "adopt": lambda s, a, o: s.cluster.receive_response(s._connection(a, o), adopt_first=True),
