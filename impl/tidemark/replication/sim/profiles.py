@@ -286,5 +286,5 @@ PROFILES = {
     )
 }
 
-MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "consumers", "late-reads", "stale-bytes")}
+MIXES = {"mixed": ("chaos", "crowded", "elections", "chaos", "restarts", "consumers", "late-reads", "stale-bytes")}
 """Profiles that take others in turns, seed by seed."""
