@@ -21,9 +21,9 @@ from tidemark.replication.partition import UncountedFetch
 
 
 class FetchConnection:
-    """The fetches of `follower` at `source`: idle, asked (`request`), read and not counted (`uncounted`, the request
-    stays), being read (`read`, the request stays), or answered (`response`, the request stays). A diverging answer may have been `checked`: the follower has taken it off
-    the network, and has not truncated yet."""
+    """The fetches of `follower` at `source`: idle, asked (`request`), read and not counted (`uncounted`), being read
+    (`read`), or answered (`response`); the request stays all the time. A diverging answer may have been `checked`: the
+    follower has taken it off the network, and has not truncated yet."""
 
     __slots__ = ("checked", "follower", "number", "read", "request", "response", "source", "uncounted")
 
