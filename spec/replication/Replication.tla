@@ -1217,15 +1217,15 @@ CheckpointHighWatermark(b) ==
                    asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
-\* The broker's process ends with `keep` records on disk and `hw` in the checkpoint. Its memory and its connections are gone;
-\* the answers and the AlterPartition that it had sent may still arrive, its fetches do not.
-GoDown(b, keep, hw, how) ==
+\* The broker's process ends with these records and this cache on disk, and `hw` in the checkpoint. Its memory and its connections
+\* are gone; the answers and the AlterPartition that it had sent may still arrive, its fetches do not.
+EndProcess(b, records, cache, hw, how) ==
     /\ status' = [status EXCEPT ![b] = how]
-    /\ log' = [log EXCEPT ![b] = SubSeq(@, 1, keep)]
-    /\ flushed' = [flushed EXCEPT ![b] = keep]
-    /\ epochCache' = [epochCache EXCEPT ![b] = TrimCache(@, keep)]
+    /\ log' = [log EXCEPT ![b] = records]
+    /\ flushed' = [flushed EXCEPT ![b] = Len(records)]
+    /\ epochCache' = [epochCache EXCEPT ![b] = cache]
     /\ checkpoint' = [checkpoint EXCEPT ![b] = hw]
-    /\ highWatermark' = [highWatermark EXCEPT ![b] = Min(hw, keep)]
+    /\ highWatermark' = [highWatermark EXCEPT ![b] = Min(hw, Len(records))]
     /\ view' = [view EXCEPT ![b] = NoView]
     /\ epochStart' = [epochStart EXCEPT ![b] = 0]
     /\ remoteLeo' = [remoteLeo EXCEPT ![b] = Unknown]
@@ -1241,6 +1241,9 @@ GoDown(b, keep, hw, how) ==
     /\ stalled' = [stalled EXCEPT ![b] = FALSE]
     /\ consumer' = [c \in Consumers |-> IF consumer[c].type = "request" /\ consumer[c].broker = b THEN Reads(consumer[c].offset)
                                         ELSE consumer[c]]
+
+\* It keeps so many records.
+GoDown(b, keep, hw, how) == EndProcess(b, SubSeq(log[b], 1, keep), TrimCache(epochCache[b], keep), hw, how)
 
 \* StopBroker   who: broker   code: replication/broker.py
 \* A clean stop: everything is flushed, the high watermark is checkpointed. A broker that was asked to stop and is not

@@ -173,4 +173,17 @@ HurriedSafetyNext ==
         ELSE IF HearsOfIsr # {} THEN \E b \in HearsOfIsr : ApplyMetadata(b, view[b].partitionEpoch + 1)
         ELSE IF returns # {} THEN \E b \in returns : Return(b)
         ELSE \/ ControllerActs \/ Applies \/ Appends \/ Answers \/ Proposes \/ Alters \/ GoesDown \/ Disk \/ Fetches
+
+-----------------------------------------------------------------------------
+(* What a model must reach; each of these falls *)
+
+\* The controller has just elected a leader from the ELR, and its log has records.
+NeverElectsFromElr ==
+    LET n == Len(metadata) IN
+    n > 1 => (metadata[n].leader \in metadata[n - 1].elr => log[metadata[n].leader] = <<>>)
+
+\* A broker must not lose records, because another one of ISR and ELR has lost some and nobody else is there.
+NeverKeepsTheLastIntact ==
+    \A b, c \in Partition.isr \cup Partition.elr :
+        Running(b) /\ flushed[b] < Leo(b) /\ status[c] = "lossy" => EnvironmentLeavesOneIntact(b)
 =============================================================================
