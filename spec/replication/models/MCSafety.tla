@@ -177,10 +177,8 @@ HurriedSafetyNext ==
 -----------------------------------------------------------------------------
 (* What a model must reach; each of these falls *)
 
-\* The controller has just elected a leader from the ELR, and its log has records.
-NeverElectsFromElr ==
-    LET n == Len(metadata) IN
-    n > 1 => (metadata[n].leader \in metadata[n - 1].elr => log[metadata[n].leader] = <<>>)
+\* Records are committed, the ISR is empty, and a broker of the ELR runs: it is to lead next.
+NeverWaitsForElr == Partition.isr = {} /\ (\E b \in Partition.elr : Running(b)) => committed = <<>>
 
 \* A broker must not lose records, because another one of ISR and ELR has lost some and nobody else is there.
 NeverKeepsTheLastIntact ==
