@@ -115,10 +115,13 @@ class Cluster(Replication):
         self.recorder.did("AskToStop", broker_id)
         return True
 
-    def stop_broker(self, broker_id: BrokerId) -> bool:
-        """A broker that wants to stop, and has been let go, stops cleanly."""
+    def stop_broker(self, broker_id: BrokerId, anyway: bool = False) -> bool:
+        """A broker that wants to stop, and has been let go, stops cleanly. `anyway`: it has waited long enough for the
+        controller (BrokerServer.shutdown), and stops while it is registered as active."""
         broker = self.hosts[broker_id].up
-        if broker is None or broker.state != STOPPING or self.control.registrations[broker_id].active:
+        if broker is None or broker.state != STOPPING:
+            return False
+        if self.control.registrations[broker_id].active and not anyway:
             return False
         broker.stop_broker()
         self._process_ends(broker_id, "stopped")

@@ -227,6 +227,7 @@ CROWDED = ReplicationProfile(
     {
         **ELECTIONS.weights,
         "crowd": 12,
+        "stop_anyway": 4,
     },
     heals=48,
     prelude="""

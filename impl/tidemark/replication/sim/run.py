@@ -338,6 +338,10 @@ class Run(RunBase[Cluster, ReplicationProfile]):
             return cluster.ask_to_stop(broker_id)
         return False
 
+    def stop_anyway(self, word: int) -> bool:
+        """A broker that was asked to stop hears nothing of the controller for too long, and stops."""
+        return any(self.cluster.stop_broker(broker_id, True) for broker_id in self._circle[word % self._count])
+
     def break_connection(self, word: int) -> bool:
         """A connection breaks."""
         cluster = self.cluster
