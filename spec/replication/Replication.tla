@@ -34,6 +34,8 @@ CONSTANTS
     Reading,         \* those of them that read
     Stoppable,       \* the brokers whose operator is seen to ask them to stop; others ask on their own
     Stallable,       \* the brokers whose fetcher may die
+    LateTruncating,  \* the followers that may truncate later than they have checked the answer
+    LateCounting,    \* the leaders that may count a fetch later than they have validated it
     Without          \* the safety rules that are not in force
 
 VARIABLES
@@ -104,13 +106,18 @@ AlterErrors  == {"NONE", "NOT_CONTROLLER", "STALE_BROKER_EPOCH", "FENCED_LEADER_
 ProduceErrors == {"NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT"}
 
 \* epoch and offset of a response are those of its request: the follower keeps them while it waits. Of a fetch that is read late
-\* the slot has the slice that was validated; its type is "truncated" once a truncation has reached that slice.
+\* the slot has the slice that was validated; its type is "truncated" once a truncation has reached that slice. A diverging answer
+\* is "checked" while the follower's thread has found it to be its fetch's and has not truncated yet. A fetch is "uncounted" while
+\* its leader has validated and read, and has not counted yet.
 FetchSlot ==
          [type : {"idle"}]
     \cup [type : {"request"}, epoch : Epochs, offset : Offsets, lastEpoch : EpochOrNone, brokerEpoch : 0..MaxBrokerEpoch]
     \cup [type : {"reading", "truncated"}, epoch : Epochs, offset : Offsets, count : 0..MaxFetch, hw : Offsets]
+    \cup [type : {"uncounted"}, epoch : Epochs, offset : Offsets, brokerEpoch : 0..MaxBrokerEpoch,
+          batch : BoundedSeq(Record, MaxFetch), hw : Offsets]
     \cup [type : {"records"}, epoch : Epochs, offset : Offsets, batch : BoundedSeq(Record, MaxFetch), hw : Offsets]
-    \cup [type : {"diverging"}, epoch : Epochs, offset : Offsets, divergingEpoch : Epochs, endOffset : Offsets, hw : Offsets]
+    \cup [type : {"diverging", "checked"}, epoch : Epochs, offset : Offsets, divergingEpoch : Epochs, endOffset : Offsets,
+          hw : Offsets]
     \cup [type : {"error"}, epoch : Epochs, offset : Offsets, error : FetchErrors, endOffset : Offsets]
 
 AlterSlot ==
@@ -234,7 +241,7 @@ ReachedEpochStart(b, f) == Guard("ReachedEpochStart", remoteLeo[b][f] >= epochSt
 FetchDoesNotDiverge(diverges) == Guard("FetchDoesNotDiverge", ~diverges)
 
 \* KAFKA-14704. Without it a follower adopts the leader's high watermark over records that it is about to truncate (row 11).
-NothingToTruncate(f, l) == Guard("NothingToTruncate", fetch[f][l].type # "diverging")
+NothingToTruncate(f, l) == Guard("NothingToTruncate", fetch[f][l].type \notin {"diverging", "checked"})
 
 \* CAND-3, this project's find; Kafka 4.x lacks it. What is sent late is what was validated: an early read whose answer was slow.
 \* Without it a slow response carries what was written since, and the next two rules are no repair (rows 12, 104 and 139).
@@ -279,6 +286,16 @@ CountMembersBeingAdded(isr, pending) == Case("CountMembersBeingAdded", pending.a
 \* KAFKA-18991. Without it a response to a fetch of an older epoch truncates committed records (row 103).
 MatchFetchEpoch(f, l) == Guard("MatchFetchEpoch", fetch[f][l].epoch = view[f].leaderEpoch)
 
+\* CAND-14, found by reading Kafka beside this specification; Kafka 4.x lacks it. The lock is let go between check and truncation.
+\* Without it a follower that has led or followed others meanwhile, and is back with this leader, truncates by an answer of an
+\* older epoch, as without MatchFetchEpoch (row 141).
+MatchEpochAtTruncation(f, l) == Guard("MatchEpochAtTruncation", fetch[f][l].epoch = view[f].leaderEpoch)
+
+\* CAND-15, found with this model; Kafka 4.x lacks it. The lock is let go between validation and count. Without it a leader that was
+\* elected again meanwhile, within one delta, counts what a follower had in the older epoch and has truncated since: the loss of
+\* CAND-1 in spite of its repair (row 142).
+CountInFetchEpoch(l, f) == Guard("CountInFetchEpoch", fetch[f][l].epoch = view[l].leaderEpoch)
+
 \* The first repair of CAND-3; Kafka 4.x lacks it. Without it and SliceNotTruncated bytes that the leader read late put a lower
 \* epoch behind a higher one, where no later fetch can see the divergence (row 104). Alone it is no repair (row 139).
 TailEpochMonotone(e, tail) == Guard("TailEpochMonotone", e >= tail)
@@ -303,13 +320,14 @@ Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "Fetch
           "TruncateOnEveryEpochChange", "ReachedEpochStart", "FetchDoesNotDiverge", "NothingToTruncate",
           "SliceNotTruncated", "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr",
           "ResetRemoteLeoOnNewLeaderEpoch", "UncleanLeavesIsr", "HwOnlyAtMinIsr", "BrokerEpochPerIsrMember",
-          "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "TailEpochMonotone", "KeepProposalAtKnownEpoch",
-          "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch", "IsrMembersActive", "MinIsrOnAppend",
-          "ReadBelowHw"}
+          "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "MatchEpochAtTruncation", "CountInFetchEpoch",
+          "TailEpochMonotone", "KeepProposalAtKnownEpoch", "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch",
+          "IsrMembersActive", "MinIsrOnAppend", "ReadBelowHw"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped ==
-    {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "TailEpochMonotone", "KeepProposalAtKnownEpoch"}
+    {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "MatchEpochAtTruncation", "CountInFetchEpoch", "TailEpochMonotone",
+     "KeepProposalAtKnownEpoch"}
 
 -----------------------------------------------------------------------------
 (* The high watermark *)
@@ -545,6 +563,16 @@ SlicesAfter(b, end) ==
               hw |-> fetch[f][b].hw]
         ELSE fetch[f][l]]]
 
+\* b forgets its followers. What it has validated for them and not counted goes out as it is: the count is of replicas that b no
+\* longer has (Partition.remoteReplicasMap is cleared).
+OwesCount(b) == \E f \in Brokers : fetch[f][b].type = "uncounted"
+Uncounted(b, slots) ==
+    [f \in Brokers |-> [l \in Brokers |->
+        IF l = b /\ slots[f][l].type = "uncounted"
+        THEN [type |-> "records", epoch |-> slots[f][l].epoch, offset |-> slots[f][l].offset, batch |-> slots[f][l].batch,
+              hw |-> slots[f][l].hw]
+        ELSE slots[f][l]]]
+
 ViewOf(n) == [leader |-> metadata[n].leader, leaderEpoch |-> metadata[n].leaderEpoch, partitionEpoch |-> n,
               isr |-> metadata[n].isr, applied |-> TRUE]
 
@@ -593,7 +621,9 @@ MakeFollower(b, n) ==
         /\ remoteEpoch' = [remoteEpoch EXCEPT ![b] = Unknown]
         /\ pendingIsr' = [pendingIsr EXCEPT ![b] = NoPending]
         /\ epochStart' = [epochStart EXCEPT ![b] = 0]
-        /\ IF end < Leo(b) /\ ReachesSlices(b, end) THEN fetch' = SlicesAfter(b, end) ELSE UNCHANGED fetch
+        /\ IF end < Leo(b) /\ ReachesSlices(b, end) THEN fetch' = Uncounted(b, SlicesAfter(b, end))
+           ELSE IF OwesCount(b) THEN fetch' = Uncounted(b, fetch)
+           ELSE UNCHANGED fetch
         /\ UNCHANGED highWatermark
 
 \* ApplyMetadata   who: broker   code: replication/partition.py
@@ -706,12 +736,13 @@ FetchError(l, request) ==
     ELSE "NONE"
 
 \* The fetch tells the leader how far the follower is; the high watermark may advance.
+Counts(l, f, request) ==
+    /\ remoteLeo' = [remoteLeo EXCEPT ![l][f] = request.offset]
+    /\ remoteEpoch' = [remoteEpoch EXCEPT ![l][f] = request.brokerEpoch]
+    /\ highWatermark' = [highWatermark EXCEPT ![l] =
+                            HwOf(l, view[l].isr, pendingIsr[l], Leo(l), [remoteLeo[l] EXCEPT ![f] = request.offset])]
 CountFetch(l, f, request) ==
-    IF FetchDoesNotDiverge(Diverges(l, request))
-    THEN /\ remoteLeo' = [remoteLeo EXCEPT ![l][f] = request.offset]
-         /\ remoteEpoch' = [remoteEpoch EXCEPT ![l][f] = request.brokerEpoch]
-         /\ highWatermark' = [highWatermark EXCEPT ![l] =
-                                HwOf(l, view[l].isr, pendingIsr[l], Leo(l), [remoteLeo[l] EXCEPT ![f] = request.offset])]
+    IF FetchDoesNotDiverge(Diverges(l, request)) THEN Counts(l, f, request)
     ELSE UNCHANGED <<remoteLeo, remoteEpoch, highWatermark>>
 
 \* A request that the leader serves with n records from its offset.
@@ -731,6 +762,37 @@ HandleFetch(l, f, n) ==
     /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "records", epoch |-> request.epoch, offset |-> request.offset,
                                          batch |-> SubSeq(log[l], request.offset + 1, request.offset + n),
                                          hw |-> highWatermark[l]]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
+                   pendingIsr, produced, waiting, lastFetchedEpoch, alter, asked, stalled, consumer>>
+    /\ committed' = NextCommitted
+    /\ UNCHANGED <<acked, reconciled>>
+
+\* FetchRecords   who: leader   code: replication/partition.py
+\* The first half: the fetch is validated and its records are read, under a lock that is then let go (Partition.fetchRecords).
+FetchRecords(l, f, n) ==
+    LET request == fetch[f][l] IN
+    \* enabled when
+    /\ l \in LateCounting /\ Serves(l, f, n)
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "uncounted", epoch |-> request.epoch, offset |-> request.offset,
+                                         brokerEpoch |-> request.brokerEpoch,
+                                         batch |-> SubSeq(log[l], request.offset + 1, request.offset + n),
+                                         hw |-> highWatermark[l]]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* UpdateFollowerFetchState   who: leader   code: replication/partition.py
+\* The second half: the fetch is counted, and the records go out. The leader has led all the time, if perhaps in several epochs.
+UpdateFollowerFetchState(l, f) ==
+    LET read == fetch[f][l] IN
+    \* enabled when
+    /\ read.type = "uncounted" /\ Running(l)
+    \* effect
+    /\ IF CountInFetchEpoch(l, f) THEN Counts(l, f, read) ELSE UNCHANGED <<remoteLeo, remoteEpoch, highWatermark>>
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "records", epoch |-> read.epoch, offset |-> read.offset, batch |-> read.batch,
+                                         hw |-> read.hw]]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, checkpoint, epochStart,
                    pendingIsr, produced, waiting, lastFetchedEpoch, alter, asked, stalled, consumer>>
     /\ committed' = NextCommitted
@@ -859,11 +921,32 @@ Truncate(f, point, hw) ==
     /\ highWatermark' = [highWatermark EXCEPT ![f] = Min(hw, point)]
     /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![f] = LatestEpoch(TrimCache(epochCache[f], point))]
 
+\* CheckDiverging   who: follower   code: replication/fetcher.py
+\* The thread finds that a diverging answer is its fetch's, and lets the lock go before it truncates (processFetchRequest,
+\* truncateOnFetchResponse). Metadata may be applied in between.
+CheckDiverging(f, l) ==
+    LET response == fetch[f][l] IN
+    \* enabled when
+    /\ f \in LateTruncating
+    /\ response.type = "diverging" /\ Processable(f, l)
+    \* effect
+    /\ fetch' = [fetch EXCEPT ![f][l] = [type |-> "checked", epoch |-> response.epoch, offset |-> response.offset,
+                                         divergingEpoch |-> response.divergingEpoch, endOffset |-> response.endOffset,
+                                         hw |-> response.hw]]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, waiting, lastFetchedEpoch, alter,
+                   asked, stalled, consumer>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
+
+\* An answer that was checked still truncates: the thread fetches the partition from this leader, if perhaps anew.
+StillTruncates(f, l) == fetch[f][l].type = "checked" /\ Follows(f, l) /\ MatchEpochAtTruncation(f, l)
+
 \* FollowerTruncate   who: follower   code: replication/fetcher.py
+\* At once, or later than the answer was checked.
 FollowerTruncate(f, l) ==
     LET response == fetch[f][l] IN
     \* enabled when
-    /\ response.type = "diverging" /\ Processable(f, l)
+    /\ (response.type = "diverging" /\ Processable(f, l)) \/ StillTruncates(f, l)
     \* effect
     /\ LET point == TruncationPoint(f, response.divergingEpoch, response.endOffset) IN
         /\ Truncate(f, point, AdoptedHw(f, l))
@@ -906,13 +989,14 @@ FollowerOutOfRange(f, l) ==
     /\ UNCHANGED <<committed, acked>>
 
 \* DropFetchResponse   who: follower   code: replication/fetcher.py
-\* A response that is an error, or no longer the current fetch's.
+\* A response that is an error, or no longer the current fetch's; or an answer that was checked, and must not truncate any more.
 DropFetchResponse(f, l) ==
     LET response == fetch[f][l] IN
     \* enabled when
-    /\ response.type \in Responses /\ Running(f)
-    /\ \/ ~Processable(f, l)
-       \/ response.type = "error" /\ response.error # "OFFSET_OUT_OF_RANGE"
+    /\ response.type \in Responses \cup {"checked"} /\ Running(f)
+    /\ CASE response.type = "checked" -> ~StillTruncates(f, l)
+         [] response.type = "error"   -> ~Processable(f, l) \/ response.error # "OFFSET_OUT_OF_RANGE"
+         [] OTHER                     -> ~Processable(f, l)
     \* effect
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
@@ -921,10 +1005,10 @@ DropFetchResponse(f, l) ==
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* LoseFetch   who: the network
-\* The connection breaks: the request or its response is gone.
+\* The connection breaks: the request or its response is gone. An answer that was checked has arrived.
 LoseFetch(f, l) ==
     \* enabled when
-    /\ fetch[f][l].type # "idle"
+    /\ fetch[f][l].type \notin {"idle", "checked"}
     \* effect
     /\ fetch' = [fetch EXCEPT ![f][l] = Idle]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
@@ -1133,15 +1217,15 @@ CheckpointHighWatermark(b) ==
                    asked, stalled, consumer>>
     /\ UNCHANGED <<committed, acked, reconciled>>
 
-\* The broker's process ends with `keep` records on disk and `hw` in the checkpoint. Its memory and its connections are gone;
-\* the answers and the AlterPartition that it had sent may still arrive, its fetches do not.
-GoDown(b, keep, hw, how) ==
+\* The broker's process ends with these records and this cache on disk, and `hw` in the checkpoint. Its memory and its connections
+\* are gone; the answers and the AlterPartition that it had sent may still arrive, its fetches do not.
+EndProcess(b, records, cache, hw, how) ==
     /\ status' = [status EXCEPT ![b] = how]
-    /\ log' = [log EXCEPT ![b] = SubSeq(@, 1, keep)]
-    /\ flushed' = [flushed EXCEPT ![b] = keep]
-    /\ epochCache' = [epochCache EXCEPT ![b] = TrimCache(@, keep)]
+    /\ log' = [log EXCEPT ![b] = records]
+    /\ flushed' = [flushed EXCEPT ![b] = Len(records)]
+    /\ epochCache' = [epochCache EXCEPT ![b] = cache]
     /\ checkpoint' = [checkpoint EXCEPT ![b] = hw]
-    /\ highWatermark' = [highWatermark EXCEPT ![b] = Min(hw, keep)]
+    /\ highWatermark' = [highWatermark EXCEPT ![b] = Min(hw, Len(records))]
     /\ view' = [view EXCEPT ![b] = NoView]
     /\ epochStart' = [epochStart EXCEPT ![b] = 0]
     /\ remoteLeo' = [remoteLeo EXCEPT ![b] = Unknown]
@@ -1150,12 +1234,16 @@ GoDown(b, keep, hw, how) ==
     /\ waiting' = [waiting EXCEPT ![b] = NotWaiting]
     /\ lastFetchedEpoch' = [lastFetchedEpoch EXCEPT ![b] = -1]
     /\ fetch' = [f \in Brokers |-> [l \in Brokers |->
-                    IF f = b \/ (l = b /\ fetch[f][l].type \in {"request", "reading", "truncated"}) THEN Idle ELSE fetch[f][l]]]
+                    IF f = b \/ (l = b /\ fetch[f][l].type \in {"request", "uncounted", "reading", "truncated"}) THEN Idle
+                    ELSE fetch[f][l]]]
     /\ alter' = IF alter[b].type = "reply" THEN [alter EXCEPT ![b] = Idle] ELSE alter
     /\ asked' = [asked EXCEPT ![b] = FALSE]
     /\ stalled' = [stalled EXCEPT ![b] = FALSE]
     /\ consumer' = [c \in Consumers |-> IF consumer[c].type = "request" /\ consumer[c].broker = b THEN Reads(consumer[c].offset)
                                         ELSE consumer[c]]
+
+\* It keeps so many records.
+GoDown(b, keep, hw, how) == EndProcess(b, SubSeq(log[b], 1, keep), TrimCache(epochCache[b], keep), hw, how)
 
 \* StopBroker   who: broker   code: replication/broker.py
 \* A clean stop: everything is flushed, the high watermark is checkpointed. A broker that was asked to stop and is not
@@ -1202,11 +1290,14 @@ Next ==
     \/ \E b \in Brokers, v \in Values, error \in ProduceErrors : FailProduce(b, v, error)
     \/ \E f \in Brokers, l \in Brokers : SendFetch(f, l)
     \/ \E l \in Brokers, f \in Brokers, n \in 0..MaxFetch : HandleFetch(l, f, n)
+    \/ \E l \in Brokers, f \in Brokers, n \in 0..MaxFetch : FetchRecords(l, f, n)
+    \/ \E l \in Brokers, f \in Brokers : UpdateFollowerFetchState(l, f)
     \/ \E l \in Brokers, f \in Brokers, n \in 1..MaxFetch : ValidateFetch(l, f, n)
     \/ \E l \in Brokers, f \in Brokers : ReadFetch(l, f)
     \/ \E l \in Brokers, f \in Brokers : AnswerDiverging(l, f)
     \/ \E l \in Brokers, f \in Brokers : RejectFetch(l, f)
     \/ \E f \in Brokers, l \in Brokers : FollowerAppend(f, l)
+    \/ \E f \in Brokers, l \in Brokers : CheckDiverging(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerTruncate(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerAdoptHw(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerOutOfRange(f, l)

@@ -19,8 +19,8 @@
 | `produced` | how many payloads any leader has appended |
 | `waiting` | the required offsets of the delayed produces, by value |
 | `lastFetchedEpoch` | the follower's fetch state; -1 on a leader |
-| `fetch` | the exchange between a follower and a source: the request, the bytes being read, or the |
-| | answer, with the epoch and offset that the follower asked for |
+| `fetch` | the exchange between a follower and a source: the request, the records that are not counted, the bytes |
+| | being read, or the answer, with the epoch and offset that the follower asked for |
 | `alter` | the exchange between a broker and the controller |
 | `consumer` | the exchange of a consumer with the broker that it takes for the leader, and its position |
 
@@ -51,6 +51,7 @@ from tidemark.replication.messages import (
     ReadRequest,
     ReadResponse,
 )
+from tidemark.replication.partition import UncountedFetch
 from tidemark.trace.cells import Abstract, CapacityExceeded, Cells, SequenceKeys
 
 Key = Any
@@ -72,11 +73,15 @@ class Host(Protocol):
 
 
 class FetchExchange(Protocol):
-    """A follower's one outstanding fetch at a source: asked, perhaps being read, perhaps answered."""
+    """A follower's one outstanding fetch at a source: asked, perhaps being read, perhaps answered. `checked`: the
+    follower has found a diverging answer to be its fetch's, and has not truncated yet. `uncounted`: the source has
+    read, and has not counted yet."""
 
     request: FetchRequest | None
+    uncounted: UncountedFetch | None
     read: PendingRead | None
     response: FetchResponse | None
+    checked: bool
 
 
 class AlterExchange(Protocol):
@@ -389,7 +394,12 @@ class Abstraction(Abstract):
             if diverging is None:
                 records = response.records
                 return "records", self._records(records) if records else (), epoch, response.high_watermark, offset
-            return "diverging", diverging.epoch, diverging.end_offset, epoch, response.high_watermark, offset
+            tag = "checked" if exchange.checked else "diverging"
+            return tag, diverging.epoch, diverging.end_offset, epoch, response.high_watermark, offset
+        uncounted = exchange.uncounted
+        if uncounted is not None:
+            batches, high_watermark = uncounted.response.records, uncounted.response.high_watermark
+            return "uncounted", self._records(batches), request.broker_epoch, epoch, high_watermark, offset
         read = exchange.read
         if read is not None:
             return "truncated" if read.truncated else "reading", read.limit, epoch, read.high_watermark, offset
@@ -481,11 +491,14 @@ TOUCHES = {
     "FailProduce": "waiting.b",
     "SendFetch": "fetch.fl",
     "HandleFetch": _COUNTED,
+    "FetchRecords": "fetch.fl",
+    "UpdateFollowerFetchState": _COUNTED,
     "ValidateFetch": _COUNTED,
     "ReadFetch": "fetch.fl",
     "AnswerDiverging": _COUNTED,
     "RejectFetch": "fetch.fl",
     "FollowerAppend": "log.f epochCache.f highWatermark.f lastFetchedEpoch.f fetch.fl",
+    "CheckDiverging": "fetch.fl",
     "FollowerTruncate": _TRUNCATED,
     "FollowerAdoptHw": "highWatermark.f",
     "FollowerOutOfRange": _TRUNCATED,

@@ -52,6 +52,19 @@ class ReplicaFetcher:
             return OUT_OF_RANGE if response.error is OFFSET_OUT_OF_RANGE else DROP
         return APPEND if response.diverging is None else TRUNCATE
 
+    def check_diverging(self, source: BrokerId, request: FetchRequest, response: FetchResponse) -> bool:
+        """Whether a response diverges and is the current fetch's, so that it may be put aside: the lock is let go, and
+        `still_truncates` asks again."""
+        return self.verdict(source, request, response) is TRUNCATE
+
+    def still_truncates(self, source: BrokerId, request: FetchRequest) -> bool:
+        """Whether a diverging answer that was checked some time ago may truncate now. The lock was free since: the
+        partition may have another leader, or another leader epoch."""
+        partition = self._partition
+        return partition.leader_id == source and self._rules.match_epoch_at_truncation(
+            request.current_leader_epoch, partition.leader_epoch
+        )
+
     def follower_append(self, request: FetchRequest, response: FetchResponse) -> None:
         """Append the response's batches up to the first that a rule refuses, then take the leader's high watermark."""
         log, batches = self._log, response.records

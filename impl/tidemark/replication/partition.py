@@ -85,6 +85,16 @@ class Replica:
         self.last_caught_up_ms = 0
 
 
+@value
+class UncountedFetch:
+    """A fetch that was validated and read, and is not counted yet. `replica` is the follower's state at the time of the
+    validation: the count goes there, even if the partition has another one by then."""
+
+    request: FetchRequest
+    replica: Replica
+    response: FetchResponse
+
+
 class Partition:
     """One replica of the partition.
 
@@ -191,6 +201,8 @@ class Partition:
             self.last_fetched_epoch = rules.carried_epoch(
                 self.last_fetched_epoch, self.leader_epoch, state.leader_epoch
             )
+        if self.is_leader:
+            self.remote = {replica: Replica(replica) for replica in self.remote}
         self._take(state, False)
         self.isr = state.isr
         self.pending = None
@@ -260,9 +272,10 @@ class Partition:
     # --- fetch, the leader's side ---------------------------------------------------------------------------------
 
     def receive_fetch(
-        self, request: FetchRequest, limit: int, now: int, lazily: bool = False
-    ) -> FetchResponse | PendingRead:
+        self, request: FetchRequest, limit: int, now: int, lazily: bool = False, counts_later: bool = False
+    ) -> FetchResponse | PendingRead | UncountedFetch:
         """Answer a follower's fetch with `limit` records at most; `lazily`: only the range is decided now.
+        `counts_later`: the thread waits for its lock before it counts.
 
         In Kafka's order: epochs, leadership, range, divergence.
         """
@@ -283,16 +296,33 @@ class Partition:
                 return self.reject_fetch(OFFSET_OUT_OF_RANGE)
             if self._rules.end_of_another_epoch(end, last_fetched) or end.end_offset < request.fetch_offset:
                 return self.answer_diverging(request, end, now)
+        if counts_later:
+            return self.fetch_records(request, limit)
         if lazily and request.fetch_offset < log.end_offset:
             return self.validate_fetch(request, limit, now)
         return self.handle_fetch(request, limit, now)
 
     def handle_fetch(self, request: FetchRequest, limit: int, now: int) -> FetchResponse:
         """Count the fetch; answer with records and the high watermark that held on arrival."""
-        log, offset = self.log, request.fetch_offset
-        response = FetchResponse(NONE, log.high_watermark, log.read(offset, limit) if offset < log.end_offset else ())
+        response = self._read(request, limit)
         self._count_fetch(request, now, False)
         return response
+
+    def _read(self, request: FetchRequest, limit: int) -> FetchResponse:
+        log, offset = self.log, request.fetch_offset
+        return FetchResponse(NONE, log.high_watermark, log.read(offset, limit) if offset < log.end_offset else ())
+
+    def fetch_records(self, request: FetchRequest, limit: int) -> UncountedFetch:
+        """The first half of `handle_fetch`: read, and let the lock go."""
+        return UncountedFetch(request, self.remote[request.replica_id], self._read(request, limit))
+
+    def update_follower_fetch_state(self, uncounted: UncountedFetch, now: int) -> FetchResponse:
+        """The second half: count the fetch, and answer. If the leader was deposed meanwhile, `uncounted` has a state of
+        the follower that nothing looks at any more."""
+        request = uncounted.request
+        if self._rules.count_in_fetch_epoch(request.current_leader_epoch, self.leader_epoch):
+            self._count(uncounted.replica, request, now)
+        return uncounted.response
 
     def validate_fetch(self, request: FetchRequest, limit: int, now: int) -> PendingRead:
         """The same, but the bytes are read when the socket takes them."""
@@ -357,7 +387,9 @@ class Partition:
         advance."""
         if not self._rules.fetch_does_not_diverge(diverges):
             return
-        replica = self.remote[request.replica_id]
+        self._count(self.remote[request.replica_id], request, now)
+
+    def _count(self, replica: Replica, request: FetchRequest, now: int) -> None:
         offset = request.fetch_offset
         if offset >= self.log.end_offset:
             replica.last_caught_up_ms = now

@@ -157,6 +157,22 @@ def match_fetch_epoch(fetch_epoch: int, leader_epoch: int) -> bool:
 
 
 @guard
+def match_epoch_at_truncation(fetch_epoch: int, leader_epoch: int) -> bool:
+    """CAND-14; Kafka 4.x lacks it: an answer that was checked truncates only in the leader epoch of its request, for
+    the lock was let go since the check. Without it a follower that has been through another epoch meanwhile truncates
+    committed records (row 141)."""
+    return fetch_epoch == leader_epoch
+
+
+@guard
+def count_in_fetch_epoch(fetch_epoch: int, leader_epoch: int) -> bool:
+    """CAND-15; Kafka 4.x lacks it: a fetch counts only in the leader epoch in which it was validated, for the lock was
+    let go since. Without it a leader that was elected again within one delta counts records that its follower has
+    truncated (row 142)."""
+    return fetch_epoch == leader_epoch
+
+
+@guard
 def tail_epoch_monotone(batch_epoch: int, tail_epoch: int) -> bool:
     """The first repair of CAND-3; Kafka 4.x lacks it: no batch goes behind a record of a later epoch. Without it and
     `slice_not_truncated` bytes that the leader read late hide a divergence from every later fetch (row 104). Alone it
@@ -261,6 +277,8 @@ class Rules:
     )
     count_members_being_added: Callable[[frozenset[BrokerId], frozenset[BrokerId]], bool] = count_members_being_added
     match_fetch_epoch: Callable[[int, int], bool] = match_fetch_epoch
+    match_epoch_at_truncation: Callable[[int, int], bool] = match_epoch_at_truncation
+    count_in_fetch_epoch: Callable[[int, int], bool] = count_in_fetch_epoch
     tail_epoch_monotone: Callable[[int, int], bool] = tail_epoch_monotone
     keep_proposal_at_known_epoch: Callable[[int, int], bool] = keep_proposal_at_known_epoch
     alter_of_leader_epoch: Callable[[int, int], bool] = alter_of_leader_epoch

@@ -1,8 +1,8 @@
 ---------------------------- MODULE MCAgreeStory ----------------------------
 (***************************************************************************)
-(* The same for late reads, which need three brokers and many steps: who is *)
-(* elected when, in which epoch each record is written, and who fetches     *)
-(* from whom follow a plan.                                                 *)
+(* The same for late reads, truncations and counts, which need many steps:  *)
+(* who is elected when, in which epoch each record is written, and who      *)
+(* fetches from whom follow a plan.                                         *)
 (***************************************************************************)
 EXTENDS MCAgree
 
@@ -33,4 +33,14 @@ Row139Story ==
     /\ produced > 1 => Leo(b2) = 1
     /\ Partition.leaderEpoch = 3 => fetch[b2][b1].type \in {"reading", "truncated", "records"}
     /\ view[b2].leaderEpoch \in {0, 2}
+
+\* Row 141: b2 has a record that b1 lacks, and follows it. It checks b1's answer, and truncates when b1 has led, or leads again.
+Row141Story ==
+    /\ Planned(<<b2, b1, b2, b1>>, <<0>>, {<<b2, b1, 1>>})
+    /\ Partition.leaderEpoch > 1 => produced = 1 /\ (view[b2].leaderEpoch = 1 => fetch[b2][b1].type = "checked")
+
+\* Row 142: b1 has validated b2's fetch. It counts it, or is deposed; it counts it when it leads again, or has been b2's follower.
+Row142Story ==
+    /\ Planned(<<b1, b2, b1>>, <<0>>, {<<b2, b1, 0>>})
+    /\ Partition.leaderEpoch > 0 => produced = 1 /\ (view[b1].leaderEpoch = 0 => fetch[b2][b1].type = "uncounted")
 =============================================================================

@@ -90,12 +90,15 @@ Process ==
 
 Deliver ==
     \/ \E l \in Brokers, f \in Brokers, n \in 0..MaxFetch : HandleFetch(l, f, n)
+    \/ \E l \in LateCounting, f \in Brokers, n \in 0..MaxFetch : FetchRecords(l, f, n)
+    \/ \E l \in LateCounting, f \in Brokers : UpdateFollowerFetchState(l, f)
     \/ \E l \in On("late read", Brokers), f \in Brokers, n \in 1..MaxFetch : ValidateFetch(l, f, n)
     \/ \E l \in On("late read", Brokers), f \in Brokers : ReadFetch(l, f)
     \/ \E f \in On("late read", Brokers), l \in Brokers : fetch[f][l].type = "truncated" /\ LoseFetch(f, l)
     \/ \E l \in Brokers, f \in Brokers : AnswerDiverging(l, f)
     \/ \E l \in Brokers, f \in Brokers : RejectFetch(l, f)
     \/ \E f \in Brokers, l \in Brokers : FollowerAppend(f, l)
+    \/ \E f \in LateTruncating, l \in Brokers : CheckDiverging(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerTruncate(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerAdoptHw(f, l)
     \/ \E f \in Brokers, l \in Brokers : FollowerOutOfRange(f, l)

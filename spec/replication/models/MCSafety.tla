@@ -46,6 +46,7 @@ Fencible == {b \in Either("fence", "fence live", Brokers) : "fence live" \in Fam
 
 TakeResponse(f, l) ==
     \/ FollowerAppend(f, l)
+    \/ CheckDiverging(f, l)
     \/ FollowerTruncate(f, l)
     \/ FollowerAdoptHw(f, l)
     \/ FollowerOutOfRange(f, l)
@@ -148,8 +149,10 @@ FreeFetches ==
     \/ \E f, l \in Brokers :
         CASE fetch[f][l].type = "idle"    -> FALSE
           [] fetch[f][l].type = "reading" -> ReadFetch(l, f)
+          [] fetch[f][l].type = "uncounted" -> UpdateFollowerFetchState(l, f)
           [] fetch[f][l].type = "truncated" -> ReadFetch(l, f) \/ LoseFetch(f, l)
           [] fetch[f][l].type = "request" -> \/ \E n \in 0..MaxFetch : HandleFetch(l, f, n)
+                                             \/ l \in LateCounting /\ \E n \in 0..MaxFetch : FetchRecords(l, f, n)
                                              \/ \E n \in On("late read", 1..MaxFetch) : ValidateFetch(l, f, n)
                                              \/ AnswerDiverging(l, f)
                                              \/ RejectFetch(l, f)
@@ -170,4 +173,15 @@ HurriedSafetyNext ==
         ELSE IF HearsOfIsr # {} THEN \E b \in HearsOfIsr : ApplyMetadata(b, view[b].partitionEpoch + 1)
         ELSE IF returns # {} THEN \E b \in returns : Return(b)
         ELSE \/ ControllerActs \/ Applies \/ Appends \/ Answers \/ Proposes \/ Alters \/ GoesDown \/ Disk \/ Fetches
+
+-----------------------------------------------------------------------------
+(* What a model must reach; each of these falls *)
+
+\* Records are committed, the ISR is empty, and a broker of the ELR runs: it is to lead next.
+NeverWaitsForElr == Partition.isr = {} /\ (\E b \in Partition.elr : Running(b)) => committed = <<>>
+
+\* A broker must not lose records, because another one of ISR and ELR has lost some and nobody else is there.
+NeverKeepsTheLastIntact ==
+    \A b, c \in Partition.isr \cup Partition.elr :
+        Running(b) /\ flushed[b] < Leo(b) /\ status[c] = "lossy" => EnvironmentLeavesOneIntact(b)
 =============================================================================

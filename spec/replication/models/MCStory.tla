@@ -51,6 +51,10 @@ Row103Records == <<0, 0>>
 Row103LossLeaders == <<b3, b1, b2, b1>>
 Row103LossRecords == <<0, 2>>
 
+\* Row 142: the first leader is elected again.
+Row142Leaders == <<b1, b2, b1>>
+Row142Records == <<0>>
+
 \* Row 139: the first leader and another one take turns, and a third broker copies from the first one late. What is sent late was
 \* written over by an epoch between that of the follower's tail and that of its fetch.
 Row139Leaders == <<b1, b3, b1, b3>>

@@ -37,9 +37,12 @@ class Cluster(Replication):
         start = broker.published_offset
         if end <= start or end < self.control.registrations[broker_id].offset:
             return False
+        led = broker.partition.is_leader
         changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.now + host.skew_ms)
         if not changed:
             return False
+        if led and not broker.partition.is_leader:
+            self.answer_uncounted(broker_id)
         self.recorder.did("ApplyMetadata", broker_id, broker.partition.partition_epoch)
         if broker.purgatory.waiting and not broker.partition.is_leader:
             for payload in list(broker.purgatory.waiting):
@@ -112,10 +115,13 @@ class Cluster(Replication):
         self.recorder.did("AskToStop", broker_id)
         return True
 
-    def stop_broker(self, broker_id: BrokerId) -> bool:
-        """A broker that wants to stop, and has been let go, stops cleanly."""
+    def stop_broker(self, broker_id: BrokerId, anyway: bool = False) -> bool:
+        """A broker that wants to stop, and has been let go, stops cleanly. `anyway`: it has waited long enough for the
+        controller (BrokerServer.shutdown), and stops while it is registered as active."""
         broker = self.hosts[broker_id].up
-        if broker is None or broker.state != STOPPING or self.control.registrations[broker_id].active:
+        if broker is None or broker.state != STOPPING:
+            return False
+        if self.control.registrations[broker_id].active and not anyway:
             return False
         broker.stop_broker()
         self._process_ends(broker_id, "stopped")

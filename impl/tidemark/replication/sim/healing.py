@@ -61,11 +61,11 @@ def _until_acknowledged(cluster: Cluster, produce: Callable[[BrokerId, str], boo
 
 
 def stop_faults(cluster: Cluster) -> None:
-    """All ways are open, nobody is paused, disks are fast and clocks right."""
+    """All ways are open, nobody is paused, disks and threads are fast and clocks right."""
     cluster.network.heal()
     for host in cluster.hosts:
         host.pause(False)
-        host.slow_disk = False
+        host.slow_disk = host.crowded = False
         host.skew_ms = 0
 
 
@@ -113,7 +113,9 @@ def _replicate(cluster: Cluster) -> None:
         for connection in cluster.network.fetches[follower]:
             if connection.request is None:
                 continue
-            if connection.read is not None:
+            if connection.uncounted is not None:
+                cluster.count_fetch(connection)
+            elif connection.read is not None:
                 cluster.read_fetch(connection)
             elif connection.response is None:
                 cluster.receive_fetch(connection, 3)

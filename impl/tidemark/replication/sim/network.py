@@ -17,25 +17,30 @@ from tidemark.replication.messages import (
     ReadRequest,
     ReadResponse,
 )
+from tidemark.replication.partition import UncountedFetch
 
 
 class FetchConnection:
-    """The fetches of `follower` at `source`: idle, asked (`request`), being read (`read`, the request stays), or
-    answered (`response`, the request stays)."""
+    """The fetches of `follower` at `source`: idle, asked (`request`), read and not counted (`uncounted`), being read
+    (`read`), or answered (`response`); the request stays all the time. A diverging answer may have been `checked`: the
+    follower has taken it off the network, and has not truncated yet."""
 
-    __slots__ = ("follower", "number", "read", "request", "response", "source")
+    __slots__ = ("checked", "follower", "number", "read", "request", "response", "source", "uncounted")
 
     def __init__(self, number: int, follower: BrokerId, source: BrokerId) -> None:
         self.number = number
         self.follower = follower
         self.source = source
         self.request: FetchRequest | None = None
+        self.uncounted: UncountedFetch | None = None
         self.read: PendingRead | None = None
         self.response: FetchResponse | None = None
+        self.checked = False
 
     def clear(self) -> None:
         """The exchange is over, or the connection broke."""
-        self.request = self.read = self.response = None
+        self.request = self.uncounted = self.read = self.response = None
+        self.checked = False
 
 
 class AlterConnection:

@@ -222,6 +222,54 @@ CONSUMERS = ReplicationProfile(
 )
 """A consumer has read what the old leader knows to be committed, and the new one not yet; leaders change often."""
 
+CROWDED = ReplicationProfile(
+    "crowded",
+    {
+        **ELECTIONS.weights,
+        "crowd": 12,
+        "stop_anyway": 4,
+    },
+    heals=48,
+    prelude="""
+        produce B w acks=1
+        elect A
+        apply A
+        apply B
+        send B from=A
+        answer B from=A
+        check B from=A
+        elect C
+        apply C
+        apply A
+        apply B
+        produce C v acks=all
+        fetch B from=C
+        fetch B from=C
+        fetch A from=C
+    """,
+)
+"""Threads that let a lock go wait long until they have it again, and leaders change often. CAND-14 is half done at the
+beginning: B is to truncate by an answer of A, and follows C meanwhile."""
+
+LATE_COUNTS = ReplicationProfile(
+    "late-counts",
+    CROWDED.weights,
+    heals=48,
+    prelude="""
+        produce B w acks=1
+        fetch C from=B
+        send C from=B
+        answer C from=B uncounted
+        elect A
+        apply A
+        apply C
+        fetch C from=A
+        elect B
+        apply B
+    """,
+)
+"""The same, and CAND-15 is about to happen: B leads again, and owes a count of the epoch before."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -233,9 +281,11 @@ PROFILES = {
         STALE_BYTES,
         STALE_EPOCHS,
         CONSUMERS,
+        CROWDED,
+        LATE_COUNTS,
         ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )
 }
 
-MIXES = {"mixed": ("chaos", "chaos", "elections", "chaos", "restarts", "consumers", "late-reads", "stale-bytes")}
+MIXES = {"mixed": ("chaos", "crowded", "elections", "chaos", "restarts", "consumers", "late-reads", "stale-bytes")}
 """Profiles that take others in turns, seed by seed."""

@@ -14,13 +14,22 @@ from tidemark.replication.messages import (
     REFUSED,
     AlterPartitionRequest,
     BrokerId,
+    FetchRequest,
+    FetchResponse,
     PendingRead,
     ProduceRequest,
     ReadRequest,
     Refused,
 )
+from tidemark.replication.partition import UncountedFetch
 from tidemark.replication.sim.network import FetchConnection
 from tidemark.replication.sim.state import ClusterState
+
+
+def _count(request: FetchRequest, response: FetchResponse) -> int:
+    """How many records a response brings."""
+    batches = response.records
+    return batches[-1].next_offset - request.fetch_offset if batches else 0
 
 
 class Replication(ClusterState):
@@ -50,20 +59,30 @@ class Replication(ClusterState):
         connection.request = follower.fetcher.send_fetch()
         self.recorder.did("SendFetch", connection.follower, connection.source)
 
-    def receive_fetch(self, connection: FetchConnection, limit: int, lazily: bool = False) -> bool:
-        """A fetch request arrives at its source; `lazily`: its bytes are read later."""
+    def receive_fetch(
+        self, connection: FetchConnection, limit: int, lazily: bool = False, counts_later: bool = False
+    ) -> bool:
+        """A fetch request arrives at its source; `lazily`: its bytes are read later; `counts_later`: it is counted
+        later."""
         source, follower, request = connection.source, connection.follower, connection.request
         host = self.hosts[source]
         broker = host.up
         if (
             broker is None
             or request is None
+            or connection.uncounted is not None
             or connection.read is not None
             or connection.response is not None
             or self.network.cut[follower][source]
         ):
             return False
-        answer = broker.partition.receive_fetch(request, limit, self.now + host.skew_ms, lazily)
+        answer = broker.partition.receive_fetch(
+            request, limit, self.now + host.skew_ms, lazily, counts_later or host.crowded
+        )
+        if isinstance(answer, UncountedFetch):
+            connection.uncounted = answer
+            self.recorder.did("FetchRecords", source, follower, _count(request, answer.response))
+            return True
         if isinstance(answer, PendingRead):
             connection.read = answer
             self.recorder.did("ValidateFetch", source, follower, answer.limit)
@@ -74,10 +93,26 @@ class Replication(ClusterState):
         elif answer.diverging is not None:
             self.recorder.did("AnswerDiverging", source, follower)
         else:
-            batches = answer.records
-            count = batches[-1].next_offset - request.fetch_offset if batches else 0
-            self.recorder.did("HandleFetch", source, follower, count)
+            self.recorder.did("HandleFetch", source, follower, _count(request, answer))
         return True
+
+    def count_fetch(self, connection: FetchConnection) -> bool:
+        """The thread of a validated fetch has its lock again: the fetch is counted, and the answer goes out."""
+        broker, uncounted = self.hosts[connection.source].up, connection.uncounted
+        if broker is None or uncounted is None:
+            return False
+        connection.response = broker.partition.update_follower_fetch_state(uncounted, self.clock(connection.source))
+        connection.uncounted = None
+        self.recorder.did("UpdateFollowerFetchState", connection.source, connection.follower)
+        return True
+
+    def answer_uncounted(self, source: BrokerId) -> None:
+        """A leader was deposed: no count changes anything that it still has, so the answers go out as they are."""
+        for row in self.network.fetches:
+            connection = row[source]
+            if connection.uncounted is not None:
+                connection.response = connection.uncounted.response
+                connection.uncounted = None
 
     def read_fetch(self, connection: FetchConnection) -> bool:
         """The socket takes the bytes of a validated fetch. Where the broker refuses to send them, it closes the
@@ -94,15 +129,27 @@ class Replication(ClusterState):
         self.recorder.did("ReadFetch", connection.source, connection.follower)
         return True
 
-    def receive_response(self, connection: FetchConnection, adopt_first: bool = False) -> bool:
-        """A fetch response arrives at the follower. `adopt_first`: of a diverging one it would like to take the high
-        watermark and nothing more, for now."""
+    def receive_response(
+        self, connection: FetchConnection, adopt_first: bool = False, check_first: bool = False
+    ) -> bool:
+        """A fetch response arrives at the follower, or one that was checked goes on to truncate. `adopt_first`: of a
+        diverging one the follower would like to take the high watermark and nothing more, for now. `check_first`: it
+        checks a diverging one, and truncates later."""
         follower, source = connection.follower, connection.source
         request, response = connection.request, connection.response
-        broker = self.hosts[follower].up
-        if broker is None or request is None or response is None or self.network.cut[source][follower]:
+        host = self.hosts[follower]
+        broker = host.up
+        if broker is None or request is None or response is None:
+            return False
+        if connection.checked:
+            return self._truncate_checked(broker, connection, request, response)
+        if self.network.cut[source][follower]:
             return False
         fetcher, record = broker.fetcher, self.recorder
+        if (check_first or host.crowded) and fetcher.check_diverging(source, request, response):
+            connection.checked = True
+            record.did("CheckDiverging", follower, source)
+            return True
         verdict = fetcher.verdict(source, request, response)
         if adopt_first and verdict is TRUNCATE:
             if fetcher.follower_adopt_hw(response):
@@ -124,9 +171,22 @@ class Replication(ClusterState):
             record.did("DropFetchResponse", follower, source)
         return True
 
+    def _truncate_checked(
+        self, broker: Broker, connection: FetchConnection, request: FetchRequest, response: FetchResponse
+    ) -> bool:
+        """The fetcher's thread has its lock again, and truncates by an answer that it checked before."""
+        follower, source = connection.follower, connection.source
+        connection.clear()
+        if broker.fetcher.still_truncates(source, request):
+            broker.fetcher.follower_truncate(response)
+            self.recorder.did("FollowerTruncate", follower, source)
+        else:
+            self.recorder.did("DropFetchResponse", follower, source)
+        return True
+
     def lose_fetch(self, connection: FetchConnection) -> bool:
-        """The connection breaks; a new one starts idle."""
-        if connection.request is None:
+        """The connection breaks; a new one starts idle. An answer that was checked has arrived."""
+        if connection.request is None or connection.checked:
             return False
         connection.clear()
         self.recorder.did("LoseFetch", connection.follower, connection.source)

@@ -125,8 +125,13 @@ class Run(RunBase[Cluster, ReplicationProfile]):
                         continue
             if connection.request is None:
                 continue
+            if connection.checked and word & 0x7000:
+                continue
             if connection.response is not None:
                 if broker is not None and cluster.receive_response(connection, not word & 0x600000):
+                    return True
+            elif connection.uncounted is not None:
+                if not word & 0x7000 and cluster.count_fetch(connection):
                     return True
             elif connection.read is not None:
                 if not word & 0x7000 and cluster.read_fetch(connection):
@@ -333,6 +338,10 @@ class Run(RunBase[Cluster, ReplicationProfile]):
             return cluster.ask_to_stop(broker_id)
         return False
 
+    def stop_anyway(self, word: int) -> bool:
+        """A broker that was asked to stop hears nothing of the controller for too long, and stops."""
+        return any(self.cluster.stop_broker(broker_id, True) for broker_id in self._circle[word % self._count])
+
     def break_connection(self, word: int) -> bool:
         """A connection breaks."""
         cluster = self.cluster
@@ -344,6 +353,12 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         """A disk becomes slow, or fast again."""
         host = self.cluster.hosts[word % self._count]
         host.slow_disk = not host.slow_disk
+        return False
+
+    def crowd(self, word: int) -> bool:
+        """A machine's threads wait long for their locks, or do not any more."""
+        host = self.cluster.hosts[word % self._count]
+        host.crowded = not host.crowded
         return False
 
     def skew(self, word: int) -> bool:

@@ -8,10 +8,13 @@ called as the text calls them.
     complete A r | fail A r           A's purgatory looks at r; it answers r with the error that is due
     fetch C from=A [max=1]            C asks, A answers, C takes the answer
     send C from=A                     the same in steps: C asks,
-    answer C from=A [max=1] [late]      A answers (late: it decides on the range and reads the bytes later),
+    answer C from=A [max=1] [late|uncounted]  A answers (late: it decides on the range and reads the bytes later;
+                                        uncounted: it reads, and counts the fetch later),
+    count C from=A                      A counts the fetch,
     read C from=A                       A reads the bytes,
     take C from=A                       C takes the answer
     adopt C from=A                    C would like to take a diverging answer's high watermark first
+    check C from=A                    C checks a diverging answer, and truncates when it takes it
     lose C from=A                     the connection breaks
     stall C                           the thread dies with which C fetches
     consume A [max=1]                 a consumer asks A for the leader, and reads on from there
@@ -242,11 +245,13 @@ VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
     "fetch": Scenario._fetch,
     "send": lambda s, a, o: s.cluster.send_fetch(s._broker(a[0])),
     "answer": lambda s, a, o: s.cluster.receive_fetch(
-        s._connection(a, o), int(o.get("max", s._max_fetch)), "late" in a[1:]
+        s._connection(a, o), int(o.get("max", s._max_fetch)), "late" in a[1:], "uncounted" in a[1:]
     ),
+    "count": lambda s, a, o: s.cluster.count_fetch(s._connection(a, o)),
     "read": lambda s, a, o: s.cluster.read_fetch(s._connection(a, o)),
     "take": lambda s, a, o: s.cluster.receive_response(s._connection(a, o)),
     "adopt": lambda s, a, o: s.cluster.receive_response(s._connection(a, o), adopt_first=True),
+    "check": lambda s, a, o: s.cluster.receive_response(s._connection(a, o), check_first=True),
     "lose": lambda s, a, o: s.cluster.lose_fetch(s._connection(a, o)),
     "stall": lambda s, a, o: s.cluster.stall_fetcher(s._broker(a[0])),
     "consume": Scenario._consume,

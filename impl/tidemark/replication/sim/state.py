@@ -27,10 +27,11 @@ class Host:
 
     `up` is the process if it is registered and not paused. `down` is how the last process ended. `paused`: nothing runs
     (a stop signal, a long collection of garbage). `stalled`: the thread that fetches has died. `slow_disk`: validated
-    fetches are read later. `skew_ms`: its clock minus the true time.
+    fetches are read later. `crowded`: a thread that lets a lock go waits long until it has it again. `skew_ms`: its
+    clock minus the true time.
     """
 
-    __slots__ = ("broker", "down", "id", "paused", "skew_ms", "slow_disk", "stalled", "storage", "up")
+    __slots__ = ("broker", "crowded", "down", "id", "paused", "skew_ms", "slow_disk", "stalled", "storage", "up")
 
     def __init__(self, broker_id: BrokerId) -> None:
         self.id = broker_id
@@ -40,6 +41,7 @@ class Host:
         self.paused = False
         self.stalled = False
         self.slow_disk = False
+        self.crowded = False
         self.skew_ms = 0
         self.up: Broker | None = None
 
