@@ -62,7 +62,7 @@ UNSHOWN = {
     ): "a process that was replaced is no member either, and nobody hears with "
     "which error it is refused; it counts without CommitOfMember (row 121)",
 }
-"""Rules whose absence so few traces do not show, each with its reason; they are asked for AT_ONCE traces of each profile."""
+"""Rules whose absence so few traces do not show, each with its reason; AT_ONCE traces of each profile are asked for."""
 
 
 def plans(one: Simulated, rule: str) -> Iterator[dict[str, Any]]:

@@ -85,7 +85,7 @@ def use() -> bool:
     package.__path__ = [str(home / IMPLEMENTATION)]
     if common := sys.modules.get(
         f"{IMPLEMENTATION}.common"
-    ):  # else its other modules would be found where they are not
+    ):  # else what it loads later is source
         common.__path__ = [str(home / IMPLEMENTATION / "common")]
     return True
 
