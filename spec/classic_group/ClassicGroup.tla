@@ -160,13 +160,14 @@ HeartbeatSlot ==
     \cup [type : {"heartbeat"}, broker : Brokers, member : MemberOrNew, generation : Generations]
     \cup [type : {"answered"}, member : MemberOrNew, generation : Generations, error : Errors]
 
-\* "committing": appended; so many records have to commit until the answer. current: the consumer has the assignment under which
+\* "committing", "fetching": so many records have to commit until the answer. current: the consumer has the assignment under which
 \* it asked.
 OffsetSlot ==
          [type : {"idle"}] \cup CommitRequest
     \cup [type : {"committing"}, broker : Brokers, member : MemberOrNew, generation : Generations, remaining : 1..MaxAppended]
     \cup [type : {"committed"}, member : MemberOrNew, generation : Generations, error : Errors]
     \cup [type : {"fetch"}, broker : Brokers, current : BOOLEAN]
+    \cup [type : {"fetching"}, broker : Brokers, remaining : 1..MaxAppended, offsets : OffsetMap, current : BOOLEAN]
     \cup [type : {"fetched"}, error : Errors, offsets : OffsetMap, current : BOOLEAN]
 
 Stray == [type : {"idle"}] \cup JoinRequest \cup SyncRequest \cup CommitRequest
@@ -287,6 +288,10 @@ SyncOfCurrentGeneration(g, generation) == Guard("SyncOfCurrentGeneration", gener
 \* Without it a consumer of an older generation is not told that it missed a rebalance.
 HeartbeatOfCurrentGeneration(g, generation) == Guard("HeartbeatOfCurrentGeneration", generation = g.generation)
 
+\* KIP-447 (require_stable). What a fetch has read is committed before it is answered. Without it a consumer is told an offset that
+\* the next coordinator does not have.
+FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
+
 \* KIP-345. Without it the replaced process goes on under its old member id.
 MemberOfInstance(g, m) == Guard("MemberOfInstance", m = InstanceMember(g))
 
@@ -325,9 +330,9 @@ ReplacementOwesNothing(member) == Guard("ReplacementOwesNothing", member.owned \
 Rules == {"JoinNamesMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
           "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "OwnedByNoOther", "HighestClaimWins",
           "CountOlderClaim", "GenerationOfOlderEpoch", "CommitOfCurrentGeneration", "CommitOfMember",
-          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "MemberOfInstance", "PersistAssignmentFirst",
-          "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
-          "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
+          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FetchWaitsForCommit", "MemberOfInstance",
+          "PersistAssignmentFirst", "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed",
+          "NoticeWhatWasMissed", "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped == {"GenerationOfOlderEpoch", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
@@ -636,7 +641,8 @@ NoticePartitions(c) ==
 Keep(c, owned) == [p \in Partitions |-> IF p \in owned THEN position[c][p] ELSE -1]
 
 \* c's slot when its assignment is another one: offsets that it asked for before are not the present assignment's.
-Outdated(c) == IF offsetRpc[c].type \notin {"fetch", "fetched"} THEN offsetRpc[c] ELSE [offsetRpc[c] EXCEPT !.current = FALSE]
+Outdated(c) ==
+    IF offsetRpc[c].type \notin {"fetch", "fetching", "fetched"} THEN offsetRpc[c] ELSE [offsetRpc[c] EXCEPT !.current = FALSE]
 
 \* SendJoin   who: consumer   code: classic_group/consumer.py
 \* Before it joins, a consumer without member id or generation has lost all partitions, an eager one revokes all, a
@@ -1274,14 +1280,18 @@ RejectCommit(b, c, late) ==
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* HandleOffsetFetch   who: coordinator   code: classic_group/coordinator.py
-\* Committed offsets only. Nobody is fenced: a fetch changes nothing.
+\* What is appended, once that has committed (require_stable). Nobody is fenced: a fetch changes nothing.
 HandleOffsetFetch(b, c) ==
-    LET request == offsetRpc[c] IN
+    LET request == offsetRpc[c]
+        found   == ReplayOffsets(appended[b], offsets[b]) IN
     \* enabled when
     /\ request.type = "fetch" /\ request.broker = b
     \* effect
-    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetched", error |-> IF Serving(b) THEN "NONE" ELSE "NOT_COORDINATOR",
-                                              offsets |-> offsets[b], current |-> request.current]]
+    /\ offsetRpc' = [offsetRpc EXCEPT ![c] =
+            IF Serving(b) /\ FetchWaitsForCommit(b)
+            THEN [type |-> "fetching", broker |-> b, remaining |-> Len(appended[b]), offsets |-> found, current |-> request.current]
+            ELSE [type |-> "fetched", error |-> IF Serving(b) THEN "NONE" ELSE "NOT_COORDINATOR", offsets |-> found,
+                  current |-> request.current]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
                    memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
@@ -1311,9 +1321,11 @@ ReplacementAnswers(b, m) ==
 OffsetAnswers(b) ==
     [c \in Clients |->
         LET slot == offsetRpc[c] IN
-        IF slot.type # "committing" THEN slot
+        IF slot.type \notin {"committing", "fetching"} THEN slot
         ELSE IF slot.broker # b THEN slot
         ELSE IF slot.remaining > 1 THEN [slot EXCEPT !.remaining = @ - 1]
+        ELSE IF slot.type = "fetching"
+        THEN [type |-> "fetched", error |-> "NONE", offsets |-> slot.offsets, current |-> slot.current]
         ELSE [type |-> "committed", member |-> slot.member, generation |-> slot.generation, error |-> "NONE"]]
 
 \* CommitEntry   who: the log   code: classic_group/coordinator.py
@@ -1373,6 +1385,9 @@ Resign(b) ==
                         IF offsetRpc[c].type = "committing" /\ offsetRpc[c].broker = b
                         THEN [type |-> "committed", member |-> offsetRpc[c].member, generation |-> offsetRpc[c].generation,
                               error |-> "NOT_COORDINATOR"]
+                        ELSE IF offsetRpc[c].type = "fetching" /\ offsetRpc[c].broker = b
+                        THEN [type |-> "fetched", error |-> "NOT_COORDINATOR", offsets |-> NoOffsets,
+                              current |-> offsetRpc[c].current]
                         ELSE offsetRpc[c]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, issued, consumer, position, partitions, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>

@@ -2,13 +2,15 @@
 
 `Delayed` is the part that coordinators of all groups have. In a classic group's `Purgatory` a JoinGroup waits for the
 join phase, a SyncGroup for the assignment, an OffsetCommit for its batch. Several requests may wait for one member: a
-client that gave one up sends another, and the transport may deliver one late. All are answered.
+client that gave one up sends another, and the transport may deliver one late. All are answered. An OffsetFetch waits for
+the last batch that it has read.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import field
 from enum import Enum, StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -41,11 +43,13 @@ class Appended:
 
 @value
 class Waiting(Appended):
-    """One of a classic group: with STATIC for the JoinGroup of `member_id`, with COMMIT for the request of `token`."""
+    """One of a classic group: with STATIC for the JoinGroup of `member_id`, with COMMIT for the request of `token`.
+    `fetches`: the replies to those that have read up to here."""
 
     cause: Cause
     member_id: MemberId = UNKNOWN_MEMBER_ID
     token: Token = None
+    fetches: list[Reply] = field(default_factory=list)
 
 
 class TimerKind(StrEnum):
