@@ -146,10 +146,10 @@ SyncRequest == [type : {"sync"}, broker : Brokers, member : MemberOrNew, generat
                 assignments : [MemberIds -> SUBSET Partitions]]
 CommitRequest == [type : {"commit"}, broker : Brokers, member : MemberOrNew, generation : Generations, offsets : OffsetMap]
 
+\* "superseded": it waited when a later copy of it came, and nobody answers it (row 145).
 MemberSlot ==
          [type : {"idle"}] \cup JoinRequest \cup SyncRequest
-    \cup [type : {"joining"}, broker : Brokers, member : MemberIds]
-    \cup [type : {"syncing"}, broker : Brokers, member : MemberIds]
+    \cup [type : {"joining", "syncing", "superseded"}, broker : Brokers, member : MemberIds]
     \cup [type : {"joined"}, broker : Brokers, member : MemberOrNew, generation : Generations, protocol : Protocols,
           role : {"follower", "leader", "leader skipping"}, roster : [MemberIds -> Metadata]]
     \cup [type : {"synced"}, assignment : SUBSET Partitions]
@@ -292,6 +292,14 @@ HeartbeatOfCurrentGeneration(g, generation) == Guard("HeartbeatOfCurrentGenerati
 \* the next coordinator does not have.
 FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
 
+\* The request of c waits at b for member m.
+Waits(c, type, b, m) ==
+    IF memberRpc[c].type # type THEN FALSE ELSE memberRpc[c].broker = b /\ memberRpc[c].member = m
+
+\* KAFKA-20938. A later JoinGroup or SyncGroup of the member takes the place of the one that waits, which is answered now. Without it
+\* that one is never answered: its consumer waits while the group goes on (row 145).
+AnswerSuperseded(c, type, b, m) == Case("AnswerSuperseded", Waits(c, type, b, m))
+
 \* KIP-345. Without it the replaced process goes on under its old member id.
 MemberOfInstance(g, m) == Guard("MemberOfInstance", m = InstanceMember(g))
 
@@ -330,7 +338,7 @@ ReplacementOwesNothing(member) == Guard("ReplacementOwesNothing", member.owned \
 Rules == {"JoinNamesMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
           "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "OwnedByNoOther", "HighestClaimWins",
           "CountOlderClaim", "GenerationOfOlderEpoch", "CommitOfCurrentGeneration", "CommitOfMember",
-          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FetchWaitsForCommit", "MemberOfInstance",
+          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FetchWaitsForCommit", "AnswerSuperseded", "MemberOfInstance",
           "PersistAssignmentFirst", "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed",
           "NoticeWhatWasMissed", "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
@@ -926,6 +934,13 @@ Replied(c, late, reply)  == IF late THEN memberRpc ELSE [memberRpc EXCEPT ![c] =
 Taken(c, late)           == IF late THEN [stray EXCEPT ![c] = Idle] ELSE stray
 Parked(type, b, m)       == [type |-> type, broker |-> b, member |-> m]
 
+\* The slots once c's request waits for m, in the place of one that waits. (Nobody waits for the answer to a late one.)
+Parking(c, late, type, b, m) ==
+    [x \in Clients |-> IF x = c /\ ~late THEN Parked(type, b, m)
+                       ELSE IF AnswerSuperseded(x, type, b, m) THEN Failed(m, "NOT_COORDINATOR")
+                       ELSE IF Waits(x, type, b, m) THEN Parked("superseded", b, m)
+                       ELSE memberRpc[x]]
+
 \* The error for c if it acts as member m: the instance's mapping is looked at first.
 MemberError(g, c, m) ==
     IF c \in Static /\ InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
@@ -1060,7 +1075,7 @@ RejoinMember(b, c, late) ==
     /\ IF current
        THEN /\ memberRpc' = Replied(c, late, Joined(b, g, m))
             /\ UNCHANGED <<group, appended>>
-       ELSE Settle(b, Rebalance(b, before), Replied(c, late, Parked("joining", b, m)), 0, <<>>)
+       ELSE Settle(b, Rebalance(b, before), Parking(c, late, "joining", b, m), 0, <<>>)
     /\ stray' = Taken(c, late)
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
                    heartbeatRpc, offsetRpc>>
@@ -1122,8 +1137,9 @@ HandleSync(b, c, late) ==
     \* effect
     /\ Settle(b, IF again THEN PrepareRebalance(b, before)
                  ELSE IF ~waits /\ assigns THEN Distribute(before, record) ELSE before,
-              Replied(c, late, IF g.state = "Stable" /\ ~again THEN [type |-> "synced", assignment |-> g.members[m].assignment]
-                               ELSE Parked("syncing", b, m)),
+              IF g.state = "Stable" /\ ~again
+              THEN Replied(c, late, [type |-> "synced", assignment |-> g.members[m].assignment])
+              ELSE Parking(c, late, "syncing", b, m),
               0,
               IF assigns THEN <<[type |-> "group", cause |-> "sync", member |-> 0, group |-> record]>> ELSE <<>>)
     /\ stray' = Taken(c, late)

@@ -106,6 +106,14 @@ GroupTimersRun ==
         /\ g.syncTimer # 0 => g.pendingSync # {}
         /\ g.pendingSync # {} => g.syncTimer # 0 \/ OwnTimeout = 0
 
+\* A consumer that waits for the reply to its JoinGroup or SyncGroup is one that the group waits for, or that it is about to answer.
+\* (A SyncGroup whose member is removed waits for nothing, here and in Kafka.)
+WaitingIsAwaited ==
+    \A c \in Clients :
+        memberRpc[c].type \in {"joining", "syncing", "superseded"} /\ Serving(memberRpc[c].broker) =>
+            LET member == group[memberRpc[c].broker].members[memberRpc[c].member] IN
+            member.awaiting = "nothing" => memberRpc[c].type = "syncing" /\ ~member.present
+
 \* The leader has nothing to notice: it sees the partitions by which it assigned.
 LeaderIsUpToDate ==
     \E c \in Clients :

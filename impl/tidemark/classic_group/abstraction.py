@@ -325,6 +325,8 @@ class Abstraction(GroupAbstraction):
             parked = coordinator.parked_syncs.get(token)
             if parked is not None:
                 return "syncing", broker, self.number(parked)
+            if isinstance(request, JoinGroupRequest | SyncGroupRequest):
+                return "superseded", broker, self.number(request.member_id)
         return self._request(exchange)
 
     def _roster(self, response: JoinGroupResponse) -> Key:

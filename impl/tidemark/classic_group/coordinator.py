@@ -226,6 +226,7 @@ class GroupCoordinator:
             or (group.state is GroupState.STABLE and group.leader != member.member_id)
         ):
             return _answered(token, rebalance.joined(member.member_id))
+        rebalance.supersede_join(member.member_id)
         rebalance.rejoin(member, request, now_ms)
         self._purgatory.joins[token] = member.member_id
         rebalance.rebalance(now_ms)
@@ -254,6 +255,7 @@ class GroupCoordinator:
         again = leads and not rebalance.may_assign(assignments)
         if group.state is GroupState.STABLE and not again:
             return _answered(token, SyncGroupResponse(Errors.NONE, member.assignment))
+        rebalance.supersede_sync(member.member_id)
         member.awaiting = Awaiting.SYNC
         self._purgatory.syncs[token] = member.member_id
         if again:

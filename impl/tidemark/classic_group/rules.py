@@ -98,6 +98,14 @@ def fetch_waits_for_commit(waiting: int) -> bool:
     return waiting > 0
 
 
+@case
+def answer_superseded(waits: bool) -> bool:
+    """KAFKA-20938: a later JoinGroup or SyncGroup of a member takes the place of the one that waits. That one is
+    answered now. Without it the earlier request is never answered: its consumer waits while the group goes on (row
+    145)."""
+    return waits
+
+
 @guard
 def member_of_instance(member_id: MemberId, instance_member: MemberId) -> bool:
     """KIP-345: an instance acts under the member id that it is mapped to. Without it the replaced process goes on under
@@ -174,6 +182,7 @@ class Rules:
     sync_of_current_generation: Callable[[int, int], bool] = sync_of_current_generation
     heartbeat_of_current_generation: Callable[[int, int], bool] = heartbeat_of_current_generation
     fetch_waits_for_commit: Callable[[int], bool] = fetch_waits_for_commit
+    answer_superseded: Callable[[bool], bool] = answer_superseded
     member_of_instance: Callable[[MemberId, MemberId], bool] = member_of_instance
     persist_assignment_first: Callable[[GroupState], bool] = persist_assignment_first
     propagate_only_to_its_generation: Callable[[int, int], bool] = propagate_only_to_its_generation
