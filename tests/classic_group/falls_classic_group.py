@@ -320,6 +320,10 @@ TABLE = Table(
             },
         ),
         wrong_state(
+            "WaitingIsAwaited", "c1 waits for an assignment that was handed out", {"memberRpc[c1]": SYNCING}
+        ),
+        wrong_state("WaitingIsAwaited", "c2 joins as a member that is gone", {"memberRpc[c2]": JOINING}),
+        wrong_state(
             "EagerAssignmentIsComplete",
             "nobody is given p3",
             {"group[b1].members[2].assignment": "{p2}", "storedGroup.members[2].assignment": "{p2}"},
