@@ -319,9 +319,7 @@ TABLE = Table(
                 "group[b2].timers": first_of(MEMBERS, "0", "1", "0", "1"),
             },
         ),
-        wrong_state(
-            "WaitingIsAwaited", "c1 waits for an assignment that was handed out", {"memberRpc[c1]": SYNCING}
-        ),
+        wrong_state("WaitingIsAwaited", "c1 waits for an assignment that was handed out", {"memberRpc[c1]": SYNCING}),
         wrong_state("WaitingIsAwaited", "c2 joins as a member that is gone", {"memberRpc[c2]": JOINING}),
         wrong_state(
             "EagerAssignmentIsComplete",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidemark.groups.messages import OffsetCommitRecord
-from tidemark.groups.purgatory import Appended
 from tidemark.groups.partitions import TopicPartition
+from tidemark.groups.purgatory import Appended
 
 
 class CommittedOffsets:
@@ -23,7 +23,7 @@ class CommittedOffsets:
         self.committed[record.partition] = record.offset
 
     def written(self, waiting: Iterable[Appended]) -> dict[TopicPartition, int]:
-        """The offsets once these batches, oldest first, have committed: what an OffsetFetch with require_stable reads."""
+        """The offsets once these batches, oldest first, have committed: what a fetch with require_stable reads."""
         found = dict(self.committed)
         for one in waiting:
             for record in one.batch:
