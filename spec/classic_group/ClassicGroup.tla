@@ -146,10 +146,10 @@ SyncRequest == [type : {"sync"}, broker : Brokers, member : MemberOrNew, generat
                 assignments : [MemberIds -> SUBSET Partitions]]
 CommitRequest == [type : {"commit"}, broker : Brokers, member : MemberOrNew, generation : Generations, offsets : OffsetMap]
 
+\* "superseded": it waited when a later copy of it came, and nobody answers it (row 145).
 MemberSlot ==
          [type : {"idle"}] \cup JoinRequest \cup SyncRequest
-    \cup [type : {"joining"}, broker : Brokers, member : MemberIds]
-    \cup [type : {"syncing"}, broker : Brokers, member : MemberIds]
+    \cup [type : {"joining", "syncing", "superseded"}, broker : Brokers, member : MemberIds]
     \cup [type : {"joined"}, broker : Brokers, member : MemberOrNew, generation : Generations, protocol : Protocols,
           role : {"follower", "leader", "leader skipping"}, roster : [MemberIds -> Metadata]]
     \cup [type : {"synced"}, assignment : SUBSET Partitions]
@@ -160,13 +160,14 @@ HeartbeatSlot ==
     \cup [type : {"heartbeat"}, broker : Brokers, member : MemberOrNew, generation : Generations]
     \cup [type : {"answered"}, member : MemberOrNew, generation : Generations, error : Errors]
 
-\* "committing": appended; so many records have to commit until the answer. current: the consumer has the assignment under which
+\* "committing", "fetching": so many records have to commit until the answer. current: the consumer has the assignment under which
 \* it asked.
 OffsetSlot ==
          [type : {"idle"}] \cup CommitRequest
     \cup [type : {"committing"}, broker : Brokers, member : MemberOrNew, generation : Generations, remaining : 1..MaxAppended]
     \cup [type : {"committed"}, member : MemberOrNew, generation : Generations, error : Errors]
     \cup [type : {"fetch"}, broker : Brokers, current : BOOLEAN]
+    \cup [type : {"fetching"}, broker : Brokers, remaining : 1..MaxAppended, offsets : OffsetMap, current : BOOLEAN]
     \cup [type : {"fetched"}, error : Errors, offsets : OffsetMap, current : BOOLEAN]
 
 Stray == [type : {"idle"}] \cup JoinRequest \cup SyncRequest \cup CommitRequest
@@ -287,6 +288,18 @@ SyncOfCurrentGeneration(g, generation) == Guard("SyncOfCurrentGeneration", gener
 \* Without it a consumer of an older generation is not told that it missed a rebalance.
 HeartbeatOfCurrentGeneration(g, generation) == Guard("HeartbeatOfCurrentGeneration", generation = g.generation)
 
+\* KIP-447 (require_stable). What a fetch has read is committed before it is answered. Without it a consumer is told an offset that
+\* the next coordinator does not have.
+FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
+
+\* The request of c waits at b for member m.
+Waits(c, type, b, m) ==
+    IF memberRpc[c].type # type THEN FALSE ELSE memberRpc[c].broker = b /\ memberRpc[c].member = m
+
+\* KAFKA-20938. A later JoinGroup or SyncGroup of the member takes the place of the one that waits, which is answered now. Without it
+\* that one is never answered: its consumer waits while the group goes on (row 145).
+AnswerSuperseded(c, type, b, m) == Case("AnswerSuperseded", Waits(c, type, b, m))
+
 \* KIP-345. Without it the replaced process goes on under its old member id.
 MemberOfInstance(g, m) == Guard("MemberOfInstance", m = InstanceMember(g))
 
@@ -325,9 +338,9 @@ ReplacementOwesNothing(member) == Guard("ReplacementOwesNothing", member.owned \
 Rules == {"JoinNamesMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
           "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "OwnedByNoOther", "HighestClaimWins",
           "CountOlderClaim", "GenerationOfOlderEpoch", "CommitOfCurrentGeneration", "CommitOfMember",
-          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "MemberOfInstance", "PersistAssignmentFirst",
-          "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
-          "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
+          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FetchWaitsForCommit", "AnswerSuperseded", "MemberOfInstance",
+          "PersistAssignmentFirst", "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed",
+          "NoticeWhatWasMissed", "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped == {"GenerationOfOlderEpoch", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
@@ -636,7 +649,8 @@ NoticePartitions(c) ==
 Keep(c, owned) == [p \in Partitions |-> IF p \in owned THEN position[c][p] ELSE -1]
 
 \* c's slot when its assignment is another one: offsets that it asked for before are not the present assignment's.
-Outdated(c) == IF offsetRpc[c].type \notin {"fetch", "fetched"} THEN offsetRpc[c] ELSE [offsetRpc[c] EXCEPT !.current = FALSE]
+Outdated(c) ==
+    IF offsetRpc[c].type \notin {"fetch", "fetching", "fetched"} THEN offsetRpc[c] ELSE [offsetRpc[c] EXCEPT !.current = FALSE]
 
 \* SendJoin   who: consumer   code: classic_group/consumer.py
 \* Before it joins, a consumer without member id or generation has lost all partitions, an eager one revokes all, a
@@ -920,6 +934,13 @@ Replied(c, late, reply)  == IF late THEN memberRpc ELSE [memberRpc EXCEPT ![c] =
 Taken(c, late)           == IF late THEN [stray EXCEPT ![c] = Idle] ELSE stray
 Parked(type, b, m)       == [type |-> type, broker |-> b, member |-> m]
 
+\* The slots once c's request waits for m, in the place of one that waits. (Nobody waits for the answer to a late one.)
+Parking(c, late, type, b, m) ==
+    [x \in Clients |-> IF x = c /\ ~late THEN Parked(type, b, m)
+                       ELSE IF AnswerSuperseded(x, type, b, m) THEN Failed(m, "NOT_COORDINATOR")
+                       ELSE IF Waits(x, type, b, m) THEN Parked("superseded", b, m)
+                       ELSE memberRpc[x]]
+
 \* The error for c if it acts as member m: the instance's mapping is looked at first.
 MemberError(g, c, m) ==
     IF c \in Static /\ InstanceMember(g) = 0 THEN "UNKNOWN_MEMBER_ID"
@@ -1054,7 +1075,7 @@ RejoinMember(b, c, late) ==
     /\ IF current
        THEN /\ memberRpc' = Replied(c, late, Joined(b, g, m))
             /\ UNCHANGED <<group, appended>>
-       ELSE Settle(b, Rebalance(b, before), Replied(c, late, Parked("joining", b, m)), 0, <<>>)
+       ELSE Settle(b, Rebalance(b, before), Parking(c, late, "joining", b, m), 0, <<>>)
     /\ stray' = Taken(c, late)
     /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
                    heartbeatRpc, offsetRpc>>
@@ -1116,8 +1137,9 @@ HandleSync(b, c, late) ==
     \* effect
     /\ Settle(b, IF again THEN PrepareRebalance(b, before)
                  ELSE IF ~waits /\ assigns THEN Distribute(before, record) ELSE before,
-              Replied(c, late, IF g.state = "Stable" /\ ~again THEN [type |-> "synced", assignment |-> g.members[m].assignment]
-                               ELSE Parked("syncing", b, m)),
+              IF g.state = "Stable" /\ ~again
+              THEN Replied(c, late, [type |-> "synced", assignment |-> g.members[m].assignment])
+              ELSE Parking(c, late, "syncing", b, m),
               0,
               IF assigns THEN <<[type |-> "group", cause |-> "sync", member |-> 0, group |-> record]>> ELSE <<>>)
     /\ stray' = Taken(c, late)
@@ -1274,14 +1296,18 @@ RejectCommit(b, c, late) ==
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* HandleOffsetFetch   who: coordinator   code: classic_group/coordinator.py
-\* Committed offsets only. Nobody is fenced: a fetch changes nothing.
+\* What is appended, once that has committed (require_stable). Nobody is fenced: a fetch changes nothing.
 HandleOffsetFetch(b, c) ==
-    LET request == offsetRpc[c] IN
+    LET request == offsetRpc[c]
+        found   == ReplayOffsets(appended[b], offsets[b]) IN
     \* enabled when
     /\ request.type = "fetch" /\ request.broker = b
     \* effect
-    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetched", error |-> IF Serving(b) THEN "NONE" ELSE "NOT_COORDINATOR",
-                                              offsets |-> offsets[b], current |-> request.current]]
+    /\ offsetRpc' = [offsetRpc EXCEPT ![c] =
+            IF Serving(b) /\ FetchWaitsForCommit(b)
+            THEN [type |-> "fetching", broker |-> b, remaining |-> Len(appended[b]), offsets |-> found, current |-> request.current]
+            ELSE [type |-> "fetched", error |-> IF Serving(b) THEN "NONE" ELSE "NOT_COORDINATOR", offsets |-> found,
+                  current |-> request.current]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
                    memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
@@ -1311,9 +1337,11 @@ ReplacementAnswers(b, m) ==
 OffsetAnswers(b) ==
     [c \in Clients |->
         LET slot == offsetRpc[c] IN
-        IF slot.type # "committing" THEN slot
+        IF slot.type \notin {"committing", "fetching"} THEN slot
         ELSE IF slot.broker # b THEN slot
         ELSE IF slot.remaining > 1 THEN [slot EXCEPT !.remaining = @ - 1]
+        ELSE IF slot.type = "fetching"
+        THEN [type |-> "fetched", error |-> "NONE", offsets |-> slot.offsets, current |-> slot.current]
         ELSE [type |-> "committed", member |-> slot.member, generation |-> slot.generation, error |-> "NONE"]]
 
 \* CommitEntry   who: the log   code: classic_group/coordinator.py
@@ -1373,6 +1401,9 @@ Resign(b) ==
                         IF offsetRpc[c].type = "committing" /\ offsetRpc[c].broker = b
                         THEN [type |-> "committed", member |-> offsetRpc[c].member, generation |-> offsetRpc[c].generation,
                               error |-> "NOT_COORDINATOR"]
+                        ELSE IF offsetRpc[c].type = "fetching" /\ offsetRpc[c].broker = b
+                        THEN [type |-> "fetched", error |-> "NOT_COORDINATOR", offsets |-> NoOffsets,
+                              current |-> offsetRpc[c].current]
                         ELSE offsetRpc[c]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, issued, consumer, position, partitions, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>

@@ -106,6 +106,14 @@ GroupTimersRun ==
         /\ g.syncTimer # 0 => g.pendingSync # {}
         /\ g.pendingSync # {} => g.syncTimer # 0 \/ OwnTimeout = 0
 
+\* A consumer that waits for the reply to its JoinGroup or SyncGroup is one that the group waits for, or that it is about to answer.
+\* (A SyncGroup whose member is removed waits for nothing, here and in Kafka.)
+WaitingIsAwaited ==
+    \A c \in Clients :
+        memberRpc[c].type \in {"joining", "syncing", "superseded"} /\ Serving(memberRpc[c].broker) =>
+            LET member == group[memberRpc[c].broker].members[memberRpc[c].member] IN
+            member.awaiting = "nothing" => memberRpc[c].type = "syncing" /\ ~member.present
+
 \* The leader has nothing to notice: it sees the partitions by which it assigned.
 LeaderIsUpToDate ==
     \E c \in Clients :
@@ -232,6 +240,14 @@ CommittedByAcceptedStep ==
                     \E j \in 1..i : appended[office.broker][j].type = "offsets"
                                     /\ appended[office.broker][j].offsets[p] = storedOffsets'[p]
 CommittedByAccepted == [][CommittedByAcceptedStep]_vars
+
+\* A fetch is told the offsets that are committed at the time of the reply, as the broker that answers has them. (So one that is
+\* deposed, and holds records that will never commit, tells none of them.)
+FetchedIsCommittedStep ==
+    \A c \in Clients :
+        offsetRpc[c].type \in {"fetch", "fetching"} /\ offsetRpc'[c].type = "fetched" /\ offsetRpc'[c].error = "NONE" =>
+            offsetRpc'[c].offsets = offsets'[offsetRpc[c].broker]
+FetchedIsCommitted == [][FetchedIsCommittedStep]_vars
 
 \* A member that has been in a generation and waits in its JoinGroup does not expire.
 ParkedMemberStaysStep ==

@@ -140,6 +140,7 @@ OffsetSlot ==
     \cup [type : {"committing"}, broker : Brokers, remaining : 1..MaxAppended, error : Errors]
     \cup [type : {"committed"}, error : Errors]
     \cup [type : {"fetch"}, broker : Brokers, member : MemberIds, memberEpoch : GroupEpochs, asked : SUBSET Partitions]
+    \cup [type : {"fetching"}, broker : Brokers, remaining : 1..MaxAppended, offsets : OffsetMap, asked : SUBSET Partitions]
     \cup [type : {"fetched"}, error : Errors, offsets : OffsetMap, asked : SUBSET Partitions]
 
 Stray == [type : {"idle"}] \cup HeartbeatRequest \cup CommitRequest
@@ -259,6 +260,10 @@ CommitFromAssignmentEpoch(member, p, at) == Guard("CommitFromAssignmentEpoch",
 \* This project's; Kafka 4.x lacks it. Without it a member commits, in its own epoch, for a partition that it does not hold.
 CommitOfHeldPartition(member, p) == Guard("CommitOfHeldPartition", p \in Holds(member))
 
+\* KIP-447 (require_stable). What a fetch has read is committed before it is answered. Without it a consumer is told an offset that
+\* the next coordinator does not have.
+FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
+
 \* The records of a heartbeat are committed before its reply is sent. Without it a consumer goes on with an assignment that the
 \* next coordinator has never heard of.
 ReplyAfterCommit(batches) == Case("ReplyAfterCommit", batches > 0)
@@ -292,8 +297,8 @@ AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconcilin
 Rules == {"RevocationReported", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
           "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "LeaveEndsRevocation", "ReplaceReleasedInstance",
           "RejoinOfOwnInstance", "MemberOfInstance", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition",
-          "ReplyAfterCommit", "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked", "ReportWhatIsTaken",
-          "AbandonReconciliation"}
+          "FetchWaitsForCommit", "ReplyAfterCommit", "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked",
+          "ReportWhatIsTaken", "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition", "GiveUntilReported",
@@ -551,7 +556,7 @@ Keep(c, owned) == [p \in Partitions |-> IF p \in owned THEN position[c][p] ELSE 
 \* c's slot when it owns `owned`: it does not want the offset any more that it asked for of a partition that it loses. (A partition
 \* comes back by a heartbeat; on the one connection to the coordinator that reply follows the offsets. So Kafka need not look.)
 StillAsked(c, owned) ==
-    IF offsetRpc[c].type \notin {"fetch", "fetched"} THEN offsetRpc[c]
+    IF offsetRpc[c].type \notin {"fetch", "fetching", "fetched"} THEN offsetRpc[c]
     ELSE [offsetRpc[c] EXCEPT !.asked = {p \in @ : p \in owned}]
 
 \* SendHeartbeat   who: consumer   code: consumer_group/consumer.py
@@ -967,15 +972,19 @@ FetchError(b, request) ==
     ELSE "NONE"
 
 \* HandleOffsetFetch   who: coordinator   code: consumer_group/coordinator.py
-\* Committed offsets only, for a member in its epoch.
+\* For a member in its epoch: what is appended, once that has committed (require_stable).
 HandleOffsetFetch(b, c) ==
     LET request == offsetRpc[c]
-        error   == FetchError(b, request) IN
+        error   == FetchError(b, request)
+        found   == ReplayOffsets(appended[b], offsets[b]) IN
     \* enabled when
     /\ request.type = "fetch" /\ request.broker = b
     \* effect
-    /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetched", error |-> error,
-                                              offsets |-> IF error = "NONE" THEN offsets[b] ELSE NoOffsets, asked |-> request.asked]]
+    /\ offsetRpc' = [offsetRpc EXCEPT ![c] =
+            IF error = "NONE" /\ FetchWaitsForCommit(b)
+            THEN [type |-> "fetching", broker |-> b, remaining |-> Len(appended[b]), offsets |-> found, asked |-> request.asked]
+            ELSE [type |-> "fetched", error |-> error, offsets |-> IF error = "NONE" THEN found ELSE NoOffsets,
+                  asked |-> request.asked]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
                    position, partitions, heartbeatRpc, stray>>
 
@@ -994,9 +1003,10 @@ HeartbeatAnswers(b) ==
 OffsetAnswers(b) ==
     [c \in Clients |->
         LET slot == offsetRpc[c] IN
-        IF slot.type # "committing" THEN slot
+        IF slot.type \notin {"committing", "fetching"} THEN slot
         ELSE IF slot.broker # b THEN slot
         ELSE IF slot.remaining > 1 THEN [slot EXCEPT !.remaining = @ - 1]
+        ELSE IF slot.type = "fetching" THEN [type |-> "fetched", error |-> "NONE", offsets |-> slot.offsets, asked |-> slot.asked]
         ELSE [type |-> "committed", error |-> slot.error]]
 
 \* CommitEntry   who: the log   code: consumer_group/coordinator.py
@@ -1064,7 +1074,10 @@ Resign(b) ==
                             ELSE heartbeatRpc[c]]
     /\ offsetRpc' = [c \in Clients |->
                         IF offsetRpc[c].type = "committing" /\ offsetRpc[c].broker = b
-                        THEN [type |-> "committed", error |-> "NOT_COORDINATOR"] ELSE offsetRpc[c]]
+                        THEN [type |-> "committed", error |-> "NOT_COORDINATOR"]
+                        ELSE IF offsetRpc[c].type = "fetching" /\ offsetRpc[c].broker = b
+                        THEN [type |-> "fetched", error |-> "NOT_COORDINATOR", offsets |-> NoOffsets, asked |-> offsetRpc[c].asked]
+                        ELSE offsetRpc[c]]
     /\ UNCHANGED <<office, storedGroup, storedOffsets, issued, consumer, position, partitions, stray>>
 
 -----------------------------------------------------------------------------

@@ -251,6 +251,14 @@ CommittedByAcceptedStep ==
                                     /\ appended[office.broker][j].offsets[p] = storedOffsets'[p]
 CommittedByAccepted == [][CommittedByAcceptedStep]_vars
 
+\* A fetch is told the offsets that are committed at the time of the reply, as the broker that answers has them. (So one that is
+\* deposed, and holds records that will never commit, tells none of them.)
+FetchedIsCommittedStep ==
+    \A c \in Clients :
+        offsetRpc[c].type \in {"fetch", "fetching"} /\ offsetRpc'[c].type = "fetched" /\ offsetRpc'[c].error = "NONE" =>
+            offsetRpc'[c].offsets = offsets'[offsetRpc[c].broker]
+FetchedIsCommitted == [][FetchedIsCommittedStep]_vars
+
 -----------------------------------------------------------------------------
 (* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
 

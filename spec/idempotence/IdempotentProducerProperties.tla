@@ -119,6 +119,24 @@ NoAppendAfterFencingStep ==
                 log[p][i].pid = log'[p][Len(log'[p])].pid => log[p][i].epoch <= log'[p][Len(log'[p])].epoch
 NoAppendAfterFencing == [][NoAppendAfterFencingStep]_vars
 
+\* A producer that hears of a gap asks for a new epoch. There is a gap if the leader misses what is before the first batch in flight,
+\* though all of that was acknowledged, and nothing behind it. (A connection that is lost with such a reply leaves a doubt.)
+GapIsNoticedStep ==
+    \A b \in Brokers, c \in Producers, p \in Partitions :
+        LET s == sender[c][p]
+            t == sender'[c][p] IN
+        IF ~Hears(b, c, p) \/ s.batches = <<>> \/ t.batches = <<>> THEN TRUE
+        ELSE LET reply == Heard(b, c, p)
+                 batch == s.batches[1] IN
+             (/\ reply.error = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+              /\ reply.number = batch.number /\ reply.epoch = batch.epoch /\ reply.sequence = batch.sequence
+              /\ \A n \in Numbers \ {batch.number} : n < batch.number <=> acked[producer[c].pid][p][n] > 0
+              /\ wire'[c][p] = RemoveAt(wire[c][p], NextFrom(b, c, p))
+              /\ t.batches[1].number = batch.number /\ batch.sent /\ ~t.batches[1].sent /\ ~t.batches[1].doubt
+              /\ s.unresolved = -1)
+             => t.rewrite
+GapIsNoticed == [][GapIsNoticedStep]_vars
+
 -----------------------------------------------------------------------------
 (* At the end of a run whose faults have stopped and that had time to settle: the finite stand-in for liveness *)
 

@@ -116,6 +116,8 @@ HEARTBEAT = record({"type": '"heartbeat"', **REQUEST})
 ANSWERED = record({"type": '"answered"', "member": "1", "generation": "1", "error": '"NONE"'})
 COMMIT = record({"type": '"commit"', **REQUEST, "offsets": "(p1 :> 1 @@ p2 :> -1 @@ p3 :> -1)"})
 COMMITTING = record({"type": '"committing"', **REQUEST, "remaining": "1"})
+FETCH = record({"type": '"fetch"', "broker": "b1", "current": "TRUE"})
+FETCHED = record({"type": '"fetched"', "error": '"NONE"', "offsets": NOWHERE, "current": "TRUE"})
 SYNC = record({"type": '"sync"', **REQUEST, "assignments": first_of(MEMBERS, "{}")})
 SYNCING = record({"type": '"syncing"', "broker": "b1", "member": "1"})
 IDLE = record({"type": '"idle"'})
@@ -317,6 +319,8 @@ TABLE = Table(
                 "group[b2].timers": first_of(MEMBERS, "0", "1", "0", "1"),
             },
         ),
+        wrong_state("WaitingIsAwaited", "c1 waits for an assignment that was handed out", {"memberRpc[c1]": SYNCING}),
+        wrong_state("WaitingIsAwaited", "c2 joins as a member that is gone", {"memberRpc[c2]": JOINING}),
         wrong_state(
             "EagerAssignmentIsComplete",
             "nobody is given p3",
@@ -457,6 +461,13 @@ TABLE = Table(
             {"storedOffsets[p1]": "2"},
             good={**GOOD, "appended[b1]": sequence(WAITS, OFFSETS)},
             step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>", "office": record(broker="b2", epoch="2")},
+        ),
+        Fall(
+            "FetchedIsCommitted",
+            "c1 is told an offset that waits to commit",
+            {"offsetRpc[c1].offsets[p1]": "1"},
+            good={**GOOD, "offsetRpc[c1]": FETCH, "appended[b1]": sequence(OFFSETS)},
+            step={"offsetRpc[c1]": FETCHED},
         ),
         Fall(
             "ParkedMemberStays",

@@ -10,7 +10,7 @@ from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.states import GroupState
 from tidemark.common.errors import Errors
 from tidemark.common.removal import rules_without
-from tidemark.groups.messages import SyncGroupResponse
+from tidemark.groups.messages import JoinGroupResponse, SyncGroupResponse
 from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Timer, TimerKind
 
 RANGE_FIRST, BOTH = "range cooperative-sticky", "cooperative-sticky range"
@@ -179,14 +179,18 @@ class TestJoinPhase:
         assert brokers.at(None).timers[Timer(TimerKind.SESSION, second)] == brokers.now + 45_000, "it is alive"
         assert brokers.sync("b", second, 1) is Errors.REBALANCE_IN_PROGRESS
 
-    def test_every_request_that_waits_for_a_member_is_answered(self) -> None:
-        """A late copy waits beside the one that the client sent since."""
-        brokers = Brokers()
+    @pytest.mark.parametrize("removed", [(), ("AnswerSuperseded",)])
+    def test_a_join_that_waits_gives_its_place_to_a_later_one(self, removed: tuple[str, ...]) -> None:
+        """KAFKA-20938: a copy may come late, or the client sends another. The one that has waited is answered."""
+        brokers = Brokers(rules_without(Rules, removed))
         first, second = brokers.stable()
-        brokers.join("late", first)
+        brokers.join("earlier", first)
         brokers.join("a", first)
+        if not removed:
+            assert brokers.joined("earlier") == JoinGroupResponse(Errors.NOT_COORDINATOR, first)
         brokers.join("b", second)
-        assert brokers.joined("late") == brokers.joined("a")
+        assert brokers.joined("a").error is Errors.NONE
+        assert "earlier" not in brokers.replies
 
 
 class TestSync:
@@ -251,7 +255,8 @@ class TestSync:
         brokers.sync("a", first, 1, {first: (P0,)})
         brokers.sync("a again", first, 1, {second: (P0,)})
         assert len(brokers.at(None).waiting) == 1
-        assert brokers.reply("a") == brokers.reply("a again") == SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
+        assert brokers.reply("a") == SyncGroupResponse(Errors.NOT_COORDINATOR)
+        assert brokers.reply("a again") == SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
         brokers.commit()
         assert brokers.group.state is GroupState.PREPARING_REBALANCE
 

@@ -10,7 +10,7 @@ from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.states import GroupState
 from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.common.removal import rules_without
-from tidemark.groups.messages import OffsetCommitResponse, SyncGroupResponse
+from tidemark.groups.messages import OffsetCommitResponse, OffsetFetchResponse, SyncGroupResponse
 from tidemark.groups.purgatory import Timer, TimerKind
 
 BOTH = "cooperative-sticky range"
@@ -153,10 +153,29 @@ class TestOffsets:
         first, _ = brokers.stable()
         assert brokers.commit_offsets("c", first, 1, {P0: 5, P1: 1}) is Errors.NONE
         assert brokers.replies == {}
-        assert brokers.fetch_offsets().offsets == {}
         brokers.commit()
         assert brokers.reply("c") == OffsetCommitResponse(Errors.NONE)
         assert brokers.fetch_offsets().offsets == {P0: 5, P1: 1}
+
+    def test_a_fetch_is_answered_when_what_it_has_read_has_committed(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.commit_offsets("a", first, 1, {P0: 5})
+        brokers.commit_offsets("b", second, 1, {P1: 1})
+        brokers.ask_offsets()
+        brokers.commit_offsets("c", first, 1, {P0: 6})
+        brokers.commit(1)
+        assert "fetch" not in brokers.replies, "it has read two batches"
+        brokers.commit(1)
+        assert brokers.reply("fetch") == OffsetFetchResponse(Errors.NONE, {P0: 5, P1: 1})
+
+    def test_without_the_rule_a_fetch_is_told_what_may_be_lost(self) -> None:
+        brokers = Brokers(rules_without(Rules, {"FetchWaitsForCommit"}))
+        first, _ = brokers.stable()
+        brokers.commit_offsets("a", first, 1, {P0: 5})
+        assert brokers.fetch_offsets().offsets == {P0: 5}
+        brokers.fail_over()
+        assert brokers.fetch_offsets().offsets == {}
 
     def test_what_is_refused(self) -> None:
         brokers = Brokers()
@@ -226,12 +245,14 @@ class TestFailOver:
         brokers = Brokers()
         first, _ = brokers.stable()
         brokers.commit_offsets("c", first, 1, {P0: 5})
+        brokers.ask_offsets()
         brokers.join("a", first, at=0)
         brokers.fail_over()
         assert brokers.at(0).group.state is GroupState.PREPARING_REBALANCE
         brokers.resign(0)
         assert brokers.joined("a").error is Errors.NOT_COORDINATOR
         assert brokers.reply("c").error is Errors.NOT_COORDINATOR
+        assert brokers.reply("fetch") == OffsetFetchResponse(Errors.NOT_COORDINATOR, {})
         assert brokers.at(0).group.state is GroupState.DEAD
         assert brokers.join("a", first, at=0) is JoinVerdict.REJECT
         assert brokers.sync("b", first, 1, at=0) is Errors.NOT_COORDINATOR

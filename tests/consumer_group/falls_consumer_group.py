@@ -139,6 +139,8 @@ HEARTBEAT = record(
 ANSWERED = record({"type": '"answered"', "error": '"NONE"', "memberEpoch": "2", "gives": "FALSE", "assignment": "{}"})
 COMMIT = record({"type": '"commit"', "broker": "b1", "member": "1", "memberEpoch": "2", "offsets": epochs(p1=1)})
 COMMITTING = record({"type": '"committing"', "broker": "b1", "remaining": "1", "error": '"NONE"'})
+FETCH = record({"type": '"fetch"', "broker": "b1", "member": "1", "memberEpoch": "2", "asked": "{p1}"})
+FETCHED = record({"type": '"fetched"', "error": '"NONE"', "offsets": epochs(), "asked": "{p1}"})
 COMMITS = {"offsetRpc[c1]": COMMITTING, "appended[b1]": sequence(OFFSETS)}
 HEARTBEAT_OF_S1 = HEARTBEAT.replace("member |-> 1", "member |-> 2")
 REPORT = HEARTBEAT.replace("reports |-> FALSE", "reports |-> TRUE")
@@ -442,6 +444,13 @@ TABLE = Table(
             {"storedOffsets[p1]": "2"},
             good={**GOOD, "appended[b1]": sequence(WRITES_M1, OFFSETS)},
             step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>", "office": record(broker="b2", epoch="2")},
+        ),
+        Fall(
+            "FetchedIsCommitted",
+            "c1 is told an offset that waits to commit",
+            {"offsetRpc[c1].offsets[p1]": "1"},
+            good={**GOOD, "offsetRpc[c1]": FETCH, "appended[b1]": sequence(OFFSETS)},
+            step={"offsetRpc[c1]": FETCHED},
         ),
         Fall("QuiescentGroupSettled", "an epoch is not assigned", {"group[b1].groupEpoch": "3"}, good=GOOD),
         Fall("QuiescentGroupSettled", "a partition is not known", {"group[b1].metadata": "{p1, p2}"}, good=GOOD),

@@ -118,8 +118,16 @@ class ModernBrokers:
         return response.error
 
     def fetch_offsets(self, member_id: str, epoch: int) -> OffsetFetchResponse:
-        """What an OffsetFetch sees."""
+        """What an OffsetFetch that is answered at once sees."""
+        self.ask_offsets(member_id, epoch)
+        return self.found()
+
+    def ask_offsets(self, member_id: str, epoch: int) -> None:
+        """An OffsetFetch arrives."""
         self.take(self.at(None).handle_offset_fetch(OffsetFetchRequest(member_id, epoch), "fetch"))
+
+    def found(self) -> OffsetFetchResponse:
+        """The answer to it."""
         (response,) = self.replies.pop("fetch")
         assert isinstance(response, OffsetFetchResponse)
         return response

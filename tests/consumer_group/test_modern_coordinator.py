@@ -9,6 +9,7 @@ from tidemark.common.removal import rules_without
 from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatRequest, MemberState
+from tidemark.groups.messages import OffsetCommitRequest, OffsetFetchResponse
 from tidemark.groups.purgatory import Timer, TimerKind
 
 OF_MEMBER = (TimerKind.SESSION, TimerKind.REBALANCE)
@@ -260,6 +261,22 @@ class TestOffsets:
         assert brokers.fetch_offsets("a", 1).offsets == {P0: 5}
         assert brokers.fetch_offsets("a", 2).error is Errors.STALE_MEMBER_EPOCH
         assert brokers.fetch_offsets("b", 1).error is Errors.UNKNOWN_MEMBER_ID
+
+    def test_a_fetch_is_answered_when_what_it_has_read_has_committed(self) -> None:
+        brokers = ModernBrokers()
+        brokers.heartbeat("a")
+        coordinator = brokers.at(None)
+        brokers.take(coordinator.handle_commit(OffsetCommitRequest("a", 1, {P0: 5}), "commit", brokers.now))
+        brokers.ask_offsets("a", 1)
+        assert "fetch" not in brokers.replies
+        brokers.commit()
+        assert brokers.found() == OffsetFetchResponse(Errors.NONE, {P0: 5})
+        brokers.take(coordinator.handle_commit(OffsetCommitRequest("a", 1, {P0: 6}), "commit", brokers.now))
+        brokers.ask_offsets("a", 1)
+        brokers.fail_over()
+        brokers.take(coordinator.resign())
+        assert brokers.found() == OffsetFetchResponse(Errors.NOT_COORDINATOR, {})
+        assert brokers.at(None).offsets == {P0: 5}
 
     def test_commits_of_others_and_of_the_future_are_refused(self) -> None:
         brokers = ModernBrokers()

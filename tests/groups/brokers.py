@@ -125,11 +125,15 @@ class Brokers:
         return error
 
     def fetch_offsets(self) -> OffsetFetchResponse:
-        """What an OffsetFetch sees."""
-        self.take(self.at(None).handle_offset_fetch(OffsetFetchRequest(), "fetch"))
-        response = self.replies.pop("fetch")[0]
+        """What an OffsetFetch that is answered at once sees."""
+        self.ask_offsets()
+        response = self.reply("fetch")
         assert isinstance(response, OffsetFetchResponse)
         return response
+
+    def ask_offsets(self) -> None:
+        """An OffsetFetch arrives."""
+        self.take(self.at(None).handle_offset_fetch(OffsetFetchRequest(), "fetch"))
 
     def expire(self, kind: TimerKind, member_id: str = "") -> bool:
         """A timer that runs runs out; whether that changed anything."""

@@ -16,9 +16,9 @@ def batch(epoch: int, sequence: int, number: int) -> str:
     return record(pid="1", epoch=str(epoch), sequence=str(sequence), number=str(number))
 
 
-def in_flight(sequence: int, number: int) -> str:
+def in_flight(sequence: int, number: int, sent: str = "TRUE") -> str:
     """A batch in flight, in epoch 1."""
-    return record(epoch="1", sequence=str(sequence), number=str(number), sent="TRUE", doubt="FALSE")
+    return record(epoch="1", sequence=str(sequence), number=str(number), sent=sent, doubt="FALSE")
 
 
 SENDER = {
@@ -48,6 +48,7 @@ QUIET = {**GOOD, "highWatermark[p1]": "2", "sender[c1][p1]": record(SENDER, batc
 ITEM = {"broker": "b1", "number": "2", "epoch": "1", "sequence": "0"}
 REQUEST = record(ITEM, type='"request"', pid="1")
 REPLY = record(ITEM, type='"reply"', offset="1", error='"NONE"')
+REFUSED = record(ITEM, type='"reply"', offset="0", error='"OUT_OF_ORDER_SEQUENCE_NUMBER"')
 
 TABLE = Table(
     "idempotence",
@@ -168,6 +169,18 @@ TABLE = Table(
             {"sender[c1][p1].next": "1", "sender[c1][p1].batches": sequence(in_flight(1, 3))},
             good=GOOD,
             step={"sender[c1][p1]": record(NEW_EPOCH)},
+        ),
+        Fall(
+            "GapIsNoticed",
+            "the producer waits for what was acknowledged",
+            {"sender[c1][p1].rewrite": "FALSE"},
+            good={**GOOD, "wire[c1][p1]": sequence(REFUSED)},
+            step={
+                "wire[c1][p1]": sequence(),
+                "sender[c1][p1]": record(
+                    SENDER, rewrite="TRUE", batches=sequence(in_flight(0, 2, sent="FALSE"), in_flight(1, 3))
+                ),
+            },
         ),
         Fall(
             "NoAppendAfterFencing",

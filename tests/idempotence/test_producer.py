@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
@@ -197,6 +198,18 @@ def test_nothing_is_in_flight_where_sequences_wrap_around() -> None:
     assert [request.sequence for request in again] == [0, 1]
     assert one.receive_ack(P, again[0])
     assert one.partitions[P].is_next(1)
+
+
+@pytest.mark.parametrize("removed", [(), ("CountAnewBehindWrap",)])
+def test_a_gap_behind_the_wrap_around_is_noticed(removed: tuple[str, ...]) -> None:
+    """Kafka's producer only raises the last sequence that was acknowledged (row 146)."""
+    one = producer(max_sequence=3, rules=PROTOCOL.rules_without(set(removed)))
+    for _ in range(5):
+        assert one.receive_ack(P, send(one)[0])
+    (batch,) = send(one)
+    assert batch.sequence == 1
+    assert one.receive_error(P, batch, GAP)
+    assert one.must_bump() is not bool(removed)
 
 
 def test_a_batch_waits_that_would_push_the_first_out_of_the_leaders_memory() -> None:

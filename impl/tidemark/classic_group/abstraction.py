@@ -325,6 +325,8 @@ class Abstraction(GroupAbstraction):
             parked = coordinator.parked_syncs.get(token)
             if parked is not None:
                 return "syncing", broker, self.number(parked)
+            if isinstance(request, JoinGroupRequest | SyncGroupRequest):
+                return "superseded", broker, self.number(request.member_id)
         return self._request(exchange)
 
     def _roster(self, response: JoinGroupResponse) -> Key:
@@ -359,6 +361,10 @@ class Abstraction(GroupAbstraction):
             current = consumer is not None and exchange.assignment_id == consumer.subscriptions.assignment_id
             if isinstance(response, OffsetFetchResponse):
                 return "fetched", current, response.error, self.table.offsets(response.offsets)
+            for place, waiting in enumerate(self._coordinators[broker].waiting if exchange.arrived else (), 1):
+                for reply in waiting.fetches:
+                    if reply.token == exchange.token and isinstance(reply.response, OffsetFetchResponse):
+                        return "fetching", broker, current, self.table.offsets(reply.response.offsets), place
             return "fetch", broker, current
         if isinstance(request, OffsetCommitRequest):
             generation, member = request.generation_id, self.number(request.member_id)

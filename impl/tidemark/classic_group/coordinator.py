@@ -226,6 +226,7 @@ class GroupCoordinator:
             or (group.state is GroupState.STABLE and group.leader != member.member_id)
         ):
             return _answered(token, rebalance.joined(member.member_id))
+        rebalance.supersede_join(member.member_id)
         rebalance.rejoin(member, request, now_ms)
         self._purgatory.joins[token] = member.member_id
         rebalance.rebalance(now_ms)
@@ -254,6 +255,7 @@ class GroupCoordinator:
         again = leads and not rebalance.may_assign(assignments)
         if group.state is GroupState.STABLE and not again:
             return _answered(token, SyncGroupResponse(Errors.NONE, member.assignment))
+        rebalance.supersede_sync(member.member_id)
         member.awaiting = Awaiting.SYNC
         self._purgatory.syncs[token] = member.member_id
         if again:
@@ -374,9 +376,14 @@ class GroupCoordinator:
         return self._purgatory.outcome()
 
     def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
-        """Somebody asks for the committed offsets."""
-        error = Errors.NONE if self.serving else Errors.NOT_COORDINATOR
-        return _answered(token, OffsetFetchResponse(error, dict(self._offsets.committed)))
+        """Somebody asks for the offsets (require_stable): those that are written, once they have committed."""
+        if not self.serving:
+            return _answered(token, OffsetFetchResponse(Errors.NOT_COORDINATOR, {}))
+        response = OffsetFetchResponse(Errors.NONE, self._offsets.written(self.waiting))
+        if not self._rules.fetch_waits_for_commit(len(self.waiting)):
+            return _answered(token, response)
+        self.waiting[-1].fetches.append(Reply(token, response))
+        return Outcome()
 
     # --- the log ------------------------------------------------------------------------------------------------
 
@@ -393,6 +400,8 @@ class GroupCoordinator:
             for record in waiting.batch:
                 if isinstance(record, GroupMetadataRecord):
                     self._rebalance.assignment_committed(record, now_ms)
+        for reply in waiting.fetches:
+            self._purgatory.reply(reply.token, reply.response)
         return self._purgatory.outcome()
 
     def replay(self, record: Record) -> None:
@@ -426,5 +435,7 @@ class GroupCoordinator:
         for waiting in purgatory.waiting:
             if waiting.cause is Cause.COMMIT:
                 purgatory.reply(waiting.token, OffsetCommitResponse(error))
+            for reply in waiting.fetches:
+                purgatory.reply(reply.token, OffsetFetchResponse(error, {}))
         self._forget()
         return Outcome(replies=purgatory.outcome().replies)

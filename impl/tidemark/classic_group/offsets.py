@@ -1,7 +1,7 @@
 """A group's committed offsets (OffsetMetadataManager).
 
 An OffsetCommit becomes records; the offsets count once those have committed, and then the request is answered. An
-OffsetFetch sees committed offsets only, and nobody is fenced by it: it changes nothing.
+OffsetFetch reads what is written, and is answered once that has committed. Nobody is fenced by it: it changes nothing.
 """
 
 from __future__ import annotations

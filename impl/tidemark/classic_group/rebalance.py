@@ -71,6 +71,19 @@ class Rebalance:
         if synced:
             self.heard_of(member, now_ms)
 
+    def supersede_join(self, member_id: MemberId) -> None:
+        """The JoinGroup that waits for the member gives its place to another one. The client of the first looks for the
+        coordinator and joins again, if it is still there."""
+        if self._rules.answer_superseded(member_id in self.purgatory.joins.values()):
+            self.purgatory.answer_joins(member_id, JoinGroupResponse(Errors.NOT_COORDINATOR, member_id))
+        self.purgatory.drop_joins(member_id)
+
+    def supersede_sync(self, member_id: MemberId) -> None:
+        """The SyncGroup that waits for the member gives its place to another one, as a JoinGroup does."""
+        if self._rules.answer_superseded(member_id in self.purgatory.syncs.values()):
+            self.purgatory.answer_syncs(member_id, Synced(Errors.NOT_COORDINATOR))
+        self.purgatory.drop_syncs(member_id)
+
     def replace_static(self, old_id: MemberId, new_id: MemberId, request: JoinGroupRequest, now_ms: int) -> None:
         """Another process of the instance goes on as `new_id`: requests that wait under the old id are fenced. The
         session is the old process's until the new one is heard of."""

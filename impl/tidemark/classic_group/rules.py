@@ -91,6 +91,21 @@ def heartbeat_of_current_generation(generation: int, current: int) -> bool:
     return generation == current
 
 
+@case
+def fetch_waits_for_commit(waiting: int) -> bool:
+    """KIP-447 (require_stable): a fetch is answered when the batches (`waiting`: how many) that it has read have
+    committed. Without it a consumer is told an offset that the next coordinator does not have."""
+    return waiting > 0
+
+
+@case
+def answer_superseded(waits: bool) -> bool:
+    """KAFKA-20938: a later JoinGroup or SyncGroup of a member takes the place of the one that waits. That one is
+    answered now. Without it the earlier request is never answered: its consumer waits while the group goes on (row
+    145)."""
+    return waits
+
+
 @guard
 def member_of_instance(member_id: MemberId, instance_member: MemberId) -> bool:
     """KIP-345: an instance acts under the member id that it is mapped to. Without it the replaced process goes on under
@@ -166,6 +181,8 @@ class Rules:
     commit_of_member: Callable[[MemberId, Collection[MemberId]], bool] = commit_of_member
     sync_of_current_generation: Callable[[int, int], bool] = sync_of_current_generation
     heartbeat_of_current_generation: Callable[[int, int], bool] = heartbeat_of_current_generation
+    fetch_waits_for_commit: Callable[[int], bool] = fetch_waits_for_commit
+    answer_superseded: Callable[[bool], bool] = answer_superseded
     member_of_instance: Callable[[MemberId, MemberId], bool] = member_of_instance
     persist_assignment_first: Callable[[GroupState], bool] = persist_assignment_first
     propagate_only_to_its_generation: Callable[[int, int], bool] = propagate_only_to_its_generation

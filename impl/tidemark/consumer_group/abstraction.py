@@ -345,9 +345,11 @@ class Abstraction(GroupAbstraction):
             return "fetched", asked, response.error, self._offsets(response.offsets)
         if isinstance(response, OffsetCommitResponse):
             return "committed", response.error
+        remaining, held = self._deferred(exchange)
+        if isinstance(held, OffsetFetchResponse):
+            return "fetching", asked, exchange.broker, self._offsets(held.offsets), remaining
         if isinstance(request, OffsetFetchRequest):
             return "fetch", asked, exchange.broker, self.number(request.member_id), request.member_epoch
-        remaining, held = self._deferred(exchange)
         if isinstance(held, OffsetCommitResponse):
             return "committing", exchange.broker, held.error, remaining
         return self._request(exchange)

@@ -364,10 +364,15 @@ class ModernCoordinator:
         return self.delayed.outcome()
 
     def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
-        """A member in its epoch asks for the committed offsets."""
+        """A member in its epoch asks for the offsets (require_stable): those that are written, once they have
+        committed."""
         error = self._fetch_error(request)
-        found = dict(self.offsets) if error is Errors.NONE else {}
-        return Outcome(replies=(Reply(token, OffsetFetchResponse(error, found)),))
+        found = self._offsets.written(self.waiting) if error is Errors.NONE else {}
+        reply = Reply(token, OffsetFetchResponse(error, found))
+        if error is Errors.NONE and self._rules.fetch_waits_for_commit(len(self.waiting)):
+            self.waiting[-1].replies.append(reply)
+            return Outcome()
+        return Outcome(replies=(reply,))
 
     def _fetch_error(self, request: OffsetFetchRequest) -> Errors:
         if not self.serving:
@@ -426,4 +431,6 @@ def _sent_away(response: Response) -> Response:
     """The NOT_COORDINATOR reply that replaces a response after leadership was lost."""
     if isinstance(response, ConsumerGroupHeartbeatResponse):
         return ConsumerGroupHeartbeatResponse(Errors.NOT_COORDINATOR, response.member_id)
+    if isinstance(response, OffsetFetchResponse):
+        return OffsetFetchResponse(Errors.NOT_COORDINATOR, {})
     return OffsetCommitResponse(Errors.NOT_COORDINATOR)

@@ -132,6 +132,13 @@ def commit_of_held_partition(assignment_epoch: int) -> bool:
 
 
 @case
+def fetch_waits_for_commit(waiting: int) -> bool:
+    """KIP-447 (require_stable): a fetch is answered when the batches (`waiting`: how many) that it has read have
+    committed. Without it a consumer is told an offset that the next coordinator does not have."""
+    return waiting > 0
+
+
+@case
 def reply_after_commit(batches: int) -> bool:
     """The records of a heartbeat are committed before it is answered (`batches` are not yet). Without it a consumer
     goes on with an assignment that the next coordinator has never heard of."""
@@ -180,6 +187,7 @@ class Rules:
     commit_of_member: Callable[[MemberId, Collection[MemberId]], bool] = commit_of_member
     commit_from_assignment_epoch: Callable[[int, int], bool] = commit_from_assignment_epoch
     commit_of_held_partition: Callable[[int], bool] = commit_of_held_partition
+    fetch_waits_for_commit: Callable[[int], bool] = fetch_waits_for_commit
     reply_after_commit: Callable[[int], bool] = reply_after_commit
     give_until_reported: Callable[[Owned | None, Collection[TopicPartition]], bool] = give_until_reported
     tolerant_replay: Callable[[int, int], bool] = tolerant_replay

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidemark.groups.messages import OffsetCommitRecord
 from tidemark.groups.partitions import TopicPartition
+from tidemark.groups.purgatory import Appended
 
 
 class CommittedOffsets:
@@ -18,3 +21,12 @@ class CommittedOffsets:
     def replay(self, record: OffsetCommitRecord) -> None:
         """A committed record of the log: the offset counts."""
         self.committed[record.partition] = record.offset
+
+    def written(self, waiting: Iterable[Appended]) -> dict[TopicPartition, int]:
+        """The offsets once these batches, oldest first, have committed: what a fetch with require_stable reads."""
+        found = dict(self.committed)
+        for one in waiting:
+            for record in one.batch:
+                if isinstance(record, OffsetCommitRecord):
+                    found[record.partition] = record.offset
+        return found

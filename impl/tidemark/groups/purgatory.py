@@ -2,13 +2,15 @@
 
 `Delayed` is the part that coordinators of all groups have. In a classic group's `Purgatory` a JoinGroup waits for the
 join phase, a SyncGroup for the assignment, an OffsetCommit for its batch. Several requests may wait for one member: a
-client that gave one up sends another, and the transport may deliver one late. All are answered.
+client that gave one up sends another, and the transport may deliver one late. The latest one waits, and the others are
+answered at once. An OffsetFetch waits for the last batch that it has read.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import field
 from enum import Enum, StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -41,11 +43,13 @@ class Appended:
 
 @value
 class Waiting(Appended):
-    """One of a classic group: with STATIC for the JoinGroup of `member_id`, with COMMIT for the request of `token`."""
+    """One of a classic group: with STATIC for the JoinGroup of `member_id`, with COMMIT for the request of `token`.
+    `fetches`: the replies to those that have read up to here."""
 
     cause: Cause
     member_id: MemberId = UNKNOWN_MEMBER_ID
     token: Token = None
+    fetches: list[Reply] = field(default_factory=list)
 
 
 class TimerKind(StrEnum):
@@ -149,6 +153,14 @@ class Purgatory(Delayed[Waiting]):
         """Every SyncGroup that waits for the member is answered."""
         for token in _taken(self.syncs, member_id):
             self.reply(token, response)
+
+    def drop_joins(self, member_id: MemberId) -> None:
+        """No JoinGroup waits for the member any more, and none is answered."""
+        _taken(self.joins, member_id)
+
+    def drop_syncs(self, member_id: MemberId) -> None:
+        """No SyncGroup waits for the member any more, and none is answered."""
+        _taken(self.syncs, member_id)
 
     def forget(self, member_id: MemberId) -> None:
         """The member's timers do not run any more."""

@@ -147,7 +147,9 @@ class IdempotentProducer:
         """Drain a batch that is `ready` and `allowed`: it gets its sequence."""
         sequences = self.partitions[topic]
         sequence = self._next(sequences)
-        if sequences.epoch != self.epoch or (sequence == 0 and not sequences.in_flight):
+        if sequences.epoch != self.epoch or self._rules.count_anew_behind_wrap(
+            sequence, len(sequences.in_flight), sequences.last_acked
+        ):
             sequences.last_acked = NO_SEQUENCE
         sequences.epoch = self.epoch
         sequences.next_sequence = self._successor(sequence)

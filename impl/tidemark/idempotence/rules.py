@@ -144,6 +144,14 @@ def drain_before_wrap(sequence: int, in_flight: int) -> bool:
     return sequence != 0 or in_flight == 0
 
 
+@case
+def count_anew_behind_wrap(sequence: int, in_flight: int, last_acked: int) -> bool:
+    """This project's repair; Kafka 4.x lacks it (TxnPartitionEntry only raises the last sequence that was
+    acknowledged): behind the wrap-around it counts anew. Without it no batch follows what was acknowledged. A gap is
+    not noticed, and the batch behind it is retried until it expires (row 146)."""
+    return sequence == 0 and in_flight == 0 and last_acked >= 0
+
+
 @guard
 def span_within_window(span: int, window: int) -> bool:
     """This project's repair; Kafka 4.x lacks it: no batch is sent that pushes the first in flight out of the leader's
@@ -172,6 +180,7 @@ class Rules:
     restart_sequence_per_partition: Callable[[int, int], bool] = restart_sequence_per_partition
     only_batch_expired: Callable[[Numbering, int, int, int], Numbering] = only_batch_expired
     drain_before_wrap: Callable[[int, int], bool] = drain_before_wrap
+    count_anew_behind_wrap: Callable[[int, int, int], bool] = count_anew_behind_wrap
     span_within_window: Callable[[int, int], bool] = span_within_window
 
 

@@ -19,7 +19,7 @@ CONSTANTS
     ModesUsed,   \* the modes of consumers
     Families     \* what goes on; other requests are sent, and what would follow them is left out
 
-Moving(slot) == slot.type \notin {"idle", "joining", "syncing", "committing"}
+Moving(slot) == slot.type \notin {"idle", "joining", "syncing", "committing", "fetching"}
 InSlots ==
     Cardinality({c \in Clients : Moving(memberRpc[c])}) + Cardinality({c \in Clients : Moving(heartbeatRpc[c])})
     + Cardinality({c \in Clients : Moving(offsetRpc[c])})

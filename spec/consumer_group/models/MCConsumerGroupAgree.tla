@@ -18,7 +18,7 @@ CONSTANTS
     Runners,        \* how many consumers run
     Families        \* what goes on; other requests are sent, and what would follow them is left out
 
-Moving(slot) == slot.type \notin {"idle", "waiting", "committing"}
+Moving(slot) == slot.type \notin {"idle", "waiting", "committing", "fetching"}
 InSlots == Cardinality({c \in Clients : Moving(heartbeatRpc[c])}) + Cardinality({c \in Clients : Moving(offsetRpc[c])})
 
 Bounds ==

@@ -137,6 +137,25 @@ HANDOVERS = GroupProfile(
 )
 """Topics come, cooperative consumers give partitions to each other, and some end before they have, and come back."""
 
+COPIES = GroupProfile(
+    "copies",
+    {
+        "member": 100,
+        "heartbeat": 10,
+        "offset": 2,
+        "revoked": 4,
+        "commit_entry": 16,
+        "start": 10,
+        "end_join": 6,
+        "notice": 4,
+        "subscribe": 8,
+        "repeat": 60,
+        "stray": 40,
+    },
+    heals=64,
+)
+"""JoinGroups and SyncGroups come twice, the second time while the first waits."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -146,6 +165,7 @@ PROFILES = {
         LEFT_BEHIND,
         CLAIMS,
         HANDOVERS,
+        COPIES,
         GroupProfile("calm", CALM, heals=256, stale=0),
     )
 }
