@@ -101,6 +101,8 @@ class Evaluator(Operators):
         without: frozenset[str],
         caps: dict[int, int],
         atom: Callable[[Any], Atom],
+        boundaries: dict[tuple[Any, ...], tuple[Term, Term]],
+        kept: list[Any],
     ) -> None:
         self.state, self.constants, self.without, self.caps, self.atom = state, constants, without, caps, atom
         self.primed: Mapping[str, Symbolic] = {}
@@ -108,8 +110,7 @@ class Evaluator(Operators):
         self.facts: frozenset[int] = frozenset()
         self.bound: list[Any] = []
         self.loc: Loc | None = None
-        self.kept: list[Any] = []
-        self.boundaries: dict[tuple[Any, ...], Term] = {}
+        self.kept, self.boundaries = kept, boundaries
         self.branches: list[Term] = []
 
     # What is known

@@ -61,7 +61,7 @@ class Operators:
     most: Callable[[Term], int | None]
     side: list[Term]
     bound: list[Any]
-    boundaries: dict[tuple[Any, ...], Term]
+    boundaries: dict[tuple[Any, ...], tuple[Term, Term]]
     kept: list[Any]
 
     def operator(self, name: str, args: tuple[Expr, ...], env: Env) -> Meaning:
@@ -235,11 +235,12 @@ class Operators:
         key = (str(base.low), str(base.high), asked if isinstance(asked, bool) else asked.get_id())
         found = self.boundaries.get(key)
         if found is not None:
-            return found
+            if not any(found[1] is one for one in self.side):
+                self.side.append(found[1])
+            return found[0]
         name = f"count!{len(self.boundaries)}"
         sorts = [one.sort() for one in self.bound]
         count = z3.Function(name, *sorts, z3.IntSort())(*self.bound) if sorts else z3.Int(name)
-        self.boundaries[key] = count
         last = base.low - 1 + count
         j, k = fresh("j"), fresh("k")
         hold = lambda one: value.holds(one)[0]  # noqa: E731
@@ -248,7 +249,9 @@ class Operators:
         upto = z3.ForAll([k], implies(conj(inside, k <= last), hold(k)))
         after = z3.ForAll([k], implies(conj(inside, k > last), neg(hold(k))))
         axiom = conj(count >= 0, at_most(count, size), implies(ordered, conj(upto, after)))
-        self.side.append(z3.ForAll(list(self.bound), axiom) if sorts else axiom)
+        axiom = z3.ForAll(list(self.bound), axiom) if sorts else axiom
+        self.boundaries[key] = (count, axiom)
+        self.side.append(axiom)
         return count
 
     def of_len(self, value: Symbolic) -> Meaning:

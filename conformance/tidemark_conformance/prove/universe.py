@@ -13,7 +13,7 @@ import z3
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.prove.evaluate import Env, Evaluator
 from tidemark_conformance.prove.sorts import Codes, Reader, Sort, Symbols, constant_form, refused
-from tidemark_conformance.prove.terms import Symbolic, Term, Unbounded, as_int, choice, conj, neg, reset
+from tidemark_conformance.prove.terms import Symbolic, Term, Unbounded, choice, conj, neg, reset
 from tidemark_conformance.tla import ir, walk
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import evaluate_constant
@@ -66,6 +66,8 @@ class Universe:
     without: frozenset[str] | None = None
     codes: Codes = field(init=False)
     symbols: Symbols = field(init=False)
+    boundaries: dict[tuple[Any, ...], tuple[Term, Term]] = field(default_factory=dict)
+    kept_terms: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         reset()
@@ -122,7 +124,7 @@ class Universe:
     def evaluator(self, state: Mapping[str, Symbolic]) -> Evaluator:
         """An evaluator of expressions in a state."""
         without = self.spec.without if self.without is None else self.without
-        return Evaluator(state, self.constants, frozenset(without), self.symbols.caps, self.codes.atom)
+        return Evaluator(state, self.constants, frozenset(without), self.symbols.caps, self.codes.atom, self.boundaries, self.kept_terms)
 
     # Actions
 
@@ -373,5 +375,3 @@ def _atoms(module: ir.Module, constants: Mapping[str, Value]) -> list[Value]:
                 found.add(node.value)
     return list(found)
 
-
-_ = as_int
