@@ -1,0 +1,138 @@
+"""An inductive invariant as the text gives it: `<Name>Inductive.tla` beside a specification, and its cfg.
+
+`Inductive` is a conjunction of named lemmas. The cfg's other INVARIANTs are implied by them, and its PROPERTYs hold of
+every step from a state in which they hold. `History` adds variables of the proof; `KeptBounds` names capacities that
+the proof keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidemark_conformance import paths
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.prove.universe import KEPT_BOUNDS, Universe
+from tidemark_conformance.tla import cfg as cfg_files
+from tidemark_conformance.tla import ir
+from tidemark_conformance.tla.extract import HISTORY
+from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tla.typeok import strip
+
+INDUCTIVE = "Inductive"
+SUFFIX = "Inductive"
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A conjunct of the invariant, or a property that follows; `reason`: the comment before its definition."""
+
+    name: str
+    body: ir.Expr
+    loc: ir.Loc
+    reason: str
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """What a module and a cfg claim: lemmas that are inductive together, and what they imply.
+
+    `implied`: state properties. `steps`: properties of steps. `bounded`: everything finite in the claim, in words.
+    """
+
+    name: str
+    spec: Specification
+    lemmas: tuple[Lemma, ...]
+    implied: tuple[Lemma, ...]
+    steps: tuple[Lemma, ...]
+    kept: frozenset[str]
+    bounded: tuple[str, ...]
+
+    def universe(self, without: Iterable[str] | None = None) -> Universe:
+        """The specification's terms, with the cfg's rules or without these."""
+        return Universe(self.spec, kept=self.kept, without=None if without is None else frozenset(without))
+
+
+def modules(root: Path | None = None) -> dict[str, tuple[Path, Path]]:
+    """Every theorem of spec/: name -> (module, cfg), in the order of names. A module's cfgs begin with its name."""
+    found: dict[str, tuple[Path, Path]] = {}
+    base = paths.spec_root() if root is None else root
+    for module in sorted(base.glob(f"*/*{SUFFIX}.tla")):
+        for cfg in sorted(module.parent.glob(f"{module.stem}*.cfg")):
+            found[cfg.stem] = (module, cfg)
+    return found
+
+
+def read(name: str, module: Path, cfg: Path) -> Theorem:
+    """The theorem of a module and a cfg. Raises Unusable where the module does not keep the conventions of proofs."""
+    asked = cfg_files.read(cfg)
+    also = [INDUCTIVE]
+    text = module.read_text(encoding="utf-8")
+    if f"{KEPT_BOUNDS} ==" in text:
+        also.append(KEPT_BOUNDS)
+    spec = load(module, cfg, also=also)
+    named = spec.module.definitions
+    kept: frozenset[str] = frozenset()
+    if KEPT_BOUNDS in named:
+        from tidemark_conformance.tla.python import evaluate_constant
+
+        kept = frozenset(evaluate_constant(named[KEPT_BOUNDS].body, spec.constants))
+    if INDUCTIVE not in named:
+        raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
+    lemmas = tuple(_lemmas(named[INDUCTIVE].body, text, module))
+    implied = tuple(_plain(named[one]) for one in asked.invariants if one != INDUCTIVE)
+    steps = tuple(_plain(one) for one in spec.properties)
+    return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept))
+
+
+def _plain(named: ir.Named) -> Lemma:
+    return Lemma(named.name, named.body, named.loc, "")
+
+
+def _lemmas(body: ir.Expr, text: str, module: Path) -> Iterable[Lemma]:
+    whole = strip(body)
+    parts = whole.args if isinstance(whole, ir.Op) and whole.name == "and" else (whole,)
+    seen: set[str] = set()
+    for part in parts:
+        mark = part
+        while isinstance(mark, ir.Mark) and not mark.name:
+            mark = mark.body
+        if not isinstance(mark, ir.Mark):
+            raise Unusable(f"{module}: a conjunct of {INDUCTIVE} has no name: make it an operator of its own")
+        if mark.name in seen:
+            raise Unusable(f"{module}: {INDUCTIVE} names {mark.name} twice: name it once")
+        seen.add(mark.name)
+        reason = _comment(text, mark.loc.line) if mark.loc.module == module.stem else ""
+        if mark.loc.module == module.stem and not reason:
+            raise Unusable(f"{mark.loc}: the lemma {mark.name} has no sentence before it that says why it holds: add it")
+        yield Lemma(mark.name, mark, mark.loc, reason)
+
+
+def _comment(text: str, line: int) -> str:
+    """The comment lines that end just before a line."""
+    lines = text.splitlines()[: line - 1]
+    found: list[str] = []
+    while lines and lines[-1].startswith("\\*"):
+        found.insert(0, lines.pop().removeprefix("\\*").strip())
+    return " ".join(found)
+
+
+def _bounded(spec: Specification, kept: frozenset[str]) -> tuple[str, ...]:
+    """What is finite in a theorem: constants that are sets, and numbers that stay."""
+    from tidemark_conformance.tla.elaborate import WITHOUT
+    from tidemark_conformance.tla.values import show
+
+    capacities = spec.capacities
+    found = []
+    for name, value in sorted(spec.constants.items()):
+        if name == WITHOUT or name not in spec.module.constants:
+            continue
+        if isinstance(value, frozenset):
+            found.append(f"{name} has {len(value)} element{'s' if len(value) != 1 else ''}")
+        elif type(value) is int and (name in kept or (capacities is not None and name not in capacities)):
+            found.append(f"{name} = {show(value)}")
+    return tuple(found)
+
+
+_ = HISTORY
