@@ -15,6 +15,7 @@ import z3
 
 from tidemark_conformance.prove.evaluate import Env, Evaluator
 from tidemark_conformance.prove.terms import (
+    NOTHING,
     Arr,
     Atom,
     Filtered,
@@ -202,7 +203,7 @@ class _Splitter:
                 names = {name for name, _ in fields}
                 yield Clause(path, bound, given, conj(*(neg(h) for n, (_, h) in item.fields.items() if n not in names)))
                 for name, part in fields:
-                    value, has = item.fields.get(name, (None, False))
+                    value, has = item.fields.get(name, (NOTHING, False))
                     yield Clause(path, bound, given, has)
                     if has is not False:
                         yield from self.belongs(value, part, env, path, bound, given)

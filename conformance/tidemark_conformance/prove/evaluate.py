@@ -17,6 +17,7 @@ from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.prove.operators import Operators
 from tidemark_conformance.prove.sorts import refused, sequence
 from tidemark_conformance.prove.terms import (
+    NOTHING,
     Arr,
     Atom,
     Filtered,
@@ -332,7 +333,7 @@ class Evaluator(Operators):
 
     def cases(self, arms: list[tuple[Expr, Expr]], other: Expr | None, env: Env) -> Meaning:
         if not arms:
-            return self.value(other, env) if other is not None else (None, False)
+            return self.value(other, env) if other is not None else (NOTHING, False)
         (condition, then), rest = arms[0], arms[1:]
         if not rest and other is None:
             true, _ = self.truth(condition, env)
@@ -428,7 +429,7 @@ class Evaluator(Operators):
             raise self.refuse("CHOOSE over numbers without a bound", "choose from a finite set")
         items = elements(domain)
         if not items:
-            return None, False
+            return NOTHING, False
         judged: list[tuple[Term, Symbolic]] = []
         goods: list[Term] = [ok]
         for guard, item in items:
@@ -534,16 +535,18 @@ class Evaluator(Operators):
 
     def image(self, function: Symbolic, key: Symbolic) -> Meaning:
         """f[key], and whether key is in the domain."""
+        if function is NOTHING or key is NOTHING:
+            return NOTHING, False
         if isinstance(function, Rec):
             if not isinstance(key, Atom):
                 raise self.refuse("a record's field that is computed", "name the field")
-            return function.fields.get(key.value, (None, False))
+            return function.fields.get(key.value, (NOTHING, False))
         if isinstance(function, Arr):
             key = settled(key)
             inside = conj(*(self.decided(part) for part in within(key, Range(function.low, function.high))))
             return function.get(key), inside
         if isinstance(function, Fun):
-            found: Symbolic = None
+            found: Symbolic = NOTHING
             conditions: list[Term] = []
             for form, image in zip(function.forms, function.images, strict=True):
                 condition = same(key, form)
@@ -551,7 +554,7 @@ class Evaluator(Operators):
                     return image, True
                 if condition is False:
                     continue
-                found = image if found is None else choice(condition, image, found)
+                found = image if found is NOTHING else choice(condition, image, found)
                 conditions.append(condition)
             return found, disj(*conditions)
         raise self.refuse("an application of what is no function", "apply functions, sequences and records")

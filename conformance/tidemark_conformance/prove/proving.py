@@ -92,8 +92,9 @@ class Prover:
         self.universe: Universe = theorem.universe(without)
         run = self.universe.evaluator(self.universe.state)
         self.clauses: dict[str, list[Clause]] = {one.name: clauses(run, one.body) for one in theorem.lemmas}
-        self.side: list[Term] = list(run.side)
+        self.side: list[Term] = [*run.side, *self.universe.assumed]
         self.hypotheses = {name: [one.hypothesis() for one in found] for name, found in self.clauses.items()}
+        self.guesses: dict[str, list[frozenset[str]]] = {}
         self.reads = {one.name: walk.variables_used(one.body) for one in theorem.lemmas}
 
     # Conditions
@@ -222,15 +223,13 @@ class Prover:
         for name, asked in goals.items():
             condition = found[name]
             began = time.monotonic()
-            core = cores.get((name, step.action))
-            session: solving.Session | None = None
-            if asked and core is not None and core <= set(hypotheses):
-                session = solving.Session({one: hypotheses[one] for one in sorted(core)}, facts, self.limit)
+            small = Guesses(self, name, cores.get((name, step.action)), hypotheses, facts)
             for goal in asked:
-                answer = session.ask(goal.term) if session is not None else solving.Answer(False)
+                answer = small.ask(goal.term)
                 if not answer.proved:
                     whole = whole or solving.Session(hypotheses, facts, self.limit)
                     answer = self.insist(whole, goal, step)
+                    small.learn(answer)
                 condition.core |= answer.core
                 if not answer.proved:
                     where = f" for {', '.join(goal.path)}" if goal.path else ""
@@ -270,17 +269,15 @@ class Prover:
         run = self.universe.evaluator(self.universe.state)
         found = clauses(run, lemma.body)
         facts = _distinct([*self.side, *run.side])
-        core = cores.get((lemma.name, ALWAYS))
-        session = None
-        if core is not None and core <= set(self.hypotheses):
-            session = solving.Session({one: self.hypotheses[one] for one in sorted(core)}, facts, self.limit)
+        small = Guesses(self, lemma.name, cores.get((lemma.name, ALWAYS)), self.hypotheses, facts)
         whole: solving.Session | None = None
         for part in found:
             condition.goals += 1
-            answer = session.ask(part.body) if session is not None else solving.Answer(False)
+            answer = small.ask(part.body)
             if not answer.proved:
                 whole = whole or solving.Session(self.hypotheses, facts, self.limit)
                 answer = whole.ask(part.body)
+                small.learn(answer)
             condition.core |= answer.core
             if not answer.proved:
                 condition.open.append(f"{', '.join(part.path) or 'any state'}: {answer.why}")
@@ -303,6 +300,44 @@ class Prover:
                 return "sat"
             result = "unknown" if found == "unknown" else result
         return result
+
+
+class Guesses:
+    """Few hypotheses that may suffice for a lemma's goals: the kept core, else those that proved others of its goals."""
+
+    def __init__(
+        self,
+        prover: Prover,
+        lemma: str,
+        core: frozenset[str] | None,
+        hypotheses: Mapping[str, Sequence[Any]],
+        facts: Sequence[Any],
+    ) -> None:
+        self.hypotheses, self.facts, self.limit = hypotheses, facts, prover.limit
+        self.known = prover.guesses.setdefault(lemma, [])
+        self.sessions: dict[frozenset[str], solving.Session] = {}
+        self.core = core if core is not None and core <= set(hypotheses) else None
+
+    def ask(self, goal: Any) -> solving.Answer:
+        """The first guess that proves the goal."""
+        answer = solving.Answer(False)
+        if not self.hypotheses:
+            return answer
+        for guess in [self.core] if self.core is not None else self.known[:3]:
+            if guess is None or not guess <= set(self.hypotheses):
+                continue
+            if guess not in self.sessions:
+                chosen = {one: self.hypotheses[one] for one in sorted(guess)}
+                self.sessions[guess] = solving.Session(chosen, self.facts, self.limit // (1 if self.core else 4))
+            answer = self.sessions[guess].ask(goal)
+            if answer.proved:
+                return answer
+        return answer
+
+    def learn(self, answer: solving.Answer) -> None:
+        """Remembers what has proved a goal, the latest first."""
+        if answer.proved and answer.core not in self.known:
+            self.known.insert(0, answer.core)
 
 
 def _distinct(terms: Iterable[Term]) -> list[Any]:

@@ -15,6 +15,7 @@ import z3
 
 from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.prove.terms import (
+    NOTHING,
     Arr,
     Atom,
     Filtered,
@@ -286,7 +287,9 @@ def sequence(items: list[Symbolic]) -> Arr:
 
     def get(index: Term) -> Symbolic:
         if known(index):
-            return items[index - 1] if 1 <= index <= len(items) else (items[-1] if items else 0)
+            return items[index - 1] if 1 <= index <= len(items) else (items[-1] if items else NOTHING)
+        if not items:
+            return NOTHING
         found = items[-1]
         for at in range(len(items) - 1, 0, -1):
             found = choice(same(index, at), items[at - 1], found)

@@ -92,6 +92,16 @@ class Filtered:
     holds: Callable[[Term], tuple[Term, Term]]
 
 
+class _Nothing:
+    """The value of an expression that has none: its condition is false, so that nothing depends on it."""
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING = _Nothing()
+
+
 # Propositions
 
 
@@ -156,6 +166,8 @@ def as_int(term: Term) -> Term:
     """A number or atom as a Python integer or a Z3 term."""
     if isinstance(term, Unbounded):
         return term.term
+    if term is NOTHING:
+        return 0
     return term.code if isinstance(term, Atom) else term
 
 
@@ -201,6 +213,8 @@ def same(a: Symbolic, b: Symbolic) -> Term:
     """The proposition a = b. Raises UnlistedError for shapes that have no term for it."""
     if a is b:
         return True
+    if a is NOTHING or b is NOTHING:
+        return False
     if _is_set(a) or _is_set(b):
         return conj(subset(a, b), subset(b, a))
     if isinstance(a, Rec) and isinstance(b, Rec):
@@ -308,9 +322,9 @@ def over(base: Range, holds: Callable[[Term], Term]) -> Term:
 
 def choice(condition: Term, a: Symbolic, b: Symbolic) -> Symbolic:
     """IF condition THEN a ELSE b."""
-    if condition is True or a is b:
+    if condition is True or a is b or b is NOTHING:
         return a
-    if condition is False:
+    if condition is False or a is NOTHING:
         return b
     if isinstance(a, Range) and isinstance(b, Range):
         high = None if a.high is None or b.high is None else choice(condition, a.high, b.high)
@@ -409,6 +423,8 @@ def elements(value: Symbolic) -> list[tuple[Term, Symbolic]]:
         if listed is not None:
             return [(conj(*within(k, value)), k) for k in listed]
         raise UnlistedError("a range without a known end is enumerated")
+    if value is NOTHING:
+        return []
     if isinstance(value, Filtered):
         return [(conj(guard, value.holds(k)[0]), k) for guard, k in elements(value.base)]
     raise UnlistedError("a value that is no set is enumerated")

@@ -116,6 +116,11 @@ class Universe:
                 found[name] = constant_form(value, self.codes)
         return found
 
+    @property
+    def assumed(self) -> list[Term]:
+        """What holds of lifted capacities as numbers: none is negative."""
+        return [value.term >= 0 for value in self.constants.values() if isinstance(value, Unbounded)]
+
     @cached_property
     def state(self) -> dict[str, Symbolic]:
         """Any state, well-typed or not."""
