@@ -6,12 +6,9 @@ the `bound` integers, `then` is true. A clause is a hypothesis (quantified, with
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-
-import z3
 
 from tidemark_conformance.prove.evaluate import Env, Evaluator
 from tidemark_conformance.prove.terms import (
@@ -32,17 +29,15 @@ from tidemark_conformance.prove.terms import (
     fresh,
     implies,
     neg,
+    numbered,
     numbers,
     reset,
     same,
     within,
 )
+from tidemark_conformance.prove.triggers import quantified
 from tidemark_conformance.tla import ir
-from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
-
-MOST_PATTERNS = 24
-"""The most patterns of one hypothesis."""
-
+from tidemark_conformance.tla.typeok import bounded_sequences, unfolded
 
 @dataclass(frozen=True)
 class Clause:
@@ -63,13 +58,7 @@ class Clause:
         body = as_bool(self.body)
         if not self.bound:
             return body
-        found = patterns(self.bound, body)
-        return z3.ForAll(list(self.bound), body, patterns=found) if found else z3.ForAll(list(self.bound), body)
-
-    def equals(self, other: Clause) -> bool:
-        """Whether two clauses are the same terms."""
-        mine, others = as_bool(self.body), as_bool(other.body)
-        return self.path == other.path and bool(mine.eq(others))
+        return quantified(self.bound, body)
 
 
 def clauses(run: Evaluator, expr: ir.Expr) -> list[Clause]:
@@ -94,8 +83,9 @@ class _Splitter:
                 lazy = run.lazily(lambda: run.value(value, env))
                 yield from self.split(body, {**env, uid: lazy}, path, bound, given)
             case ir.Op("and", parts):
-                facts = run.facts
+                facts, number = run.facts, numbered()
                 for part in parts:
+                    numbered(number)
                     found = list(self.split(part, env, path, bound, given))
                     yield from found
                     for one in found:
@@ -160,9 +150,11 @@ class _Splitter:
                     yield from self.bind(binders[1:], body, inner, path, (*bound, k), (*given, *guards))
             run.bound.pop()
             return
+        number = numbered()
         for guard, item in elements(domain):
             if guard is False:
                 continue
+            numbered(number)
             with run.assuming(guard):
                 inner = {**env, binder.uid: item}
                 named = (*path, label(item))
@@ -185,7 +177,9 @@ class _Splitter:
             case ir.Op("function_set", (keys, target)), Fun():
                 whole, ok = run.value(keys, env)
                 yield Clause(path, bound, given, conj(ok, same(Listed(tuple((True, f) for f in item.forms)), whole)))
+                number = numbered()
                 for form, image in zip(item.forms, item.images, strict=True):
+                    numbered(number)
                     yield from self.belongs(image, target, env, (*path, label(form)), bound, given)
             case ir.Op("function_set", (keys, target)), Arr():
                 whole, ok = run.value(keys, env)
@@ -202,7 +196,9 @@ class _Splitter:
             case ir.RecordSet(fields), Rec():
                 names = {name for name, _ in fields}
                 yield Clause(path, bound, given, conj(*(neg(h) for n, (_, h) in item.fields.items() if n not in names)))
+                number = numbered()
                 for name, part in fields:
+                    numbered(number)
                     value, has = item.fields.get(name, (NOTHING, False))
                     yield Clause(path, bound, given, has)
                     if has is not False:
@@ -243,69 +239,3 @@ def label(item: Symbolic) -> str:
     if isinstance(item, Atom):
         return str(item.value)
     return str(item)[:40]
-
-
-# Patterns
-
-
-def patterns(bound: tuple[Any, ...], body: Any) -> list[Any]:
-    """The patterns of a hypothesis: applications of functions to its integers, as few as cover all of these."""
-    names = {one.get_id(): one for one in bound}
-    found: dict[int, tuple[Any, frozenset[int]]] = {}
-    for node in _nodes(body):
-        if z3.is_app(node) and node.num_args() and node.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            used = _covered(node, names)
-            if used:
-                found[node.get_id()] = (node, used)
-    apps = list(found.values())
-    everything = frozenset(names)
-    whole = [node for node, used in apps if used == everything]
-    chosen = [z3.MultiPattern(node) for node in whole]
-    if len(bound) > 1:
-        columns = [[(node, used) for node, used in apps if key in used and used != everything][:8] for key in names]
-        seen: set[frozenset[int]] = set()
-        for row in itertools.product(*columns):
-            ids = frozenset(node.get_id() for node, _ in row)
-            if ids in seen or len(chosen) >= MOST_PATTERNS:
-                continue
-            seen.add(ids)
-            chosen.append(z3.MultiPattern(*{node.get_id(): node for node, _ in row}.values()))
-    return chosen[:MOST_PATTERNS]
-
-
-def _covered(node: Any, names: dict[int, Any]) -> frozenset[int]:
-    """The bound integers in an application, none if it is no pattern: it holds an operator that is interpreted."""
-    used: set[int] = set()
-    for argument in node.children():
-        if argument.get_id() in names:
-            used.add(argument.get_id())
-        elif z3.is_int_value(argument) or (z3.is_const(argument) and z3.is_app(argument)):
-            continue
-        elif z3.is_app(argument) and argument.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            inner = _covered(argument, names)
-            if not inner and _mentions(argument, names):
-                return frozenset()
-            used |= inner
-        else:
-            return frozenset()
-    return frozenset(used)
-
-
-def _mentions(node: Any, names: dict[int, Any]) -> bool:
-    return any(one.get_id() in names for one in _nodes(node))
-
-
-def _nodes(term: Any) -> Iterator[Any]:
-    seen: set[int] = set()
-    waiting = [term]
-    while waiting:
-        node = waiting.pop()
-        if node.get_id() in seen:
-            continue
-        seen.add(node.get_id())
-        yield node
-        if z3.is_app(node):
-            waiting += reversed(node.children())
-
-
-_ = strip

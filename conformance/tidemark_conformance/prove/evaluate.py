@@ -113,6 +113,7 @@ class Evaluator(Operators):
         self.loc: Loc | None = None
         self.kept, self.boundaries = kept, boundaries
         self.branches: list[Term] = []
+        self.recording = False
 
     # What is known
 
@@ -244,12 +245,12 @@ class Evaluator(Operators):
         facts, loc = self.facts, self.loc
 
         def run(*arguments: Any) -> Any:
-            before = self.facts, self.loc
-            self.facts, self.loc = facts, loc
+            before = self.facts, self.loc, self.recording
+            self.facts, self.loc, self.recording = facts, loc, False
             try:
                 return compute(*arguments)
             finally:
-                self.facts, self.loc = before
+                self.facts, self.loc, self.recording = before
 
         return run
 
@@ -316,11 +317,17 @@ class Evaluator(Operators):
         if true is False:
             value, good = orelse()
             return value, conj(ok, good)
+        self.branch(true)
         with self.assuming(true):
             a, good_a = then()
         with self.assuming(neg(true)):
             b, good_b = orelse()
         return choice(true, a, b), conj(ok, choice(true, good_a, good_b))
+
+    def branch(self, true: Term) -> None:
+        """Remembers the condition of an IF or CASE of an action, outside functions and quantifiers."""
+        if self.recording and not self.bound and not any(true.eq(one) for one in self.branches):
+            self.branches.append(true)
 
     def settle_by_facts(self, term: Term) -> Term:
         """A proposition, decided where a fact is it or its negation."""
@@ -624,6 +631,8 @@ class Evaluator(Operators):
         for guard, item in items:
             with self.assuming(guard):
                 value, good = step(item, result)
+            if expr.kind == "seq" and guard is not True:
+                self.branch(guard)
             result = choice(guard, value, result)
             goods.append(implies(guard, good))
         return result, conj(*goods)

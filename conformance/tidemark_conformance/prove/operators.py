@@ -38,6 +38,7 @@ from tidemark_conformance.prove.terms import (
     subset,
     within,
 )
+from tidemark_conformance.prove.triggers import quantified
 from tidemark_conformance.tla.ir import Expr, If, Let, Mark, Op, RecordSet, SetFilter
 from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
 
@@ -246,8 +247,8 @@ class Operators:
         hold = lambda one: value.holds(one)[0]  # noqa: E731
         inside = conj(*within(k, base))
         ordered = z3.ForAll([j, k], implies(conj(at_most(base.low, j), j <= k, inside, hold(k)), hold(j)))
-        upto = z3.ForAll([k], implies(conj(inside, k <= last), hold(k)))
-        after = z3.ForAll([k], implies(conj(inside, k > last), neg(hold(k))))
+        upto = quantified((k,), implies(conj(inside, k <= last), hold(k)))
+        after = quantified((k,), implies(conj(inside, k > last), neg(hold(k))))
         axiom = conj(count >= 0, at_most(count, size), implies(ordered, conj(upto, after)))
         axiom = z3.ForAll(list(self.bound), axiom) if sorts else axiom
         self.boundaries[key] = (count, axiom)

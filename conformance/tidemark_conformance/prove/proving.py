@@ -25,6 +25,9 @@ from tidemark_conformance.tla.values import ModelValue
 INIT = "Init"
 ALWAYS = "any state"
 DEFINED = "history is defined"
+MOST_SIDES = 6
+"""The most IFs of an action whose sides are told apart."""
+IMPOSSIBLE = "impossible"
 
 Cores = Mapping[tuple[str, str], frozenset[str]]
 """(lemma, action) -> the names of the lemmas that proved it."""
@@ -94,6 +97,8 @@ class Prover:
         self.clauses: dict[str, list[Clause]] = {one.name: clauses(run, one.body) for one in theorem.lemmas}
         self.side: list[Term] = [*run.side, *self.universe.assumed]
         self.hypotheses = {name: [one.hypothesis() for one in found] for name, found in self.clauses.items()}
+        self.impossible: dict[str, frozenset[str]] = {}
+        self.open_branches: dict[solving.Session, list[Term]] = {}
         self.guesses: dict[str, list[frozenset[str]]] = {}
         self.reads = {one.name: walk.variables_used(one.body) for one in theorem.lemmas}
 
@@ -201,8 +206,9 @@ class Prover:
         found = clauses(run, lemma.body)
         before = self.clauses.get(lemma.name, []) if step.action != INIT and not primed else []
         grouped: dict[tuple[str, ...], list[Clause]] = {}
-        for at, clause in enumerate(found):
-            if at < len(before) and len(before) == len(found) and clause.equals(before[at]):
+        known = {(one.path, as_bool(one.body).get_id()) for one in before}
+        for clause in found:
+            if (clause.path, as_bool(clause.body).get_id()) in known:
                 condition.framed += 1
                 continue
             grouped.setdefault(clause.path, []).append(clause)
@@ -220,6 +226,16 @@ class Prover:
         hypotheses = self.hypotheses if step.action != INIT else {}
         facts = [step.guard, *_distinct(side)]
         whole: solving.Session | None = None
+        if hypotheses and any(goals.values()):
+            never = Guesses(self, IMPOSSIBLE, cores.get((IMPOSSIBLE, step.call)), hypotheses, facts).ask(z3.BoolVal(False))
+            if not never.proved and (IMPOSSIBLE, step.call) not in cores:
+                whole = solving.Session(hypotheses, facts, self.limit)
+                never = whole.ask(z3.BoolVal(False))
+            if never.proved:
+                self.impossible[step.call] = never.core
+                for name, asked in goals.items():
+                    found[name].core |= never.core if asked else frozenset()
+                return
         for name, asked in goals.items():
             condition = found[name]
             began = time.monotonic()
@@ -238,29 +254,42 @@ class Prover:
 
     def insist(self, session: solving.Session, goal: Goal, step: Step) -> solving.Answer:
         """A goal whole, then part by part, then each part under each side of the action's IFs."""
-        answer = session.ask(goal.term)
+        answer = session.ask(goal.term, part=4)
         if answer.proved or answer.why == "sat":
             return answer
         core: frozenset[str] = frozenset()
+        branches = self.undecided(session, step)
         for part in goal.parts:
-            one = session.ask(part.body)
-            if not one.proved and step.branches:
-                one = self.split(session, part, step)
+            one = self.split(session, part, branches, ())
             if not one.proved:
                 return one
             core |= one.core
         return solving.Answer(True, core)
 
-    @staticmethod
-    def split(session: solving.Session, part: Clause, step: Step) -> solving.Answer:
-        """A part under every combination of the sides of the action's first IFs."""
+    def undecided(self, session: solving.Session, step: Step) -> list[Term]:
+        """The conditions of a step's IFs that its guard leaves open, the shortest first."""
+        if session not in self.open_branches:
+            found = [(len(one.sexpr()), at, one) for at, one in enumerate(step.branches)]
+            self.open_branches[session] = [
+                one
+                for _, _, one in sorted(found, key=lambda each: each[:2])
+                if not session.ask(one, part=16).proved and not session.ask(z3.Not(one), part=16).proved
+            ]
+        return self.open_branches[session]
+
+    def split(self, session: solving.Session, part: Clause, branches: list[Term], sides: tuple[Any, ...]) -> solving.Answer:
+        """A part under `sides`; where that fails, under either side of the next IF as well."""
+        last = not branches or len(sides) >= MOST_SIDES
+        answer = session.ask(part.body, sides, 1 if last else 4)
+        if answer.proved or last:
+            return answer
+        first, rest = branches[0], branches[1:]
         core: frozenset[str] = frozenset()
-        for signs in itertools.product((True, False), repeat=min(3, len(step.branches))):
-            sides = [b if sign else z3.Not(b) for b, sign in zip(step.branches, signs, strict=False)]
-            one = session.ask(part.body, sides)
-            if not one.proved:
-                return one
-            core |= one.core
+        for side in (first, z3.Not(first)):
+            answer = self.split(session, part, rest, (*sides, side))
+            if not answer.proved:
+                return answer
+            core |= answer.core
         return solving.Answer(True, core)
 
     def _implied(self, lemma: Lemma, cores: Cores) -> Condition:

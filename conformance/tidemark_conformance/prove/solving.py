@@ -13,7 +13,7 @@ import z3
 
 from tidemark_conformance.prove.terms import as_bool
 
-LIMIT = 4_000_000
+LIMIT = 12_000_000
 """The resource limit of one question."""
 
 
@@ -30,7 +30,7 @@ class Session:
     """Questions under fixed facts (an action's guard) and named hypotheses."""
 
     def __init__(self, hypotheses: Mapping[str, Sequence[Any]], facts: Iterable[Any], limit: int = LIMIT) -> None:
-        self.solver = solver(limit)
+        self.solver, self.limit = solver(limit), limit
         self.literals = {name: z3.Bool(f"use {name}") for name in hypotheses}
         for name, terms in hypotheses.items():
             for term in terms:
@@ -38,8 +38,9 @@ class Session:
         for fact in facts:
             self.solver.add(as_bool(fact))
 
-    def ask(self, goal: Any, more: Iterable[Any] = ()) -> Answer:
-        """Whether hypotheses and facts (and `more` facts) imply the goal."""
+    def ask(self, goal: Any, more: Iterable[Any] = (), part: int = 1) -> Answer:
+        """Whether hypotheses and facts (and `more` facts) imply the goal, with one `part` of the limit."""
+        self.solver.set("rlimit", self.limit // part)
         self.solver.push()
         for one in more:
             self.solver.add(as_bool(one))

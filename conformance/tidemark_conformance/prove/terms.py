@@ -291,6 +291,14 @@ def fresh(name: str) -> z3.ArithRef:
     return z3.Int(f"{name}!{_bound}")
 
 
+def numbered(again: int | None = None) -> int:
+    """The number of bound variables so far; `again`: go back to that number, where none of the later ones is used."""
+    global _bound
+    if again is not None:
+        _bound = again
+    return _bound
+
+
 def reset() -> None:
     """Begin the names of bound variables anew, so that equal work gives equal terms."""
     global _bound

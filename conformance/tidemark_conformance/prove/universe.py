@@ -134,21 +134,17 @@ class Universe:
     # Actions
 
     def instances(self, name: str) -> Iterator[dict[str, Symbolic]]:
-        """The parameters of an action: one by one where a domain is finite, a symbol where it is lifted or large."""
+        """The parameters of an action: a symbol for a number, else one by one."""
         yield from self._instances(self.spec.action(name))
 
     def _instances(self, action: ir.Action) -> Iterator[dict[str, Symbolic]]:
         columns: list[list[Symbolic]] = []
         for param in action.params:
             values = in_order(self.constant(param.domain))
-            if walk.constants_used(param.domain) & self.lifted:
-                if not all(type(value) is int for value in values):
-                    raise refused(f"the parameter {param.name} of {action.name}", action.loc, "let it be a number")
+            if values and all(type(value) is int for value in values):
                 columns.append([z3.Int(f"{param.name}?")])
-            elif len(values) <= MOST_INSTANCES:
+            elif len(values) <= MOST_INSTANCES and not walk.constants_used(param.domain) & self.lifted:
                 columns.append([constant_form(value, self.codes) for value in values])
-            elif all(type(value) is int for value in values):
-                columns.append([z3.Int(f"{param.name}?")])
             else:
                 raise refused(f"the parameter {param.name} of {action.name}", action.loc, "give it fewer values")
         for row in itertools.product(*columns):
@@ -158,6 +154,7 @@ class Universe:
         """The action with these parameters from `state`."""
         action = self.spec.action(name)
         run = self.evaluator(self.state)
+        run.recording = True
         env: dict[int, Any] = {param.uid: params[param.name] for param in action.params}
         guards: list[Term] = []
         with run.at(action.loc):
@@ -171,7 +168,7 @@ class Universe:
                 missing = [v for v in self.spec.module.variables if v not in following and v not in action.ghosts]
                 if missing:
                     raise run.refuse(f"{name}, which does not say what becomes of {missing[0]}", f"add {missing[0]}'")
-                run.primed = following
+                run.primed, run.recording = following, False
                 defined: Term = True
                 with run.assuming(guard):
                     ghosts: dict[str, Symbolic] = {}
@@ -297,7 +294,7 @@ class Updates:
             name: (a[name] if a[name] is b[name] else choice(true, a[name], b[name])) if name not in before else before[name]
             for name in a
         }
-        self.run.branches.append(true)
+        self.run.branch(true)
         self.run.primed = self.next
         return choice(true, first, second)
 
