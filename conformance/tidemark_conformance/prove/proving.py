@@ -241,7 +241,8 @@ class Prover:
             began = time.monotonic()
             small = Guesses(self, name, cores.get((name, step.action)), hypotheses, facts)
             for goal in asked:
-                answer = small.ask(goal.term)
+                kept = small.kept()
+                answer = self.insist(kept, goal, step) if kept is not None else small.ask(goal.term)
                 if not answer.proved:
                     whole = whole or solving.Session(hypotheses, facts, self.limit)
                     answer = self.insist(whole, goal, step)
@@ -346,6 +347,15 @@ class Guesses:
         self.known = prover.guesses.setdefault(lemma, [])
         self.sessions: dict[frozenset[str], solving.Session] = {}
         self.core = core if core is not None and core <= set(hypotheses) else None
+
+    def kept(self) -> solving.Session | None:
+        """A session with the kept core, None without one."""
+        if self.core is None or not self.hypotheses:
+            return None
+        if self.core not in self.sessions:
+            chosen = {one: self.hypotheses[one] for one in sorted(self.core)}
+            self.sessions[self.core] = solving.Session(chosen, self.facts, self.limit)
+        return self.sessions[self.core]
 
     def ask(self, goal: Any) -> solving.Answer:
         """The first guess that proves the goal."""

@@ -382,7 +382,7 @@ def read(value: Symbolic, sort: Sort, codes: Codes, settle: Callable[[Term], Ter
                 return frozenset(one for one in members if settle(member(constant_form(one, codes), value)))
         case SSeq(elem, _) if isinstance(value, Arr):
             length = settle(value.high)
-            return tuple(read(value.get(i), elem, codes, settle, most) for i in range(1, length + 1))
+            return tuple(read(value.get(i), elem, codes, settle, most) for i in range(1, min(length, most) + 1))
         case SMap(low, high, image) if isinstance(value, Arr):
             last = low + most - 1 if high is None else high
             return function({i: read(value.get(i), image, codes, settle, most) for i in range(low, last + 1)})
