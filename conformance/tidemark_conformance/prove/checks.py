@@ -11,7 +11,7 @@ from typing import Any
 
 import z3
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.prove.sorts import (
     SAtom,
     SBool,
@@ -183,11 +183,79 @@ def _symbols(term: Any) -> tuple[list[Any], list[Any]]:
 
 
 class Z3Checks:
-    """The API of `PythonChecks` that `tidemark agree` needs, answered by terms."""
+    """The API of `PythonChecks` that `tidemark agree` needs, answered by terms.
+
+    What has no terms with every capacity lifted (a fold of a sequence of any length) is asked with all of them kept;
+    `bounded` names it. Raises Unsupported, with the line, for what has no terms then either.
+    """
 
     def __init__(self, spec: Specification) -> None:
         self.spec, self.module = spec, spec.module
-        self.universe = Universe(spec, infinite=False)
+        self.lifted = Terms(spec, frozenset())
+        self.bounded: dict[str, str] = {}
+        self._kept: Terms | None = None
+
+    @property
+    def kept(self) -> Terms:
+        """The terms with every capacity kept."""
+        if self._kept is None:
+            self._kept = Terms(self.spec, self.lifted.universe.lifted)
+        return self._kept
+
+    def _ask(self, name: str, question: Callable[[Terms], Any]) -> Any:
+        if name not in self.bounded:
+            try:
+                return question(self.lifted)
+            except Unsupported as problem:
+                self.bounded[name] = str(problem)
+        return question(self.kept)
+
+    def parameters(self, name: str) -> list[list[Value]]:
+        """The domains of the action's parameters, each in canonical order."""
+        universe = self.lifted.universe
+        return [in_order(universe.constant(param.domain)) for param in self.spec.action(name).params]
+
+    def init(self, state: State) -> bool:
+        """Is `state` an initial state, as far as its variables that are no ghosts go?"""
+        return bool(self._ask("Init", lambda terms: terms.init(state)))
+
+    def invariant(self, name: str, state: State) -> bool:
+        """The state predicate `name`."""
+        return bool(self._ask(name, lambda terms: terms.invariant(name, state)))
+
+    quiescent = invariant
+
+    def property(self, name: str, state: State, next: State) -> bool:
+        """The action property `name`, on one step; true of a step that changes no variable."""
+        return bool(self._ask(name, lambda terms: terms.property(name, state, next)))
+
+    def action(self, name: str, params: Sequence[Value], state: State, next: State) -> bool:
+        """Is (state, next) a step of the action with these parameters, its ghosts' conjuncts left out?"""
+        return bool(self._ask(name, lambda terms: terms.action(name, params, state, next)))
+
+    def ghosts(self, name: str, params: Sequence[Value], state: State, next: State) -> dict[str, Value]:
+        """The ghosts after a step of the action: `state` with ghosts, `next` needs none."""
+        return dict(self._ask(name, lambda terms: terms.ghosts(name, params, state, next)))
+
+    def hidden(self, name: str, params: Sequence[Value], state: State, next: State) -> dict[str, Value]:
+        """The hidden variables after a step of the action."""
+        return dict(self._ask(name, lambda terms: terms.hidden(name, params, state, next)))
+
+    def initial_ghosts(self, state: State) -> dict[str, Value]:
+        """The ghosts' first values, given the other variables."""
+        return dict(self._ask("Init", lambda terms: terms.initial(self.module.initial_ghosts, state)))
+
+    def initial_hidden(self, state: State) -> dict[str, Value]:
+        """The hidden variables' first values, given those that traces carry."""
+        return dict(self._ask("Init", lambda terms: terms.initial(self.module.initial_hidden, state)))
+
+
+class Terms:
+    """The terms of a specification, with some capacities kept, and the states that are put into them."""
+
+    def __init__(self, spec: Specification, kept: frozenset[str]) -> None:
+        self.spec, self.module = spec, spec.module
+        self.universe = Universe(spec, infinite=False, kept=kept)
         self.next = {
             name: self.universe.symbols.make(sort, f"{name}'") for name, sort in self.universe.sorts.items()
         }
@@ -195,10 +263,6 @@ class Z3Checks:
         self._steps: dict[tuple[str, tuple[Any, ...]], Step] = {}
         self._wholes: dict[tuple[str, tuple[Any, ...]], Term] = {}
         self._states: dict[tuple[int, str], tuple[State, Placed]] = {}
-
-    def parameters(self, name: str) -> list[list[Value]]:
-        """The domains of the action's parameters, each in canonical order."""
-        return [in_order(self.universe.constant(param.domain)) for param in self.spec.action(name).params]
 
     def init(self, state: State) -> bool:
         """Is `state` an initial state, as far as its variables that are no ghosts go?"""
@@ -209,8 +273,6 @@ class Z3Checks:
         """The state predicate `name`. Raises EvaluationError where the solver cannot tell."""
         term, side = self._predicate(name, self._named(name), primed=False)
         return bool(self._placed(state).settle(term, side))
-
-    quiescent = invariant
 
     def property(self, name: str, state: State, next: State) -> bool:
         """The action property `name`, on one step; true of a step that changes no variable."""
@@ -238,18 +300,11 @@ class Z3Checks:
         step, placed = self._step(name, params, self._placed(state, {**state, **next}))
         return {one: self._read(step.next[one], one, placed, step.side) for one in self.module.hidden}
 
-    def initial_ghosts(self, state: State) -> dict[str, Value]:
-        """The ghosts' first values, given the other variables."""
-        return self._initial(self.module.initial_ghosts, state)
-
-    def initial_hidden(self, state: State) -> dict[str, Value]:
-        """The hidden variables' first values, given those that traces carry."""
-        return self._initial(self.module.initial_hidden, state)
-
     # Inside
 
-    def _initial(self, values: Mapping[str, ir.Expr], state: State) -> dict[str, Value]:
-        found = {}
+    def initial(self, values: Mapping[str, ir.Expr], state: State) -> dict[str, Value]:
+        """The first values of ghosts or hidden variables, in their order."""
+        found: dict[str, Value] = {}
         for name, expr in values.items():
             run = self.universe.evaluator(self.universe.state)
             value, _ = run.value(expr, {})
@@ -321,5 +376,3 @@ class Z3Checks:
         self._states[id(state), prime] = (state, own)
         return own
 
-
-_ = Callable

@@ -282,6 +282,8 @@ class Prover:
         """A part under `sides`; where that fails, under either side of the next IF as well."""
         last = not branches or len(sides) >= MOST_SIDES
         answer = session.ask(part.body, sides, 1 if last else 4)
+        if not answer.proved and last and "incomplete" in answer.why:
+            answer = session.insist(part.body, sides)
         if answer.proved or last:
             return answer
         first, rest = branches[0], branches[1:]

@@ -29,8 +29,13 @@ class Answer:
 class Session:
     """Questions under fixed facts (an action's guard) and named hypotheses."""
 
-    def __init__(self, hypotheses: Mapping[str, Sequence[Any]], facts: Iterable[Any], limit: int = LIMIT) -> None:
-        self.solver, self.limit = solver(limit), limit
+    def __init__(
+        self, hypotheses: Mapping[str, Sequence[Any]], facts: Iterable[Any], limit: int = LIMIT, models: bool = False
+    ) -> None:
+        facts = list(facts)
+        self.hypotheses, self.facts = hypotheses, facts
+        self.patient: Session | None = None
+        self.solver, self.limit = solver(limit, models), limit
         self.literals = {name: z3.Bool(f"use {name}") for name in hypotheses}
         for name, terms in hypotheses.items():
             for term in terms:
@@ -53,6 +58,12 @@ class Session:
             answer = Answer(False, why=str(found) if found == z3.sat else self.solver.reason_unknown())
         self.solver.pop()
         return answer
+
+    def insist(self, goal: Any, more: Iterable[Any] = ()) -> Answer:
+        """The same by a solver that tries instances of its own where patterns give none."""
+        if self.patient is None:
+            self.patient = Session(self.hypotheses, self.facts, self.limit, models=True)
+        return self.patient.ask(goal, more)
 
 
 def solver(limit: int, models: bool = False) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,10 @@ from tidemark_conformance.tlc.walks import Record, Walk
 if TYPE_CHECKING:
     from tidemark_conformance.tla.spec import Specification
 
-NAMES = ("python", "kernels")
+NAMES = ("python", "kernels", "z3")
+"""All backends. Without the solver's package a comparison of all leaves it out."""
+Z3_QUESTIONS = 40
+"""The most questions of one kind about one thing that the terms are asked: they take milliseconds each."""
 
 
 class PythonBackend:
@@ -175,6 +179,64 @@ def _truth(check: Callable[..., bool], *arguments: Any) -> bool:
         return False
 
 
+class Z3Backend(PythonBackend):
+    """The terms of proofs, each question by putting the states into them; a sample of the questions, evenly spaced."""
+
+    name = "z3"
+
+    def __init__(self, spec: Specification, most: int = Z3_QUESTIONS) -> None:
+        from tidemark_conformance.prove.checks import Z3Checks
+
+        super().__init__(spec)
+        self.checks = Z3Checks(spec)
+        self.most = most
+
+    def init(self, states: Sequence[State]) -> list[bool | None]:  # type: ignore[override]
+        """True for each state asked that satisfies Init."""
+        return self._sampled(states, super().init)
+
+    def invariant(self, name: str, states: Sequence[State]) -> list[bool | None]:  # type: ignore[override]
+        """True for each state asked that satisfies the invariant."""
+        return self._sampled(states, partial(super().invariant, name))
+
+    def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool | None]:  # type: ignore[override]
+        """True for each second state asked that satisfies the invariant."""
+        return self._sampled(pairs, partial(super().invariant_after, name))
+
+    def quiescent(self, name: str, states: Sequence[State]) -> list[bool | None]:  # type: ignore[override]
+        """True for each state asked that satisfies the quiescence predicate."""
+        return self._sampled(states, partial(super().quiescent, name))
+
+    def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool | None]:  # type: ignore[override]
+        """True for each step asked that keeps the action property."""
+        return self._sampled(pairs, partial(super().property, name))
+
+    def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool | None]:  # type: ignore[override]
+        """True for each attempt asked that is a step of the action."""
+        return self._sampled(attempts, partial(super().action, name))
+
+    def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State | None]:  # type: ignore[override]
+        """The ghosts after each step asked."""
+        return self._sampled(attempts, partial(super().ghosts, name))
+
+    def hidden(self, name: str, attempts: Sequence[Attempt]) -> list[State | None]:  # type: ignore[override]
+        """The hidden variables after each step asked."""
+        return self._sampled(attempts, partial(super().hidden, name))
+
+    def replay(self, walks: Sequence[Walk]) -> list[dict[str, int] | None]:  # type: ignore[override]
+        """Per walk asked: check -> first failing record."""
+        return self._sampled(walks, super().replay)
+
+    def _sampled(self, questions: Sequence[Any], ask: Callable[[Sequence[Any]], Sequence[Any]]) -> list[Any]:
+        """The answers to at most `most` questions, at equal distances; None for the others."""
+        step = max(1, -(-len(questions) // self.most))
+        chosen = range(0, len(questions), step)
+        found: list[Any] = [None] * len(questions)
+        for at, answer in zip(chosen, ask([questions[at] for at in chosen]), strict=True):
+            found[at] = answer
+        return found
+
+
 class KernelsBackend:
     """The kernels, in batches of cell vectors; walks go through the replay of delta streams that the audit runs."""
 
@@ -320,5 +382,9 @@ def _list(answers: NDArray[np.bool_]) -> list[bool]:
 
 def backends(spec: Specification, names: Sequence[str] = NAMES) -> list[Backend]:
     """The backends of a specification, compiled where they need it."""
-    makers: dict[str, Callable[[Specification], Backend]] = {"python": PythonBackend, "kernels": KernelsBackend}
+    makers: dict[str, Callable[[Specification], Backend]] = {
+        "python": PythonBackend,
+        "kernels": KernelsBackend,
+        "z3": Z3Backend,
+    }
     return [makers[name](spec) for name in names]
