@@ -16,12 +16,16 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.prove.universe import KEPT_BOUNDS, Universe
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir
-from tidemark_conformance.tla.extract import HISTORY
-from tidemark_conformance.tla.spec import Specification, load
+from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.python import evaluate_constant
+from tidemark_conformance.tla.spec import Specification, load, names
 from tidemark_conformance.tla.typeok import strip
+from tidemark_conformance.tla.values import show
 
 INDUCTIVE = "Inductive"
 SUFFIX = "Inductive"
+GROUP = "Lemmas"
+"""The end of the name of a conjunct that stands for its own conjuncts."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +71,18 @@ def modules(root: Path | None = None) -> dict[str, tuple[Path, Path]]:
 def read(name: str, module: Path, cfg: Path) -> Theorem:
     """The theorem of a module and a cfg. Raises Unusable where the module does not keep the conventions of proofs."""
     asked = cfg_files.read(cfg)
-    also = [INDUCTIVE]
-    text = module.read_text(encoding="utf-8")
-    if f"{KEPT_BOUNDS} ==" in text:
-        also.append(KEPT_BOUNDS)
-    spec = load(module, cfg, also=also)
+    known = names(module)
+    if INDUCTIVE not in known:
+        raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
+    spec = load(module, cfg, also=[INDUCTIVE, *({KEPT_BOUNDS} & known)])
     named = spec.module.definitions
     kept: frozenset[str] = frozenset()
     if KEPT_BOUNDS in named:
-        from tidemark_conformance.tla.python import evaluate_constant
-
         kept = frozenset(evaluate_constant(named[KEPT_BOUNDS].body, spec.constants))
-    if INDUCTIVE not in named:
-        raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
-    lemmas = tuple(_lemmas(named[INDUCTIVE].body, text, module))
+    lemmas = tuple(_lemmas(named[INDUCTIVE].body, spec))
+    twice = [one.name for at, one in enumerate(lemmas) if one.name in {other.name for other in lemmas[:at]}]
+    if twice:
+        raise Unusable(f"{module}: {INDUCTIVE} names {twice[0]} twice: name it once")
     implied = tuple(_plain(named[one]) for one in asked.invariants if one != INDUCTIVE)
     steps = tuple(_plain(one) for one in spec.properties)
     return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept))
@@ -90,21 +92,22 @@ def _plain(named: ir.Named) -> Lemma:
     return Lemma(named.name, named.body, named.loc, "")
 
 
-def _lemmas(body: ir.Expr, text: str, module: Path) -> Iterable[Lemma]:
+def _lemmas(body: ir.Expr, spec: Specification) -> Iterable[Lemma]:
+    """The conjuncts by their names; one whose name ends in `Lemmas` stands for its own conjuncts."""
     whole = strip(body)
     parts = whole.args if isinstance(whole, ir.Op) and whole.name == "and" else (whole,)
-    seen: set[str] = set()
     for part in parts:
         mark = part
         while isinstance(mark, ir.Mark) and not mark.name:
             mark = mark.body
         if not isinstance(mark, ir.Mark):
-            raise Unusable(f"{module}: a conjunct of {INDUCTIVE} has no name: make it an operator of its own")
-        if mark.name in seen:
-            raise Unusable(f"{module}: {INDUCTIVE} names {mark.name} twice: name it once")
-        seen.add(mark.name)
-        reason = _comment(text, mark.loc.line) if mark.loc.module == module.stem else ""
-        if mark.loc.module == module.stem and not reason:
+            raise Unusable(f"{spec.path}: a conjunct of {INDUCTIVE} has no name: make it an operator of its own")
+        if mark.name.endswith(GROUP):
+            yield from _lemmas(mark.body, spec)
+            continue
+        file = spec.sources.get(mark.loc.module)
+        reason = _comment(file.read_text(encoding="utf-8"), mark.loc.line) if file is not None else ""
+        if not reason and mark.name != "TypeOK":
             raise Unusable(f"{mark.loc}: the lemma {mark.name} has no sentence before it that says why it holds: add it")
         yield Lemma(mark.name, mark, mark.loc, reason)
 
@@ -120,9 +123,6 @@ def _comment(text: str, line: int) -> str:
 
 def _bounded(spec: Specification, kept: frozenset[str]) -> tuple[str, ...]:
     """What is finite in a theorem: constants that are sets, and numbers that stay."""
-    from tidemark_conformance.tla.elaborate import WITHOUT
-    from tidemark_conformance.tla.values import show
-
     capacities = spec.capacities
     found = []
     for name, value in sorted(spec.constants.items()):
@@ -134,5 +134,3 @@ def _bounded(spec: Specification, kept: frozenset[str]) -> tuple[str, ...]:
             found.append(f"{name} = {show(value)}")
     return tuple(found)
 
-
-_ = HISTORY

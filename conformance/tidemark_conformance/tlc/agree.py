@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.graph import Graph
 from tidemark_conformance.tlc.mutants import TYPE_OK, Mutants
@@ -36,6 +36,8 @@ class Backend(Protocol):
     """
 
     name: str
+    partial: bool
+    """Whether it has a form for some constructs only, and refuses the others."""
 
     def domains(self, action: str) -> Sequence[Sequence[Value]]: ...
     def init(self, states: Sequence[State]) -> Sequence[bool | None]: ...
@@ -82,12 +84,16 @@ def _text(value: Any) -> str:
 
 @dataclass(slots=True)
 class Comparison:
-    """One backend on one model: questions asked, answers that differ, and the first of them."""
+    """One backend on one model: questions asked, answers that differ, and the first of them.
+
+    `left_out`: questions that the backend did not answer; `refused`: the construct that it has no form for, with its line.
+    """
 
     backend: str
     compared: int = 0
     left_out: int = 0
     disagreements: int = 0
+    refused: str | None = None
     first: Disagreement | None = None
     kinds: dict[str, int] = field(default_factory=dict)
 
@@ -137,7 +143,7 @@ class Agreement:
     @property
     def ok(self) -> bool:
         """Something was compared, and nothing differs."""
-        asked = bool(self.comparisons) and all(one.compared for one in self.comparisons)
+        asked = bool(self.comparisons) and all(one.compared or one.refused for one in self.comparisons)
         return asked and not any(one.disagreements for one in self.comparisons)
 
 
@@ -182,13 +188,12 @@ def compare(
     comparisons = []
     for backend in backends:
         questions = _Questions(graph, ghosts, hidden, misses, backend)
-        questions.states()
-        questions.steps()
-        questions.after_steps(mutants or Mutants())
-        questions.near_misses()
-        questions.replays(ways)
-        if mutants is not None:
-            questions.mutants(mutants)
+        try:
+            questions.all(ways, mutants)
+        except Unsupported as problem:
+            if not backend.partial:
+                raise
+            questions.comparison.refused = str(problem)
         comparisons.append(questions.comparison)
     taken = {edge.action for edge in graph.edges}
     broken = _broken(graph, mutants or Mutants())
@@ -249,6 +254,16 @@ class _Questions:
         self.misses = misses
         self.backend = backend
         self.comparison = Comparison(backend.name)
+
+    def all(self, ways: Sequence[Walk], mutants: Mutants | None) -> None:
+        """Every question. Raises Unsupported where the backend has no form for a construct."""
+        self.states()
+        self.steps()
+        self.after_steps(mutants or Mutants())
+        self.near_misses()
+        self.replays(ways)
+        if mutants is not None:
+            self.mutants(mutants)
 
     def states(self) -> None:
         """Domains of parameters, Init, first ghosts, invariants and quiescence predicates."""

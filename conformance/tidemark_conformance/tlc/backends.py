@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance import extras
+from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.tla import types
 from tidemark_conformance.tla.ir import NOT_A_STEP
 from tidemark_conformance.tla.kernels import compile_kernels
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 NAMES = ("python", "kernels", "z3")
 """All backends. Without the solver's package a comparison of all leaves it out."""
-Z3_QUESTIONS = 40
+Z3_QUESTIONS = 20
 """The most questions of one kind about one thing that the terms are asked: they take milliseconds each."""
 
 
@@ -33,6 +34,7 @@ class PythonBackend:
     """Generated Python, one question at a time."""
 
     name = "python"
+    partial = False
 
     def __init__(self, spec: Specification) -> None:
         self.checks = compile_python(spec)
@@ -183,6 +185,7 @@ class Z3Backend(PythonBackend):
     """The terms of proofs, each question by putting the states into them; a sample of the questions, evenly spaced."""
 
     name = "z3"
+    partial = True
 
     def __init__(self, spec: Specification, most: int = Z3_QUESTIONS) -> None:
         from tidemark_conformance.prove.checks import Z3Checks
@@ -241,6 +244,7 @@ class KernelsBackend:
     """The kernels, in batches of cell vectors; walks go through the replay of delta streams that the audit runs."""
 
     name = "kernels"
+    partial = False
 
     def __init__(self, spec: Specification) -> None:
         self.kernels = compile_kernels(spec)
@@ -376,6 +380,19 @@ class KernelsBackend:
         ]
 
 
+class Refusing(PythonBackend):
+    """A backend that has no form for the specification's sorts: it answers nothing and says why."""
+
+    partial = True
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
+
+    def domains(self, action: str) -> Sequence[Sequence[Value]]:
+        """Raises Unsupported."""
+        raise Unsupported(self.why)
+
+
 def _list(answers: NDArray[np.bool_]) -> list[bool]:
     return [bool(answer) for answer in answers.tolist()]
 
@@ -387,4 +404,15 @@ def backends(spec: Specification, names: Sequence[str] = NAMES) -> list[Backend]
         "kernels": KernelsBackend,
         "z3": Z3Backend,
     }
-    return [makers[name](spec) for name in names]
+    absent = {"z3"} if not extras.installed("z3") and len(names) > 1 else set()
+    found: list[Backend] = []
+    for name in names:
+        if name in absent:
+            continue
+        try:
+            found.append(makers[name](spec))
+        except Unsupported as problem:
+            if name != "z3":
+                raise
+            found.append(Refusing(name, str(problem)))
+    return found
