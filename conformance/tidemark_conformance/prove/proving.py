@@ -27,6 +27,8 @@ ALWAYS = "any state"
 DEFINED = "history is defined"
 MOST_SIDES = 6
 """The most IFs of an action whose sides are told apart."""
+MOST_CALLS = 40
+"""The most questions about the sides of IFs that one goal is worth."""
 IMPOSSIBLE = "impossible"
 
 Cores = Mapping[tuple[str, str], frozenset[str]]
@@ -226,11 +228,11 @@ class Prover:
         hypotheses = self.hypotheses if step.action != INIT else {}
         facts = [step.guard, *_distinct(side)]
         whole: solving.Session | None = None
-        if hypotheses and any(goals.values()):
+        if hypotheses and any(goals.values()) and (not cores or (IMPOSSIBLE, step.call) in cores):
             never = Guesses(self, IMPOSSIBLE, cores.get((IMPOSSIBLE, step.call)), hypotheses, facts).ask(z3.BoolVal(False))
-            if not never.proved and (IMPOSSIBLE, step.call) not in cores:
+            if not never.proved:
                 whole = solving.Session(hypotheses, facts, self.limit)
-                never = whole.ask(z3.BoolVal(False))
+                never = whole.ask(z3.BoolVal(False), part=32)
             if never.proved:
                 self.impossible[step.call] = never.core
                 for name, asked in goals.items():
@@ -254,14 +256,16 @@ class Prover:
             condition.seconds += time.monotonic() - began
 
     def insist(self, session: solving.Session, goal: Goal, step: Step) -> solving.Answer:
-        """A goal whole, then part by part, then each part under each side of the action's IFs."""
+        """A goal whole, then part by part, then each part under each side of the action's IFs, while calls last."""
         answer = session.ask(goal.term, part=4)
         if answer.proved or answer.why == "sat":
             return answer
         core: frozenset[str] = frozenset()
-        branches = self.undecided(session, step)
+        calls = [MOST_CALLS]
         for part in goal.parts:
-            one = self.split(session, part, branches, ())
+            one = session.ask(part.body, part=2)
+            if not one.proved and one.why != "sat":
+                one = self.split(session, part, self.undecided(session, step), (), calls)
             if not one.proved:
                 return one
             core |= one.core
@@ -278,18 +282,23 @@ class Prover:
             ]
         return self.open_branches[session]
 
-    def split(self, session: solving.Session, part: Clause, branches: list[Term], sides: tuple[Any, ...]) -> solving.Answer:
+    def split(
+        self, session: solving.Session, part: Clause, branches: list[Term], sides: tuple[Any, ...], calls: list[int]
+    ) -> solving.Answer:
         """A part under `sides`; where that fails, under either side of the next IF as well."""
         last = not branches or len(sides) >= MOST_SIDES
-        answer = session.ask(part.body, sides, 1 if last else 4)
+        if calls[0] <= 0:
+            return solving.Answer(False, why="too many cases")
+        calls[0] -= 1
+        answer = session.ask(part.body, sides, 1 if last else 4) if sides or last else solving.Answer(False)
         if not answer.proved and last and "incomplete" in answer.why:
             answer = session.insist(part.body, sides)
-        if answer.proved or last:
+        if answer.proved or last or answer.why == "sat":
             return answer
         first, rest = branches[0], branches[1:]
         core: frozenset[str] = frozenset()
         for side in (first, z3.Not(first)):
-            answer = self.split(session, part, rest, (*sides, side))
+            answer = self.split(session, part, rest, (*sides, side), calls)
             if not answer.proved:
                 return answer
             core |= answer.core
