@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from tidemark_conformance import extras
 from tidemark_conformance.console.progress import say
@@ -28,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="F.cfg", help="its configuration file")
     parser.add_argument("--without", metavar="RULE,...", help="with these rules not in force: does the proof fail")
     parser.add_argument("--mutants", action="store_true", help="the proof again without each rule: it must fail")
+    parser.add_argument("--vacuity", action="store_true", help="which actions some state of the invariant enables")
     parser.add_argument("--record", action="store_true", help="search for cores anew and keep them")
     parser.add_argument("--limit", type=int, metavar="N", help="the solver's resource limit of one question")
     parser.add_argument("--list", action="store_true", help="every lemma with the sentence that says why it holds")
@@ -92,7 +92,9 @@ def _prove(
 
     job = (theorem.name, str(module), str(cfg), without)
     file = cores.file_of(module, theorem.name)
-    kept = {} if arguments.record else cores.read(file)
+    kept = cores.Kept() if arguments.record else cores.read(file)
+    if without is not None:
+        kept = cores.Kept(kept.cores)
     began = time.monotonic()
 
     def told(action: str, conditions: Sequence[Any]) -> None:
@@ -105,6 +107,9 @@ def _prove(
         cores.write(file, used)
     witnesses = _witnesses(theorem, job, limit, result)
     proof = proofs.Proof(theorem, without, result, tuple(witnesses))
+    if arguments.vacuity:
+        prover = working.prover(job, limit)
+        proof = replace(proof, enabled={action: prover.enabled(action, limit // 4) for action in prover.actions()})
     if arguments.mutants and result.closed:
         proof = _mutants(proof, job, limit, used)
     return proof
@@ -112,12 +117,12 @@ def _prove(
 
 def _witnesses(theorem: Any, job: Any, limit: int, result: Any) -> list[Any]:
     from tidemark_conformance.prove import counterexample, working
-    from tidemark_conformance.prove.proving import ALWAYS
+    from tidemark_conformance.prove.proving import ALWAYS, UNTRIED
 
     prover = working.prover(job, limit)
     lemmas = {one.name: one for one in (*theorem.lemmas, *theorem.steps)}
     found = []
-    for condition in result.open[:WITNESSES]:
+    for condition in [one for one in result.open if one.open != [UNTRIED]][:WITNESSES]:
         if condition.lemma in lemmas and condition.action != ALWAYS:
             one = counterexample.find(prover, lemmas[condition.lemma], condition.action, limit)
             if one is not None:
@@ -146,7 +151,5 @@ def _mutants(proof: proofs.Proof, job: Any, limit: int, used: Any) -> proofs.Pro
             if first is not None:
                 rejected[rule] = f"{first.lemma}, {action.name}"
                 break
-    return proofs.Proof(proof.theorem, proof.without, proof.result, proof.witnesses, rejected)
+    return replace(proof, mutants=rejected)
 
-
-_ = Text, Table

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from tidemark_conformance.tla.values import ModelValue
 INIT = "Init"
 ALWAYS = "any state"
 DEFINED = "history is defined"
+UNTRIED = "known to be open, and not tried again"
 MOST_SIDES = 6
 """The most IFs of an action whose sides are told apart."""
 MOST_CALLS = 40
@@ -143,16 +144,24 @@ class Prover:
         cores: Cores | None = None,
         only: Callable[[str, str], bool] = lambda lemma, action: True,
         told: Callable[[Condition], None] = lambda condition: None,
+        untried: Collection[tuple[str, str]] = (),
     ) -> Result:
-        """Every condition (those that `only` picks), by kept cores where they suffice."""
+        """Every condition (those that `only` picks), by kept cores where they suffice. Those `untried` stay open."""
         began = time.monotonic()
         result = Result(self.theorem.name, [])
         for action, step in self.steps(only):
             names = [one for one in self._lemmas_after(action) if only(one.name, action)]
+            for one in [one for one in names if (one.name, action) in untried]:
+                result.conditions.append(Condition(one.name, action, 1, open=[UNTRIED]))
+                names.remove(one)
             self._after(action, step, names, cores or {}, result, told)
         for lemma in self.theorem.implied:
             if only(lemma.name, ALWAYS):
-                condition = self._implied(lemma, cores or {})
+                condition = (
+                    Condition(lemma.name, ALWAYS, 1, open=[UNTRIED])
+                    if (lemma.name, ALWAYS) in untried
+                    else self._implied(lemma, cores or {})
+                )
                 result.conditions.append(condition)
                 told(condition)
         result.seconds = time.monotonic() - began

@@ -12,8 +12,8 @@ from pathlib import Path
 from tidemark_conformance import machine
 from tidemark_conformance.processes import raise_on_sigterm
 from tidemark_conformance.prove import inductive
-from tidemark_conformance.prove.cores import Cores
-from tidemark_conformance.prove.proving import ALWAYS, INIT, Condition, Prover, Result
+from tidemark_conformance.prove.cores import Cores, Kept
+from tidemark_conformance.prove.proving import ALWAYS, IMPOSSIBLE, INIT, Condition, Prover, Result
 
 Job = tuple[str, str, str, tuple[str, ...] | None]
 """Name, module, cfg, and the rules that are not in force (None: the cfg's)."""
@@ -26,16 +26,16 @@ def prover(job: Job, limit: int) -> Prover:
     return Prover(inductive.read(name, Path(module), Path(cfg)), without, limit)
 
 
-def one(job: Job, limit: int, action: str, cores: Cores) -> tuple[list[Condition], dict[str, frozenset[str]]]:
+def one(job: Job, limit: int, action: str, kept: Kept) -> tuple[list[Condition], dict[str, frozenset[str]]]:
     """The conditions of one action, and the cores of its instances that the invariant excludes."""
     own = prover(job, limit)
     own.impossible.clear()
-    found = own.judge(cores, only=lambda lemma, of: of == action)
+    found = own.judge(kept.cores, only=lambda lemma, of: of == action, untried=kept.open)
     return found.conditions, dict(own.impossible)
 
 
-def judge(job: Job, limit: int, cores: Cores, told: Callable[[str, list[Condition]], None]) -> tuple[Result, Cores]:
-    """Every condition of a theorem and the cores that proved them, as many actions side by side as there are cores."""
+def judge(job: Job, limit: int, kept: Kept, told: Callable[[str, list[Condition]], None]) -> tuple[Result, Kept]:
+    """Every condition of a theorem and what is to be kept, as many actions side by side as there are cores."""
     began = time.monotonic()
     own = prover(job, limit)
     actions = [INIT, *own.actions(), ALWAYS]
@@ -43,22 +43,22 @@ def judge(job: Job, limit: int, cores: Cores, told: Callable[[str, list[Conditio
     impossible: Cores = {}
     if machine.cores() < 2 or len(own.theorem.lemmas) < 12:
         for action in actions:
-            conditions, excluded = one(job, limit, action, cores)
+            conditions, excluded = one(job, limit, action, kept)
             _take(result, impossible, conditions, excluded)
             told(action, conditions)
     else:
-        _spread(job, limit, cores, actions, told, result, impossible)
+        _spread(job, limit, kept, actions, told, result, impossible)
     order = {action: at for at, action in enumerate(actions)}
     result.conditions.sort(key=lambda condition: order[condition.action])
     result.seconds = time.monotonic() - began
-    kept = {(c.lemma, c.action): c.core for c in result.conditions if c.goals and c.proved}
-    return result, {**kept, **impossible}
+    found = {(one.lemma, one.action): one.core for one in result.conditions if one.goals and one.proved}
+    return result, Kept({**found, **impossible}, tuple((one.lemma, one.action) for one in result.open))
 
 
 def _spread(
     job: Job,
     limit: int,
-    cores: Cores,
+    kept: Kept,
     actions: Sequence[str],
     told: Callable[[str, list[Condition]], None],
     result: Result,
@@ -68,7 +68,7 @@ def _spread(
     with concurrent.futures.ProcessPoolExecutor(
         machine.cores(), mp_context=context, initializer=raise_on_sigterm, initargs=(SystemExit,)
     ) as pool:
-        running = {pool.submit(one, job, limit, action, cores): action for action in actions}
+        running = {pool.submit(one, job, limit, action, kept): action for action in actions}
         try:
             for future in concurrent.futures.as_completed(running):
                 conditions, excluded = future.result()
@@ -82,7 +82,5 @@ def _spread(
 
 
 def _take(result: Result, impossible: Cores, conditions: list[Condition], excluded: dict[str, frozenset[str]]) -> None:
-    from tidemark_conformance.prove.proving import IMPOSSIBLE
-
     result.conditions += conditions
     impossible.update({(IMPOSSIBLE, call): core for call, core in excluded.items()})

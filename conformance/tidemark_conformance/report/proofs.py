@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark_conformance.explain.text import changes, label, shorten
+from tidemark_conformance.explain.text import changes, label, shorten, value_text
 
 if TYPE_CHECKING:
     from tidemark_conformance.prove.counterexample import Counterexample
@@ -36,6 +36,8 @@ class Proof:
     result: Result
     witnesses: tuple[Counterexample, ...] = ()
     mutants: Mapping[str, str | None] | None = None
+    enabled: Mapping[str, str] | None = None
+    """Action -> "sat" where a state of the invariant enables it, "unsat" where none does, "unknown"."""
 
     @property
     def properties(self) -> list[str]:
@@ -62,6 +64,7 @@ def document(found: Sequence[Proof]) -> dict[str, Any]:
                 "bounded": list(one.theorem.bounded),
                 "mutants": len(one.mutants or ()),
                 "mutants_rejected": sum(each is not None for each in (one.mutants or {}).values()),
+                "enabled": dict(one.enabled or {}),
                 "rejected": dict(one.mutants or {}),
                 "seconds": round(one.result.seconds, 3),
             }
@@ -107,6 +110,10 @@ def _conclusion(one: Proof, console: Console) -> None:
             console.print(f"  and {len(one.result.open) - MOST_OPEN} more")
     for rule, where in (one.mutants or {}).items():
         console.print(f"  without {rule}: " + (f"open in {where}" if where else "the proof does not need it"))
+    if one.enabled is not None:
+        for verdict, said in (("sat", "are enabled in some state"), ("unsat", "in none"), ("unknown", "undecided")):
+            named = [action for action, found in one.enabled.items() if found == verdict]
+            console.print(f"  of the invariant's states, actions that {said}: {', '.join(named) or 'none'}")
     for witness in one.witnesses:
         counterexample(witness, one, console)
 
@@ -127,8 +134,6 @@ def counterexample(found: Counterexample, proof: Proof, console: Console) -> Non
         console.print(f"  {one.unit}: {shorten(arrow, 150)}")
     console.print("  in the first state")
     for name, value in found.before.items():
-        from tidemark_conformance.explain.text import value_text
-
         console.print(f"    {name} = {shorten(value_text(value), 170)}")
 
 
