@@ -152,4 +152,3 @@ def _mutants(proof: proofs.Proof, job: Any, limit: int, used: Any) -> proofs.Pro
                 rejected[rule] = f"{first.lemma}, {action.name}"
                 break
     return replace(proof, mutants=rejected)
-

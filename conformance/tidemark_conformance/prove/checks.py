@@ -256,9 +256,7 @@ class Terms:
     def __init__(self, spec: Specification, kept: frozenset[str]) -> None:
         self.spec, self.module = spec, spec.module
         self.universe = Universe(spec, infinite=False, kept=kept)
-        self.next = {
-            name: self.universe.symbols.make(sort, f"{name}'") for name, sort in self.universe.sorts.items()
-        }
+        self.next = {name: self.universe.symbols.make(sort, f"{name}'") for name, sort in self.universe.sorts.items()}
         self._predicates: dict[str, tuple[Term, list[Term]]] = {}
         self._steps: dict[tuple[str, tuple[Any, ...]], Step] = {}
         self._wholes: dict[tuple[str, tuple[Any, ...]], Term] = {}
@@ -332,9 +330,7 @@ class Terms:
     def _fixed(self, name: str, params: Sequence[Value]) -> tuple[Any, ...]:
         """The parameters that the terms of an action are made for; None for one that is a symbol."""
         first = next(iter(self.universe.instances(name)))
-        return tuple(
-            None if z3.is_expr(form) else value for form, value in zip(first.values(), params, strict=True)
-        )
+        return tuple(None if z3.is_expr(form) else value for form, value in zip(first.values(), params, strict=True))
 
     def _step(self, name: str, params: Sequence[Value], placed: Placed) -> tuple[Step, Placed]:
         fixed = self._fixed(name, params)
@@ -375,4 +371,3 @@ class Terms:
             self._states.clear()
         self._states[id(state), prime] = (state, own)
         return own
-

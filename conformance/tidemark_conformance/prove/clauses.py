@@ -1,7 +1,8 @@
 """A lemma as clauses: what it says for known elements of sets, over integers that are bound or taken as any.
 
-The truth of `\\A`, `/\\` and `=>` is split at the top of a formula. What is left of it is a clause: if `given` holds for
-the `bound` integers, `then` is true. A clause is a hypothesis (quantified, with patterns) or a goal (its integers fresh).
+The truth of `\\A`, `/\\` and `=>` is split at the top of a formula. What is left of it is a clause: if `given` holds
+for the `bound` integers, `then` is true. A clause is a hypothesis, quantified and with patterns, or a goal, whose
+integers are fresh.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from tidemark_conformance.prove.terms import (
 from tidemark_conformance.prove.triggers import quantified
 from tidemark_conformance.tla import ir
 from tidemark_conformance.tla.typeok import bounded_sequences, unfolded
+
 
 @dataclass(frozen=True)
 class Clause:

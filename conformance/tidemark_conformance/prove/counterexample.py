@@ -28,7 +28,7 @@ SHOWN = 8
 class Counterexample:
     """The lemma that is false in `after`, for the elements `path`; the step that leads there from `before`.
 
-    `complete`: the solver has found a model. Otherwise it has given up on some quantifier, and this is its last attempt.
+    `complete`: the solver has found a model. Otherwise it has given up on a quantifier, and this is its last attempt.
     """
 
     lemma: str

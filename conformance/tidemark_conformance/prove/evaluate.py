@@ -77,7 +77,7 @@ Meaning = tuple[Symbolic, Term]
 """A value, and the condition under which the expression has one."""
 Env = Mapping[int, Any]
 
-_LOGICAL = frozenset("and or not implies iff eq ne lt le gt ge in notin subseteq isfiniteset".split())
+_LOGICAL = frozenset("and or not implies iff eq ne lt le gt ge in notin subseteq isfiniteset".split())  # noqa: SIM905
 
 
 class Lazy:
@@ -93,7 +93,7 @@ class Lazy:
 
 
 class Evaluator(Operators):
-    """Evaluates in a symbolic state; `primed` holds the next values that are known, `side` the axioms of fresh terms."""
+    """Evaluates in a symbolic state. `primed`: the next values that are known; `side`: the axioms of fresh terms."""
 
     def __init__(
         self,
@@ -183,8 +183,8 @@ class Evaluator(Operators):
                     value, ok = found()
                     return value, self.decided(ok)
                 return found, True
-            case Let(uid, _, value, body):
-                return self.value(body, {**env, uid: self.lazily(lambda: self.value(value, env))})
+            case Let(uid, _, definition, body):
+                return self.value(body, {**env, uid: self.lazily(lambda: self.value(definition, env))})
             case HasRule(rule):
                 return rule not in self.without, True
             case RuleGuard(rule, connective, predicate):
@@ -347,9 +347,7 @@ class Evaluator(Operators):
             with self.assuming(true):
                 value, good = self.value(then, env)
             return value, conj(true, good)
-        return self.conditional(
-            condition, lambda: self.value(then, env), lambda: self.cases(rest, other, env), env
-        )
+        return self.conditional(condition, lambda: self.value(then, env), lambda: self.cases(rest, other, env), env)
 
     # Quantifiers
 
@@ -569,9 +567,7 @@ class Evaluator(Operators):
     def updated(self, base: Expr, path: tuple[Expr, ...], at: int, value: Expr, env: Env) -> Meaning:
         whole, ok = self.value(base, env)
         keys = [self.value(part, env) for part in path]
-        result, good = self.replaced(
-            whole, [key for key, _ in keys], lambda old: self.value(value, {**env, at: old})
-        )
+        result, good = self.replaced(whole, [key for key, _ in keys], lambda old: self.value(value, {**env, at: old}))
         return result, conj(ok, *(fine for _, fine in keys), good)
 
     def replaced(self, whole: Symbolic, keys: list[Symbolic], new: Callable[[Symbolic], Meaning]) -> Meaning:

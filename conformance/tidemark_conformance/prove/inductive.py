@@ -108,7 +108,9 @@ def _lemmas(body: ir.Expr, spec: Specification) -> Iterable[Lemma]:
         file = spec.sources.get(mark.loc.module)
         reason = _comment(file.read_text(encoding="utf-8"), mark.loc.line) if file is not None else ""
         if not reason and mark.name != "TypeOK":
-            raise Unusable(f"{mark.loc}: the lemma {mark.name} has no sentence before it that says why it holds: add it")
+            raise Unusable(
+                f"{mark.loc}: the lemma {mark.name} has no sentence before it that says why it holds: add it"
+            )
         yield Lemma(mark.name, mark, mark.loc, reason)
 
 
@@ -133,4 +135,3 @@ def _bounded(spec: Specification, kept: frozenset[str]) -> tuple[str, ...]:
         elif type(value) is int and (name in kept or (capacities is not None and name not in capacities)):
             found.append(f"{name} = {show(value)}")
     return tuple(found)
-

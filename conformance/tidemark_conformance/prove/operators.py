@@ -45,7 +45,7 @@ from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
 if TYPE_CHECKING:
     from tidemark_conformance.prove.evaluate import Env, Meaning
 
-_SETS = frozenset("powerset record_set function_set product seq nat int boolean string".split())
+_SETS = frozenset(["powerset", "record_set", "function_set", "product", "seq", "nat", "int", "boolean", "string"])
 
 
 class Operators:
@@ -244,7 +244,7 @@ class Operators:
         count = z3.Function(name, *sorts, z3.IntSort())(*self.bound) if sorts else z3.Int(name)
         last = base.low - 1 + count
         j, k = fresh("j"), fresh("k")
-        hold = lambda one: value.holds(one)[0]  # noqa: E731
+        hold: Callable[[Term], Term] = lambda one: value.holds(one)[0]  # noqa: E731
         inside = conj(*within(k, base))
         ordered = z3.ForAll([j, k], implies(conj(at_most(base.low, j), j <= k, inside, hold(k)), hold(j)))
         upto = quantified((k,), implies(conj(inside, k <= last), hold(k)))
@@ -311,9 +311,7 @@ class Operators:
         raise self.refuse("the DOMAIN of a record", "name the fields")
 
     def of_bigunion(self, value: Symbolic) -> Meaning:
-        found = [
-            (conj(guard, inner), item) for guard, part in elements(value) for inner, item in elements(part)
-        ]
+        found = [(conj(guard, inner), item) for guard, part in elements(value) for inner, item in elements(part)]
         return merged(found), True
 
     def of_isfiniteset(self, value: Symbolic) -> Meaning:

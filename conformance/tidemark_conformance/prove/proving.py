@@ -6,7 +6,6 @@ action, up to the exchange of model values that the specification does not tell 
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -124,7 +123,7 @@ class Prover:
         return found
 
     def _exchangeable(self) -> dict[Any, str]:
-        """Model value -> the constant whose elements may be exchanged: no other constant and no text tells them apart."""
+        """Model value -> the constant whose elements may be exchanged: no other constant or text tells them apart."""
         spec = self.theorem.spec
         bodies = [spec.module.init, *(action.body for action in spec.module.actions)]
         bodies += [one.body for one in (*self.theorem.lemmas, *self.theorem.implied)]
@@ -238,7 +237,9 @@ class Prover:
         facts = [step.guard, *_distinct(side)]
         whole: solving.Session | None = None
         if hypotheses and any(goals.values()) and (not cores or (IMPOSSIBLE, step.call) in cores):
-            never = Guesses(self, IMPOSSIBLE, cores.get((IMPOSSIBLE, step.call)), hypotheses, facts).ask(z3.BoolVal(False))
+            never = Guesses(self, IMPOSSIBLE, cores.get((IMPOSSIBLE, step.call)), hypotheses, facts).ask(
+                z3.BoolVal(False)
+            )
             if not never.proved:
                 whole = solving.Session(hypotheses, facts, self.limit)
                 never = whole.ask(z3.BoolVal(False), part=32)
@@ -353,7 +354,7 @@ class Prover:
 
 
 class Guesses:
-    """Few hypotheses that may suffice for a lemma's goals: the kept core, else those that proved others of its goals."""
+    """Few hypotheses that may suffice for a lemma's goals: the kept core, or those that proved other goals of it."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ import z3
 
 from tidemark_conformance.prove.terms import as_bool
 
-LIMIT = 12_000_000
+LIMIT = 24_000_000
 """The resource limit of one question."""
 
 

@@ -316,7 +316,10 @@ class Symbols:
             case SSet(members):
                 return Listed(
                     tuple(
-                        (self._scalar(f"{name}.{self.label(member)}", index, z3.BoolSort()), constant_form(member, self.codes))
+                        (
+                            self._scalar(f"{name}.{self.label(member)}", index, z3.BoolSort()),
+                            constant_form(member, self.codes),
+                        )
                         for member in members
                     )
                 )

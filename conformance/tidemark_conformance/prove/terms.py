@@ -1,7 +1,7 @@
 """Symbolic TLA+ values: Z3 terms in Python shapes, with constants folded as they are built.
 
-A scalar is a Python `bool` or `int`, a Z3 term, or an `Atom` (a string or model value with its code). A symbolic atom is
-an integer term. The other shapes are `Rec`, `Fun`, `Arr` and the sets. A sequence is an `Arr` from 1 to its length.
+A scalar is a Python `bool` or `int`, a Z3 term, or an `Atom` (a string or model value with its code). A symbolic atom
+is an integer term. The other shapes are `Rec`, `Fun`, `Arr` and the sets. A sequence is an `Arr` from 1 to its length.
 """
 
 from __future__ import annotations
@@ -461,7 +461,7 @@ def subset(a: Symbolic, b: Symbolic) -> Term:
     if isinstance(a, Range | Filtered):
         base = a if isinstance(a, Range) else a.base
         if numbers(base) is None:
-            guard = (lambda _: True) if isinstance(a, Range) else (lambda k: a.holds(k)[0])  # type: ignore[union-attr]
+            guard = (lambda _: True) if isinstance(a, Range) else (lambda k: a.holds(k)[0])
             return over(base, lambda k: implies(guard(k), member(k, b)))
     return conj(*(implies(guard, member(item, b)) for guard, item in elements(a)))
 

@@ -80,4 +80,3 @@ def _nodes(term: Any) -> Iterator[Any]:
         yield node
         if z3.is_app(node):
             waiting += reversed(node.children())
-

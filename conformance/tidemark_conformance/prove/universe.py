@@ -56,7 +56,7 @@ class Step:
 class Universe:
     """A specification with its capacities lifted.
 
-    `infinite` False keeps the cfg's capacities as the ends of ranges (for comparisons with TLC): the sorts are the same.
+    `infinite` False keeps the cfg's capacities as the ends of ranges, for comparisons with TLC: the sorts are the same.
     `kept`: capacities that stay bounded. `without`: the rules that are not in force, by default the cfg's.
     """
 
@@ -129,7 +129,15 @@ class Universe:
     def evaluator(self, state: Mapping[str, Symbolic]) -> Evaluator:
         """An evaluator of expressions in a state."""
         without = self.spec.without if self.without is None else self.without
-        return Evaluator(state, self.constants, frozenset(without), self.symbols.caps, self.codes.atom, self.boundaries, self.kept_terms)
+        return Evaluator(
+            state,
+            self.constants,
+            frozenset(without),
+            self.symbols.caps,
+            self.codes.atom,
+            self.boundaries,
+            self.kept_terms,
+        )
 
     # Actions
 
@@ -261,7 +269,9 @@ class Updates:
                 true = run.settle_by_facts(true)
                 if isinstance(true, bool):
                     return conj(ok, self.apply(then if true else orelse, env))
-                return conj(ok, self.merge(true, lambda: self.apply(then, env), lambda: self.apply(orelse, env), expr, env))
+                return conj(
+                    ok, self.merge(true, lambda: self.apply(then, env), lambda: self.apply(orelse, env), expr, env)
+                )
         return self.condition(expr, env)
 
     def _late(self, value: ir.Expr, env: Env) -> Any:
@@ -291,7 +301,9 @@ class Updates:
             self.next = before
             return self.condition(expr, env)
         self.next = {
-            name: (a[name] if a[name] is b[name] else choice(true, a[name], b[name])) if name not in before else before[name]
+            name: (a[name] if a[name] is b[name] else choice(true, a[name], b[name]))
+            if name not in before
+            else before[name]
             for name in a
         }
         self.run.branch(true)
@@ -376,4 +388,3 @@ def _atoms(module: ir.Module, constants: Mapping[str, Value]) -> list[Value]:
             if isinstance(node, ir.Lit) and node.kind == "str":
                 found.add(node.value)
     return list(found)
-

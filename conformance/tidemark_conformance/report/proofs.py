@@ -126,7 +126,7 @@ def counterexample(found: Counterexample, proof: Proof, console: Console) -> Non
     console.print(
         "  This is no run: every lemma holds in the first state, which may not be reachable."
         if found.complete
-        else "  This is no run, and a guess: the solver gave up on a quantifier, so a lemma may be false in the first state."
+        else "  This is no run, and a guess: the solver gave up on a quantifier, and a lemma may be false there."
     )
     ghosts = proof.theorem.spec.module.ghosts
     for one in changes(found.before, found.after, ghosts)[:MOST_CHANGES]:

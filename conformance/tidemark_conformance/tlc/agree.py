@@ -86,7 +86,7 @@ def _text(value: Any) -> str:
 class Comparison:
     """One backend on one model: questions asked, answers that differ, and the first of them.
 
-    `left_out`: questions that the backend did not answer; `refused`: the construct that it has no form for, with its line.
+    `left_out`: questions that the backend did not answer; `refused`: a construct that it cannot express, with its line.
     """
 
     backend: str
@@ -437,7 +437,12 @@ class _Questions:
             )
 
     def attempts(
-        self, kind: str, action: str, attempts: Sequence[Attempt], expected: Sequence[bool], answers: Sequence[bool | None]
+        self,
+        kind: str,
+        action: str,
+        attempts: Sequence[Attempt],
+        expected: Sequence[bool],
+        answers: Sequence[bool | None],
     ) -> None:
         self.comparison.hold(
             kind,

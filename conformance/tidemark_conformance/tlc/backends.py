@@ -191,7 +191,7 @@ class Z3Backend(PythonBackend):
         from tidemark_conformance.prove.checks import Z3Checks
 
         super().__init__(spec)
-        self.checks = Z3Checks(spec)
+        self.checks = Z3Checks(spec)  # type: ignore[assignment]
         self.most = most
 
     def init(self, states: Sequence[State]) -> list[bool | None]:  # type: ignore[override]
