@@ -5,5 +5,7 @@
 (***************************************************************************)
 EXTENDS ReplicationCoverage
 
+RestsOn == "ReplicationInductive"
+
 Inductive == LogLemmas /\ CoverageLemmas
 =============================================================================

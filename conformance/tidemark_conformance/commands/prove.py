@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     document.write(proofs.document(found), arguments.json)
     proofs.render(found, console)
-    return 0 if all(one.result.closed for one in found) else 3
+    return 0 if all(one.closed for one in found) else 3
 
 
 def _chosen(arguments: argparse.Namespace, known: dict[str, tuple[Path, Path]]) -> dict[str, tuple[Path, Path]]:
@@ -106,7 +106,7 @@ def _prove(
     if arguments.record:
         cores.write(file, used)
     witnesses = _witnesses(theorem, job, limit, result)
-    proof = proofs.Proof(theorem, without, result, tuple(witnesses))
+    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=working.grounded(module, theorem))
     if arguments.vacuity:
         prover = working.prover(job, limit)
         proof = replace(proof, enabled={action: prover.enabled(action, limit // 4) for action in prover.actions()})

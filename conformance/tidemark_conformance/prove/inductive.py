@@ -24,6 +24,8 @@ from tidemark_conformance.tla.values import show
 
 INDUCTIVE = "Inductive"
 SUFFIX = "Inductive"
+RESTS_ON = "RestsOn"
+"""The operator that names a theorem, some of whose lemmas this one uses; they are not judged again."""
 GROUP = "Lemmas"
 """The end of the name of a conjunct that stands for its own conjuncts."""
 
@@ -42,6 +44,7 @@ class Lemma:
 class Theorem:
     """What a module and a cfg claim: lemmas that are inductive together, and what they imply.
 
+    `given`: those of the lemmas that the theorem `rests_on` has shown to hold in every run.
     `implied`: state properties. `steps`: properties of steps. `bounded`: everything finite in the claim, in words.
     """
 
@@ -52,6 +55,8 @@ class Theorem:
     steps: tuple[Lemma, ...]
     kept: frozenset[str]
     bounded: tuple[str, ...]
+    rests_on: str | None = None
+    given: frozenset[str] = frozenset()
 
     def universe(self, without: Iterable[str] | None = None) -> Universe:
         """The specification's terms, with the cfg's rules or without these."""
@@ -74,7 +79,7 @@ def read(name: str, module: Path, cfg: Path) -> Theorem:
     known = names(module)
     if INDUCTIVE not in known:
         raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
-    spec = load(module, cfg, also=[INDUCTIVE, *({KEPT_BOUNDS} & known)])
+    spec = load(module, cfg, also=[INDUCTIVE, *({KEPT_BOUNDS, RESTS_ON} & known)])
     named = spec.module.definitions
     kept: frozenset[str] = frozenset()
     if KEPT_BOUNDS in named:
@@ -85,7 +90,23 @@ def read(name: str, module: Path, cfg: Path) -> Theorem:
         raise Unusable(f"{module}: {INDUCTIVE} names {twice[0]} twice: name it once")
     implied = tuple(_plain(named[one]) for one in asked.invariants if one != INDUCTIVE)
     steps = tuple(_plain(one) for one in spec.properties)
-    return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept))
+    base = evaluate_constant(named[RESTS_ON].body, spec.constants) if RESTS_ON in named else None
+    given = _given(base, spec, lemmas, kept, module) if base is not None else frozenset()
+    return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept), base, given)
+
+
+def _given(
+    base: str, spec: Specification, lemmas: tuple[Lemma, ...], kept: frozenset[str], module: Path
+) -> frozenset[str]:
+    """The lemmas that the theorem `base` has shown, of the same specification with the same constants."""
+    beside = next((folder for folder in module.parents if (folder / f"{base}.tla").is_file()), None)
+    if beside is None:
+        raise Unusable(f"{module} rests on {base}, and there is no {base}.tla beside it: correct {RESTS_ON}")
+    other = read(base, beside / f"{base}.tla", beside / f"{base}.cfg")
+    if (other.spec.hash, other.spec.constants, other.kept) != (spec.hash, spec.constants, kept):
+        raise Unusable(f"{module} rests on {base}, whose constants or bounds are others: give both the same")
+    shown = {one.name: one.body for one in other.lemmas}
+    return frozenset(one.name for one in lemmas if shown.get(one.name) == one.body)
 
 
 def _plain(named: ir.Named) -> Lemma:

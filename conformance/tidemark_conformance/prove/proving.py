@@ -168,14 +168,15 @@ class Prover:
 
     def steps(self, only: Callable[[str, str], bool]) -> Iterator[tuple[str, list[Step]]]:
         """Init and each action, with its instances as steps."""
-        if any(only(one.name, INIT) for one in self.theorem.lemmas):
+        if any(only(one.name, INIT) for one in self._lemmas_after(INIT)):
             yield INIT, [self.universe.initial()]
         for action in self.actions():
             if any(only(one.name, action) for one in self._lemmas_after(action)):
                 yield action, [self.universe.step(action, params) for params in self.instances(action)]
 
     def _lemmas_after(self, action: str) -> list[Lemma]:
-        return [*self.theorem.lemmas, *(self.theorem.steps if action != INIT else ())]
+        own = [one for one in self.theorem.lemmas if one.name not in self.theorem.given]
+        return [*own, *(self.theorem.steps if action != INIT else ())]
 
     def _after(
         self,

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from tidemark_conformance import machine
 from tidemark_conformance.processes import raise_on_sigterm
-from tidemark_conformance.prove import inductive
+from tidemark_conformance.prove import cores, inductive
 from tidemark_conformance.prove.cores import Cores, Kept
+from tidemark_conformance.prove.inductive import Theorem
 from tidemark_conformance.prove.proving import ALWAYS, IMPOSSIBLE, INIT, Condition, Prover, Result
 
 Job = tuple[str, str, str, tuple[str, ...] | None]
@@ -53,6 +54,18 @@ def judge(job: Job, limit: int, kept: Kept, told: Callable[[str, list[Condition]
     result.seconds = time.monotonic() - began
     found = {(one.lemma, one.action): one.core for one in result.conditions if one.goals and one.proved}
     return result, Kept({**found, **impossible}, tuple((one.lemma, one.action) for one in result.open))
+
+
+def grounded(module: Path, theorem: Theorem) -> bool:
+    """Whether the theorem that this one rests on, and all below, were left with nothing open by their last search."""
+    while theorem.rests_on is not None:
+        folder = next(one for one in module.parents if (one / f"{theorem.rests_on}.tla").is_file())
+        module = folder / f"{theorem.rests_on}.tla"
+        file = cores.file_of(module, theorem.rests_on)
+        if not file.is_file() or cores.read(file).open:
+            return False
+        theorem = inductive.read(theorem.rests_on, module, module.with_suffix(".cfg"))
+    return True
 
 
 def _spread(

@@ -38,6 +38,13 @@ class Proof:
     mutants: Mapping[str, str | None] | None = None
     enabled: Mapping[str, str] | None = None
     """Action -> "sat" where a state of the invariant enables it, "unsat" where none does, "unknown"."""
+    grounded: bool = True
+    """Whether the theorem that it rests on is closed."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is a proof."""
+        return self.result.closed and self.grounded
 
     @property
     def properties(self) -> list[str]:
@@ -49,18 +56,19 @@ def document(found: Sequence[Proof]) -> dict[str, Any]:
     """The document `tidemark.prove/1`."""
     return {
         "schema": "tidemark.prove/1",
-        "ok": all(one.result.closed for one in found),
+        "ok": all(one.closed for one in found),
         "proofs": [
             {
                 "name": one.theorem.name,
                 "spec": one.theorem.spec.module.name,
                 "without": list(one.without if one.without is not None else sorted(one.theorem.spec.without)),
                 "properties": one.properties,
-                "closed": one.result.closed,
+                "closed": one.closed,
                 "lemmas": len(one.theorem.lemmas),
                 "conditions": len(one.result.conditions),
                 "proved": len(one.result.conditions) - len(one.result.open),
                 "open": [{"lemma": each.lemma, "action": each.action} for each in one.result.open],
+                "rests_on": one.theorem.rests_on,
                 "bounded": list(one.theorem.bounded),
                 "mutants": len(one.mutants or ()),
                 "mutants_rejected": sum(each is not None for each in (one.mutants or {}).values()),
@@ -80,7 +88,7 @@ def render(found: Sequence[Proof], console: Console) -> None:
         table.add_column(title, justify="left" if title == "theorem" else "right")
     for one in found:
         total, left = len(one.result.conditions), len(one.result.open)
-        style = "green" if one.result.closed else "bold red"
+        style = "green" if one.closed else "bold red"
         table.add_row(
             one.theorem.name,
             str(len(one.theorem.lemmas)),
@@ -97,13 +105,17 @@ def render(found: Sequence[Proof], console: Console) -> None:
 def _conclusion(one: Proof, console: Console) -> None:
     bounded = "; ".join(one.theorem.bounded) or "nothing is bounded"
     rules = f" without {', '.join(one.without)}" if one.without else ""
-    if one.result.closed:
+    if one.closed:
         console.print(
             f"{one.theorem.name}{rules}: proved for runs of any length: {', '.join(one.properties)}.", style="green"
         )
         console.print(f"  Finite in it: {bounded}.")
+        if one.theorem.rests_on:
+            console.print(f"  It rests on {one.theorem.rests_on}, which shows {len(one.theorem.given)} of the lemmas.")
     else:
         console.print(f"{one.theorem.name}{rules}: no proof, as conditions are open.", style="bold red")
+        if not one.grounded:
+            console.print(f"  {one.theorem.rests_on}, on which it rests, is open.")
         for each in one.result.open[:MOST_OPEN]:
             console.print(f"  {each.lemma}, {each.action}: {shorten(each.open[0], 110)}")
         if len(one.result.open) > MOST_OPEN:

@@ -91,11 +91,11 @@ class Comparison:
 
     backend: str
     compared: int = 0
-    left_out: int = 0
     disagreements: int = 0
-    refused: str | None = None
     first: Disagreement | None = None
     kinds: dict[str, int] = field(default_factory=dict)
+    left_out: int = 0
+    refused: str | None = None
 
     def hold(
         self,

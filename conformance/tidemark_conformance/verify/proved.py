@@ -21,11 +21,12 @@ class Found:
     conditions: int
     open: tuple[tuple[str, str], ...]
     expected: tuple[tuple[str, str], ...]
+    grounded: bool = True
 
     @property
     def ok(self) -> bool:
         """Whether nothing is open that the last search had proved."""
-        return self.conditions > 0 and set(self.open) <= set(self.expected)
+        return self.conditions > 0 and self.grounded and set(self.open) <= set(self.expected)
 
 
 def judge() -> list[Found]:
@@ -41,7 +42,17 @@ def judge() -> list[Found]:
             claimed = working.prover(job, solving.LIMIT).theorem
             properties = tuple(one.name for one in (*claimed.implied, *claimed.steps))
             open_ = tuple((one.lemma, one.action) for one in result.open)
-            found.append(Found(name, properties, claimed.bounded, len(result.conditions), open_, kept.open))
+            found.append(
+                Found(
+                    name,
+                    properties,
+                    claimed.bounded,
+                    len(result.conditions),
+                    open_,
+                    kept.open,
+                    working.grounded(module, claimed),
+                )
+            )
     return found
 
 
@@ -50,13 +61,15 @@ def text(found: list[Found]) -> str:
     parts = []
     for one in found:
         bounded = ", ".join(one.bounded) or "nothing"
-        if one.open:
+        if not one.grounded:
+            parts.append(f"{one.name}: no proof, as the theorem that it rests on is open")
+        elif one.open:
             listed = "; ".join(f"{lemma} after {action}" for lemma, action in one.open[:4])
             more = f" and {len(one.open) - 4} more" if len(one.open) > 4 else ""
             parts.append(f"{one.name}: no proof, open of {one.conditions:,}: {listed}{more}")
         else:
             parts.append(
-                f"proved for any length: {', '.join(one.properties)} ({one.name}: {one.conditions:,} conditions; finite: "
-                f"{bounded})"
+                f"proved for any length: {', '.join(one.properties)} ({one.name}: {one.conditions:,} conditions; "
+                f"finite: {bounded})"
             )
     return ". ".join(parts)
