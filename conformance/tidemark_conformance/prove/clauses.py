@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark_conformance.prove.evaluate import Env, Evaluator
+from tidemark_conformance.prove.evaluate import Evaluator
 from tidemark_conformance.prove.terms import (
     NOTHING,
     Arr,
     Atom,
+    Env,
     Filtered,
     Fun,
     Listed,

@@ -43,7 +43,7 @@ from tidemark_conformance.tla.ir import Expr, If, Let, Mark, Op, RecordSet, SetF
 from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
 
 if TYPE_CHECKING:
-    from tidemark_conformance.prove.evaluate import Env, Meaning
+    from tidemark_conformance.prove.terms import Env, Meaning
 
 _SETS = frozenset(["powerset", "record_set", "function_set", "product", "seq", "nat", "int", "boolean", "string"])
 

@@ -6,7 +6,7 @@ is an integer term. The other shapes are `Rec`, `Fun`, `Arr` and the sets. A seq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,11 @@ Term = Any
 """`bool`, `int`, or a Z3 expression."""
 Symbolic = Any
 """Any symbolic value of this module."""
+
+Meaning = tuple[Symbolic, Term]
+"""A value, and the condition under which the expression has one."""
+Env = Mapping[int, Any]
+"""What locals mean, by their uids."""
 
 
 class UnlistedError(Exception):

@@ -11,9 +11,9 @@ from typing import Any
 import z3
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.prove.evaluate import Env, Evaluator
+from tidemark_conformance.prove.evaluate import Evaluator
 from tidemark_conformance.prove.sorts import Codes, Reader, Sort, Symbols, constant_form, refused
-from tidemark_conformance.prove.terms import Symbolic, Term, Unbounded, choice, conj, neg, reset
+from tidemark_conformance.prove.terms import Env, Symbolic, Term, Unbounded, choice, conj, neg, reset
 from tidemark_conformance.tla import ir, walk
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import evaluate_constant
