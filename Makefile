@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.tidemark-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check check-fresh check-deep hunt test lint golden docs bench examples clean
+.PHONY: help setup check check-fresh check-deep hunt prove test lint golden docs bench examples clean
 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ test: setup ## the test suite: on the compiled implementation what users run the
 
 lint: setup ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+prove: setup ## the proofs' cores found anew, and kept (many minutes)
+	@$(BIN)/tidemark prove --record
 
 golden: setup ## rewrite traces/golden; explain the diff in the commit
 	@$(BIN)/tidemark golden

@@ -14,7 +14,7 @@ from ledger import FLAWED, LEDGER, flawed_graph
 from part_traces import two_phase_text
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import agree as command
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.report import agreed, generated
 from tidemark_conformance.tla.spec import Specification, load
@@ -34,17 +34,38 @@ def spec() -> Specification:
     return load(LEDGER, FLAWED)
 
 
-def test_both_backends_agree_with_tlc(dumped: graph.Graph, spec: Specification) -> None:
+def test_all_backends_agree_with_tlc(dumped: graph.Graph, spec: Specification) -> None:
     found = agree.compare("Ledger", dumped, spec.module.ghosts, backends.backends(spec))
     assert found.ok, [str(one.first) for one in found.comparisons]
     assert found.violating_states > 0
     assert found.non_edges >= found.edges
-    python, kernels = found.comparisons
+    python, kernels, terms = found.comparisons
     assert python.kinds == kernels.kinds
+    assert python.left_out == kernels.left_out == 0
+    assert terms.refused is None
+    assert terms.compared + terms.left_out == python.compared
+    assert set(terms.kinds) == set(python.kinds)
     assert set(python.kinds) == {
         *("domains", "states", "ghosts", "edges", "properties", "invariants after steps", "non-edges", "walks")
     }
     assert all(python.kinds.values())
+
+
+def test_terms_that_are_wrong_disagree_and_those_that_are_missing_are_refused(
+    dumped: graph.Graph, spec: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = backends.Z3Backend(spec, 200)
+    monkeypatch.setattr(wrong.checks, "invariant", lambda name, state: True)
+    found = agree.compare("Ledger", dumped, spec.module.ghosts, [wrong])
+    assert not found.ok
+    monkeypatch.setattr(backends, "Z3Backend", _without_sorts)
+    none = agree.compare("Ledger", dumped, spec.module.ghosts, backends.backends(spec, ["z3"]))
+    assert none.comparisons[0].refused == "Ledger.tla:1: it cannot be expressed."
+    assert none.comparisons[0].compared == 0
+
+
+def _without_sorts(spec: Specification) -> agree.Backend:
+    raise Unsupported("Ledger.tla:1: it cannot be expressed.")
 
 
 def _first_true_is_false(answers: list[bool]) -> list[bool]:
@@ -294,6 +315,10 @@ def test_hidden_variables_are_compared_on_every_edge_and_computed_on_walks(
     compared = agree.compare("TwoPhase", found, spec.module.ghosts, backends.backends(spec), hidden=spec.module.hidden)
     assert compared.ok, [str(one.first) for one in compared.comparisons]
     for one in compared.comparisons:
+        if one.left_out:
+            assert one.kinds["hidden variables"] > 100
+            assert one.kinds["walks"] > 10
+            continue
         assert one.kinds["hidden variables"] == len(found.edges) + len(found.initial)
         assert one.kinds["walks"] > 100
 
@@ -434,12 +459,12 @@ def test_a_whole_run_is_recorded_and_shown(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(command, "_compare_all", lambda *_: ([_compared("One", ["Safe"], [])], 0))
     assert main(["agree", "--record"]) == 0
     assert generated.agree().splitlines()[-2:] == [
-        "| `One` | 1 | 0 | 1 | 1 | 2 | 0 | 1 of 1 | 0 |",
-        "| all | 1 | 0 | 1 | 1 | 2 | 0 |  | 0 |",
+        "| `One` | 1 | 0 | 1 | 1 | 3 | 0 | 1 of 1 | 0 |",
+        "| all | 1 | 0 | 1 | 1 | 3 | 0 |  | 0 |",
     ]
     assert agreed.rows(file) == [
-        ("`One`", "1", "0", "1", "1", "2", "0", "1 of 1", "0"),
-        ("all", "1", "0", "1", "1", "2", "0", "", "0"),
+        ("`One`", "1", "0", "1", "1", "3", "0", "1 of 1", "0"),
+        ("all", "1", "0", "1", "1", "3", "0", "", "0"),
     ]
 
 

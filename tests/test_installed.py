@@ -27,12 +27,14 @@ ROOT = Path(__file__).parents[1]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 AUDIT, SPARK = "pip install 'tidemark[audit]'", "pip install 'tidemark[spark]'"
+PROVE = "pip install 'tidemark[prove]'"
 TWO_PHASE = "--spec {spec} --config {config}"
 REFUSED = [
     ("simulate replication --traces 2 -o out", AUDIT),
     ("simulate replication --traces 2 --format ndjson -o out", AUDIT),
     ("simulate composed --traces 2 -o out", AUDIT),
     ("hunt replication --steps 10", AUDIT),
+    ("prove TwoPhaseInductive", PROVE),
     ("demo exactly-once --records 50 -o out", SPARK),
     (f"audit good.ndjson {TWO_PHASE}", AUDIT),
     (f"audit --local good.ndjson {TWO_PHASE}", AUDIT),

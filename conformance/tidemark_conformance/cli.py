@@ -28,6 +28,7 @@ COMMANDS = {
     "explain": "say why a trace failed",
     "zoo": "the kill matrix: every known flaw against TLC and against the audit",
     "agree": "compare every backend of the compiler with TLC, state by state and edge by edge",
+    "prove": "inductive proofs of a specification's properties, for runs of any length",
     "rule": "one safety rule side by side: specification, Python, zoo row, counterexample, flagged step",
     "verify": "all that `make check` does: models, simulation, audit, kill matrix; one table",
     "golden": "run the golden scenarios and rewrite traces/golden",

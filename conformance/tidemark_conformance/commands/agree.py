@@ -251,6 +251,8 @@ def _backends(one: agree.Agreement) -> dict[str, Any]:
         backend.backend: {
             "compared": backend.compared,
             "disagreements": backend.disagreements,
+            "left_out": backend.left_out,
+            "refused": backend.refused,
             "kinds": backend.kinds,
             "first": str(backend.first) if backend.first else None,
         }
@@ -282,6 +284,9 @@ def render(
         for at, backend in enumerate(one.comparisons):
             shown = [one.model, *(f"{size:,}" for size in sizes)] if at == 0 else [""] * 7
             style = "bold red" if backend.disagreements else "green"
+            if backend.refused:
+                table.add_row(*shown, backend.backend, f"{backend.compared:,}", Text("refused", style="yellow"))
+                continue
             differing = Text(f"{backend.disagreements:,}", style=style)
             table.add_row(*shown, backend.backend, f"{backend.compared:,}", differing)
     console.print(table)
@@ -295,6 +300,13 @@ def render(
         console.print(f"compared only where they hold, in all models: {', '.join(hollow)}", style="bold red")
     for line in _firsts(agreements):
         console.print(line)
+    for one in agreements:
+        for backend in one.comparisons:
+            if backend.refused:
+                console.print(f"{one.model}: {backend.refused}", style="yellow")
+    left = sum(backend.left_out for one in agreements for backend in one.comparisons)
+    if left:
+        console.print(f"z3 was asked a sample of its questions, at equal distances; {left:,} were left out")
     total = sum(backend.compared for one in agreements for backend in one.comparisons)
     wrong = sum(backend.disagreements for one in agreements for backend in one.comparisons)
     console.print(f"{total:,} answers compared with TLC's in {seconds:.1f} s, {wrong:,} differ")

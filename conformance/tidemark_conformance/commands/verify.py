@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from tidemark_conformance import cache
+from tidemark_conformance import cache, extras
 from tidemark_conformance.commands import check
 from tidemark_conformance.console.progress import progress, say
 from tidemark_conformance.errors import Unusable, writable
@@ -99,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
     if simulates and not cache.sealed(compiled.folder()):
         say(f"the simulators run as Python, slowly: {compiled.hindrance() or 'run `tidemark compile`, it says why'}")
     lines += trace_lines(args, console, models)
+    lines += proof_lines()
     lines += hunt_lines(args, console)
     seconds = time.monotonic() - started
     console.print()
@@ -387,6 +388,17 @@ def _composed(
         lambda made: all(part.ok for part in made),
         not args.no_cache,
     )
+
+
+def proof_lines() -> list[closing.Line]:
+    """The theorems of spec/, from their kept cores: their line of the closing table."""
+    started = time.monotonic()
+    if not extras.installed("z3"):
+        return [closing.Line("proofs", f"left out: they need {extras.missing('z3')}", True, 0.0)]
+    from tidemark_conformance.verify import proved
+
+    found = proved.judge()
+    return [closing.Line("proofs", proved.text(found), all(one.ok for one in found), time.monotonic() - started)]
 
 
 def hunt_lines(args: argparse.Namespace, console: Console) -> list[closing.Line]:

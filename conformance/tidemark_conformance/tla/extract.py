@@ -42,6 +42,9 @@ from tidemark_conformance.tla.relation import Disjunct, Relation
 from tidemark_conformance.tla.scope import Closure, Context, Fixed, refuse
 
 SPINE = Context(spine=True)
+_WHY = "which belongs to History"
+HISTORY = "History"
+"""The operator that lists variables of a proof: `HistoryInit` and `HistoryNext` say what they are in every run."""
 CAPACITIES = "Capacities"
 """The operator that names the constants which only bound a trace (`limits.py`)."""
 
@@ -118,6 +121,8 @@ def _is_no_predicate(expr: Expr) -> bool:
 
 class _Extractor:
     def __init__(self, tables: sany.Tables, config: Config) -> None:
+        if tables.operator(HISTORY) is not None:
+            config = replace(config, specification=None, init="Init", next="Next")
         self.relation = Relation(tables, config)
         self.tables = tables = self.relation.tables
         self.config = config
@@ -127,6 +132,8 @@ class _Extractor:
         self.constants = [entry.name for entry in declared if entry.kind == "constant"]
         self.ghosts: tuple[str, ...] = ()
         self.hidden: tuple[str, ...] = ()
+        self.first: dict[str, Expr] = {}
+        self.following: dict[str, Expr] = {}
 
     # Definitions by name
 
@@ -144,11 +151,16 @@ class _Extractor:
 
     def extract(self, also: tuple[str, ...]) -> Extract:
         self.check_constants()
-        self.ghosts = self.listed("Ghosts", "the tuple of history variables")
+        ghosts, history = self.listed("Ghosts", "the tuple of history variables"), self.history_names()
+        self.ghosts = (*ghosts, *history)
         self.hidden = self.hidden_names()
         carried = [name for name in self.variables if name not in self.ghosts and name not in self.hidden]
         init_node, _ = self.relation.behaviour()
         type_ok = as_memberships(self.expression("TypeOK", "which the conventions ask for")[0])
+        if history:
+            type_ok = walk.conjunction([type_ok, as_memberships(self.expression("HistoryTypeOK", _WHY)[0])])
+            self.first = self.split(self.expression("HistoryInit", _WHY)[0], primed=False)[1]
+            self.following = self.split(self.expression("HistoryNext", _WHY)[0], primed=True)[1]
         init, initial_ghosts = self.initial(init_node)
         init_rest, initial_hidden = self.determined(init, False, "Init", init_node.loc)
         actions = tuple(self.action(one) for one in self.relation.disjuncts())
@@ -268,6 +280,9 @@ class _Extractor:
         expr, loc = self.expression(operator, what, Context())
         return tuple(self.elaborator.variable_names(expr, loc))
 
+    def history_names(self) -> tuple[str, ...]:
+        return self.listed(HISTORY, "the tuple of a proof's history variables")
+
     def hidden_names(self) -> tuple[str, ...]:
         names = self.listed("Hidden", "the tuple of variables that no trace carries")
         twice = [name for name in names if name in self.ghosts or names.count(name) > 1]
@@ -329,6 +344,7 @@ class _Extractor:
     def initial(self, node: sany.Node) -> tuple[Expr, dict[str, Expr]]:
         body = self.elaborator.expression(node, SPINE)
         rest, values = self.split(body, primed=False)
+        values |= self.first
         init = rest if rest is not None else walk.TRUE
         self.refuse_ghosts(init, node.loc, "Init")
         for ghost in self.ghosts:
@@ -357,6 +373,7 @@ class _Extractor:
 
     def checked_action(self, entry: sany.Definition, params: tuple[Param, ...], whole: Expr) -> Action:
         rest, ghosts = self.split(whole, primed=True)
+        ghosts |= self.following
         body = rest if rest is not None else walk.TRUE
         name = entry.name
         self.refuse_ghosts(body, entry.loc, name)

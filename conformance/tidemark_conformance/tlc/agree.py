@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.tlc.graph import Graph
 from tidemark_conformance.tlc.mutants import TYPE_OK, Mutants
@@ -31,23 +31,26 @@ Attempt = tuple[tuple[Value, ...], State, State]
 class Backend(Protocol):
     """The questions to a backend, all in batches. It answers in the order of the questions.
 
-    An expression that cannot be evaluated is an answer, too: a predicate is then false.
+    An expression that cannot be evaluated is an answer, too: a predicate is then false. A slow backend may leave
+    questions out: its answer to them is None, and the comparison counts them.
     """
 
     name: str
+    partial: bool
+    """Whether it has a form for some constructs only, and refuses the others."""
 
     def domains(self, action: str) -> Sequence[Sequence[Value]]: ...
-    def init(self, states: Sequence[State]) -> list[bool]: ...
-    def invariant(self, name: str, states: Sequence[State]) -> list[bool]: ...
-    def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]: ...
-    def quiescent(self, name: str, states: Sequence[State]) -> list[bool]: ...
-    def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool]: ...
-    def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool]: ...
-    def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State]: ...
-    def initial_ghosts(self, states: Sequence[State]) -> list[State]: ...
-    def hidden(self, name: str, attempts: Sequence[Attempt]) -> list[State]: ...
-    def initial_hidden(self, states: Sequence[State]) -> list[State]: ...
-    def replay(self, walks: Sequence[Walk]) -> list[dict[str, int]]: ...
+    def init(self, states: Sequence[State]) -> Sequence[bool | None]: ...
+    def invariant(self, name: str, states: Sequence[State]) -> Sequence[bool | None]: ...
+    def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> Sequence[bool | None]: ...
+    def quiescent(self, name: str, states: Sequence[State]) -> Sequence[bool | None]: ...
+    def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> Sequence[bool | None]: ...
+    def action(self, name: str, attempts: Sequence[Attempt]) -> Sequence[bool | None]: ...
+    def ghosts(self, name: str, attempts: Sequence[Attempt]) -> Sequence[State | None]: ...
+    def initial_ghosts(self, states: Sequence[State]) -> Sequence[State | None]: ...
+    def hidden(self, name: str, attempts: Sequence[Attempt]) -> Sequence[State | None]: ...
+    def initial_hidden(self, states: Sequence[State]) -> Sequence[State | None]: ...
+    def replay(self, walks: Sequence[Walk]) -> Sequence[dict[str, int] | None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,18 @@ def _text(value: Any) -> str:
 
 @dataclass(slots=True)
 class Comparison:
-    """One backend on one model: questions asked, answers that differ, and the first of them."""
+    """One backend on one model: questions asked, answers that differ, and the first of them.
+
+    `left_out`: questions that the backend did not answer; `refused`: a construct that it cannot express, with its line.
+    """
 
     backend: str
     compared: int = 0
     disagreements: int = 0
     first: Disagreement | None = None
     kinds: dict[str, int] = field(default_factory=dict)
+    left_out: int = 0
+    refused: str | None = None
 
     def hold(
         self,
@@ -99,10 +107,12 @@ class Comparison:
         """Compares answers with TLC's, and remembers the first that differs (`describe(i)` gives its circumstances)."""
         if len(expected) != len(answers):
             raise ValueError(f"{self.backend} gave {len(answers)} answers to {len(expected)} questions")
-        self.compared += len(expected)
-        self.kinds[kind] = self.kinds.get(kind, 0) + len(expected)
+        asked = sum(answer is not None for answer in answers)
+        self.compared += asked
+        self.left_out += len(expected) - asked
+        self.kinds[kind] = self.kinds.get(kind, 0) + asked
         for at, (tlc, backend) in enumerate(zip(expected, answers, strict=True)):
-            if tlc != backend:
+            if backend is not None and tlc != backend:
                 self.disagreements += 1
                 if self.first is None:
                     self.first = describe(at)
@@ -133,7 +143,7 @@ class Agreement:
     @property
     def ok(self) -> bool:
         """Something was compared, and nothing differs."""
-        asked = bool(self.comparisons) and all(one.compared for one in self.comparisons)
+        asked = bool(self.comparisons) and all(one.compared or one.refused for one in self.comparisons)
         return asked and not any(one.disagreements for one in self.comparisons)
 
 
@@ -178,13 +188,12 @@ def compare(
     comparisons = []
     for backend in backends:
         questions = _Questions(graph, ghosts, hidden, misses, backend)
-        questions.states()
-        questions.steps()
-        questions.after_steps(mutants or Mutants())
-        questions.near_misses()
-        questions.replays(ways)
-        if mutants is not None:
-            questions.mutants(mutants)
+        try:
+            questions.all(ways, mutants)
+        except Unsupported as problem:
+            if not backend.partial:
+                raise
+            questions.comparison.refused = str(problem)
         comparisons.append(questions.comparison)
     taken = {edge.action for edge in graph.edges}
     broken = _broken(graph, mutants or Mutants())
@@ -246,6 +255,16 @@ class _Questions:
         self.backend = backend
         self.comparison = Comparison(backend.name)
 
+    def all(self, ways: Sequence[Walk], mutants: Mutants | None) -> None:
+        """Every question. Raises Unsupported where the backend has no form for a construct."""
+        self.states()
+        self.steps()
+        self.after_steps(mutants or Mutants())
+        self.near_misses()
+        self.replays(ways)
+        if mutants is not None:
+            self.mutants(mutants)
+
     def states(self) -> None:
         """Domains of parameters, Init, first ghosts, invariants and quiescence predicates."""
         graph, backend, hold = self.graph, self.backend, self.comparison.hold
@@ -272,7 +291,7 @@ class _Questions:
             if kind != "ghosts" and not names:
                 continue
             firsts_of = [self.part(state, names) for state in initial]
-            found = [dict(one) for one in ask(initial)]
+            found = [one if one is None else dict(one) for one in ask(initial)]
             hold(
                 kind,
                 firsts_of,
@@ -282,7 +301,7 @@ class _Questions:
                 ),
             )
 
-    def predicate(self, name: str, expected: Sequence[bool], answers: Sequence[bool]) -> None:
+    def predicate(self, name: str, expected: Sequence[bool], answers: Sequence[bool | None]) -> None:
         self.comparison.hold(
             "states",
             expected,
@@ -317,14 +336,14 @@ class _Questions:
             )
 
     def computed(
-        self, kind: str, names: tuple[str, ...], action: str, attempts: Sequence[Attempt], found: Sequence[State]
+        self, kind: str, names: tuple[str, ...], action: str, attempts: Sequence[Attempt], found: Sequence[State | None]
     ) -> None:
         """The variables of a kind after an action's steps, which traces do not carry."""
         expected = [self.part(next_, names) for _, _, next_ in attempts]
         self.comparison.hold(
             kind,
             expected,
-            [dict(one) for one in found],
+            [one if one is None else dict(one) for one in found],
             lambda at: Disagreement(
                 f"the next {kind} of {_call(action, attempts[at][0])}",
                 expected[at],
@@ -373,8 +392,11 @@ class _Questions:
 
     def replays(self, ways: Sequence[Walk]) -> None:
         """The first failing record of every check, over whole walks (of a last record that is no step: only that)."""
-        answers = []
+        answers: list[dict[str, int] | None] = []
         for way, found in zip(ways, self.backend.replay(ways), strict=True):
+            if found is None:
+                answers.append(None)
+                continue
             cut = way.known < len(way.records)
             answers.append({name: at for name, at in found.items() if not cut or at <= way.known or name in way.first})
         self.comparison.hold(
@@ -415,7 +437,12 @@ class _Questions:
             )
 
     def attempts(
-        self, kind: str, action: str, attempts: Sequence[Attempt], expected: Sequence[bool], answers: Sequence[bool]
+        self,
+        kind: str,
+        action: str,
+        attempts: Sequence[Attempt],
+        expected: Sequence[bool],
+        answers: Sequence[bool | None],
     ) -> None:
         self.comparison.hold(
             kind,

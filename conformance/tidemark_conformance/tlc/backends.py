@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemark_conformance.errors import Unusable
+from tidemark_conformance import extras
+from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.tla import types
 from tidemark_conformance.tla.ir import NOT_A_STEP
 from tidemark_conformance.tla.kernels import compile_kernels
@@ -22,13 +24,17 @@ from tidemark_conformance.tlc.walks import Record, Walk
 if TYPE_CHECKING:
     from tidemark_conformance.tla.spec import Specification
 
-NAMES = ("python", "kernels")
+NAMES = ("python", "kernels", "z3")
+"""All backends. Without the solver's package a comparison of all leaves it out."""
+Z3_QUESTIONS = 20
+"""The most questions of one kind about one thing that the terms are asked: they take milliseconds each."""
 
 
 class PythonBackend:
     """Generated Python, one question at a time."""
 
     name = "python"
+    partial = False
 
     def __init__(self, spec: Specification) -> None:
         self.checks = compile_python(spec)
@@ -175,10 +181,70 @@ def _truth(check: Callable[..., bool], *arguments: Any) -> bool:
         return False
 
 
+class Z3Backend(PythonBackend):
+    """The terms of proofs, each question by putting the states into them; a sample of the questions, evenly spaced."""
+
+    name = "z3"
+    partial = True
+
+    def __init__(self, spec: Specification, most: int = Z3_QUESTIONS) -> None:
+        from tidemark_conformance.prove.checks import Z3Checks
+
+        super().__init__(spec)
+        self.checks = Z3Checks(spec)  # type: ignore[assignment]
+        self.most = most
+
+    def init(self, states: Sequence[State]) -> list[bool | None]:  # type: ignore[override]
+        """True for each state asked that satisfies Init."""
+        return self._sampled(states, super().init)
+
+    def invariant(self, name: str, states: Sequence[State]) -> list[bool | None]:  # type: ignore[override]
+        """True for each state asked that satisfies the invariant."""
+        return self._sampled(states, partial(super().invariant, name))
+
+    def invariant_after(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool | None]:  # type: ignore[override]
+        """True for each second state asked that satisfies the invariant."""
+        return self._sampled(pairs, partial(super().invariant_after, name))
+
+    def quiescent(self, name: str, states: Sequence[State]) -> list[bool | None]:  # type: ignore[override]
+        """True for each state asked that satisfies the quiescence predicate."""
+        return self._sampled(states, partial(super().quiescent, name))
+
+    def property(self, name: str, pairs: Sequence[tuple[State, State]]) -> list[bool | None]:  # type: ignore[override]
+        """True for each step asked that keeps the action property."""
+        return self._sampled(pairs, partial(super().property, name))
+
+    def action(self, name: str, attempts: Sequence[Attempt]) -> list[bool | None]:  # type: ignore[override]
+        """True for each attempt asked that is a step of the action."""
+        return self._sampled(attempts, partial(super().action, name))
+
+    def ghosts(self, name: str, attempts: Sequence[Attempt]) -> list[State | None]:  # type: ignore[override]
+        """The ghosts after each step asked."""
+        return self._sampled(attempts, partial(super().ghosts, name))
+
+    def hidden(self, name: str, attempts: Sequence[Attempt]) -> list[State | None]:  # type: ignore[override]
+        """The hidden variables after each step asked."""
+        return self._sampled(attempts, partial(super().hidden, name))
+
+    def replay(self, walks: Sequence[Walk]) -> list[dict[str, int] | None]:  # type: ignore[override]
+        """Per walk asked: check -> first failing record."""
+        return self._sampled(walks, super().replay)
+
+    def _sampled(self, questions: Sequence[Any], ask: Callable[[Sequence[Any]], Sequence[Any]]) -> list[Any]:
+        """The answers to at most `most` questions, at equal distances; None for the others."""
+        step = max(1, -(-len(questions) // self.most))
+        chosen = range(0, len(questions), step)
+        found: list[Any] = [None] * len(questions)
+        for at, answer in zip(chosen, ask([questions[at] for at in chosen]), strict=True):
+            found[at] = answer
+        return found
+
+
 class KernelsBackend:
     """The kernels, in batches of cell vectors; walks go through the replay of delta streams that the audit runs."""
 
     name = "kernels"
+    partial = False
 
     def __init__(self, spec: Specification) -> None:
         self.kernels = compile_kernels(spec)
@@ -314,11 +380,39 @@ class KernelsBackend:
         ]
 
 
+class Refusing(PythonBackend):
+    """A backend that has no form for the specification's sorts: it answers nothing and says why."""
+
+    partial = True
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
+
+    def domains(self, action: str) -> Sequence[Sequence[Value]]:
+        """Raises Unsupported."""
+        raise Unsupported(self.why)
+
+
 def _list(answers: NDArray[np.bool_]) -> list[bool]:
     return [bool(answer) for answer in answers.tolist()]
 
 
 def backends(spec: Specification, names: Sequence[str] = NAMES) -> list[Backend]:
     """The backends of a specification, compiled where they need it."""
-    makers: dict[str, Callable[[Specification], Backend]] = {"python": PythonBackend, "kernels": KernelsBackend}
-    return [makers[name](spec) for name in names]
+    makers: dict[str, Callable[[Specification], Backend]] = {
+        "python": PythonBackend,
+        "kernels": KernelsBackend,
+        "z3": Z3Backend,
+    }
+    absent = {"z3"} if not extras.installed("z3") and len(names) > 1 else set()
+    found: list[Backend] = []
+    for name in names:
+        if name in absent:
+            continue
+        try:
+            found.append(makers[name](spec))
+        except Unsupported as problem:
+            if name != "z3":
+                raise
+            found.append(Refusing(name, str(problem)))
+    return found

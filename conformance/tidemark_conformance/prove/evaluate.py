@@ -1,0 +1,506 @@
+"""Expressions of the IR as symbolic values.
+
+An expression has a value and the condition under which it has one: where TLC reports an error, that condition is false.
+A proposition is given as the condition under which it is *true*, which implies that it has a value. What the text has
+established on the way to an expression (`facts`) decides conditions that it implies syntactically.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import z3
+
+from tidemark_conformance.errors import Unsupported
+from tidemark_conformance.prove.binding import Binding
+from tidemark_conformance.prove.sorts import refused, sequence
+from tidemark_conformance.prove.terms import (
+    NOTHING,
+    Arr,
+    Atom,
+    Env,
+    Fun,
+    Meaning,
+    Range,
+    Rec,
+    Symbolic,
+    Term,
+    UnlistedError,
+    choice,
+    conj,
+    disj,
+    elements,
+    implies,
+    key_of,
+    known,
+    member,
+    merged,
+    neg,
+    numbers,
+    same,
+    settled,
+    within,
+)
+from tidemark_conformance.tla.ir import (
+    Case,
+    Choose,
+    Const,
+    Except,
+    Expr,
+    Fold,
+    FunctionLit,
+    HasRule,
+    If,
+    Let,
+    Lit,
+    Loc,
+    Local,
+    Mark,
+    Op,
+    Quant,
+    RecordLit,
+    RuleGuard,
+    SetEnum,
+    SetFilter,
+    SetMap,
+    TupleLit,
+    Unchanged,
+    Var,
+)
+from tidemark_conformance.tla.typeok import strip
+
+_LOGICAL = frozenset("and or not implies iff eq ne lt le gt ge in notin subseteq isfiniteset".split())  # noqa: SIM905
+
+
+class Lazy:
+    """A LET definition: evaluated at its first use, with what is known where it stands."""
+
+    def __init__(self, compute: Callable[[], Meaning]) -> None:
+        self._compute, self._found = compute, None
+
+    def __call__(self) -> Meaning:
+        if self._found is None:
+            self._found = self._compute()  # type: ignore[assignment]
+        return self._found  # type: ignore[return-value]
+
+
+class Evaluator(Binding):
+    """Evaluates in a symbolic state. `primed`: the next values that are known; `side`: the axioms of fresh terms."""
+
+    def __init__(
+        self,
+        state: Mapping[str, Symbolic],
+        constants: Mapping[str, Symbolic],
+        without: frozenset[str],
+        caps: dict[int, int],
+        atom: Callable[[Any], Atom],
+        boundaries: dict[tuple[Any, ...], tuple[Term, Term]],
+        kept: list[Any],
+    ) -> None:
+        self.state, self.constants, self.without, self.caps, self.atom = state, constants, without, caps, atom
+        self.primed: Mapping[str, Symbolic] = {}
+        self.side: list[Term] = []
+        self.facts: frozenset[int] = frozenset()
+        self.bound: list[Any] = []
+        self.loc: Loc | None = None
+        self.kept, self.boundaries = kept, boundaries
+        self.branches: list[Term] = []
+        self.recording = False
+
+    # What is known
+
+    @contextlib.contextmanager
+    def assuming(self, *terms: Term) -> Iterator[None]:
+        """Within it these terms hold."""
+        before = self.facts
+        self.facts = before.union(*(self._ids(term) for term in terms))
+        try:
+            yield
+        finally:
+            self.facts = before
+
+    def _ids(self, term: Term) -> set[int]:
+        if isinstance(term, bool):
+            return set()
+        self.kept.append(term)
+        found = {term.get_id()}
+        if z3.is_and(term):
+            return found.union(*(self._ids(part) for part in term.children()))
+        if z3.is_not(term) and z3.is_or(term.arg(0)):
+            return found.union(*(self._ids(neg(part)) for part in term.arg(0).children()))
+        return found
+
+    def decided(self, term: Term) -> Term:
+        """A condition, or True where the facts imply it syntactically."""
+        if isinstance(term, bool) or term.get_id() in self.facts:
+            return True if not isinstance(term, bool) else term
+        if z3.is_and(term):
+            return conj(*(self.decided(part) for part in term.children()))
+        if z3.is_or(term) and any(self.decided(part) is True for part in term.children()):
+            return True
+        return term
+
+    def refuse(self, what: str, cure: str = "write it by the conventions' other forms") -> Unsupported:
+        """The error for a construct that has no terms, with the line reached last."""
+        return refused(what, self.loc, cure)
+
+    @contextlib.contextmanager
+    def at(self, loc: Loc) -> Iterator[None]:
+        """Within it errors are placed there."""
+        before, self.loc = self.loc, loc
+        try:
+            yield
+        except UnlistedError as problem:
+            raise self.refuse(str(problem)) from None
+        finally:
+            self.loc = before
+
+    # Expressions
+
+    def value(self, expr: Expr, env: Env) -> Meaning:
+        """The value of an expression and its condition."""
+        match expr:
+            case Mark(_, loc, body):
+                with self.at(loc):
+                    return self.value(body, env)
+            case Lit(value, kind):
+                return (self.atom(value) if kind == "str" else value), True
+            case Const(name):
+                return self.constants[name], True
+            case Var(name, primed):
+                return self.variable(name, primed), True
+            case Local(uid, _):
+                found = env[uid]
+                if isinstance(found, Lazy):
+                    value, ok = found()
+                    return value, self.decided(ok)
+                return found, True
+            case Let(uid, _, definition, body):
+                return self.value(body, {**env, uid: self.lazily(lambda: self.value(definition, env))})
+            case HasRule(rule):
+                return rule not in self.without, True
+            case RuleGuard(rule, connective, predicate):
+                if rule in self.without:
+                    return connective == "implies", True
+                return self.truth(predicate, env)
+            case If(condition, then, orelse):
+                return self.conditional(condition, lambda: self.value(then, env), lambda: self.value(orelse, env), env)
+            case Case(arms, other):
+                return self.cases(list(arms), other, env)
+            case Quant():
+                return self.quantified(expr, env)
+            case Choose():
+                return self.chosen(expr, env)
+            case SetEnum(items):
+                values = [self.value(item, env) for item in items]
+                return merged((True, value) for value, _ in values), conj(*(ok for _, ok in values))
+            case SetFilter():
+                return self.filtered(expr, env)
+            case SetMap(binders, body):
+                return self.mapped(list(binders), body, env)
+            case TupleLit(items):
+                values = [self.value(item, env) for item in items]
+                return sequence([value for value, _ in values]), conj(*(ok for _, ok in values))
+            case RecordLit(fields):
+                found = [(name, *self.value(part, env)) for name, part in fields]
+                return Rec({name: (value, True) for name, value, _ in found}), conj(*(ok for _, _, ok in found))
+            case FunctionLit():
+                return self.function(expr, env)
+            case Except(base, path, at, value):
+                return self.updated(base, path, at, value, env)
+            case Fold():
+                return self.folded(expr, env)
+            case Unchanged(names):
+                return conj(*(same(self.variable(name, True), self.variable(name, False)) for name in names)), True
+            case Op("apply", (mapping, argument)):
+                return self.applied(mapping, argument, env)
+            case Op(name, args):
+                return self.operator(name, args, env)
+        raise self.refuse(f"a {type(expr).__name__}")
+
+    def lazily(self, compute: Callable[[], Meaning]) -> Lazy:
+        """A definition that is evaluated later, with the facts of now."""
+        facts, bound, loc = self.facts, list(self.bound), self.loc
+
+        def run() -> Meaning:
+            before = self.facts, self.bound, self.loc
+            self.facts, self.bound, self.loc = facts, bound, loc
+            try:
+                return compute()
+            finally:
+                self.facts, self.bound, self.loc = before
+
+        return Lazy(run)
+
+    def later(self, compute: Callable[..., Any]) -> Callable[..., Any]:
+        """The same for a function of indices."""
+        facts, loc = self.facts, self.loc
+
+        def run(*arguments: Any) -> Any:
+            before = self.facts, self.loc, self.recording
+            self.facts, self.loc, self.recording = facts, loc, False
+            try:
+                return compute(*arguments)
+            finally:
+                self.facts, self.loc, self.recording = before
+
+        return run
+
+    def variable(self, name: str, primed: bool) -> Symbolic:
+        """A variable's value, in the next state where `primed`."""
+        if not primed:
+            return self.state[name]
+        if name not in self.primed:
+            raise self.refuse(f"{name}' before it is known", f"put the conjunct of {name}' before its use")
+        return self.primed[name]
+
+    def truth(self, expr: Expr, env: Env) -> tuple[Term, Term]:
+        """The condition under which a proposition is true, and the one under which it has a value."""
+        value, ok = self.value(expr, env)
+        inner = strip(expr)
+        if isinstance(inner, Quant) or (isinstance(inner, Op) and inner.name in _LOGICAL):
+            return value, ok
+        return conj(ok, value), ok
+
+    @staticmethod
+    def falsity(meaning: tuple[Term, Term]) -> Term:
+        """The condition under which a proposition is false."""
+        return conj(meaning[1], neg(meaning[0]))
+
+    def conjunction(self, parts: list[Callable[[], tuple[Term, Term]]]) -> tuple[Term, Term]:
+        """Propositions in order: after the first that is false none is evaluated."""
+        true: Term = True
+        false: Term = False
+        strict = False
+        with contextlib.ExitStack() as stack:
+            for part in parts:
+                one = part()
+                false = disj(false, conj(true, self.falsity(one)))
+                strict = strict or one[1] is not True
+                true = conj(true, one[0])
+                if true is False:
+                    break
+                stack.enter_context(self.assuming(one[0]))
+        return true, (disj(true, false) if strict else True)
+
+    def disjunction(self, parts: list[Callable[[], tuple[Term, Term]]]) -> tuple[Term, Term]:
+        """Propositions in order: after the first that is true none is evaluated."""
+        true: Term = False
+        false: Term = True
+        strict = False
+        with contextlib.ExitStack() as stack:
+            for part in parts:
+                one = part()
+                true = disj(true, conj(false, one[0]) if strict else one[0])
+                strict = strict or one[1] is not True
+                false = conj(false, self.falsity(one))
+                if true is True:
+                    break
+                stack.enter_context(self.assuming(neg(one[0])))
+        return true, (disj(true, false) if strict else True)
+
+    def conditional(
+        self, condition: Expr, then: Callable[[], Meaning], orelse: Callable[[], Meaning], env: Env
+    ) -> Meaning:
+        true, ok = self.truth(condition, env)
+        true = self.settle_by_facts(true)
+        if true is True:
+            return then()
+        if true is False:
+            value, good = orelse()
+            return value, conj(ok, good)
+        self.branch(true)
+        with self.assuming(true):
+            a, good_a = then()
+        with self.assuming(neg(true)):
+            b, good_b = orelse()
+        return choice(true, a, b), conj(ok, choice(true, good_a, good_b))
+
+    def branch(self, true: Term) -> None:
+        """Remembers the condition of an IF or CASE of an action, outside functions and quantifiers."""
+        if self.recording and not self.bound and not any(true.eq(one) for one in self.branches):
+            self.branches.append(true)
+
+    def settle_by_facts(self, term: Term) -> Term:
+        """A proposition, decided where a fact is it or its negation."""
+        if isinstance(term, bool):
+            return term
+        if term.get_id() in self.facts:
+            return True
+        opposite = neg(term)
+        return False if not isinstance(opposite, bool) and opposite.get_id() in self.facts else term
+
+    def cases(self, arms: list[tuple[Expr, Expr]], other: Expr | None, env: Env) -> Meaning:
+        if not arms:
+            return self.value(other, env) if other is not None else (NOTHING, False)
+        (condition, then), rest = arms[0], arms[1:]
+        if not rest and other is None:
+            true, _ = self.truth(condition, env)
+            with self.assuming(true):
+                value, good = self.value(then, env)
+            return value, conj(true, good)
+        return self.conditional(condition, lambda: self.value(then, env), lambda: self.cases(rest, other, env), env)
+
+    # Functions
+
+    def function(self, expr: FunctionLit, env: Env) -> Meaning:
+        if len(expr.binders) != 1:
+            raise self.refuse("a function of several arguments", "nest functions of one argument")
+        binder = expr.binders[0]
+        domain, ok = self.value(binder.domain, env)
+        if isinstance(domain, Range):
+            cap = None if domain.cap is None or domain.low != 1 else domain.cap
+            cap = domain.high if type(domain.high) is int and domain.low == 1 else cap
+
+            def image(i: Term) -> Symbolic:
+                with self.assuming(*within(i, domain)):
+                    return self.value(expr.body, {**env, binder.uid: i})[0]
+
+            fine, _ = self.each(
+                "forall", domain, binder.name, lambda x: (self.value(expr.body, {**env, binder.uid: x})[1], True)
+            )
+            high = domain.high
+            if domain.low == 1 and z3.is_expr(high):
+                high = choice(high >= 0, high, 0) if self.least(high) < 0 else high
+            return Arr(domain.low, high, self.later(image), cap), conj(ok, fine)
+        items = elements(domain)
+        if any(guard is not True for guard, _ in items):
+            raise self.refuse("a function over a set that depends on the state", "use a constant domain")
+        images = [self.value(expr.body, {**env, binder.uid: item}) for _, item in items]
+        forms = tuple(item for _, item in items)
+        return Fun(tuple(map(self.plain, forms)), forms, tuple(v for v, _ in images)), conj(ok, *(g for _, g in images))
+
+    def least(self, term: Term) -> int:
+        """A lower bound of a length or count term: 0 where it is known to be one, else -1."""
+        return 0 if term.get_id() in self.caps or (z3.is_app(term) and term.decl().name().endswith(".len")) else -1
+
+    def plain(self, form: Symbolic) -> Any:
+        """The TLA+ value of a known symbolic one, as a key."""
+        if isinstance(form, Atom):
+            return form.value
+        if isinstance(form, bool | int):
+            return form
+        key = key_of(form)
+        if key is None:
+            raise self.refuse("a function whose domain depends on the state", "use a constant domain")
+        return key
+
+    def applied(self, mapping: Expr, argument: Expr, env: Env) -> Meaning:
+        function, ok = self.value(mapping, env)
+        key, good = self.value(argument, env)
+        value, fine = self.image(function, key)
+        return value, conj(ok, good, self.decided(fine))
+
+    def image(self, function: Symbolic, key: Symbolic) -> Meaning:
+        """f[key], and whether key is in the domain."""
+        if function is NOTHING or key is NOTHING:
+            return NOTHING, False
+        if isinstance(function, Rec):
+            if not isinstance(key, Atom):
+                raise self.refuse("a record's field that is computed", "name the field")
+            return function.fields.get(key.value, (NOTHING, False))
+        if isinstance(function, Arr):
+            key = settled(key)
+            inside = conj(*(self.decided(part) for part in within(key, Range(function.low, function.high))))
+            return function.get(key), inside
+        if isinstance(function, Fun):
+            found: Symbolic = NOTHING
+            conditions: list[Term] = []
+            for form, image in zip(function.forms, function.images, strict=True):
+                condition = same(key, form)
+                if condition is True:
+                    return image, True
+                if condition is False:
+                    continue
+                found = image if found is NOTHING else choice(condition, image, found)
+                conditions.append(condition)
+            return found, disj(*conditions)
+        raise self.refuse("an application of what is no function", "apply functions, sequences and records")
+
+    def updated(self, base: Expr, path: tuple[Expr, ...], at: int, value: Expr, env: Env) -> Meaning:
+        whole, ok = self.value(base, env)
+        keys = [self.value(part, env) for part in path]
+        result, good = self.replaced(whole, [key for key, _ in keys], lambda old: self.value(value, {**env, at: old}))
+        return result, conj(ok, *(fine for _, fine in keys), good)
+
+    def replaced(self, whole: Symbolic, keys: list[Symbolic], new: Callable[[Symbolic], Meaning]) -> Meaning:
+        """[whole EXCEPT ![keys] = new(@)]: a key outside the domain changes nothing."""
+        if not keys:
+            return new(whole)
+        key, rest = keys[0], keys[1:]
+        if isinstance(whole, Rec):
+            if not isinstance(key, Atom) or key.value not in whole.fields:
+                return whole, True
+            old, has = whole.fields[key.value]
+            with self.assuming(has):
+                value, ok = self.replaced(old, rest, new)
+            return Rec({**whole.fields, key.value: (value, has)}), implies(has, ok)
+        if isinstance(whole, Fun):
+            images, goods = [], []
+            for form, image in zip(whole.forms, whole.images, strict=True):
+                condition = same(key, form)
+                if condition is False:
+                    images.append(image)
+                    continue
+                with self.assuming(condition):
+                    value, ok = self.replaced(image, rest, new)
+                images.append(choice(condition, value, image))
+                goods.append(implies(condition, ok))
+            return Fun(whole.keys, whole.forms, tuple(images)), conj(*goods)
+        if isinstance(whole, Arr):
+            key = settled(key)
+            inside = conj(*within(key, Range(whole.low, whole.high)))
+            if inside is False:
+                return whole, True
+            with self.assuming(inside):
+                value, ok = self.replaced(whole.get(key), rest, new)
+            return (
+                Arr(whole.low, whole.high, lambda i: choice(same(i, key), value, whole.get(i)), whole.cap),
+                implies(inside, ok),
+            )
+        raise self.refuse("EXCEPT on what is no function", "apply EXCEPT to functions and records")
+
+    def folded(self, expr: Fold, env: Env) -> Meaning:
+        collection, ok = self.value(expr.collection, env)
+        result, good = self.value(expr.start, env)
+        goods: list[Term] = [ok, good]
+
+        def step(item: Symbolic, sofar: Symbolic) -> Meaning:
+            return self.value(expr.body, {**env, expr.element: item, expr.accumulator: sofar})
+
+        if expr.kind == "set":
+            items = elements(collection)
+        else:
+            if not isinstance(collection, Arr):
+                raise self.refuse("FoldSeq over what is no sequence", "fold a sequence")
+            listed = numbers(Range(1, collection.high, collection.cap))
+            if listed is None:
+                raise self.refuse("FoldSeq over a sequence of any length", "keep its capacity bounded (KeptBounds)")
+            items = [(conj(*within(i, Range(1, collection.high))), collection.get(i)) for i in listed]
+        for guard, item in items:
+            with self.assuming(guard):
+                value, good = step(item, result)
+            if expr.kind == "seq" and guard is not True:
+                self.branch(guard)
+            result = choice(guard, value, result)
+            goods.append(implies(guard, good))
+        return result, conj(*goods)
+
+    def in_set(self, item: Symbolic, domain: Symbolic) -> Term:
+        """item \\in domain."""
+        return member(item, domain)
+
+    def counted(self, term: Term, most: int) -> Term:
+        """Remembers the greatest value of a term."""
+        if z3.is_expr(term):
+            self.kept.append(term)
+            self.caps[term.get_id()] = most
+        return term
+
+    def most(self, term: Term) -> int | None:
+        """The greatest value of a term, None if unknown."""
+        if known(term):
+            return int(term)
+        return self.caps.get(term.get_id()) if z3.is_expr(term) else None

@@ -1,0 +1,158 @@
+"""An inductive invariant as the text gives it: `<Name>Inductive.tla` beside a specification, and its cfg.
+
+`Inductive` is a conjunction of named lemmas. The cfg's other INVARIANTs are implied by them, and its PROPERTYs hold of
+every step from a state in which they hold. `History` adds variables of the proof; `KeptBounds` names capacities that
+the proof keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidemark_conformance import paths
+from tidemark_conformance.errors import Unusable
+from tidemark_conformance.prove.universe import KEPT_BOUNDS, Universe
+from tidemark_conformance.tla import cfg as cfg_files
+from tidemark_conformance.tla import ir
+from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.python import evaluate_constant
+from tidemark_conformance.tla.spec import Specification, load, names
+from tidemark_conformance.tla.typeok import strip
+from tidemark_conformance.tla.values import show
+
+INDUCTIVE = "Inductive"
+SUFFIX = "Inductive"
+RESTS_ON = "RestsOn"
+"""The operator that names a theorem, some of whose lemmas this one uses; they are not judged again."""
+GROUP = "Lemmas"
+"""The end of the name of a conjunct that stands for its own conjuncts."""
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A conjunct of the invariant, or a property that follows; `reason`: the comment before its definition."""
+
+    name: str
+    body: ir.Expr
+    loc: ir.Loc
+    reason: str
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """What a module and a cfg claim: lemmas that are inductive together, and what they imply.
+
+    `given`: those of the lemmas that the theorem `rests_on` has shown to hold in every run.
+    `implied`: state properties. `steps`: properties of steps. `bounded`: everything finite in the claim, in words.
+    """
+
+    name: str
+    spec: Specification
+    lemmas: tuple[Lemma, ...]
+    implied: tuple[Lemma, ...]
+    steps: tuple[Lemma, ...]
+    kept: frozenset[str]
+    bounded: tuple[str, ...]
+    rests_on: str | None = None
+    given: frozenset[str] = frozenset()
+
+    def universe(self, without: Iterable[str] | None = None) -> Universe:
+        """The specification's terms, with the cfg's rules or without these."""
+        return Universe(self.spec, kept=self.kept, without=None if without is None else frozenset(without))
+
+
+def modules(root: Path | None = None) -> dict[str, tuple[Path, Path]]:
+    """Every theorem of spec/: name -> (module, cfg), in the order of names. A module's cfgs begin with its name."""
+    found: dict[str, tuple[Path, Path]] = {}
+    base = paths.spec_root() if root is None else root
+    for module in sorted(base.glob(f"*/*{SUFFIX}.tla")):
+        for cfg in sorted(module.parent.glob(f"{module.stem}*.cfg")):
+            found[cfg.stem] = (module, cfg)
+    return found
+
+
+def read(name: str, module: Path, cfg: Path) -> Theorem:
+    """The theorem of a module and a cfg. Raises Unusable where the module does not keep the conventions of proofs."""
+    asked = cfg_files.read(cfg)
+    known = names(module)
+    if INDUCTIVE not in known:
+        raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
+    spec = load(module, cfg, also=[INDUCTIVE, *({KEPT_BOUNDS, RESTS_ON} & known)])
+    named = spec.module.definitions
+    kept: frozenset[str] = frozenset()
+    if KEPT_BOUNDS in named:
+        kept = frozenset(evaluate_constant(named[KEPT_BOUNDS].body, spec.constants))
+    lemmas = tuple(_lemmas(named[INDUCTIVE].body, spec))
+    twice = [one.name for at, one in enumerate(lemmas) if one.name in {other.name for other in lemmas[:at]}]
+    if twice:
+        raise Unusable(f"{module}: {INDUCTIVE} names {twice[0]} twice: name it once")
+    implied = tuple(_plain(named[one]) for one in asked.invariants if one != INDUCTIVE)
+    steps = tuple(_plain(one) for one in spec.properties)
+    base = evaluate_constant(named[RESTS_ON].body, spec.constants) if RESTS_ON in named else None
+    given = _given(base, spec, lemmas, kept, module) if base is not None else frozenset()
+    return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept), base, given)
+
+
+def _given(
+    base: str, spec: Specification, lemmas: tuple[Lemma, ...], kept: frozenset[str], module: Path
+) -> frozenset[str]:
+    """The lemmas that the theorem `base` has shown, of the same specification with the same constants."""
+    beside = next((folder for folder in module.parents if (folder / f"{base}.tla").is_file()), None)
+    if beside is None:
+        raise Unusable(f"{module} rests on {base}, and there is no {base}.tla beside it: correct {RESTS_ON}")
+    other = read(base, beside / f"{base}.tla", beside / f"{base}.cfg")
+    if (other.spec.hash, other.spec.constants, other.kept) != (spec.hash, spec.constants, kept):
+        raise Unusable(f"{module} rests on {base}, whose constants or bounds are others: give both the same")
+    shown = {one.name: one.body for one in other.lemmas}
+    return frozenset(one.name for one in lemmas if shown.get(one.name) == one.body)
+
+
+def _plain(named: ir.Named) -> Lemma:
+    return Lemma(named.name, named.body, named.loc, "")
+
+
+def _lemmas(body: ir.Expr, spec: Specification) -> Iterable[Lemma]:
+    """The conjuncts by their names; one whose name ends in `Lemmas` stands for its own conjuncts."""
+    whole = strip(body)
+    parts = whole.args if isinstance(whole, ir.Op) and whole.name == "and" else (whole,)
+    for part in parts:
+        mark = part
+        while isinstance(mark, ir.Mark) and not mark.name:
+            mark = mark.body
+        if not isinstance(mark, ir.Mark):
+            raise Unusable(f"{spec.path}: a conjunct of {INDUCTIVE} has no name: make it an operator of its own")
+        if mark.name.endswith(GROUP):
+            yield from _lemmas(mark.body, spec)
+            continue
+        file = spec.sources.get(mark.loc.module)
+        reason = _comment(file.read_text(encoding="utf-8"), mark.loc.line) if file is not None else ""
+        if not reason and mark.name != "TypeOK":
+            raise Unusable(
+                f"{mark.loc}: the lemma {mark.name} has no sentence before it that says why it holds: add it"
+            )
+        yield Lemma(mark.name, mark, mark.loc, reason)
+
+
+def _comment(text: str, line: int) -> str:
+    """The comment lines that end just before a line."""
+    lines = text.splitlines()[: line - 1]
+    found: list[str] = []
+    while lines and lines[-1].startswith("\\*"):
+        found.insert(0, lines.pop().removeprefix("\\*").strip())
+    return " ".join(found)
+
+
+def _bounded(spec: Specification, kept: frozenset[str]) -> tuple[str, ...]:
+    """What is finite in a theorem: constants that are sets, and numbers that stay."""
+    capacities = spec.capacities
+    found = []
+    for name, value in sorted(spec.constants.items()):
+        if name == WITHOUT or name not in spec.module.constants:
+            continue
+        if isinstance(value, frozenset):
+            found.append(f"{name} has {len(value)} element{'s' if len(value) != 1 else ''}")
+        elif type(value) is int and (name in kept or (capacities is not None and name not in capacities)):
+            found.append(f"{name} = {show(value)}")
+    return tuple(found)

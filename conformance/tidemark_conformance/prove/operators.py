@@ -1,0 +1,369 @@
+"""TLA+'s own operators on symbolic values, and membership in the sets of TypeOK, which are never listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import z3
+
+from tidemark_conformance.prove.terms import (
+    Arr,
+    Filtered,
+    Fun,
+    Listed,
+    Range,
+    Rec,
+    Symbolic,
+    Term,
+    Unbounded,
+    as_int,
+    at_most,
+    below,
+    choice,
+    conj,
+    disj,
+    distinct,
+    elements,
+    fresh,
+    implies,
+    known,
+    member,
+    merged,
+    neg,
+    numbers,
+    over,
+    same,
+    settled,
+    subset,
+    within,
+)
+from tidemark_conformance.prove.triggers import quantified
+from tidemark_conformance.tla.ir import Expr, If, Let, Mark, Op, RecordSet, SetFilter
+from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
+
+if TYPE_CHECKING:
+    from tidemark_conformance.prove.terms import Env, Meaning
+
+_SETS = frozenset(["powerset", "record_set", "function_set", "product", "seq", "nat", "int", "boolean", "string"])
+
+
+class Operators:
+    """The part of the evaluator that knows each operator by its name."""
+
+    value: Callable[[Expr, Any], Meaning]
+    truth: Callable[[Expr, Any], tuple[Term, Term]]
+    conjunction: Callable[[list[Callable[[], tuple[Term, Term]]]], tuple[Term, Term]]
+    disjunction: Callable[[list[Callable[[], tuple[Term, Term]]]], tuple[Term, Term]]
+    decided: Callable[[Term], Term]
+    refuse: Callable[..., Exception]
+    assuming: Any
+    counted: Callable[[Term, int], Term]
+    most: Callable[[Term], int | None]
+    side: list[Term]
+    bound: list[Any]
+    boundaries: dict[tuple[Any, ...], tuple[Term, Term]]
+    kept: list[Any]
+
+    def operator(self, name: str, args: tuple[Expr, ...], env: Env) -> Meaning:
+        """The value of an operator's application."""
+        logical = getattr(self, f"_{name}", None)
+        if logical is not None:
+            return logical(args, env)  # type: ignore[no-any-return]
+        if name in _SETS:
+            raise self.refuse(f"the set of this `{name}` as a value", "use it right of \\in only")
+        values = [self.value(arg, env) for arg in args]
+        ok = conj(*(good for _, good in values))
+        if name in _TOTAL:
+            return _TOTAL[name](*(value for value, _ in values)), ok
+        if name in _RELATIONS:
+            return conj(ok, _RELATIONS[name](*(value for value, _ in values))), ok
+        found = getattr(self, f"of_{name}", None)
+        if found is None:
+            raise self.refuse(f"the operator {name}")
+        value, good = found(*(value for value, _ in values))
+        return value, conj(ok, self.decided(good))
+
+    # Logic
+
+    def _and(self, args: tuple[Expr, ...], env: Env) -> tuple[Term, Term]:
+        return self.conjunction([lambda arg=arg: self.truth(arg, env) for arg in args])  # type: ignore[misc]
+
+    def _or(self, args: tuple[Expr, ...], env: Env) -> tuple[Term, Term]:
+        return self.disjunction([lambda arg=arg: self.truth(arg, env) for arg in args])  # type: ignore[misc]
+
+    def _not(self, args: tuple[Expr, ...], env: Env) -> tuple[Term, Term]:
+        true, ok = self.truth(args[0], env)
+        return conj(ok, neg(true)), ok
+
+    def _implies(self, args: tuple[Expr, ...], env: Env) -> tuple[Term, Term]:
+        true, ok = self.truth(args[0], env)
+        if true is False:
+            return ok, ok
+        with self.assuming(true):
+            then, good = self.truth(args[1], env)
+        return conj(ok, implies(true, then)), conj(ok, implies(true, good))
+
+    def _iff(self, args: tuple[Expr, ...], env: Env) -> tuple[Term, Term]:
+        (a, ok_a), (b, ok_b) = self.truth(args[0], env), self.truth(args[1], env)
+        ok = conj(ok_a, ok_b)
+        return conj(ok, same(a, b)), ok
+
+    # Membership
+
+    def _in(self, args: tuple[Expr, ...], env: Env) -> tuple[Term, Term]:
+        item, ok = self.value(args[0], env)
+        true, good = self.belongs(item, args[1], env)
+        ok = conj(ok, good)
+        return conj(ok, true), ok
+
+    def _notin(self, args: tuple[Expr, ...], env: Env) -> tuple[Term, Term]:
+        true, ok = self._in(args, env)
+        return conj(ok, neg(true)), ok
+
+    def belongs(self, item: Symbolic, expr: Expr, env: Env) -> tuple[Term, Term]:
+        """Whether a value is an element of the set that an expression denotes, which need not be listed."""
+        match expr:
+            case Mark(_, _, body):
+                return self.belongs(item, body, env)
+            case Let() as let if isinstance(strip(let.body), Op | RecordSet | SetFilter):
+                return self.belongs(item, unfolded(let), env)
+            case Op("nat", ()):
+                return at_most(0, item), True
+            case Op("int", ()):
+                return True, True
+            case Op("boolean", ()):
+                return isinstance(item, bool) or (z3.is_expr(item) and z3.is_bool(item)), True
+            case Op("union", (a, b)):
+                (x, good_x), (y, good_y) = self.belongs(item, a, env), self.belongs(item, b, env)
+                return disj(x, y), conj(good_x, good_y)
+            case Op("powerset", (inner,)):
+                found = [(guard, *self.belongs(element, inner, env)) for guard, element in elements(item)]
+                return (
+                    conj(*(implies(guard, true) for guard, true, _ in found)),
+                    conj(*(good for _, _, good in found)),
+                )
+            case Op("function_set", (domain, target)):
+                return self._of_functions(item, domain, target, env)
+            case SetFilter() if (found_ := bounded_sequences(expr)) is not None:
+                length, good = self.value(found_[1], env)
+                if not isinstance(item, Arr):
+                    return False, True
+                true, fine = self._elements_in(item, found_[0], env)
+                ends = conj(same(item.low, 1), at_most(0, item.high))
+                if not isinstance(length, Unbounded):
+                    ends = conj(ends, at_most(item.high, length))
+                return conj(ends, true), conj(good, fine)
+            case RecordSet(fields):
+                return self._of_records(item, dict(fields), env)
+            case Op("product", parts):
+                if not isinstance(item, Arr) or item.high != len(parts):
+                    return False, True
+                each = [self.belongs(item.get(at + 1), part, env) for at, part in enumerate(parts)]
+                return conj(*(t for t, _ in each)), conj(*(g for _, g in each))
+            case Op("range", (low, high)):
+                (a, ok_a), (b, ok_b) = self.value(low, env), self.value(high, env)
+                ends = at_most(a, item)
+                return (ends if isinstance(b, Unbounded) else conj(ends, at_most(item, b))), conj(ok_a, ok_b)
+            case If(condition, then, orelse):
+                true, ok = self.truth(condition, env)
+                (a, good_a), (b, good_b) = self.belongs(item, then, env), self.belongs(item, orelse, env)
+                return choice(true, a, b), conj(ok, choice(true, good_a, good_b))
+        domain, ok = self.value(expr, env)
+        return member(item, domain), ok
+
+    def _of_functions(self, item: Symbolic, domain: Expr, target: Expr, env: Env) -> tuple[Term, Term]:
+        keys, ok = self.value(domain, env)
+        if isinstance(item, Fun):
+            images = [self.belongs(image, target, env) for image in item.images]
+            whole = same(Listed(tuple((True, form) for form in item.forms)), keys)
+            return conj(whole, *(t for t, _ in images)), conj(ok, *(g for _, g in images))
+        if isinstance(item, Arr) and isinstance(keys, Range):
+            true, good = self._elements_in(item, target, env)
+            if item.high is None or keys.high is None:
+                ends: Term = item.high is keys.high
+            else:
+                ends = same(item.high, keys.high)
+            return conj(same(item.low, keys.low), ends, true), conj(ok, good)
+        return False, True
+
+    def _elements_in(self, item: Arr, target: Expr, env: Env) -> tuple[Term, Term]:
+        base = Range(item.low, item.high, item.cap)
+        return over(base, lambda i: self.belongs(item.get(i), target, env)[0]), True
+
+    def _of_records(self, item: Symbolic, fields: dict[str, Expr], env: Env) -> tuple[Term, Term]:
+        if not isinstance(item, Rec):
+            return False, True
+        parts: list[Term] = [neg(has) for name, (_, has) in item.fields.items() if name not in fields]
+        goods: list[Term] = []
+        for name, expr in fields.items():
+            if name not in item.fields:
+                return False, True
+            value, has = item.fields[name]
+            true, good = self.belongs(value, expr, env)
+            parts += [has, true]
+            goods.append(good)
+        return conj(*parts), conj(*goods)
+
+    # Functions and sequences
+
+    def of_range(self, low: Symbolic, high: Symbolic) -> Meaning:
+        if isinstance(high, Unbounded):
+            return Range(low, None), True
+        return Range(settled(low), settled(high), self.most(high)), True
+
+    def of_cardinality(self, value: Symbolic) -> Meaning:
+        base = value.base if isinstance(value, Filtered) else value
+        if isinstance(base, Range) and numbers(base) is None:
+            return self._boundary(value), True
+        items = elements(value)
+        return self.counted(distinct(value), len(items)), True
+
+    def _boundary(self, value: Symbolic) -> Term:
+        """How many elements {k \\in low..high : P(k)} has, where P holds up to some k and not after it.
+
+        The term is fresh: at least 0, at most all of them, and that k's place if P is such (an axiom that asks for it).
+        """
+        base = value if isinstance(value, Range) else value.base
+        if base.high is None:
+            raise self.refuse("the number of elements of an infinite set", "count elements of a..b")
+        size = choice(at_most(base.low, base.high), settled(base.high - base.low + 1), 0)
+        if isinstance(value, Range):
+            return size
+        probe = z3.Int("probe!")
+        asked = value.holds(probe)[0]
+        self.kept.append(asked)
+        key = (str(base.low), str(base.high), asked if isinstance(asked, bool) else asked.get_id())
+        found = self.boundaries.get(key)
+        if found is not None:
+            if not any(found[1] is one for one in self.side):
+                self.side.append(found[1])
+            return found[0]
+        name = f"count!{len(self.boundaries)}"
+        sorts = [one.sort() for one in self.bound]
+        count = z3.Function(name, *sorts, z3.IntSort())(*self.bound) if sorts else z3.Int(name)
+        last = base.low - 1 + count
+        j, k = fresh("j"), fresh("k")
+        hold: Callable[[Term], Term] = lambda one: value.holds(one)[0]  # noqa: E731
+        inside = conj(*within(k, base))
+        ordered = z3.ForAll([j, k], implies(conj(at_most(base.low, j), j <= k, inside, hold(k)), hold(j)))
+        upto = quantified((k,), implies(conj(inside, k <= last), hold(k)))
+        after = quantified((k,), implies(conj(inside, k > last), neg(hold(k))))
+        axiom = conj(count >= 0, at_most(count, size), implies(ordered, conj(upto, after)))
+        axiom = z3.ForAll(list(self.bound), axiom) if sorts else axiom
+        self.boundaries[key] = (count, axiom)
+        self.side.append(axiom)
+        return count
+
+    def of_len(self, value: Symbolic) -> Meaning:
+        if not isinstance(value, Arr):
+            return 0, False
+        if value.cap is not None and z3.is_expr(value.high):
+            self.counted(value.high, value.cap)
+        return value.high, same(value.low, 1)
+
+    def of_append(self, value: Symbolic, item: Symbolic) -> Meaning:
+        end = settled(value.high + 1)
+        cap = None if value.cap is None else value.cap + 1
+
+        def get(i: Term) -> Symbolic:
+            return item if known(value.high) and value.high == 0 else choice(same(i, end), item, value.get(i))
+
+        return Arr(1, end, get, cap), same(value.low, 1)
+
+    def of_concat(self, a: Symbolic, b: Symbolic) -> Meaning:
+        end = settled(a.high + b.high)
+        cap = None if a.cap is None or b.cap is None else a.cap + b.cap
+
+        def get(i: Term) -> Symbolic:
+            inside = at_most(i, a.high)
+            if inside is True or (known(b.high) and b.high == 0):
+                return a.get(i)
+            if inside is False or (known(a.high) and a.high == 0):
+                return b.get(settled(i - a.high))
+            return choice(inside, a.get(i), b.get(settled(i - a.high)))
+
+        return Arr(1, end, get, cap), conj(same(a.low, 1), same(b.low, 1))
+
+    def of_head(self, value: Symbolic) -> Meaning:
+        return value.get(1), at_most(1, value.high)
+
+    def of_tail(self, value: Symbolic) -> Meaning:
+        end = settled(value.high - 1)
+        return Arr(1, end, lambda i: value.get(settled(i + 1)), value.cap), at_most(1, value.high)
+
+    def of_subseq(self, value: Symbolic, first: Symbolic, last: Symbolic) -> Meaning:
+        some = at_most(first, last)
+        length = settled(choice(some, settled(last - first + 1), 0))
+        caps = [cap for cap in (value.cap, self.most(last) if known(first) and first == 1 else None) if cap is not None]
+        cap = min(caps) if caps else None
+        if cap is not None and z3.is_expr(length):
+            self.counted(length, cap)
+        shift = settled(first - 1)
+        good = implies(some, conj(at_most(1, first), at_most(last, value.high)))
+        return Arr(1, length, lambda i: value.get(settled(i + shift)), cap), good
+
+    def of_domain(self, value: Symbolic) -> Meaning:
+        if isinstance(value, Fun):
+            return Listed(tuple((True, form) for form in value.forms)), True
+        if isinstance(value, Arr):
+            return Range(value.low, value.high, value.cap if value.low == 1 else None), True
+        raise self.refuse("the DOMAIN of a record", "name the fields")
+
+    def of_bigunion(self, value: Symbolic) -> Meaning:
+        found = [(conj(guard, inner), item) for guard, part in elements(value) for inner, item in elements(part)]
+        return merged(found), True
+
+    def of_isfiniteset(self, value: Symbolic) -> Meaning:
+        return True, True
+
+    def of_div(self, a: Symbolic, b: Symbolic) -> Meaning:
+        if known(a) and known(b):
+            return (a // b, True) if b else (0, False)
+        return (a / b, neg(same(b, 0))) if known(b) and b > 0 else self._refuse_division()
+
+    def of_mod(self, a: Symbolic, b: Symbolic) -> Meaning:
+        if known(a) and known(b):
+            return (a % b, True) if b > 0 else (0, False)
+        return (a % b, True) if known(b) and b > 0 else self._refuse_division()
+
+    def _refuse_division(self) -> Meaning:
+        raise self.refuse("a division by a number that is not a positive constant", "divide by a constant")
+
+
+def _union(a: Symbolic, b: Symbolic) -> Symbolic:
+    return merged([*elements(a), *elements(b)])
+
+
+def _intersection(a: Symbolic, b: Symbolic) -> Symbolic:
+    return merged((conj(guard, member(item, b)), item) for guard, item in elements(a))
+
+
+def _difference(a: Symbolic, b: Symbolic) -> Symbolic:
+    return merged((conj(guard, neg(member(item, b))), item) for guard, item in elements(a))
+
+
+def _shifted(a: Symbolic, b: Symbolic, sign: int) -> Symbolic:
+    """a + b or a - b; a lifted capacity stays one."""
+    found = settled(as_int(a) + sign * as_int(b))
+    return Unbounded(found) if isinstance(a, Unbounded) else found
+
+
+_TOTAL: dict[str, Callable[..., Symbolic]] = {
+    "add": lambda a, b: _shifted(a, b, 1),
+    "sub": lambda a, b: _shifted(a, b, -1),
+    "mul": lambda a, b: settled(as_int(a) * as_int(b)),
+    "neg": lambda a: settled(-as_int(a)),
+    "union": _union,
+    "intersect": _intersection,
+    "setminus": _difference,
+}
+_RELATIONS: dict[str, Callable[..., Term]] = {
+    "eq": same,
+    "ne": lambda a, b: neg(same(a, b)),
+    "lt": below,
+    "le": at_most,
+    "gt": lambda a, b: below(b, a),
+    "ge": lambda a, b: at_most(b, a),
+    "subseteq": subset,
+}

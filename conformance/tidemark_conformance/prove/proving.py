@@ -1,0 +1,429 @@
+"""The verification conditions of a theorem, judged: one for each lemma and action, Init, and each property.
+
+A condition is proved when all its goals are: one for each known element that the lemma names and each instance of the
+action, up to the exchange of model values that the specification does not tell apart.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from tidemark_conformance.prove import solving
+from tidemark_conformance.prove.clauses import Clause, clauses
+from tidemark_conformance.prove.inductive import Lemma, Theorem
+from tidemark_conformance.prove.terms import Atom, Symbolic, Term, as_bool, conj
+from tidemark_conformance.prove.universe import Step, Universe
+from tidemark_conformance.tla import ir, walk
+from tidemark_conformance.tla.values import ModelValue
+
+INIT = "Init"
+ALWAYS = "any state"
+DEFINED = "history is defined"
+UNTRIED = "known to be open, and not tried again"
+MOST_SIDES = 6
+"""The most IFs of an action whose sides are told apart."""
+MOST_CALLS = 40
+"""The most questions about the sides of IFs that one goal is worth."""
+IMPOSSIBLE = "impossible"
+
+Cores = Mapping[tuple[str, str], frozenset[str]]
+"""(lemma, action) -> the names of the lemmas that proved it."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What remains to be shown of a lemma, after a step: all of `parts`, about the elements `path`."""
+
+    lemma: str
+    path: tuple[str, ...]
+    parts: tuple[Clause, ...]
+
+    @property
+    def term(self) -> Any:
+        """The goal for any integers."""
+        return as_bool(conj(*(part.body for part in self.parts)))
+
+
+@dataclass
+class Condition:
+    """A lemma and an action: `goals` asked, those that were `framed` (nothing that they read changes), and the open."""
+
+    lemma: str
+    action: str
+    goals: int = 0
+    framed: int = 0
+    core: frozenset[str] = frozenset()
+    open: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def proved(self) -> bool:
+        """Whether every goal is proved."""
+        return not self.open
+
+
+@dataclass
+class Result:
+    """All conditions of a theorem, with and without rules; `idle`: actions that no state of the invariant enables."""
+
+    theorem: str
+    conditions: list[Condition]
+    seconds: float = 0.0
+    idle: list[str] = field(default_factory=list)
+    enabled: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+
+    @property
+    def open(self) -> list[Condition]:
+        """The conditions that are not proved."""
+        return [one for one in self.conditions if not one.proved]
+
+    @property
+    def closed(self) -> bool:
+        """Whether every condition is proved."""
+        return bool(self.conditions) and not self.open
+
+
+class Prover:
+    """Judges the conditions of a theorem."""
+
+    def __init__(self, theorem: Theorem, without: Iterable[str] | None = None, limit: int = solving.LIMIT) -> None:
+        self.theorem, self.limit = theorem, limit
+        self.universe: Universe = theorem.universe(without)
+        run = self.universe.evaluator(self.universe.state)
+        self.clauses: dict[str, list[Clause]] = {one.name: clauses(run, one.body) for one in theorem.lemmas}
+        self.side: list[Term] = [*run.side, *self.universe.assumed]
+        self.hypotheses = {name: [one.hypothesis() for one in found] for name, found in self.clauses.items()}
+        self.impossible: dict[str, frozenset[str]] = {}
+        self.open_branches: dict[solving.Session, list[Term]] = {}
+        self.guesses: dict[str, list[frozenset[str]]] = {}
+        self.reads = {one.name: walk.variables_used(one.body) for one in theorem.lemmas}
+
+    # Conditions
+
+    def actions(self) -> list[str]:
+        """The actions of the specification, in the order of Next."""
+        return self.theorem.spec.action_names
+
+    def instances(self, action: str) -> list[dict[str, Symbolic]]:
+        """The instances of an action, one of those that exchanges of model values carry into each other."""
+        swaps = self._exchangeable()
+        seen: set[tuple[object, ...]] = set()
+        found = []
+        for params in self.universe.instances(action):
+            key = _canonical(list(params.values()), swaps)
+            if key not in seen:
+                seen.add(key)
+                found.append(params)
+        return found
+
+    def _exchangeable(self) -> dict[Any, str]:
+        """Model value -> the constant whose elements may be exchanged: no other constant or text tells them apart."""
+        spec = self.theorem.spec
+        bodies = [spec.module.init, *(action.body for action in spec.module.actions)]
+        bodies += [one.body for one in (*self.theorem.lemmas, *self.theorem.implied)]
+        named = {n.name for body in bodies for n in walk.walk(body) if isinstance(n, ir.Const)}
+        alone = {value for name, value in spec.constants.items() if name in named and isinstance(value, ModelValue)}
+        found: dict[Any, str] = {}
+        for name, value in spec.constants.items():
+            if not isinstance(value, frozenset) or not value or not all(isinstance(one, ModelValue) for one in value):
+                continue
+            others = [other for other in spec.constants.values() if isinstance(other, frozenset) and other & value]
+            if not value & alone and all(other >= value for other in others):
+                found.update(dict.fromkeys(value, name))
+        return found
+
+    def judge(
+        self,
+        cores: Cores | None = None,
+        only: Callable[[str, str], bool] = lambda lemma, action: True,
+        told: Callable[[Condition], None] = lambda condition: None,
+        untried: Collection[tuple[str, str]] = (),
+    ) -> Result:
+        """Every condition (those that `only` picks), by kept cores where they suffice. Those `untried` stay open."""
+        began = time.monotonic()
+        result = Result(self.theorem.name, [])
+        for action, step in self.steps(only):
+            names = [one for one in self._lemmas_after(action) if only(one.name, action)]
+            for one in [one for one in names if (one.name, action) in untried]:
+                result.conditions.append(Condition(one.name, action, 1, open=[UNTRIED]))
+                names.remove(one)
+            self._after(action, step, names, cores or {}, result, told)
+        for lemma in self.theorem.implied:
+            if only(lemma.name, ALWAYS):
+                condition = (
+                    Condition(lemma.name, ALWAYS, 1, open=[UNTRIED])
+                    if (lemma.name, ALWAYS) in untried
+                    else self._implied(lemma, cores or {})
+                )
+                result.conditions.append(condition)
+                told(condition)
+        result.seconds = time.monotonic() - began
+        return result
+
+    def steps(self, only: Callable[[str, str], bool]) -> Iterator[tuple[str, list[Step]]]:
+        """Init and each action, with its instances as steps."""
+        if any(only(one.name, INIT) for one in self._lemmas_after(INIT)):
+            yield INIT, [self.universe.initial()]
+        for action in self.actions():
+            if any(only(one.name, action) for one in self._lemmas_after(action)):
+                yield action, [self.universe.step(action, params) for params in self.instances(action)]
+
+    def _lemmas_after(self, action: str) -> list[Lemma]:
+        own = [one for one in self.theorem.lemmas if one.name not in self.theorem.given]
+        return [*own, *(self.theorem.steps if action != INIT else ())]
+
+    def _after(
+        self,
+        action: str,
+        steps: Sequence[Step],
+        lemmas: Sequence[Lemma],
+        cores: Cores,
+        result: Result,
+        told: Callable[[Condition], None],
+    ) -> None:
+        """The conditions of one action: each lemma after each instance, and the history's next values."""
+        found = {one.name: Condition(one.name, action) for one in lemmas}
+        if any(step.defined is not True for step in steps):
+            found[DEFINED] = Condition(DEFINED, action)
+        for step in steps:
+            goals: dict[str, list[Goal]] = {}
+            side = [*self.side, *step.side]
+            for lemma in lemmas:
+                goals[lemma.name], more = self.goals(lemma, step, found[lemma.name])
+                side += more
+            if DEFINED in found and step.defined is not True:
+                found[DEFINED].goals += 1
+                goals[DEFINED] = [Goal(DEFINED, (), (Clause((), (), (), step.defined),))]
+            self._ask(step, side, goals, found, cores)
+        for condition in found.values():
+            result.conditions.append(condition)
+            told(condition)
+
+    def goals(self, lemma: Lemma, step: Step, condition: Condition) -> tuple[list[Goal], list[Term]]:
+        """The goals of a lemma after a step, without those that the step cannot change."""
+        changed = {name for name, value in step.next.items() if value is not self.universe.state[name]}
+        primed = walk.mentions_next(lemma.body)
+        if not primed and step.action != INIT and not (self.reads[lemma.name] & changed):
+            condition.framed += len(self.clauses[lemma.name])
+            return [], []
+        run = self.universe.evaluator(self.universe.state if primed else step.next)
+        run.primed = step.next if primed else {}
+        found = clauses(run, lemma.body)
+        before = self.clauses.get(lemma.name, []) if step.action != INIT and not primed else []
+        grouped: dict[tuple[str, ...], list[Clause]] = {}
+        known = {(one.path, as_bool(one.body).get_id()) for one in before}
+        for clause in found:
+            if (clause.path, as_bool(clause.body).get_id()) in known:
+                condition.framed += 1
+                continue
+            grouped.setdefault(clause.path, []).append(clause)
+        condition.goals += len(grouped)
+        return [Goal(lemma.name, path, tuple(parts)) for path, parts in grouped.items()], list(run.side)
+
+    def _ask(
+        self,
+        step: Step,
+        side: list[Term],
+        goals: Mapping[str, Sequence[Goal]],
+        found: Mapping[str, Condition],
+        cores: Cores,
+    ) -> None:
+        hypotheses = self.hypotheses if step.action != INIT else {}
+        facts = [step.guard, *_distinct(side)]
+        whole: solving.Session | None = None
+        if hypotheses and any(goals.values()) and (not cores or (IMPOSSIBLE, step.call) in cores):
+            never = Guesses(self, IMPOSSIBLE, cores.get((IMPOSSIBLE, step.call)), hypotheses, facts).ask(
+                z3.BoolVal(False)
+            )
+            if not never.proved:
+                whole = solving.Session(hypotheses, facts, self.limit)
+                never = whole.ask(z3.BoolVal(False), part=32)
+            if never.proved:
+                self.impossible[step.call] = never.core
+                for name, asked in goals.items():
+                    found[name].core |= never.core if asked else frozenset()
+                return
+        for name, asked in goals.items():
+            condition = found[name]
+            began = time.monotonic()
+            small = Guesses(self, name, cores.get((name, step.action)), hypotheses, facts)
+            for goal in asked:
+                kept = small.kept()
+                answer = self.insist(kept, goal, step) if kept is not None else small.ask(goal.term)
+                if not answer.proved:
+                    whole = whole or solving.Session(hypotheses, facts, self.limit)
+                    answer = self.insist(whole, goal, step)
+                    small.learn(answer)
+                condition.core |= answer.core
+                if not answer.proved:
+                    where = f" for {', '.join(goal.path)}" if goal.path else ""
+                    condition.open.append(f"{step.call}{where}: {answer.why}")
+            condition.seconds += time.monotonic() - began
+
+    def insist(self, session: solving.Session, goal: Goal, step: Step) -> solving.Answer:
+        """A goal whole, then part by part, then each part under each side of the action's IFs, while calls last."""
+        answer = session.ask(goal.term, part=4)
+        if answer.proved or answer.why == "sat":
+            return answer
+        core: frozenset[str] = frozenset()
+        calls = [MOST_CALLS]
+        for part in goal.parts:
+            one = session.ask(part.body, part=2)
+            if not one.proved and one.why != "sat":
+                one = self.split(session, part, self.undecided(session, step), (), calls)
+            if not one.proved:
+                return one
+            core |= one.core
+        return solving.Answer(True, core)
+
+    def undecided(self, session: solving.Session, step: Step) -> list[Term]:
+        """The conditions of a step's IFs that its guard leaves open, the shortest first."""
+        if session not in self.open_branches:
+            found = [(len(one.sexpr()), at, one) for at, one in enumerate(step.branches)]
+            self.open_branches[session] = [
+                one
+                for _, _, one in sorted(found, key=lambda each: each[:2])
+                if not session.ask(one, part=16).proved and not session.ask(z3.Not(one), part=16).proved
+            ]
+        return self.open_branches[session]
+
+    def split(
+        self, session: solving.Session, part: Clause, branches: list[Term], sides: tuple[Any, ...], calls: list[int]
+    ) -> solving.Answer:
+        """A part under `sides`; where that fails, under either side of the next IF as well."""
+        last = not branches or len(sides) >= MOST_SIDES
+        if calls[0] <= 0:
+            return solving.Answer(False, why="too many cases")
+        calls[0] -= 1
+        answer = session.ask(part.body, sides, 1 if last else 4) if sides or last else solving.Answer(False)
+        if not answer.proved and last and "incomplete" in answer.why:
+            answer = session.insist(part.body, sides)
+        if answer.proved or last or answer.why == "sat":
+            return answer
+        first, rest = branches[0], branches[1:]
+        core: frozenset[str] = frozenset()
+        for side in (first, z3.Not(first)):
+            answer = self.split(session, part, rest, (*sides, side), calls)
+            if not answer.proved:
+                return answer
+            core |= answer.core
+        return solving.Answer(True, core)
+
+    def _implied(self, lemma: Lemma, cores: Cores) -> Condition:
+        condition = Condition(lemma.name, ALWAYS)
+        began = time.monotonic()
+        run = self.universe.evaluator(self.universe.state)
+        found = clauses(run, lemma.body)
+        facts = _distinct([*self.side, *run.side])
+        small = Guesses(self, lemma.name, cores.get((lemma.name, ALWAYS)), self.hypotheses, facts)
+        whole: solving.Session | None = None
+        for part in found:
+            condition.goals += 1
+            answer = small.ask(part.body)
+            if not answer.proved:
+                whole = whole or solving.Session(self.hypotheses, facts, self.limit)
+                answer = whole.ask(part.body)
+                small.learn(answer)
+            condition.core |= answer.core
+            if not answer.proved:
+                condition.open.append(f"{', '.join(part.path) or 'any state'}: {answer.why}")
+        condition.seconds = time.monotonic() - began
+        return condition
+
+    # Vacuity
+
+    def enabled(self, action: str, limit: int = solving.LIMIT) -> str:
+        """Whether a state of the invariant enables the action: "sat", "unsat", or "unknown"."""
+        result = "unsat"
+        for params in self.instances(action):
+            step = self.universe.step(action, params)
+            one = solving.solver(limit, models=True)
+            for terms in self.hypotheses.values():
+                one.add(*terms)
+            one.add(as_bool(step.guard), *map(as_bool, _distinct([*self.side, *step.side])))
+            found = str(one.check())
+            if found == "sat":
+                return "sat"
+            result = "unknown" if found == "unknown" else result
+        return result
+
+
+class Guesses:
+    """Few hypotheses that may suffice for a lemma's goals: the kept core, or those that proved other goals of it."""
+
+    def __init__(
+        self,
+        prover: Prover,
+        lemma: str,
+        core: frozenset[str] | None,
+        hypotheses: Mapping[str, Sequence[Any]],
+        facts: Sequence[Any],
+    ) -> None:
+        self.hypotheses, self.facts, self.limit = hypotheses, facts, prover.limit
+        self.known = prover.guesses.setdefault(lemma, [])
+        self.sessions: dict[frozenset[str], solving.Session] = {}
+        self.core = core if core is not None and core <= set(hypotheses) else None
+
+    def kept(self) -> solving.Session | None:
+        """A session with the kept core, None without one."""
+        if self.core is None or not self.hypotheses:
+            return None
+        if self.core not in self.sessions:
+            chosen = {one: self.hypotheses[one] for one in sorted(self.core)}
+            self.sessions[self.core] = solving.Session(chosen, self.facts, self.limit)
+        return self.sessions[self.core]
+
+    def ask(self, goal: Any) -> solving.Answer:
+        """The first guess that proves the goal."""
+        answer = solving.Answer(False)
+        if not self.hypotheses:
+            return answer
+        for guess in [self.core] if self.core is not None else self.known[:3]:
+            if guess is None or not guess <= set(self.hypotheses):
+                continue
+            if guess not in self.sessions:
+                chosen = {one: self.hypotheses[one] for one in sorted(guess)}
+                self.sessions[guess] = solving.Session(chosen, self.facts, self.limit // (1 if self.core else 4))
+            answer = self.sessions[guess].ask(goal)
+            if answer.proved:
+                return answer
+        return answer
+
+    def learn(self, answer: solving.Answer) -> None:
+        """Remembers what has proved a goal, the latest first."""
+        if answer.proved and answer.core not in self.known:
+            self.known.insert(0, answer.core)
+
+
+def _distinct(terms: Iterable[Term]) -> list[Any]:
+    found: dict[int, Any] = {}
+    for term in terms:
+        one = as_bool(term)
+        found[one.get_id()] = one
+    return list(found.values())
+
+
+def _canonical(values: Sequence[Symbolic], swaps: Mapping[Any, str]) -> tuple[object, ...]:
+    """The values with exchangeable ones numbered in the order of their first use."""
+    numbers: dict[Any, int] = {}
+    found: list[object] = []
+    for value in values:
+        if isinstance(value, Atom) and value.value in swaps:
+            home = swaps[value.value]
+            numbers.setdefault(value.value, sum(1 for one in numbers if swaps[one] == home))
+            found.append((home, numbers[value.value]))
+        elif isinstance(value, Atom):
+            found.append(value.value)
+        elif isinstance(value, bool | int):
+            found.append((type(value).__name__, value))
+        elif z3.is_expr(value):
+            found.append(str(value))
+        else:
+            found.append(id(value))
+    return tuple(found)

@@ -1,0 +1,90 @@
+"""Questions to the solver: is a goal implied by hypotheses, by which of them, and what speaks against it.
+
+The limit is the solver's resource count, never time, so that a machine's speed decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from tidemark_conformance.prove.terms import as_bool
+
+LIMIT = 24_000_000
+"""The resource limit of one question."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`proved`; `core`: the names of the hypotheses used; `why`: the solver's word where it did not prove the goal."""
+
+    proved: bool
+    core: frozenset[str] = frozenset()
+    why: str = ""
+
+
+class Session:
+    """Questions under fixed facts (an action's guard) and named hypotheses."""
+
+    def __init__(
+        self, hypotheses: Mapping[str, Sequence[Any]], facts: Iterable[Any], limit: int = LIMIT, models: bool = False
+    ) -> None:
+        facts = list(facts)
+        self.hypotheses, self.facts = hypotheses, facts
+        self.patient: Session | None = None
+        self.solver, self.limit = solver(limit, models), limit
+        self.literals = {name: z3.Bool(f"use {name}") for name in hypotheses}
+        for name, terms in hypotheses.items():
+            for term in terms:
+                self.solver.add(z3.Implies(self.literals[name], term))
+        for fact in facts:
+            self.solver.add(as_bool(fact))
+
+    def ask(self, goal: Any, more: Iterable[Any] = (), part: int = 1) -> Answer:
+        """Whether hypotheses and facts (and `more` facts) imply the goal, with one `part` of the limit."""
+        self.solver.set("rlimit", self.limit // part)
+        self.solver.push()
+        for one in more:
+            self.solver.add(as_bool(one))
+        self.solver.add(z3.Not(as_bool(goal)))
+        found = self.solver.check(*self.literals.values())
+        if found == z3.unsat:
+            used = {str(one) for one in self.solver.unsat_core()}
+            answer = Answer(True, frozenset(name for name, literal in self.literals.items() if str(literal) in used))
+        else:
+            answer = Answer(False, why=str(found) if found == z3.sat else self.solver.reason_unknown())
+        self.solver.pop()
+        return answer
+
+    def insist(self, goal: Any, more: Iterable[Any] = ()) -> Answer:
+        """The same by a solver that tries instances of its own where patterns give none."""
+        if self.patient is None:
+            self.patient = Session(self.hypotheses, self.facts, self.limit, models=True)
+        return self.patient.ask(goal, more)
+
+
+def solver(limit: int, models: bool = False) -> Any:
+    """A solver by patterns alone; with `models` one that also tries to build a model."""
+    found = z3.Solver()
+    found.set("smt.mbqi", models)
+    found.set("rlimit", limit)
+    found.set("smt.random_seed", 1)
+    return found
+
+
+def model(hypotheses: Iterable[Any], facts: Iterable[Any], goal: Any, limit: int) -> tuple[str, Any]:
+    """("sat", a model in which all but the goal hold), ("unsat", None), or ("unknown", the solver's last attempt)."""
+    one = solver(limit, models=True)
+    for term in (*hypotheses, *facts):
+        one.add(as_bool(term))
+    one.add(z3.Not(as_bool(goal)))
+    found = one.check()
+    if found == z3.unsat:
+        return "unsat", None
+    try:
+        return str(found), one.model()
+    except z3.Z3Exception:
+        return str(found), None

@@ -1,0 +1,500 @@
+"""Symbolic TLA+ values: Z3 terms in Python shapes, with constants folded as they are built.
+
+A scalar is a Python `bool` or `int`, a Z3 term, or an `Atom` (a string or model value with its code). A symbolic atom
+is an integer term. The other shapes are `Rec`, `Fun`, `Arr` and the sets. A sequence is an `Arr` from 1 to its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from tidemark_conformance.tla.values import Value
+
+Term = Any
+"""`bool`, `int`, or a Z3 expression."""
+Symbolic = Any
+"""Any symbolic value of this module."""
+
+Meaning = tuple[Symbolic, Term]
+"""A value, and the condition under which the expression has one."""
+Env = Mapping[int, Any]
+"""What locals mean, by their uids."""
+
+
+class UnlistedError(Exception):
+    """A shape that an operation has no term for; the message says which, the caller adds the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A known string or model value; `code` is the integer that stands for it in terms."""
+
+    value: Value
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """A lifted capacity: as the end of a range it is without end, elsewhere it is an unknown integer."""
+
+    term: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Rec:
+    """A record: field -> (value, whether the record has the field)."""
+
+    fields: dict[str, tuple[Symbolic, Term]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fun:
+    """A function over listed keys (TLA+ values, with their symbolic forms)."""
+
+    keys: tuple[Value, ...]
+    forms: tuple[Symbolic, ...]
+    images: tuple[Symbolic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arr:
+    """A function over low..high (`high` None: without end); a sequence if `low` is 1.
+
+    `get` maps an index to the value there, and to anything outside. `cap`: the most elements, None if unknown.
+    """
+
+    low: Term
+    high: Term
+    get: Callable[[Term], Symbolic]
+    cap: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A finite set: (condition, element) pairs; an element belongs to it if one of its conditions holds."""
+
+    items: tuple[tuple[Term, Symbolic], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """low..high; `high` None: without end; `cap`: the greatest value that `high` can have, None if unknown."""
+
+    low: Term
+    high: Term
+    cap: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """The members k of a range with `holds(k)`, which gives (true, has a value)."""
+
+    base: Range
+    holds: Callable[[Term], tuple[Term, Term]]
+
+
+class _Nothing:
+    """The value of an expression that has none: its condition is false, so that nothing depends on it."""
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING = _Nothing()
+
+
+# Propositions
+
+
+def known(term: Term) -> bool:
+    """Whether a scalar is a Python value."""
+    return isinstance(term, bool | int)
+
+
+def conj(*parts: Term) -> Term:
+    """The conjunction."""
+    found: list[Term] = []
+    for part in parts:
+        if part is True:
+            continue
+        if part is False:
+            return False
+        if z3.is_and(part):
+            found += part.children()
+        else:
+            found.append(part)
+    if not found:
+        return True
+    return found[0] if len(found) == 1 else z3.And(*found)
+
+
+def disj(*parts: Term) -> Term:
+    """The disjunction."""
+    found: list[Term] = []
+    for part in parts:
+        if part is False:
+            continue
+        if part is True:
+            return True
+        found.append(part)
+    if not found:
+        return False
+    return found[0] if len(found) == 1 else z3.Or(*found)
+
+
+def neg(term: Term) -> Term:
+    """The negation."""
+    if isinstance(term, bool):
+        return not term
+    return term.arg(0) if z3.is_not(term) else z3.Not(term)
+
+
+def implies(a: Term, b: Term) -> Term:
+    """The implication."""
+    if a is True:
+        return b
+    if a is False or b is True:
+        return True
+    return neg(a) if b is False else z3.Implies(a, b)
+
+
+def as_bool(term: Term) -> z3.BoolRef:
+    """A proposition as a Z3 term."""
+    return z3.BoolVal(term) if isinstance(term, bool) else term
+
+
+def as_int(term: Term) -> Term:
+    """A number or atom as a Python integer or a Z3 term."""
+    if isinstance(term, Unbounded):
+        return term.term
+    if term is NOTHING:
+        return 0
+    return term.code if isinstance(term, Atom) else term
+
+
+def settled(term: Term) -> Term:
+    """A term with what is constant in it computed: a Python value where all of it is."""
+    if not z3.is_expr(term):
+        return term
+    if z3.is_int_value(term):
+        return term.as_long()
+    if z3.is_const(term):
+        return True if z3.is_true(term) else False if z3.is_false(term) else term
+    if z3.is_bool(term):
+        return term
+    term = z3.simplify(term)
+    return term.as_long() if z3.is_int_value(term) else term
+
+
+def at_most(a: Term, b: Term) -> Term:
+    """The proposition a <= b, decided where both are constants or their difference is."""
+    a, b = as_int(a), as_int(b)
+    if known(a) and known(b):
+        return bool(a <= b)
+    if z3.is_expr(a) and z3.is_expr(b) and a.eq(b):
+        return True
+    if (z3.is_expr(a) and z3.is_app(a) and a.num_args()) or (z3.is_expr(b) and z3.is_app(b) and b.num_args()):
+        difference = settled(a - b)
+        if isinstance(difference, int):
+            return difference <= 0
+    return b >= a if known(a) else a <= b
+
+
+def below(a: Term, b: Term) -> Term:
+    """The proposition a < b, in the same normal form."""
+    if known(as_int(a)):
+        return at_most(as_int(a) + 1, b)
+    return at_most(a, as_int(b) - 1) if known(as_int(b)) else neg(at_most(b, a))
+
+
+# Equality and choice
+
+
+def same(a: Symbolic, b: Symbolic) -> Term:
+    """The proposition a = b. Raises UnlistedError for shapes that have no term for it."""
+    if a is b:
+        return True
+    if a is NOTHING or b is NOTHING:
+        return False
+    if _is_set(a) or _is_set(b):
+        return conj(subset(a, b), subset(b, a))
+    if isinstance(a, Rec) and isinstance(b, Rec):
+        return conj(*(_same_field(a, b, name) for name in sorted({*a.fields, *b.fields})))
+    if isinstance(a, Fun) and isinstance(b, Fun):
+        if set(a.keys) != set(b.keys):
+            return False
+        other = dict(zip(b.keys, b.images, strict=True))
+        return conj(*(same(image, other[key]) for key, image in zip(a.keys, a.images, strict=True)))
+    if isinstance(a, Arr) and isinstance(b, Arr):
+        return _same_arrays(a, b)
+    if isinstance(a, Fun | Arr) and isinstance(b, Fun | Arr):
+        fun, arr = (a, b) if isinstance(a, Fun) else (b, a)
+        return _same_listed(fun, arr)  # type: ignore[arg-type]
+    if isinstance(a, Rec | Fun | Arr) or isinstance(b, Rec | Fun | Arr):
+        raise UnlistedError("values of unlike kinds are compared")
+    if isinstance(a, Atom) and isinstance(b, Atom):
+        return a.code == b.code
+    a, b = as_int(a), as_int(b)
+    if known(a) and known(b):
+        return bool(a == b)
+    if isinstance(a, bool) or isinstance(b, bool):
+        flag, term = (a, b) if isinstance(a, bool) else (b, a)
+        return term if flag else neg(term)
+    if z3.is_expr(a) and z3.is_expr(b) and a.eq(b):
+        return True
+    return a == b if z3.is_expr(a) else b == a
+
+
+def _same_field(a: Rec, b: Rec, name: str) -> Term:
+    if name not in a.fields or name not in b.fields:
+        return neg((a.fields.get(name) or b.fields[name])[1])
+    (x, has_x), (y, has_y) = a.fields[name], b.fields[name]
+    return conj(same(has_x, has_y), implies(has_x, same(x, y)))
+
+
+def _same_arrays(a: Arr, b: Arr) -> Term:
+    if a.high is None or b.high is None:
+        ends: Term = a.high is b.high
+    else:
+        ends = same(a.high, b.high)
+        if known(a.high) and known(a.low) and known(b.low) and a.high < a.low and b.low <= a.low:
+            return ends
+        if known(b.high) and known(a.low) and known(b.low) and b.high < b.low and a.low <= b.low:
+            return ends
+    ends = conj(same(a.low, b.low), ends)
+    if ends is False:
+        return False
+    return conj(ends, over(Range(a.low, a.high, _end(a, b)), lambda i: same(a.get(i), b.get(i))))
+
+
+def _end(a: Arr, b: Arr) -> int | None:
+    caps = [arr.cap for arr in (a, b) if arr.cap is not None]
+    return min(caps) if caps and a.low == 1 else None
+
+
+def _same_listed(fun: Fun, arr: Arr) -> Term:
+    keys = sorted(fun.keys) if all(type(key) is int for key in fun.keys) else None
+    if keys is None or keys != list(range(keys[0] if keys else 1, (keys[-1] if keys else 0) + 1)):
+        return False
+    low, high = (keys[0], keys[-1]) if keys else (1, 0)
+    images = dict(zip(fun.keys, fun.images, strict=True))
+    ends = conj(same(arr.low, low), False if arr.high is None else same(arr.high, high))
+    return conj(ends, *(same(arr.get(key), images[key]) for key in keys)) if ends is not False else False
+
+
+_bound = 0
+
+
+def fresh(name: str) -> z3.ArithRef:
+    """A bound integer variable, or a constant, that nothing else has."""
+    global _bound
+    _bound += 1
+    return z3.Int(f"{name}!{_bound}")
+
+
+def numbered(again: int | None = None) -> int:
+    """The number of bound variables so far; `again`: go back to that number, where none of the later ones is used."""
+    global _bound
+    if again is not None:
+        _bound = again
+    return _bound
+
+
+def reset() -> None:
+    """Begin the names of bound variables anew, so that equal work gives equal terms."""
+    global _bound
+    _bound = 0
+
+
+def numbers(base: Range) -> range | None:
+    """The integers that a range can hold, if they are known and few."""
+    high = base.high if type(base.high) is int else base.cap
+    if type(base.low) is int and high is not None and high - base.low < 256:
+        return range(base.low, high + 1)
+    return None
+
+
+def within(k: Term, base: Range) -> list[Term]:
+    """The conditions of k in low..high."""
+    return [at_most(base.low, k), *([] if base.high is None else [at_most(k, base.high)])]
+
+
+def over(base: Range, holds: Callable[[Term], Term]) -> Term:
+    """For all k of a range."""
+    listed = numbers(base)
+    if listed is not None:
+        return conj(*(implies(conj(*within(k, base)), holds(k)) for k in listed))
+    k = fresh("k")
+    body = implies(conj(*within(k, base)), holds(k))
+    return body if isinstance(body, bool) else z3.ForAll([k], body)
+
+
+def choice(condition: Term, a: Symbolic, b: Symbolic) -> Symbolic:
+    """IF condition THEN a ELSE b."""
+    if condition is True or a is b or b is NOTHING:
+        return a
+    if condition is False or a is NOTHING:
+        return b
+    if isinstance(a, Range) and isinstance(b, Range):
+        high = None if a.high is None or b.high is None else choice(condition, a.high, b.high)
+        cap = None if a.cap is None or b.cap is None else max(a.cap, b.cap)
+        return Range(choice(condition, a.low, b.low), high, cap)
+    if _is_set(a) or _is_set(b):
+        left = [(conj(condition, guard), item) for guard, item in elements(a)]
+        right = [(conj(neg(condition), guard), item) for guard, item in elements(b)]
+        return merged([*left, *right])
+    if isinstance(a, Rec) and isinstance(b, Rec):
+        return Rec({name: _chosen_field(condition, a, b, name) for name in sorted({*a.fields, *b.fields})})
+    if isinstance(a, Fun) and isinstance(b, Fun) and set(a.keys) == set(b.keys):
+        other = dict(zip(b.keys, b.images, strict=True))
+        images = (choice(condition, image, other[key]) for key, image in zip(a.keys, a.images, strict=True))
+        return Fun(a.keys, a.forms, tuple(images))
+    if isinstance(a, Arr) and isinstance(b, Arr):
+        if (a.high is None) != (b.high is None):
+            raise UnlistedError("functions over a finite and an infinite range meet")
+        high = None if a.high is None else choice(condition, a.high, b.high)
+        cap = None if a.cap is None or b.cap is None else max(a.cap, b.cap)
+        return Arr(choice(condition, a.low, b.low), high, lambda i: choice(condition, a.get(i), b.get(i)), cap)
+    if isinstance(a, Rec | Fun | Arr) or isinstance(b, Rec | Fun | Arr):
+        raise UnlistedError("IF gives values of unlike kinds")
+    if isinstance(a, Atom) and isinstance(b, Atom) and a.code == b.code:
+        return a
+    if known(a) and known(b) and type(a) is type(b) and a == b:
+        return a
+    a, b = as_int(a), as_int(b)
+    if isinstance(a, bool) or isinstance(b, bool):
+        return disj(conj(condition, a), conj(neg(condition), b))
+    if z3.is_expr(a) and z3.is_expr(b) and a.eq(b):
+        return a
+    return z3.If(condition, z3.IntVal(a) if known(a) else a, z3.IntVal(b) if known(b) else b)
+
+
+def _chosen_field(condition: Term, a: Rec, b: Rec, name: str) -> tuple[Symbolic, Term]:
+    if name not in a.fields:
+        value, has = b.fields[name]
+        return value, conj(neg(condition), has)
+    if name not in b.fields:
+        value, has = a.fields[name]
+        return value, conj(condition, has)
+    (x, has_x), (y, has_y) = a.fields[name], b.fields[name]
+    return choice(condition, x, y), choice(condition, has_x, has_y)
+
+
+# Sets
+
+
+def _is_set(value: Symbolic) -> bool:
+    return isinstance(value, Listed | Range | Filtered)
+
+
+def merged(items: Iterable[tuple[Term, Symbolic]]) -> Listed:
+    """A set of (condition, element) pairs, equal known elements put together, false ones left out."""
+    found: dict[object, tuple[Term, Symbolic]] = {}
+    for guard, item in items:
+        if guard is False:
+            continue
+        key = key_of(item)
+        key = ("?", len(found)) if key is None else key
+        before = found.get(key)
+        found[key] = (guard, item) if before is None else (disj(before[0], guard), item)
+    return Listed(tuple(found.values()))
+
+
+def key_of(item: Symbolic) -> object:
+    """Something hashable that equal known values share, None for a value that is not known."""
+    if isinstance(item, Atom):
+        return ("atom", item.code)
+    if isinstance(item, bool | int):
+        return (type(item).__name__, item)
+    if isinstance(item, Rec):
+        if any(has is not True for _, has in item.fields.values()):
+            return None
+        parts = [(name, key_of(value)) for name, (value, _) in sorted(item.fields.items())]
+        return None if any(part is None for _, part in parts) else ("rec", tuple(parts))
+    if isinstance(item, Arr) and type(item.low) is int and type(item.high) is int and item.high - item.low < 64:
+        parts_ = [key_of(item.get(i)) for i in range(item.low, item.high + 1)]
+        return None if any(part is None for part in parts_) else ("arr", item.low, tuple(parts_))
+    if isinstance(item, Fun):
+        pairs = [(key_of(form), key_of(image)) for form, image in zip(item.forms, item.images, strict=True)]
+        return None if any(b is None for _, b in pairs) else ("fun", tuple(sorted(pairs, key=repr)))
+    if isinstance(item, Listed) and all(guard is True for guard, _ in item.items):
+        inner = [key_of(element) for _, element in item.items]
+        return None if any(part is None for part in inner) else ("set", frozenset(inner))
+    return None
+
+
+def elements(value: Symbolic) -> list[tuple[Term, Symbolic]]:
+    """A set's (condition, element) pairs. Raises UnlistedError for a set that cannot be listed."""
+    if isinstance(value, Listed):
+        return list(value.items)
+    if isinstance(value, Range):
+        listed = numbers(value)
+        if listed is not None:
+            return [(conj(*within(k, value)), k) for k in listed]
+        raise UnlistedError("a range without a known end is enumerated")
+    if value is NOTHING:
+        return []
+    if isinstance(value, Filtered):
+        return [(conj(guard, value.holds(k)[0]), k) for guard, k in elements(value.base)]
+    raise UnlistedError("a value that is no set is enumerated")
+
+
+def member(item: Symbolic, value: Symbolic) -> Term:
+    """The proposition that `item` is an element of the set."""
+    if isinstance(value, Range):
+        return conj(*within(item, value))
+    if isinstance(value, Filtered):
+        return conj(*within(item, value.base), value.holds(item)[0])
+    key = key_of(item)
+    found: list[Term] = []
+    for guard, element in elements(value):
+        other = key_of(element)
+        if key is not None and other is not None:
+            if key == other:
+                found.append(guard)
+            continue
+        found.append(conj(guard, same(item, element)))
+    return disj(*found)
+
+
+def subset(a: Symbolic, b: Symbolic) -> Term:
+    """The proposition that a is a subset of b."""
+    if isinstance(a, Range | Filtered):
+        base = a if isinstance(a, Range) else a.base
+        if numbers(base) is None:
+            guard = (lambda _: True) if isinstance(a, Range) else (lambda k: a.holds(k)[0])
+            return over(base, lambda k: implies(guard(k), member(k, b)))
+    return conj(*(implies(guard, member(item, b)) for guard, item in elements(a)))
+
+
+def total(conditions: Iterable[Term]) -> Term:
+    """How many of the conditions hold."""
+    fixed, terms = 0, []
+    for condition in conditions:
+        if isinstance(condition, bool):
+            fixed += condition
+        else:
+            terms.append(z3.If(condition, z3.IntVal(1), z3.IntVal(0)))
+    if not terms:
+        return fixed
+    found = terms[0] if len(terms) == 1 else z3.Sum(terms)
+    return found + fixed if fixed else found
+
+
+def distinct(value: Symbolic) -> Term:
+    """The number of elements of a set that can be listed."""
+    items = elements(value)
+    conditions: list[Term] = []
+    for at, (guard, item) in enumerate(items):
+        key = key_of(item)
+        earlier = [
+            conj(other_guard, same(item, other))
+            for other_guard, other in items[:at]
+            if key is None or key_of(other) is None
+        ]
+        conditions.append(conj(guard, neg(disj(*earlier))))
+    return total(conditions)

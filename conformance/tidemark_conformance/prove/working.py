@@ -1,0 +1,99 @@
+"""Proofs on all cores: a process judges the conditions of one action after another."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tidemark_conformance import machine
+from tidemark_conformance.processes import raise_on_sigterm
+from tidemark_conformance.prove import cores, inductive
+from tidemark_conformance.prove.cores import Cores, Kept
+from tidemark_conformance.prove.inductive import Theorem
+from tidemark_conformance.prove.proving import ALWAYS, IMPOSSIBLE, INIT, Condition, Prover, Result
+
+Job = tuple[str, str, str, tuple[str, ...] | None]
+"""Name, module, cfg, and the rules that are not in force (None: the cfg's)."""
+
+
+@functools.lru_cache(maxsize=1)
+def prover(job: Job, limit: int) -> Prover:
+    """The prover of a job, kept in its process."""
+    name, module, cfg, without = job
+    return Prover(inductive.read(name, Path(module), Path(cfg)), without, limit)
+
+
+def one(job: Job, limit: int, action: str, kept: Kept) -> tuple[list[Condition], dict[str, frozenset[str]]]:
+    """The conditions of one action, and the cores of its instances that the invariant excludes."""
+    own = prover(job, limit)
+    own.impossible.clear()
+    found = own.judge(kept.cores, only=lambda lemma, of: of == action, untried=kept.open)
+    return found.conditions, dict(own.impossible)
+
+
+def judge(job: Job, limit: int, kept: Kept, told: Callable[[str, list[Condition]], None]) -> tuple[Result, Kept]:
+    """Every condition of a theorem and what is to be kept, as many actions side by side as there are cores."""
+    began = time.monotonic()
+    own = prover(job, limit)
+    actions = [INIT, *own.actions(), ALWAYS]
+    result = Result(job[0], [])
+    impossible: Cores = {}
+    if machine.cores() < 2 or len(own.theorem.lemmas) < 12:
+        for action in actions:
+            conditions, excluded = one(job, limit, action, kept)
+            _take(result, impossible, conditions, excluded)
+            told(action, conditions)
+    else:
+        _spread(job, limit, kept, actions, told, result, impossible)
+    order = {action: at for at, action in enumerate(actions)}
+    result.conditions.sort(key=lambda condition: order[condition.action])
+    result.seconds = time.monotonic() - began
+    found = {(one.lemma, one.action): one.core for one in result.conditions if one.goals and one.proved}
+    return result, Kept({**found, **impossible}, tuple((one.lemma, one.action) for one in result.open))
+
+
+def grounded(module: Path, theorem: Theorem) -> bool:
+    """Whether the theorem that this one rests on, and all below, were left with nothing open by their last search."""
+    while theorem.rests_on is not None:
+        folder = next(one for one in module.parents if (one / f"{theorem.rests_on}.tla").is_file())
+        module = folder / f"{theorem.rests_on}.tla"
+        file = cores.file_of(module, theorem.rests_on)
+        if not file.is_file() or cores.read(file).open:
+            return False
+        theorem = inductive.read(theorem.rests_on, module, module.with_suffix(".cfg"))
+    return True
+
+
+def _spread(
+    job: Job,
+    limit: int,
+    kept: Kept,
+    actions: Sequence[str],
+    told: Callable[[str, list[Condition]], None],
+    result: Result,
+    impossible: Cores,
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(
+        machine.cores(), mp_context=context, initializer=raise_on_sigterm, initargs=(SystemExit,)
+    ) as pool:
+        running = {pool.submit(one, job, limit, action, kept): action for action in actions}
+        try:
+            for future in concurrent.futures.as_completed(running):
+                conditions, excluded = future.result()
+                _take(result, impossible, conditions, excluded)
+                told(running[future], conditions)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _take(result: Result, impossible: Cores, conditions: list[Condition], excluded: dict[str, frozenset[str]]) -> None:
+    result.conditions += conditions
+    impossible.update({(IMPOSSIBLE, call): core for call, core in excluded.items()})

@@ -1,0 +1,219 @@
+"""`tidemark prove`: what is proved, what is refused, and that a wrong lemma, a missing rule or too few lemmas fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tidemark_conformance.cli import main
+from tidemark_conformance.errors import Unsupported, Unusable
+from tidemark_conformance.paths import spec_root
+from tidemark_conformance.prove import cores, counterexample, inductive, proving, working
+from tidemark_conformance.prove.universe import Universe
+from tidemark_conformance.tla.python import compile_python
+from tidemark_conformance.tla.spec import load
+
+pytestmark = pytest.mark.usefixtures("quick_java")
+
+TWO_PHASE = spec_root() / "twophase"
+BREAKS = {
+    "CommitOnlyIfAllPrepared": ("CommitNeedsPromises", "TMDecide"),
+    "KeepDecision": ("DecisionIsKept", "TMRestart"),
+    "PreparedWaits": ("PromiseBinds", "RMAbort"),
+}
+"""Rule of two-phase commit -> the one condition that is open without it."""
+
+
+def theorem(name: str) -> inductive.Theorem:
+    module, cfg = inductive.modules()[name]
+    return inductive.read(name, module, cfg)
+
+
+@pytest.mark.parametrize("name", ["TwoPhaseInductive", "TwoPhaseInductiveFive", "TwoPhaseInductiveSeven"])
+def test_two_phase_commit_is_proved(name: str) -> None:
+    found = proving.Prover(theorem(name)).judge()
+    assert found.closed
+    assert len(found.conditions) == 65
+    assert {"Consistency", "OneDecision", "DecidedOnce", "OutcomeIsFinal"} <= {one.lemma for one in found.conditions}
+    assert sum(one.goals for one in found.conditions) > 40
+
+
+@pytest.mark.parametrize("rule", BREAKS)
+def test_without_a_rule_the_proof_fails_where_the_flaw_is(rule: str) -> None:
+    found = proving.Prover(theorem("TwoPhaseInductive"), [rule]).judge()
+    assert [(one.lemma, one.action) for one in found.open] == [BREAKS[rule]]
+
+
+@pytest.mark.parametrize("rule", BREAKS)
+def test_a_counterexample_to_induction_is_a_step_from_the_invariant_out_of_it(rule: str, tmp_path: Path) -> None:
+    """The reference evaluator judges both states and the step."""
+    claimed = theorem("TwoPhaseInductive")
+    prover = proving.Prover(claimed, [rule])
+    name, action = BREAKS[rule]
+    lemma = next(one for one in claimed.lemmas if one.name == name)
+    found = counterexample.find(prover, lemma, action)
+    assert found is not None
+    assert found.complete
+    cfg = tmp_path / "without.cfg"
+    text = (TWO_PHASE / "TwoPhaseInductive.cfg").read_text(encoding="utf-8")
+    cfg.write_text(text.replace("Without = {}", f'Without = {{"{rule}"}}'), encoding="utf-8")
+    spec = load(TWO_PHASE / "TwoPhaseInductive.tla", cfg, also=["Inductive", name])
+    checks = compile_python(spec)
+    assert checks.invariant("Inductive", found.before)
+    assert checks.action(found.action, found.params, found.before, found.after)
+    assert not checks.invariant(name, found.after)
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Callable[[str, str], inductive.Theorem]:
+    """Two-phase commit's theorem with one text of its module changed."""
+
+    def change(old: str, new: str) -> inductive.Theorem:
+        for file in TWO_PHASE.iterdir():
+            if file.is_file():
+                text = file.read_text(encoding="utf-8")
+                if file.name == "TwoPhaseInductive.tla":
+                    assert old in text
+                    text = text.replace(old, new)
+                (tmp_path / file.name).write_text(text, encoding="utf-8")
+        return inductive.read("changed", tmp_path / "TwoPhaseInductive.tla", tmp_path / "TwoPhaseInductive.cfg")
+
+    return change
+
+
+def test_a_lemma_that_is_false_at_first_is_open_at_init(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    claimed = changed("DecidedIsNow == \\A r \\in RM :", 'DecidedIsNow == \\A r \\in RM : rmState[r] # "working" /\\')
+    open_ = [(one.lemma, one.action) for one in proving.Prover(claimed).judge().open]
+    assert ("DecidedIsNow", "Init") in open_
+
+
+def test_an_invariant_without_a_lemma_is_not_inductive(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    found = proving.Prover(changed("    /\\ CommitNeedsPromises\n", "")).judge()
+    assert {one.lemma for one in found.open} == {"Consistency"}
+
+
+def test_a_property_that_does_not_follow_is_open(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    found = proving.Prover(changed("    /\\ DecidedIsNow\n", "")).judge()
+    assert ("DecidedOnce", proving.ALWAYS) in {(one.lemma, one.action) for one in found.open}
+
+
+def test_a_contradiction_enables_nothing(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    claimed = changed("ReadIsSent == ", 'ReadIsSent == tmState = "init" /\\ tmState = "aborted" /\\ ')
+    prover = proving.Prover(claimed)
+    assert {prover.enabled(action) for action in prover.actions()} == {"unsat"}
+    assert ("ReadIsSent", "Init") in {(one.lemma, one.action) for one in prover.judge().open}
+
+
+def test_each_action_is_enabled_in_some_state_of_the_invariant() -> None:
+    prover = proving.Prover(theorem("TwoPhaseInductive"))
+    assert {prover.enabled(action) for action in prover.actions()} == {"sat"}
+
+
+def test_a_lemma_without_a_reason_is_refused(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    with pytest.raises(Unusable, match="ReadIsSent has no sentence before it"):
+        changed("\\* The transaction manager reads messages, and none is ever lost.\n", "")
+
+
+def test_wrong_cores_prove_nothing_and_cost_only_time() -> None:
+    prover = proving.Prover(theorem("TwoPhaseInductive"))
+    wrong = {(one.name, action): frozenset({"TypeOK"}) for one in prover.theorem.lemmas for action in prover.actions()}
+    assert prover.judge(wrong).closed
+    without = proving.Prover(theorem("TwoPhaseInductive"), ["PreparedWaits"])
+    assert [(one.lemma, one.action) for one in without.judge(wrong).open] == [BREAKS["PreparedWaits"]]
+
+
+def test_cores_come_back_as_they_were_kept(tmp_path: Path) -> None:
+    job = ("TwoPhaseInductive", *map(str, inductive.modules()["TwoPhaseInductive"]), None)
+    _, kept = working.judge(job, 1_000_000, cores.Kept(), lambda action, conditions: None)
+    assert kept.cores
+    assert not kept.open
+    cores.write(tmp_path / "kept.json", kept)
+    assert cores.read(tmp_path / "kept.json") == kept
+    (tmp_path / "kept.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(Unusable, match="holds no cores"):
+        cores.read(tmp_path / "kept.json")
+
+
+def test_a_known_open_condition_stays_open_untried() -> None:
+    prover = proving.Prover(theorem("TwoPhaseInductive"))
+    found = prover.judge(untried=[("DecisionIsKept", "TMRestart")])
+    assert [one.open for one in found.open] == [[proving.UNTRIED]]
+    assert not found.closed
+
+
+@pytest.mark.parametrize("action", ["Init", "ReadFetch", "StopBroker", proving.ALWAYS])
+def test_logs_match_as_far_as_a_few_actions_go(action: str) -> None:
+    """`make check` judges all of them."""
+    module, cfg = inductive.modules()["ReplicationInductive"]
+    kept = cores.read(cores.file_of(module, "ReplicationInductive"))
+    found = proving.Prover(inductive.read("ReplicationInductive", module, cfg)).judge(
+        kept.cores, only=lambda lemma, of: of == action
+    )
+    assert found.closed
+    assert sum(one.goals for one in found.conditions) or action == "Init"
+
+
+def test_replication_without_the_repair_of_late_reads_does_not_match() -> None:
+    claimed = theorem("ReplicationInductive")
+    prover = proving.Prover(claimed, ["SliceNotTruncated"], limit=1_000_000)
+    found = prover.judge(only=lambda lemma, action: (lemma, action) == ("RecordsContinueLog", "ReadFetch"))
+    assert [(one.lemma, one.action) for one in found.open] == [("RecordsContinueLog", "ReadFetch")]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "module", "said"),
+    [
+        ("idempotence", "IdempotentProducerProperties", r"IdempotentProducer\.tla:\d+: .* CHOOSE over numbers"),
+        ("transactions", "TransactionsProperties", r"Transactions\.tla:\d+: .* sets of numbers without a bound"),
+        ("offsets", "OffsetsProperties", r"Offsets\.tla:\d+: .* FoldSeq over a sequence of any length"),
+    ],
+)
+def test_what_has_no_terms_is_refused_with_its_line(protocol: str, module: str, said: str) -> None:
+    folder = spec_root() / protocol
+    universe = Universe(load(folder / f"{module}.tla", folder / f"{module}.cfg"))
+
+    def every_step() -> None:
+        for action in universe.spec.module.actions:
+            for params in universe.instances(action.name):
+                universe.step(action.name, params)
+
+    with pytest.raises(Unsupported, match=said):
+        every_step()
+
+
+def test_the_command_says_what_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "proof.json"
+    assert main(["prove", "TwoPhaseInductive", "--mutants", "--json", str(file)]) == 0
+    assert "proved for runs of any length: Consistency, OneDecision" in capsys.readouterr().out
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert (found["schema"], found["ok"]) == ("tidemark.prove/1", True)
+    (proof,) = found["proofs"]
+    assert (proof["closed"], proof["open"], proof["mutants"], proof["mutants_rejected"]) == (True, [], 3, 3)
+    assert proof["bounded"] == ["RM has 3 elements"]
+
+
+def test_the_command_calls_nothing_open_a_proof(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "TwoPhaseInductive", "--without", "PreparedWaits"]) == 3
+    said = capsys.readouterr().out
+    assert "no proof, as conditions are open" in said
+    assert "This is no run" in said
+    assert "proved" not in said.replace("proved  open", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["Nothing"], "there is no theorem Nothing"),
+        (["TwoPhaseInductive", "--without", "Nothing"], "--without names Nothing, which is no rule of TwoPhase"),
+        (["--limit", "0"], "--limit 0 is no resource limit"),
+        (["--spec", "a.tla"], "--spec and --config belong together"),
+        (["--record", "--without", "KeepDecision"], "leave --without out"),
+    ],
+)
+def test_bad_arguments_get_one_sentence(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.strip().splitlines()) == 1
