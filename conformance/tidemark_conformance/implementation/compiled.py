@@ -83,9 +83,7 @@ def use() -> bool:
         os.utime(home)
     sys.path.append(str(home))  # what the compiled modules share stands beside the package
     package.__path__ = [str(home / IMPLEMENTATION)]
-    if common := sys.modules.get(
-        f"{IMPLEMENTATION}.common"
-    ):  # else what it loads later is source
+    if common := sys.modules.get(f"{IMPLEMENTATION}.common"):  # else what it loads later is source
         common.__path__ = [str(home / IMPLEMENTATION / "common")]
     return True
 
