@@ -337,7 +337,7 @@ class Prover:
         return condition
 
     def ends(self) -> list[Term]:
-        """Names for the last elements of the state's sequences, so that hypotheses are tried there; they say nothing."""
+        """Names for the last elements of the state's sequences, so that hypotheses are tried there."""
         found: list[Term] = []
         for name, value in self.universe.state.items():
             for at, one in enumerate([value, *value.images] if isinstance(value, Fun) else [value]):
