@@ -15,7 +15,7 @@ import z3
 
 from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.prove.binding import Binding
-from tidemark_conformance.prove.sorts import refused, sequence
+from tidemark_conformance.prove.sorts import known_value, refused, sequence
 from tidemark_conformance.prove.terms import (
     NOTHING,
     Arr,
@@ -33,7 +33,6 @@ from tidemark_conformance.prove.terms import (
     disj,
     elements,
     implies,
-    key_of,
     known,
     member,
     merged,
@@ -378,14 +377,10 @@ class Evaluator(Binding):
 
     def plain(self, form: Symbolic) -> Any:
         """The TLA+ value of a known symbolic one, as a key."""
-        if isinstance(form, Atom):
-            return form.value
-        if isinstance(form, bool | int):
-            return form
-        key = key_of(form)
-        if key is None:
+        found = known_value(form)
+        if found is NOTHING:
             raise self.refuse("a function whose domain depends on the state", "use a constant domain")
-        return key
+        return found
 
     def applied(self, mapping: Expr, argument: Expr, env: Env) -> Meaning:
         function, ok = self.value(mapping, env)

@@ -16,7 +16,7 @@ import z3
 from tidemark_conformance.prove import solving
 from tidemark_conformance.prove.clauses import Clause, clauses
 from tidemark_conformance.prove.inductive import Lemma, Theorem
-from tidemark_conformance.prove.terms import Atom, Symbolic, Term, as_bool, conj
+from tidemark_conformance.prove.terms import Arr, Atom, Fun, Rec, Symbolic, Term, as_bool, conj
 from tidemark_conformance.prove.universe import Step, Universe
 from tidemark_conformance.tla import ir, walk
 from tidemark_conformance.tla.values import ModelValue
@@ -320,7 +320,7 @@ class Prover:
         began = time.monotonic()
         run = self.universe.evaluator(self.universe.state)
         found = clauses(run, lemma.body)
-        facts = _distinct([*self.side, *run.side])
+        facts = _distinct([*self.side, *run.side, *self.ends()])
         small = Guesses(self, lemma.name, cores.get((lemma.name, ALWAYS)), self.hypotheses, facts)
         whole: solving.Session | None = None
         for part in found:
@@ -335,6 +335,21 @@ class Prover:
                 condition.open.append(f"{', '.join(part.path) or 'any state'}: {answer.why}")
         condition.seconds = time.monotonic() - began
         return condition
+
+    def ends(self) -> list[Term]:
+        """Names for the last elements of the state's sequences, so that hypotheses are tried there."""
+        found: list[Term] = []
+        for name, value in self.universe.state.items():
+            for at, one in enumerate([value, *value.images] if isinstance(value, Fun) else [value]):
+                if isinstance(one, Arr) and z3.is_expr(one.high):
+                    last = one.get(one.high)
+                    fields = last.fields.items() if isinstance(last, Rec) else []
+                    found += [
+                        part == z3.Const(f"last {name} {at} {of}", part.sort())
+                        for of, (part, _) in sorted(fields)
+                        if z3.is_expr(part)
+                    ]
+        return found
 
     # Vacuity
 

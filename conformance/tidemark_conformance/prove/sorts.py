@@ -282,6 +282,28 @@ def constant_form(value: Value, codes: Codes) -> Symbolic:
     raise refused(f"the value {value!r}", None, "use values of the supported kinds")
 
 
+def known_value(form: Symbolic) -> Value:
+    """The TLA+ value of a symbolic one, NOTHING if not all of it is known."""
+    if isinstance(form, Atom):
+        return form.value
+    if isinstance(form, bool | int):
+        return form
+    parts: list[Value]
+    if isinstance(form, Arr) and type(form.low) is int and type(form.high) is int:
+        parts = [known_value(form.get(i)) for i in range(form.low, form.high + 1)]
+        return NOTHING if NOTHING in parts else function(dict(enumerate(parts, form.low)))
+    if isinstance(form, Rec) and all(has is True for _, has in form.fields.values()):
+        parts = [known_value(value) for value, _ in form.fields.values()]
+        return NOTHING if NOTHING in parts else Fn(dict(zip(form.fields, parts, strict=True)))
+    if isinstance(form, Listed) and all(guard is True for guard, _ in form.items):
+        parts = [known_value(item) for _, item in form.items]
+        return NOTHING if NOTHING in parts else frozenset(parts)
+    if isinstance(form, Fun):
+        parts = [known_value(image) for image in form.images]
+        return NOTHING if NOTHING in parts else function(dict(zip(form.keys, parts, strict=True)))
+    return NOTHING
+
+
 def sequence(items: list[Symbolic]) -> Arr:
     """The sequence of these elements."""
 

@@ -1,7 +1,7 @@
---------------------- MODULE ReplicationCommitInductive ---------------------
+----------------------- MODULE ReplicationCommitOpen -----------------------
 (***************************************************************************)
-(* Committed records stay, on every member that may lead next. The file of *)
-(* its cores says which conditions are open: it is no proof while one is.  *)
+(* Committed records stay, on every member that may lead next: lemmas that *)
+(* hold in all states of small models and are not shown to be inductive.   *)
 (***************************************************************************)
 EXTENDS ReplicationCommit
 
