@@ -234,9 +234,14 @@ SliceContinuesLog ==
 
 -----------------------------------------------------------------------------
 
+\* Check and truncate, validate and count are one step each: nobody is in LateTruncating or LateCounting.
+StepsAreTogether ==
+    \A f, l \in Brokers : fetch[f][l].type \notin {"checked", "uncounted"}
+
 LogLemmas ==
     /\ TypeOK
     /\ HistoryTypeOK
+    /\ StepsAreTogether
     /\ RegisteredAtChange
     /\ MetadataEpochsSorted
     /\ EpochNamesLeader
