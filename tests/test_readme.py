@@ -69,6 +69,7 @@ SHOWN: dict[str, Run | str] = {
     "tidemark zoo [ROW...]": "a minute on Spark for one row; tests/test_zoo_command.py runs one",
     "tidemark convert | schema": Run("convert {traces} -o {new}", r"40 traces of 1 file converted"),
     "tidemark agree": "minutes; tests/test_agree.py compares",
+    "tidemark prove [NAME...]": Run("prove TwoPhaseInductive", r"TwoPhaseInductive: proved for runs of any length"),
     "tidemark rule": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
     "tidemark rule [NAME]": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
     "tidemark rule NAME": Run("rule CommitOfMember --no-run", r"CommitOfMember  a rule of classic_group"),
