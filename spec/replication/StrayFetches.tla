@@ -8,8 +8,8 @@
 (*                                                                         *)
 (* No traces: replication's traces show one fetch of a follower at a       *)
 (* leader. Kafka asks the metadata for the follower's broker epoch         *)
-(* (Replica.updateFetchStateOrThrow). Here a leader asks its own memory,   *)
-(* which knows less: what holds here holds there.                          *)
+(* (Replica.updateFetchStateOrThrow), unless that broker is fenced. Here a *)
+(* leader asks its own memory. No model compares the two.                  *)
 (***************************************************************************)
 EXTENDS ReplicationProperties
 
