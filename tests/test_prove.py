@@ -14,6 +14,7 @@ from tidemark_conformance.prove import cores, counterexample, inductive, proving
 from tidemark_conformance.prove.universe import Universe
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
+from tidemark_conformance.verify import proved
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -217,3 +218,17 @@ def test_bad_arguments_get_one_sentence(arguments: list[str], said: str, capsys:
     error = capsys.readouterr().err
     assert said in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_the_closing_table_names_what_is_finite_and_claims_no_open_theorem() -> None:
+    safe = ("Consistency", "OneDecision")
+    three = proved.Found("Three", safe, ("RM has 3 elements",), 65, (), ())
+    five = proved.Found("Five", safe, ("RM has 5 elements", "Most = 2"), 1_065, (), ())
+    open_ = proved.Found("Open", ("StrongIsr",), (), 9, (("Lemma", "Act"),), ())
+    unfounded = proved.Found("Above", ("LogMatching",), (), 9, (), (), grounded=False)
+    assert proved.text([three, open_, five, unfounded]) == (
+        "Open: no proof, open of 9: Lemma after Act. Above: no proof, as the theorem that it rests on is open. "
+        "proved for runs of any length: Consistency, OneDecision (Three: 65 conditions, finite: RM 3; "
+        "Five: 1,065 conditions, finite: RM 5, Most 2)"
+    )
+    assert [one.ok for one in (three, open_, five, unfounded)] == [True, False, True, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tidemark_conformance.console.progress import progress
@@ -57,19 +58,25 @@ def judge() -> list[Found]:
 
 
 def text(found: list[Found]) -> str:
-    """What is proved for runs of any length, with all that is finite in it; a theorem with open conditions apart."""
-    parts = []
+    """What is proved for runs of any length, with all that is finite in it. Open theorems come first."""
+    parts = [_no_proof(one) for one in found if one.open or not one.grounded]
+    proved: dict[tuple[str, ...], list[str]] = {}
     for one in found:
-        bounded = ", ".join(one.bounded) or "nothing"
-        if not one.grounded:
-            parts.append(f"{one.name}: no proof, as the theorem that it rests on is open")
-        elif one.open:
-            listed = "; ".join(f"{lemma} after {action}" for lemma, action in one.open[:4])
-            more = f" and {len(one.open) - 4} more" if len(one.open) > 4 else ""
-            parts.append(f"{one.name}: no proof, open of {one.conditions:,}: {listed}{more}")
-        else:
-            parts.append(
-                f"proved for any length: {', '.join(one.properties)} ({one.name}: {one.conditions:,} conditions; "
-                f"finite: {bounded})"
-            )
-    return ". ".join(parts)
+        if one.grounded and not one.open:
+            theorem = f"{one.name}: {one.conditions:,} conditions, finite: {_short(one.bounded)}"
+            proved.setdefault(one.properties, []).append(theorem)
+    listed = [f"{', '.join(properties)} ({'; '.join(theorems)})" for properties, theorems in proved.items()]
+    return ". ".join([*parts, *([f"proved for runs of any length: {'; '.join(listed)}"] if listed else [])])
+
+
+def _no_proof(one: Found) -> str:
+    if not one.grounded:
+        return f"{one.name}: no proof, as the theorem that it rests on is open"
+    listed = "; ".join(f"{lemma} after {action}" for lemma, action in one.open[:4])
+    more = f" and {len(one.open) - 4} more" if len(one.open) > 4 else ""
+    return f"{one.name}: no proof, open of {one.conditions:,}: {listed}{more}"
+
+
+def _short(bounded: tuple[str, ...]) -> str:
+    """What is finite, as a table's cell has room for it."""
+    return ", ".join(re.sub(r" has (\d+) elements?$| = (\d+)$", r" \1\2", one) for one in bounded) or "nothing"
