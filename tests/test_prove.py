@@ -222,13 +222,26 @@ def test_bad_arguments_get_one_sentence(arguments: list[str], said: str, capsys:
 
 def test_the_closing_table_names_what_is_finite_and_claims_no_open_theorem() -> None:
     safe = ("Consistency", "OneDecision")
-    three = proved.Found("Three", safe, ("RM has 3 elements",), 65, (), ())
-    five = proved.Found("Five", safe, ("RM has 5 elements", "Most = 2"), 1_065, (), ())
-    open_ = proved.Found("Open", ("StrongIsr",), (), 9, (("Lemma", "Act"),), ())
-    unfounded = proved.Found("Above", ("LogMatching",), (), 9, (), (), grounded=False)
+    three = proved.Found("Three", safe, ("RM has 3 elements",), 65, ())
+    five = proved.Found("Five", safe, ("RM has 5 elements", "Most = 2"), 1_065, ())
+    open_ = proved.Found("Open", ("StrongIsr",), (), 9, (("Lemma", "Act"),))
+    unfounded = proved.Found("Above", ("LogMatching",), (), 9, (), grounded=False)
     assert proved.text([three, open_, five, unfounded]) == (
         "Open: no proof, open of 9: Lemma after Act. Above: no proof, as the theorem that it rests on is open. "
         "proved for runs of any length: Consistency, OneDecision (Three: 65 conditions, finite: RM 3; "
         "Five: 1,065 conditions, finite: RM 5, Most 2)"
     )
     assert [one.ok for one in (three, open_, five, unfounded)] == [True, False, True, False]
+
+
+def test_a_theorem_is_no_proof_while_the_one_that_it_rests_on_is_open() -> None:
+    above = theorem("ReplicationCoverageInductive")
+    module, _ = inductive.modules()["ReplicationCoverageInductive"]
+    for closed in (False, True):
+        assert working.grounded(module, above, 1, {"ReplicationInductive": closed}) == closed
+
+
+def test_under_other_rules_no_lemma_is_taken_from_another_theorem() -> None:
+    above = theorem("ReplicationCoverageInductive")
+    assert len(proving.Prover(above).given) > 20
+    assert proving.Prover(above, ("SliceNotTruncated",)).given == frozenset()

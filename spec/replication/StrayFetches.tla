@@ -9,7 +9,9 @@
 (* No traces: replication's traces show one fetch of a follower at a       *)
 (* leader. Kafka asks the metadata for the follower's broker epoch         *)
 (* (Replica.updateFetchStateOrThrow), unless that broker is fenced. Here a *)
-(* leader asks its own memory. No model compares the two.                  *)
+(* leader asks its own memory. Each may be behind the other. A leader      *)
+(* whose metadata is behind the fetches counts in Kafka fetches that are   *)
+(* refused here: no model has that.                                        *)
 (***************************************************************************)
 EXTENDS ReplicationProperties
 

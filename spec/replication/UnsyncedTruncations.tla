@@ -5,9 +5,10 @@
 (* it: after a power loss the file may be as it was before. The next flush *)
 (* of the log makes the truncation safe.                                   *)
 (*                                                                         *)
-(* A file that was cut and written again is on disk as it was before the    *)
-(* cut, or as it is after it; never the old tail behind new records. Of     *)
-(* several truncations without a flush the first one's records come back.   *)
+(* We assume: a file that was cut and written again is on disk as it was   *)
+(* before the cut, or as it is after it; never the old tail behind new     *)
+(* records. Of several truncations without a flush the first one's records *)
+(* come back.                                                              *)
 (***************************************************************************)
 EXTENDS ReplicationProperties
 
@@ -20,7 +21,7 @@ AllSafe == [cut |-> FALSE, log |-> <<>>, flushed |-> 0]
 UncutTypeOK == uncut \in [Brokers -> [cut : BOOLEAN, log : Log, flushed : Offsets]]
 
 -----------------------------------------------------------------------------
-(* The safety rule. It says what goes wrong without it; Kafka lacks it. *)
+(* The safety rule. It says what goes wrong without it; Kafka lacks it. By construction: with it the module is Replication. *)
 
 \* A truncation is on disk before the log goes on. Without it a broker restarts with records that it has truncated, under a high
 \* watermark that was checkpointed since: its high watermark covers records that were never committed.

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     console = document.console(arguments.json)
     chosen = _chosen(arguments, inductive.modules())
     without = None if arguments.without is None else tuple(one for one in arguments.without.split(",") if one)
-    found = []
+    found: list[proofs.Proof] = []
     for name, (module, cfg) in chosen.items():
         theorem = inductive.read(name, module, cfg)
         if without is not None:
@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.list:
             proofs.lemmas(theorem, console)
             continue
-        found.append(_prove(theorem, module, cfg, without, arguments, limit, console))
+        judged = {one.theorem.name: one.result.closed for one in found if without is None}
+        found.append(_prove(theorem, module, cfg, without, arguments, limit, console, judged))
     if arguments.list:
         return 0
     document.write(proofs.document(found), arguments.json)
@@ -87,6 +88,7 @@ def _prove(
     arguments: argparse.Namespace,
     limit: int,
     console: Console,
+    judged: dict[str, bool],
 ) -> proofs.Proof:
     from tidemark_conformance.prove import cores, working
 
@@ -106,7 +108,9 @@ def _prove(
     if arguments.record:
         cores.write(file, used)
     witnesses = _witnesses(theorem, job, limit, result)
-    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=working.grounded(module, theorem))
+    own = working.prover(job, limit)
+    rests = not own.given or working.grounded(module, theorem, limit, judged)
+    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=rests)
     if arguments.vacuity:
         prover = working.prover(job, limit)
         proof = replace(proof, enabled={action: prover.enabled(action, limit // 4) for action in prover.actions()})

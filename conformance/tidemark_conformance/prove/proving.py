@@ -94,6 +94,9 @@ class Prover:
 
     def __init__(self, theorem: Theorem, without: Iterable[str] | None = None, limit: int = solving.LIMIT) -> None:
         self.theorem, self.limit = theorem, limit
+        changed = without is not None and frozenset(without) != frozenset(theorem.spec.without)
+        self.given = frozenset[str]() if changed else theorem.given
+        """The lemmas that another theorem has shown: none under other rules than its own."""
         self.universe: Universe = theorem.universe(without)
         run = self.universe.evaluator(self.universe.state)
         self.clauses: dict[str, list[Clause]] = {one.name: clauses(run, one.body) for one in theorem.lemmas}
@@ -175,7 +178,7 @@ class Prover:
                 yield action, [self.universe.step(action, params) for params in self.instances(action)]
 
     def _lemmas_after(self, action: str) -> list[Lemma]:
-        own = [one for one in self.theorem.lemmas if one.name not in self.theorem.given]
+        own = [one for one in self.theorem.lemmas if one.name not in self.given]
         return [*own, *(self.theorem.steps if action != INIT else ())]
 
     def _after(

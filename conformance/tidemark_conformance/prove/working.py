@@ -56,16 +56,19 @@ def judge(job: Job, limit: int, kept: Kept, told: Callable[[str, list[Condition]
     return result, Kept({**found, **impossible}, tuple((one.lemma, one.action) for one in result.open))
 
 
-def grounded(module: Path, theorem: Theorem) -> bool:
-    """Whether the theorem that this one rests on, and all below, were left with nothing open by their last search."""
-    while theorem.rests_on is not None:
-        folder = next(one for one in module.parents if (one / f"{theorem.rests_on}.tla").is_file())
-        module = folder / f"{theorem.rests_on}.tla"
-        file = cores.file_of(module, theorem.rests_on)
-        if not file.is_file() or cores.read(file).open:
-            return False
-        theorem = inductive.read(theorem.rests_on, module, module.with_suffix(".cfg"))
-    return True
+def grounded(module: Path, theorem: Theorem, limit: int, judged: dict[str, bool]) -> bool:
+    """Whether the theorem that this one rests on, and all below, are proved. They are judged from their kept cores, but
+    for those in `judged` (name -> whether all its conditions closed), which grows."""
+    name = theorem.rests_on
+    if name is None:
+        return True
+    below = next(one for one in module.parents if (one / f"{name}.tla").is_file()) / f"{name}.tla"
+    cfg = below.with_suffix(".cfg")
+    if name not in judged:
+        kept = cores.read(cores.file_of(below, name))
+        result, _ = judge((name, str(below), str(cfg), None), limit, kept, lambda action, conditions: None)
+        judged[name] = result.closed
+    return judged[name] and grounded(below, inductive.read(name, below, cfg), limit, judged)
 
 
 def _spread(

@@ -110,7 +110,7 @@ def _conclusion(one: Proof, console: Console) -> None:
             f"{one.theorem.name}{rules}: proved for runs of any length: {', '.join(one.properties)}.", style="green"
         )
         console.print(f"  Finite in it: {bounded}.")
-        if one.theorem.rests_on:
+        if one.theorem.rests_on and not one.without:
             console.print(f"  It rests on {one.theorem.rests_on}, which shows {len(one.theorem.given)} of the lemmas.")
     else:
         console.print(f"{one.theorem.name}{rules}: no proof, as conditions are open.", style="bold red")
