@@ -245,3 +245,14 @@ def test_under_other_rules_no_lemma_is_taken_from_another_theorem() -> None:
     above = theorem("ReplicationCoverageInductive")
     assert len(proving.Prover(above).given) > 20
     assert proving.Prover(above, ("SliceNotTruncated",)).given == frozenset()
+
+
+def test_a_specification_of_ones_own_is_not_called_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same theorem that is proved by its name: the terms have known gaps outside this project's theorems."""
+    module, cfg = inductive.modules()["TwoPhaseInductive"]
+    assert main(["prove", "TwoPhaseInductive"]) == 0
+    assert "proved for runs of any length" in capsys.readouterr().out
+    assert main(["prove", "--spec", str(module), "--config", str(cfg)]) == 3
+    said = capsys.readouterr().out
+    assert "every condition is closed. That is no proof" in said
+    assert "proved for runs of any length" not in said

@@ -110,7 +110,7 @@ def _prove(
     witnesses = _witnesses(theorem, job, limit, result)
     own = working.prover(job, limit)
     rests = not own.given or working.grounded(module, theorem, limit, judged)
-    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=rests)
+    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=rests, foreign=arguments.spec is not None)
     if arguments.vacuity:
         prover = working.prover(job, limit)
         proof = replace(proof, enabled={action: prover.enabled(action, limit // 4) for action in prover.actions()})
