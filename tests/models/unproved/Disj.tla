@@ -1,0 +1,17 @@
+---- MODULE Disj ----
+EXTENDS Naturals, Integers, Sequences, FiniteSets
+VARIABLES x
+vars == <<x>>
+
+TypeOK == x \in SUBSET {1, 2}
+Init == x = {}
+A == /\ TRUE
+     /\ (x' = x \cup {3} \/ x' = {})
+Next == A
+Spec == Init /\ [][Next]_vars
+
+\* because
+Inv == 3 \notin x
+Inductive == /\ TypeOK
+  /\ Inv
+====
