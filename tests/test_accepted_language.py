@@ -103,7 +103,9 @@ def test_agree_on_what_the_conventions_allow(tmp_path: Path, capsys: pytest.Capt
     assert main(given) == 0, capsys.readouterr()
     (model,) = json.loads(target.read_text())["models"]
     assert (model["untaken"], model["unbroken"]) == ([], [])
-    assert all(one["compared"] > model["edges"] for one in model["backends"].values())
+    compared = {name: one["compared"] for name, one in model["backends"].items()}
+    assert compared.pop("z3", 1) > 0  # a sample
+    assert all(number > model["edges"] for number in compared.values())
     loaded = specs.load(spec, cfg)
     assert loaded.action_names == ["Up", "Down", "Put", "Name", "Give", "EnvironmentStep"]
     assert [one.name for one in loaded.environment] == ["EnvironmentHolds"]
