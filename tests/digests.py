@@ -15,7 +15,7 @@ from tidemark_conformance.trace.header import Header
 from tidemark_conformance.trace.schema import schema_of
 from tidemark_conformance.verify.clean import judging
 
-SEEDS, PROFILE_SEEDS, FLAW_SEEDS, RUNS = range(100), range(12), 4, range(8)
+SEEDS, PROFILE_SEEDS, FLAW_SEEDS, RUNS = range(300), range(20), 6, range(12)
 REPEATED = range(5)
 STEPS = 50
 

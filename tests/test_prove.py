@@ -262,7 +262,20 @@ UNPROVED = Path(__file__).parent / "models" / "unproved"
 """Specifications whose invariant Inv is false, and whose conditions close: the known gaps of the terms."""
 
 
-@pytest.mark.parametrize("name", ["Choose1", "InitPick", "Fresh"])
+@pytest.mark.parametrize("name", sorted(one.stem for one in UNPROVED.glob("*.tla")))
 def test_no_false_invariant_is_called_proved(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", "--spec", str(UNPROVED / f"{name}.tla"), "--config", str(UNPROVED / f"{name}.cfg")]) in (2, 3)
     assert "proved for runs" not in capsys.readouterr().out
+
+
+def test_verdicts_are_kept_only_if_all_is_proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
+    open_ = proved.Found("Open", ("StrongIsr",), (), 9, (("Lemma", "Act"),))
+    closed = proved.Found("Closed", ("Consistency",), (), 9, ())
+    asked: list[list[proved.Found]] = []
+    for found in ([open_], [closed], [closed], [closed]):
+        monkeypatch.setattr(proved, "judge", lambda found=found: asked.append(found) or found)
+        last = proved.fresh()
+    assert asked == [[open_], [closed]]
+    assert last == ([closed], True)
+    assert proved.fresh(use=False) == ([closed], False)

@@ -62,7 +62,7 @@ UNSHOWN = {
     ): "a process that was replaced is no member either, and nobody hears with "
     "which error it is refused; it counts without CommitOfMember (row 121)",
 }
-"""Rules whose absence so few traces do not show, each with its reason; AT_ONCE traces of each profile are asked for."""
+"""Rules whose absence so few traces do not show, each with its reason; they are asked for twice AT_ONCE traces."""
 
 
 def plans(one: Simulated, rule: str) -> Iterator[dict[str, Any]]:
@@ -72,7 +72,7 @@ def plans(one: Simulated, rule: str) -> Iterator[dict[str, Any]]:
             plan = row.simulation
             for first in range(plan.first_seed, plan.first_seed + min(plan.count, MOST), AT_ONCE):
                 yield {"first": first, "steps": plan.steps, **plan.options}
-    for first in range(0, AT_ONCE if (one.protocol, rule) in UNSHOWN else MOST, AT_ONCE):
+    for first in range(0, 2 * AT_ONCE if (one.protocol, rule) in UNSHOWN else MOST, AT_ONCE):
         for profile in one.profiles:
             yield {"first": first, "profile": profile}
 

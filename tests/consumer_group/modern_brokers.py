@@ -118,7 +118,7 @@ class ModernBrokers:
         return response.error
 
     def fetch_offsets(self, member_id: str, epoch: int) -> OffsetFetchResponse:
-        """What an OffsetFetch that is answered at once sees."""
+        """The offsets that are told to an OffsetFetch without a wait."""
         self.ask_offsets(member_id, epoch)
         return self.found()
 

@@ -125,7 +125,7 @@ class Brokers:
         return error
 
     def fetch_offsets(self) -> OffsetFetchResponse:
-        """What an OffsetFetch that is answered at once sees."""
+        """The offsets that are told to an OffsetFetch without a wait."""
         self.ask_offsets()
         response = self.reply("fetch")
         assert isinstance(response, OffsetFetchResponse)

@@ -112,8 +112,7 @@ def _prove(
     rests = not own.given or working.grounded(module, theorem, limit, judged)
     proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=rests, foreign=arguments.spec is not None)
     if arguments.vacuity:
-        prover = working.prover(job, limit)
-        proof = replace(proof, enabled={action: prover.enabled(action, limit // 4) for action in prover.actions()})
+        proof = replace(proof, enabled={action: own.enabled(action, limit // 4) for action in own.actions()})
     if arguments.mutants and result.closed:
         proof = _mutants(proof, job, limit, used)
     return proof

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     if simulates and not cache.sealed(compiled.folder()):
         say(f"the simulators run as Python, slowly: {compiled.hindrance() or 'run `tidemark compile`, it says why'}")
     lines += trace_lines(args, console, models)
-    lines += proof_lines()
+    lines += proof_lines(args)
     lines += hunt_lines(args, console)
     seconds = time.monotonic() - started
     console.print()
@@ -390,15 +390,16 @@ def _composed(
     )
 
 
-def proof_lines() -> list[closing.Line]:
+def proof_lines(args: argparse.Namespace) -> list[closing.Line]:
     """The theorems of spec/, from their kept cores: their line of the closing table."""
     started = time.monotonic()
     if not extras.installed("z3"):
         return [closing.Line("proofs", f"left out: they need {extras.missing('z3')}", True, 0.0)]
     from tidemark_conformance.verify import proved
 
-    found = proved.judge()
-    return [closing.Line("proofs", proved.text(found), all(one.ok for one in found), time.monotonic() - started)]
+    found, before = proved.fresh(not args.no_cache)
+    text = proved.text(found) + (" (kept)" if before else "")
+    return [closing.Line("proofs", text, all(one.ok for one in found), time.monotonic() - started)]
 
 
 def hunt_lines(args: argparse.Namespace, console: Console) -> list[closing.Line]:

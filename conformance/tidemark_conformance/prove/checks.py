@@ -27,7 +27,7 @@ from tidemark_conformance.prove.sorts import (
     constant_form,
     read,
 )
-from tidemark_conformance.prove.terms import Symbolic, Term, as_bool, conj, same
+from tidemark_conformance.prove.terms import Symbolic, Term, UnlistedError, as_bool, conj, same
 from tidemark_conformance.prove.universe import Step, Universe
 from tidemark_conformance.tla import ir
 from tidemark_conformance.tla.python import EvaluationError
@@ -65,11 +65,10 @@ class Placed:
                         self.put(elem, name, item, (*index, at))
                     else:
                         self.put(elem, f"{name}.{at}", item, index)
-            case SMap(low, _, image) if isinstance(value, tuple | Fn):
+            case SMap(_, _, image) if isinstance(value, tuple | Fn):
                 items = enumerate(value, 1) if isinstance(value, tuple) else value.items()
                 for key, item in items:
                     self.put(image, name, item, (*index, key))
-                _ = low
             case SFun(keys, image) if isinstance(value, tuple | Fn) and len(value) == len(keys):
                 for key in keys:
                     item = value[key - 1] if isinstance(value, tuple) else value[key]
@@ -206,9 +205,12 @@ class Z3Checks:
         if name not in self.bounded:
             try:
                 return question(self.lifted)
-            except Unsupported as problem:
+            except (Unsupported, UnlistedError) as problem:
                 self.bounded[name] = str(problem)
-        return question(self.kept)
+        try:
+            return question(self.kept)
+        except UnlistedError as problem:
+            raise Unsupported(f"{name}: {problem}, and there are no terms for that") from problem
 
     def parameters(self, name: str) -> list[list[Value]]:
         """The domains of the action's parameters, each in canonical order."""

@@ -20,7 +20,7 @@ Cores = dict[tuple[str, str], frozenset[str]]
 
 @dataclass(frozen=True)
 class Kept:
-    """What a search has found: the cores, and the conditions (lemma, action) that it left open."""
+    """The result of a search: the cores, and the conditions (lemma, action) that it left open."""
 
     cores: Cores = field(default_factory=dict)
     open: tuple[tuple[str, str], ...] = ()

@@ -42,7 +42,7 @@ class Lemma:
 
 @dataclass(frozen=True)
 class Theorem:
-    """What a module and a cfg claim: lemmas that are inductive together, and what they imply.
+    """The claim of a module and a cfg: lemmas that are inductive together, and what they imply.
 
     `given`: those of the lemmas that the theorem `rests_on` has shown to hold in every run.
     `implied`: state properties. `steps`: properties of steps. `bounded`: everything finite in the claim, in words.
@@ -145,7 +145,7 @@ def _comment(text: str, line: int) -> str:
 
 
 def _bounded(spec: Specification, kept: frozenset[str]) -> tuple[str, ...]:
-    """What is finite in a theorem: constants that are sets, and numbers that stay."""
+    """The finite parts of a theorem: constants that are sets, and numbers that stay."""
     capacities = spec.capacities
     found = []
     for name, value in sorted(spec.constants.items()):

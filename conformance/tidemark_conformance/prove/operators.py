@@ -9,6 +9,7 @@ import z3
 
 from tidemark_conformance.prove.terms import (
     Arr,
+    Atom,
     Filtered,
     Fun,
     Listed,
@@ -174,6 +175,15 @@ class Operators:
 
     def _of_functions(self, item: Symbolic, domain: Expr, target: Expr, env: Env) -> tuple[Term, Term]:
         keys, ok = self.value(domain, env)
+        if isinstance(item, Rec) and isinstance(keys, Listed):
+            names = [form.value for guard, form in keys.items if guard is True and isinstance(form, Atom)]
+            if len(names) < len(keys.items):
+                raise self.refuse("a record as a function over a set that is not known", "name the keys")
+            if not set(names) <= set(item.fields):
+                return False, ok
+            here = [has if name in names else neg(has) for name, (_, has) in item.fields.items()]
+            found = [self.belongs(item.fields[name][0], target, env) for name in names]
+            return conj(*here, *(t for t, _ in found)), conj(ok, *(g for _, g in found))
         if isinstance(item, Fun):
             images = [self.belongs(image, target, env) for image in item.images]
             whole = same(Listed(tuple((True, form) for form in item.forms)), keys)
@@ -192,6 +202,8 @@ class Operators:
         return over(base, lambda i: self.belongs(item.get(i), target, env)[0]), True
 
     def _of_records(self, item: Symbolic, fields: dict[str, Expr], env: Env) -> tuple[Term, Term]:
+        if isinstance(item, Fun) and all(isinstance(key, str) for key in item.keys):
+            item = Rec({str(key): (image, True) for key, image in zip(item.keys, item.images, strict=True)})
         if not isinstance(item, Rec):
             return False, True
         parts: list[Term] = [neg(has) for name, (_, has) in item.fields.items() if name not in fields]

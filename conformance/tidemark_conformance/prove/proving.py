@@ -37,7 +37,7 @@ Cores = Mapping[tuple[str, str], frozenset[str]]
 
 @dataclass(frozen=True)
 class Goal:
-    """What remains to be shown of a lemma, after a step: all of `parts`, about the elements `path`."""
+    """The rest of a lemma that is to be shown after a step: all of `parts`, about the elements `path`."""
 
     lemma: str
     path: tuple[str, ...]
@@ -69,14 +69,11 @@ class Condition:
 
 @dataclass
 class Result:
-    """All conditions of a theorem, with and without rules; `idle`: actions that no state of the invariant enables."""
+    """All conditions of a theorem."""
 
     theorem: str
     conditions: list[Condition]
     seconds: float = 0.0
-    idle: list[str] = field(default_factory=list)
-    enabled: list[str] = field(default_factory=list)
-    undecided: list[str] = field(default_factory=list)
 
     @property
     def open(self) -> list[Condition]:
@@ -128,8 +125,10 @@ class Prover:
     def _exchangeable(self) -> dict[Any, str]:
         """Model value -> the constant whose elements may be exchanged: no other constant or text tells them apart."""
         spec = self.theorem.spec
-        bodies = [spec.module.init, *(action.body for action in spec.module.actions)]
-        bodies += [one.body for one in (*self.theorem.lemmas, *self.theorem.implied)]
+        actions = spec.module.actions
+        bodies = [spec.module.init, *spec.module.initial_ghosts.values(), *(action.body for action in actions)]
+        bodies += [expr for action in actions for expr in action.ghosts.values()]
+        bodies += [one.body for one in (*self.theorem.lemmas, *self.theorem.implied, *self.theorem.steps)]
         named = {n.name for body in bodies for n in walk.walk(body) if isinstance(n, ir.Const)}
         alone = {value for name, value in spec.constants.items() if name in named and isinstance(value, ModelValue)}
         found: dict[Any, str] = {}

@@ -22,7 +22,7 @@ Symbolic = Any
 Meaning = tuple[Symbolic, Term]
 """A value, and the condition under which the expression has one."""
 Env = Mapping[int, Any]
-"""What locals mean, by their uids."""
+"""The meanings of locals, by their uids."""
 
 
 class UnlistedError(Exception):
@@ -234,6 +234,8 @@ def same(a: Symbolic, b: Symbolic) -> Term:
     if isinstance(a, Fun | Arr) and isinstance(b, Fun | Arr):
         fun, arr = (a, b) if isinstance(a, Fun) else (b, a)
         return _same_listed(fun, arr)  # type: ignore[arg-type]
+    if isinstance(a, Rec | Fun) and isinstance(b, Rec | Fun):
+        return _same_keyed(a, b) if isinstance(a, Rec) else _same_keyed(b, a)  # type: ignore[arg-type]
     if isinstance(a, Rec | Fun | Arr) or isinstance(b, Rec | Fun | Arr):
         raise UnlistedError("values of unlike kinds are compared")
     if isinstance(a, Atom) and isinstance(b, Atom):
@@ -254,6 +256,18 @@ def _same_field(a: Rec, b: Rec, name: str) -> Term:
         return neg((a.fields.get(name) or b.fields[name])[1])
     (x, has_x), (y, has_y) = a.fields[name], b.fields[name]
     return conj(same(has_x, has_y), implies(has_x, same(x, y)))
+
+
+def _same_keyed(record: Rec, fun: Fun) -> Term:
+    """A record is a function over the names of its fields."""
+    images = dict(zip(fun.keys, fun.images, strict=True))
+    if not set(images) <= set(record.fields):
+        return False
+    parts = (
+        conj(has, same(value, images[name])) if name in images else neg(has)
+        for name, (value, has) in record.fields.items()
+    )
+    return conj(*parts)
 
 
 def _same_arrays(a: Arr, b: Arr) -> Term:

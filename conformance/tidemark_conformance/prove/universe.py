@@ -118,7 +118,7 @@ class Universe:
 
     @property
     def assumed(self) -> list[Term]:
-        """What holds of lifted capacities as numbers: none is negative."""
+        """The facts about lifted capacities as numbers: none is negative."""
         return [value.term >= 0 for value in self.constants.values() if isinstance(value, Unbounded)]
 
     @cached_property
@@ -325,6 +325,7 @@ class Initials(Updates):
     def __init__(self, run: Evaluator, universe: Universe, found: dict[str, Symbolic]) -> None:
         super().__init__(run, universe)
         self.next = found
+        self.picks = 0
         run.state = found
 
     def names(self, expr: ir.Expr) -> set[str]:
@@ -343,7 +344,8 @@ class Initials(Updates):
             binder = inner.binders[0]
             values = in_order(self.universe.constant(binder.domain))
             if values and not walk.variables_used(binder.domain):
-                pick = z3.Int(f"{binder.name}?")
+                pick = z3.Int(f"{binder.name}?{self.picks}")
+                self.picks += 1
                 found = constant_form(values[0], self.universe.codes)
                 for at, value in enumerate(values[1:], 1):
                     found = choice(pick == at, constant_form(value, self.universe.codes), found)

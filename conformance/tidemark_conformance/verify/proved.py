@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidemark_conformance.console.progress import progress
 from tidemark_conformance.prove import cores, inductive, solving, working
+from tidemark_conformance.verify import kept
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,12 @@ class Found:
         return self.conditions > 0 and self.grounded and not self.open
 
 
+def fresh(use: bool = True) -> tuple[list[Found], bool]:
+    """Every theorem, judged now, or as it was kept of the same texts; and whether it was kept. `use`: kept verdicts."""
+    theorems = [(module, cfg, cores.file_of(module, name)) for name, (module, cfg) in inductive.modules().items()]
+    return kept.once(kept.of_theorems(theorems), lambda: judge, lambda found: all(one.ok for one in found), use)()
+
+
 def judge() -> list[Found]:
     """Every theorem, on all cores."""
     found: list[Found] = []
@@ -38,8 +45,8 @@ def judge() -> list[Found]:
         for at, (name, (module, cfg)) in enumerate(theorems.items()):
             bar.update(at, len(theorems))
             job = (name, str(module), str(cfg), None)
-            kept = cores.read(cores.file_of(module, name))
-            result, _ = working.judge(job, solving.LIMIT, kept, lambda action, conditions: None)
+            hints = cores.read(cores.file_of(module, name))
+            result, _ = working.judge(job, solving.LIMIT, hints, lambda action, conditions: None)
             judged[name] = result.closed
             claimed = working.prover(job, solving.LIMIT).theorem
             properties = tuple(one.name for one in (*claimed.implied, *claimed.steps))
@@ -58,7 +65,7 @@ def judge() -> list[Found]:
 
 
 def text(found: list[Found]) -> str:
-    """What is proved for runs of any length, with all that is finite in it. Open theorems come first."""
+    """The theorems that are open, then the properties that are proved, with all that is finite in each theorem."""
     parts = [_no_proof(one) for one in found if one.open or not one.grounded]
     proved: dict[tuple[str, ...], list[str]] = {}
     for one in found:
@@ -78,5 +85,5 @@ def _no_proof(one: Found) -> str:
 
 
 def _short(bounded: tuple[str, ...]) -> str:
-    """What is finite, as a table's cell has room for it."""
+    """The finite parts of a theorem, as a table's cell has room for them."""
     return ", ".join(re.sub(r" has (\d+) elements?$| = (\d+)$", r" \1\2", one) for one in bounded) or "nothing"

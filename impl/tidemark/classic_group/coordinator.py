@@ -226,9 +226,9 @@ class GroupCoordinator:
             or (group.state is GroupState.STABLE and group.leader != member.member_id)
         ):
             return _answered(token, rebalance.joined(member.member_id))
-        rebalance.supersede_join(member.member_id)
+        sent_away = JoinGroupResponse(Errors.NOT_COORDINATOR, member.member_id)
+        rebalance.park(self._purgatory.joins, token, member.member_id, sent_away)
         rebalance.rejoin(member, request, now_ms)
-        self._purgatory.joins[token] = member.member_id
         rebalance.rebalance(now_ms)
         return self._purgatory.outcome()
 
@@ -255,9 +255,9 @@ class GroupCoordinator:
         again = leads and not rebalance.may_assign(assignments)
         if group.state is GroupState.STABLE and not again:
             return _answered(token, SyncGroupResponse(Errors.NONE, member.assignment))
-        rebalance.supersede_sync(member.member_id)
+        sent_away = SyncGroupResponse(Errors.NOT_COORDINATOR)
+        rebalance.park(self._purgatory.syncs, token, member.member_id, sent_away)
         member.awaiting = Awaiting.SYNC
-        self._purgatory.syncs[token] = member.member_id
         if again:
             rebalance.prepare_rebalance(now_ms)
         elif leads:

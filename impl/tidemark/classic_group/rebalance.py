@@ -18,10 +18,17 @@ from tidemark.classic_group.group import Awaiting, ClassicGroup, ClassicGroupMem
 from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.states import GroupEvent, GroupState
 from tidemark.common.errors import Errors
-from tidemark.groups.messages import GroupMetadataRecord, JoinGroupRequest, JoinGroupResponse, Partitions
+from tidemark.groups.messages import (
+    GroupMetadataRecord,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    Partitions,
+    Response,
+    Token,
+)
 from tidemark.groups.messages import SyncGroupResponse as Synced
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId
-from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Purgatory, Timer, TimerKind, Waiting
+from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Purgatory, Timer, TimerKind, Waiting, taken
 
 
 @dataclass(slots=True)
@@ -71,18 +78,14 @@ class Rebalance:
         if synced:
             self.heard_of(member, now_ms)
 
-    def supersede_join(self, member_id: MemberId) -> None:
-        """The JoinGroup that waits for the member gives its place to another one. The client of the first looks for the
-        coordinator and joins again, if it is still there."""
-        if self._rules.answer_superseded(member_id in self.purgatory.joins.values()):
-            self.purgatory.answer_joins(member_id, JoinGroupResponse(Errors.NOT_COORDINATOR, member_id))
-        self.purgatory.drop_joins(member_id)
-
-    def supersede_sync(self, member_id: MemberId) -> None:
-        """The SyncGroup that waits for the member gives its place to another one, as a JoinGroup does."""
-        if self._rules.answer_superseded(member_id in self.purgatory.syncs.values()):
-            self.purgatory.answer_syncs(member_id, Synced(Errors.NOT_COORDINATOR))
-        self.purgatory.drop_syncs(member_id)
+    def park(self, parked: dict[Token, MemberId], token: Token, member_id: MemberId, sent_away: Response) -> None:
+        """A JoinGroup or SyncGroup waits for its member in the place of an earlier one, which is `sent_away`: its
+        client looks for the coordinator and asks again, if it is still there."""
+        earlier = taken(parked, member_id)
+        if self._rules.answer_superseded(bool(earlier)):
+            for one in earlier:
+                self.purgatory.reply(one, sent_away)
+        parked[token] = member_id
 
     def replace_static(self, old_id: MemberId, new_id: MemberId, request: JoinGroupRequest, now_ms: int) -> None:
         """Another process of the instance goes on as `new_id`: requests that wait under the old id are fenced. The

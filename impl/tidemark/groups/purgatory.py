@@ -146,21 +146,13 @@ class Purgatory(Delayed[Waiting]):
 
     def answer_joins(self, member_id: MemberId, response: JoinGroupResponse) -> None:
         """Every JoinGroup that waits for the member is answered."""
-        for token in _taken(self.joins, member_id):
+        for token in taken(self.joins, member_id):
             self.reply(token, response)
 
     def answer_syncs(self, member_id: MemberId, response: SyncGroupResponse) -> None:
         """Every SyncGroup that waits for the member is answered."""
-        for token in _taken(self.syncs, member_id):
+        for token in taken(self.syncs, member_id):
             self.reply(token, response)
-
-    def drop_joins(self, member_id: MemberId) -> None:
-        """No JoinGroup waits for the member any more, and none is answered."""
-        _taken(self.joins, member_id)
-
-    def drop_syncs(self, member_id: MemberId) -> None:
-        """No SyncGroup waits for the member any more, and none is answered."""
-        _taken(self.syncs, member_id)
 
     def forget(self, member_id: MemberId) -> None:
         """The member's timers do not run any more."""
@@ -168,7 +160,7 @@ class Purgatory(Delayed[Waiting]):
         self.disarm(Timer(TimerKind.PENDING_MEMBER, member_id))
 
 
-def _taken(parked: dict[Token, MemberId], member_id: MemberId) -> list[Token]:
+def taken(parked: dict[Token, MemberId], member_id: MemberId) -> list[Token]:
     """The tokens parked for the member, which are not parked any more."""
     tokens = [token for token, member in parked.items() if member == member_id]
     for token in tokens:

@@ -87,11 +87,9 @@ class Replica:
 
 @value
 class UncountedFetch:
-    """A fetch that was validated and read, and is not counted yet. `replica` is the follower's state at the time of the
-    validation: the count goes there, even if the partition has another one by then."""
+    """A fetch that was validated and read, and is not counted yet."""
 
     request: FetchRequest
-    replica: Replica
     response: FetchResponse
 
 
@@ -201,8 +199,6 @@ class Partition:
             self.last_fetched_epoch = rules.carried_epoch(
                 self.last_fetched_epoch, self.leader_epoch, state.leader_epoch
             )
-        if self.is_leader:
-            self.remote = {replica: Replica(replica) for replica in self.remote}
         self._take(state, False)
         self.isr = state.isr
         self.pending = None
@@ -275,7 +271,8 @@ class Partition:
         self, request: FetchRequest, limit: int, now: int, lazily: bool = False, counts_later: bool = False
     ) -> FetchResponse | PendingRead | UncountedFetch:
         """Answer a follower's fetch with `limit` records at most; `lazily`: only the range is decided now.
-        `counts_later`: the thread waits for its lock before it counts.
+        `counts_later`: the thread waits for its lock before it counts; then the records are read now, whatever
+        `lazily` says.
 
         In Kafka's order: epochs, leadership, range, divergence.
         """
@@ -314,14 +311,13 @@ class Partition:
 
     def fetch_records(self, request: FetchRequest, limit: int) -> UncountedFetch:
         """The first half of `handle_fetch`: read, and let the lock go."""
-        return UncountedFetch(request, self.remote[request.replica_id], self._read(request, limit))
+        return UncountedFetch(request, self._read(request, limit))
 
     def update_follower_fetch_state(self, uncounted: UncountedFetch, now: int) -> FetchResponse:
-        """The second half: count the fetch, and answer. If the leader was deposed meanwhile, `uncounted` has a state of
-        the follower that nothing looks at any more."""
+        """The second half: count the fetch, and answer. A leader that was deposed meanwhile has nothing to count in."""
         request = uncounted.request
-        if self._rules.count_in_fetch_epoch(request.current_leader_epoch, self.leader_epoch):
-            self._count(uncounted.replica, request, now)
+        if self.is_leader and self._rules.count_in_fetch_epoch(request.current_leader_epoch, self.leader_epoch):
+            self._count(self.remote[request.replica_id], request, now)
         return uncounted.response
 
     def validate_fetch(self, request: FetchRequest, limit: int, now: int) -> PendingRead:

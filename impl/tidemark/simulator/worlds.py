@@ -6,8 +6,8 @@ it again, wherever a profile's name is taken:
 
     swarm:17                  the world number 17
     swarm:17.3                that world changed a little, by the draw 3
-    swarm:17@5#40/23          a beginning: the run of seed 5 in world 17 up to record 40. World 23 goes on from there,
-                              with the seed of the run itself
+    swarm:17@5#40/23          a beginning: the run of seed 5 in world 17 up to record 40, or to its healing. World 23
+                              goes on from there, with the seed of the run itself
     swarm:17@5#40/23@8#61/17  beginnings may follow each other
 """
 

@@ -42,7 +42,7 @@ class Cluster(Replication):
         if not changed:
             return False
         if led and not broker.partition.is_leader:
-            self.answer_uncounted(broker_id)
+            self.answer_uncounted(broker)
         self.recorder.did("ApplyMetadata", broker_id, broker.partition.partition_epoch)
         if broker.purgatory.waiting and not broker.partition.is_leader:
             for payload in list(broker.purgatory.waiting):

@@ -1,0 +1,78 @@
+"""Kafka lets a lock go between two halves of a step: validate and count (CAND-15), check and truncate (CAND-14)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from tidemark.common.errors import NONE
+from tidemark.log.epoch_cache import EpochEndOffset
+from tidemark.log.log import Log
+from tidemark.log.storage import MemoryStorage
+from tidemark.replication.fetcher import ReplicaFetcher
+from tidemark.replication.messages import FetchRequest, FetchResponse, ProduceRequest
+from tidemark.replication.partition import Partition, PartitionState, ReplicationConfig, UncountedFetch
+from tidemark.replication.rules import Rules
+
+B1, B2, B3 = range(3)
+ALL = frozenset({B1, B2, B3})
+
+
+def partition_of(broker: int, rules: Rules) -> Partition:
+    return Partition(broker, (B1, B2, B3), Log(MemoryStorage()), ReplicationConfig(), rules)
+
+
+def led(partition: Partition, leader: int, epoch: int) -> None:
+    partition.apply_metadata(PartitionState(leader, epoch, epoch + 1, ALL), 0)
+
+
+def fetched_late(rules: Rules) -> tuple[Partition, UncountedFetch]:
+    """B1 leads epoch 0 with a record, and has read a fetch of B2 at offset 1 that it has not counted."""
+    leader = partition_of(B1, rules)
+    led(leader, B1, 0)
+    leader.append_record(ProduceRequest(1, "1"))
+    uncounted = leader.receive_fetch(FetchRequest(B2, 1, 0, 1, 0), 1, 0, counts_later=True)
+    assert isinstance(uncounted, UncountedFetch)
+    assert leader.remote[B2].log_end_offset == -1
+    return leader, uncounted
+
+
+def test_a_fetch_counts_later_in_its_epoch() -> None:
+    leader, uncounted = fetched_late(Rules())
+    assert leader.update_follower_fetch_state(uncounted, 0) is uncounted.response
+    assert leader.remote[B2].log_end_offset == 1
+
+
+@pytest.mark.parametrize(("rule", "counted"), [(True, -1), (False, 1)])
+def test_a_leader_that_leads_again_counts_nothing_of_an_older_epoch(rule: bool, counted: int) -> None:
+    rules = Rules() if rule else dataclasses.replace(Rules(), count_in_fetch_epoch=lambda *_: True)
+    leader, uncounted = fetched_late(rules)
+    led(leader, B1, 2)
+    leader.update_follower_fetch_state(uncounted, 0)
+    assert leader.remote[B2].log_end_offset == counted
+
+
+def test_a_leader_that_was_deposed_counts_nothing_and_answers() -> None:
+    """Whatever the rule says: there is no state of a follower any more."""
+    leader, uncounted = fetched_late(dataclasses.replace(Rules(), count_in_fetch_epoch=lambda *_: True))
+    led(leader, B3, 1)
+    assert leader.update_follower_fetch_state(uncounted, 0).error is NONE
+    assert leader.remote[B2].log_end_offset == -1
+
+
+@pytest.mark.parametrize(
+    ("leader", "epoch", "rule", "truncates"),
+    [(B1, 0, True, True), (B3, 1, True, False), (B1, 2, True, False), (B1, 2, False, True)],
+)
+def test_an_answer_that_was_checked_truncates_in_its_epoch_alone(
+    leader: int, epoch: int, rule: bool, truncates: bool
+) -> None:
+    rules = Rules() if rule else dataclasses.replace(Rules(), match_epoch_at_truncation=lambda *_: True)
+    follower = partition_of(B2, rules)
+    led(follower, B1, 0)
+    fetcher = ReplicaFetcher(follower, 1, rules)
+    request = fetcher.send_fetch()
+    response = FetchResponse(NONE, 0, (), EpochEndOffset(0, 0))
+    assert fetcher.check_diverging(B1, request, response)
+    led(follower, leader, epoch)
+    assert fetcher.still_truncates(B1, request) == truncates
