@@ -123,6 +123,7 @@ def test_one_red_line_is_exit_1(
     monkeypatch.setattr(command, "model_lines", lambda *_: ([closing.Line("models", "2 of 2", True, 1.0)], []))
     monkeypatch.setattr(command, "_simulates", lambda _: False)
     monkeypatch.setattr(command, "trace_lines", lambda *_: [closing.Line("kill matrix", "1 of 1", True, 1.0)])
+    monkeypatch.setattr(command, "proof_lines", lambda *_: [closing.Line("proofs", "5 of 5", True, 1.0)])
     monkeypatch.setattr(command, "hunt_lines", lambda *_: [closing.Line("hunts", "9", second, 1.0)])
     arguments = argparse.Namespace(traces=30, json=tmp_path / "out", deep=False, record=False)
     assert command.run(arguments) == code
