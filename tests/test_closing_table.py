@@ -25,14 +25,15 @@ from tidemark_conformance.verify import clean, first, hunts, kept, matrix
 from tidemark_conformance.verify.matrix import Killed
 
 
-@pytest.mark.parametrize(("cached", "said"), [(False, "0.3 M steps/s"), (True, "cached")])
+@pytest.mark.parametrize(("cached", "said"), [(False, "0.3 M/s"), (True, "cached")])
 def test_the_line_of_the_traces_tells_what_was_audited(specification: Specification, cached: bool, said: str) -> None:
     found = cleaned(specification, sound(), steps=600_000, seconds=2.0)
     rest = "0 flagged; 0 replayed by TLC, 0 disagree"
-    assert command.clean_text([found], cached) == f"30, 600,000 steps ({said}): {rest}"
+    assert command.clean_text([[found]], cached) == f"30, 600,000 steps ({said}): {rest}"
     wrong = cleaned(specification, sound(), {"bad.loss": 1})
-    assert command.clean_text([found, wrong], cached).startswith("30 runs of 2 traces, 600,")
-    assert command.clean_text([found, wrong], cached).endswith("disagree; 1 complaints")
+    assert command.clean_text([[found, wrong]], cached).startswith("30 runs of 2 traces, 600,")
+    assert command.clean_text([[found, wrong], [found]], cached).startswith("60 runs of 2 or 1 traces, 1,200,")
+    assert command.clean_text([[found, wrong]], cached).endswith("disagree; 1 complaints")
 
 
 def test_the_first_traces_are_told_with_what_is_to_come(monkeypatch: pytest.MonkeyPatch) -> None:

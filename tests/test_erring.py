@@ -27,7 +27,7 @@ HEAD = r"""EXTENDS Integers, Sequences, FiniteSets, Bounded, Folds
 VARIABLES f, k, r, s
 vars == <<f, k, r, s>>
 TypeOK == f \in [1..2 -> 0..2] /\ k \in 0..3 /\ r \in [a : 0..2, b : 0..2] /\ s \in BoundedSeq(0..2, 2)
-Init == f \in [1..2 -> {0, 2}] /\ k \in 0..3 /\ r = [a |-> 1, b |-> 0] /\ s \in {<<>>, <<1>>, <<2, 0>>}
+Init == f \in {<<0, 2>>, <<2, 0>>} /\ k \in 0..3 /\ r = [a |-> 1, b |-> 0] /\ s \in {<<>>, <<1>>, <<2, 0>>}
 Stay == UNCHANGED vars
 Next == Stay
 """

@@ -226,10 +226,13 @@ def test_the_closing_table_names_what_is_finite_and_claims_no_open_theorem() -> 
     five = proved.Found("Five", safe, ("RM has 5 elements", "Most = 2"), 1_065, ())
     open_ = proved.Found("Open", ("StrongIsr",), (), 9, (("Lemma", "Act"),))
     unfounded = proved.Found("Above", ("LogMatching",), (), 9, (), grounded=False)
-    assert proved.text([three, open_, five, unfounded]) == (
+    beside = proved.Found("Beside", ("Nothing",), ("RM has 4 elements",), 7, ())
+    upon = proved.Found("Upon", ("More",), ("RM has 4 elements",), 8, ())
+    assert proved.text([three, open_, five, unfounded, beside, upon]) == (
         "Open: no proof, open of 9: Lemma after Act. Above: no proof, as the theorem that it rests on is open. "
-        "proved for runs of any length: Consistency, OneDecision (Three: 65 conditions, finite: RM 3; "
-        "Five: 1,065 conditions, finite: RM 5, Most 2)"
+        "proved for runs of any length: Consistency, OneDecision (Three 65 conditions, finite: RM 3; "
+        "Five 1,065 conditions, finite: RM 5, Most 2); "
+        "Nothing, More (Beside 7 conditions, Upon 8 conditions, finite: RM 4)"
     )
     assert [one.ok for one in (three, open_, five, unfounded)] == [True, False, True, False]
 

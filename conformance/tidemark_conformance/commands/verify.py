@@ -174,9 +174,9 @@ def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closin
     return [
         closing.Line(
             "models",
-            f"{sum(one.ok for one in others)} of {len(others)} hold or fall as expected within their bounds "
-            f"({states:,} states); {sum(one.ok for one in zoo_models)} of {len(zoo_models)} flaws found"
-            + (f"; {cached} verdicts cached" if cached else "")
+            f"{sum(one.ok for one in others)} of {len(others)} as expected within their bounds, {states:,} states; "
+            f"{sum(one.ok for one in zoo_models)} of {len(zoo_models)} flaws found"
+            + (f"; {cached} cached" if cached else "")
             + (f"; {unreached} actions or rule sides unreached" if unreached else ""),
             check.exit_code(outcomes, missing) == 0,
             seconds,
@@ -265,22 +265,26 @@ def _clean_line(
         found, cached = finish()
         _show(args, console, found, protocol.name, cached)
         unflawed[protocol.name] = Unflawed.of(found)
-        return f"{found.protocol} traces", clean_text([found], cached), found.ok
+        return f"{found.protocol} traces", clean_text([[found]], cached), found.ok
 
     return line
 
 
-def clean_text(parts: Sequence[CleanRun], cached: bool) -> str:
-    """The text of the line of unflawed runs: how much was audited, how much was flagged, and TLC's verdict."""
-    steps, flags = sum(one.result.steps for one in parts), sum(one.result.failed for one in parts)
-    oracles = [one.result.oracle for one in parts]
+def clean_text(runs: Sequence[Sequence[CleanRun]], cached: bool) -> str:
+    """The text of the line of unflawed runs: how much was audited, how much was flagged, and TLC's verdict. A run of a
+    composition has several traces, its parts."""
+    every = [part for parts in runs for part in parts]
+    steps, flags = sum(one.result.steps for one in every), sum(one.result.failed for one in every)
+    oracles = [one.result.oracle for one in every]
     replayed, apart = sum(one.replayed for one in oracles), sum(len(one.disagreements) for one in oracles)
-    complaints = sum(len(one.complaints) for one in parts)
-    seconds = sum(one.result.seconds for one in parts)
-    rate = f"{steps / seconds / 1e6:.1f} M steps/s" if seconds else "at once"
-    traces = f"{parts[0].run.traces:,} runs of {len(parts)} traces" if len(parts) > 1 else f"{parts[0].run.traces:,}"
+    complaints = sum(len(one.complaints) for one in every)
+    seconds = sum(one.result.seconds for one in every)
+    rate = f"{steps / seconds / 1e6:.1f} M/s" if seconds else "at once"
+    made = f"{sum(parts[0].run.traces for parts in runs):,}"
+    if len(every) > 1:
+        made += f" runs of {' or '.join(str(len(parts)) for parts in runs)} traces"
     return (
-        f"{traces}, {steps:,} steps ({CACHED if cached else rate}): {flags:,} flagged; "
+        f"{made}, {steps:,} steps ({CACHED if cached else rate}): {flags:,} flagged; "
         f"{replayed} replayed by TLC, {apart} disagree" + (f"; {complaints} complaints" if complaints else "")
     )
 
@@ -357,15 +361,15 @@ def _composed_line(
     begun = [_composed(args, spark, one, beside) for one in compositions]
 
     def line() -> tuple[str, str, bool]:
-        every: list[CleanRun] = []
-        texts = []
+        runs: list[list[CleanRun]] = []
+        known: list[bool] = []
         for composition, finish in zip(compositions, begun, strict=True):
             parts, cached = finish()
             for found in parts:
                 _show(args, console, found, f"{composition.name}-{found.protocol}", cached)
-            texts.append(clean_text(parts, cached))
-            every += parts
-        return "composed traces", ". ".join(texts), all(found.ok for found in every)
+            runs.append(parts)
+            known.append(cached)
+        return "composed traces", clean_text(runs, all(known)), all(found.ok for parts in runs for found in parts)
 
     return line
 

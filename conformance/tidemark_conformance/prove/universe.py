@@ -224,7 +224,7 @@ class Updates:
         self.run, self.universe = run, universe
         self.next: dict[str, Symbolic] = {}
 
-    def names(self, expr: ir.Expr) -> set[str]:
+    def names(self, expr: ir.Expr) -> frozenset[str]:
         """The variables whose next value a formula mentions."""
         return walk.variables_used(expr, primed=True)
 
@@ -328,7 +328,7 @@ class Initials(Updates):
         self.picks = 0
         run.state = found
 
-    def names(self, expr: ir.Expr) -> set[str]:
+    def names(self, expr: ir.Expr) -> frozenset[str]:
         """The variables that a formula mentions."""
         return walk.variables_used(expr)
 

@@ -21,6 +21,8 @@ from tidemark_conformance.report.document import block
 
 RECORD = Path("docs") / "make-check.json"
 """Where a checkout keeps the table of its last recorded run."""
+WIDTH = 124
+"""Columns of the table in the README: most lines of a run need no second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def render(lines: Sequence[Line], seconds: float, console: Console) -> None:
 def recorded(file: Path) -> str:
     """The table that a run left in `file`, as an indented block of Markdown. Unusable if there is none."""
     lines, seconds = _kept(file)
-    return block(lambda console: render(lines, seconds, console))
+    return block(lambda console: render(lines, seconds, console), WIDTH)
 
 
 def recorded_seconds(file: Path) -> float:

@@ -98,9 +98,9 @@ def write_text(text: str, target: str | Path) -> None:
             draft.unlink(missing_ok=True)
 
 
-def block(render: Callable[[Console], None]) -> str:
-    """The output of `render` as an indented block of Markdown for a page of the documents."""
-    return "".join(f"    {line}".rstrip() + "\n" for line in printed(render, PAGE_WIDTH).splitlines())
+def block(render: Callable[[Console], None], width: int = PAGE_WIDTH) -> str:
+    """The output of `render`, `width` columns wide, as an indented block of Markdown for a page of the documents."""
+    return "".join(f"    {line}".rstrip() + "\n" for line in printed(render, width).splitlines())
 
 
 def printed(render: Callable[[Console], None], width: int) -> str:

@@ -29,9 +29,12 @@ class Loc:
         return f"{self.module}.tla:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Expr:
     """Base of all expressions."""
+
+    __slots__ = ("mentions",)
+    """Beside its value: the names that occur in it, once `walk.mentioned` was asked for them."""
 
 
 @dataclass(frozen=True, slots=True)

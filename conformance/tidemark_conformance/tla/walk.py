@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from tidemark_conformance.tla.ir import (
     Action,
@@ -30,6 +31,7 @@ from tidemark_conformance.tla.ir import (
     Var,
 )
 
+T = TypeVar("T")
 TRUE = Lit(True, "bool")
 
 
@@ -96,9 +98,60 @@ def without_marks(expr: Expr) -> Expr:
     return map_children(strip(expr), without_marks)
 
 
-def locals_used(expr: Expr) -> set[int]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mentioned:
+    """The names in an expression: its locals by uid, those of them that it does not bind, and its variables in the state
+    and in the next one."""
+
+    locals: frozenset[int]
+    free: frozenset[int]
+    now: frozenset[str]
+    next: frozenset[str]
+
+
+_NOTHING = Mentioned(frozenset(), frozenset(), frozenset(), frozenset())
+
+
+def mentioned(expr: Expr) -> Mentioned:
+    """The names in an expression. Each node is asked once and keeps its answer."""
+    found: Mentioned | None = getattr(expr, "mentions", None)
+    if found is not None:
+        return found
+    if isinstance(expr, Local):
+        found = dataclasses.replace(_NOTHING, locals=frozenset({expr.uid}), free=frozenset({expr.uid}))
+    elif isinstance(expr, Var):
+        name = frozenset({expr.name})
+        found = dataclasses.replace(_NOTHING, next=name) if expr.primed else dataclasses.replace(_NOTHING, now=name)
+    elif isinstance(expr, Unchanged):
+        names = frozenset(expr.names)
+        found = dataclasses.replace(_NOTHING, now=names, next=names)
+    else:
+        parts = [mentioned(child) for child in children(expr)]
+        found = _joined(parts)
+        bound = found.free.intersection(bound_by(expr))
+        if bound:
+            found = dataclasses.replace(found, free=found.free - bound)
+    object.__setattr__(expr, "mentions", found)
+    return found
+
+
+def _joined(parts: list[Mentioned]) -> Mentioned:
+    """All names of the parts, in one of their own sets where that has them all: most parts say nothing new."""
+    found = parts[0] if parts else _NOTHING
+    for part in parts[1:]:
+        if part is not found and part is not _NOTHING:
+            locals_, free = _union(found.locals, part.locals), _union(found.free, part.free)
+            found = Mentioned(locals_, free, _union(found.now, part.now), _union(found.next, part.next))
+    return found
+
+
+def _union(one: frozenset[T], other: frozenset[T]) -> frozenset[T]:
+    return one if other <= one else other if one <= other else one | other
+
+
+def locals_used(expr: Expr) -> frozenset[int]:
     """The uids of all locals that occur in `expr`, bound inside or not."""
-    return {node.uid for node in walk(expr) if isinstance(node, Local)}
+    return mentioned(expr).locals
 
 
 def bound_by(expr: Expr) -> list[int]:
@@ -116,32 +169,27 @@ def bound_by(expr: Expr) -> list[int]:
     return []
 
 
-def free_locals(expr: Expr) -> set[int]:
+def free_locals(expr: Expr) -> frozenset[int]:
     """The uids of the locals that `expr` uses but does not bind (every binder has a uid of its own)."""
-    return locals_used(expr) - {uid for node in walk(expr) for uid in bound_by(node)}
+    return mentioned(expr).free
 
 
 def constants_used(expr: Expr) -> set[str]:
     return {node.name for node in walk(expr) if isinstance(node, Const)}
 
 
-def variables_used(expr: Expr, primed: bool | None = None) -> set[str]:
+def variables_used(expr: Expr, primed: bool | None = None) -> frozenset[str]:
     """The variables that `expr` mentions: in the state (`primed` False), in the next state (True), or either (None).
 
     UNCHANGED mentions its variables in both.
     """
-    found: set[str] = set()
-    for node in walk(expr):
-        if isinstance(node, Var) and primed in (None, node.primed):
-            found.add(node.name)
-        elif isinstance(node, Unchanged):
-            found.update(node.names)
-    return found
+    found = mentioned(expr)
+    return found.now | found.next if primed is None else found.next if primed else found.now
 
 
 def mentions_next(expr: Expr) -> bool:
     """Does a primed variable occur in `expr`?"""
-    return any((isinstance(node, Var) and node.primed) or isinstance(node, Unchanged) for node in walk(expr))
+    return bool(mentioned(expr).next)
 
 
 def conjunction(items: list[Expr]) -> Expr:

@@ -65,14 +65,21 @@ def judge() -> list[Found]:
 
 
 def text(found: list[Found]) -> str:
-    """The theorems that are open, then the properties that are proved, with all that is finite in each theorem."""
+    """The theorems that are open, then the properties that are proved, with all that is finite in each theorem.
+
+    Theorems within the same bounds stand together, and so do bounds within which the same is proved.
+    """
     parts = [_no_proof(one) for one in found if one.open or not one.grounded]
-    proved: dict[tuple[str, ...], list[str]] = {}
+    within: dict[tuple[str, ...], list[Found]] = {}
     for one in found:
         if one.grounded and not one.open:
-            theorem = f"{one.name}: {one.conditions:,} conditions, finite: {_short(one.bounded)}"
-            proved.setdefault(one.properties, []).append(theorem)
-    listed = [f"{', '.join(properties)} ({'; '.join(theorems)})" for properties, theorems in proved.items()]
+            within.setdefault(one.bounded, []).append(one)
+    proved: dict[str, list[str]] = {}
+    for bounded, theorems in within.items():
+        counted = ", ".join(f"{one.name} {one.conditions:,} conditions" for one in theorems)
+        properties = ", ".join(name for one in theorems for name in one.properties)
+        proved.setdefault(properties, []).append(f"{counted}, finite: {_short(bounded)}")
+    listed = [f"{properties} ({'; '.join(bounds)})" for properties, bounds in proved.items()]
     return ". ".join([*parts, *([f"proved for runs of any length: {'; '.join(listed)}"] if listed else [])])
 
 
