@@ -30,7 +30,7 @@ from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.types import describe
 from tidemark_conformance.trace.files import NDJSON
 from tidemark_conformance.trace.ranges import ranges
-from tidemark_conformance.trace.replay import beyond_limit
+from tidemark_conformance.trace.replay import beyond_at, beyond_limit
 from tidemark_conformance.trace.schema import schema_of
 
 if TYPE_CHECKING:
@@ -273,8 +273,8 @@ def _named(signature: Signature, judge: Judge) -> tuple[str, str]:
 
 def _failure(signature: Signature, judge: Judge, traces: int, examples: list[Example]) -> Failure:
     kind, name = _named(signature, judge)
-    beyond = beyond_limit(examples[0].stream, judge.schema)
-    detail = beyond.what if beyond is not None and beyond.step == examples[0].step else ""
+    beyond = beyond_at(examples[0].stream, judge.schema, examples[0].step)
+    detail = beyond.what if beyond is not None else ""
     named = tuple((example.trace, example.step) for example in examples)
     return Failure(kind, name, traces, named, detail, tuple(example.stream for example in examples))
 

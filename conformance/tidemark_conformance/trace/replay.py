@@ -66,6 +66,25 @@ def beyond_limit(stream: bytes, schema: Schema) -> Beyond | None:
     return None
 
 
+def beyond_at(stream: bytes, schema: Schema, step: int) -> Beyond | None:
+    """The value beyond a limit that the record of this step brings; None where it brings none, or no record is there.
+
+    The states before it are not looked at, so a long trace costs little.
+    """
+    cells = [0] * schema.layout.base_cells
+    try:
+        for at, record in enumerate(schema.records(stream)):
+            if isinstance(record, End) or at > step:
+                return None
+            for cell, value in record.delta:
+                cells[cell] = value
+            if at == step:
+                return of_record(record, step, cells, schema)
+    except Malformed:
+        pass
+    return None
+
+
 def replayed(stream: bytes, schema: Schema) -> Iterator[Event | End]:
     """The records of any stream as far as they mean something, the initial state first, the End last.
 
