@@ -26,6 +26,8 @@ from tidemark_conformance.verify import clean
 PANDAS = "PySpark does not yet fully support pandas >= 3.0.0. Some features may not work correctly."
 """How PySpark's warning of a new pandas begins; we use none of what may not work."""
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that tests start write byte code, as users' do
+# Java without its optimising compiler, TLC's and Spark's: what runs for a second starts a third cheaper.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 sys.path += sorted(str(folder) for folder in Path(__file__).parent.iterdir() if folder.is_dir())
 """A test finds what stands beside the tests of another protocol by its name."""
 EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
@@ -68,12 +70,6 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     config.addinivalue_line("filterwarnings", f"ignore:{re.escape(PANDAS)}:FutureWarning")
-
-
-@pytest.fixture
-def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Java without its optimising compiler: runs of a second start a third cheaper."""
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 @pytest.fixture(scope="session")

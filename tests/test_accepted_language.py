@@ -20,8 +20,6 @@ from tidemark_conformance.tlc import graph, oracle
 from tidemark_conformance.trace.schema import schema_of
 from trace_lines import signed
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 PART = r"""---- MODULE Part ----
 EXTENDS Naturals
 VARIABLE x

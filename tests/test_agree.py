@@ -21,8 +21,6 @@ from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tlc import agree, backends, graph, manifest, mutants, nonedges, walks
 from tidemark_conformance.verify import kept
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 
 @pytest.fixture
 def dumped() -> graph.Graph:

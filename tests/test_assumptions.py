@@ -12,8 +12,6 @@ from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 from trace_lines import signed, write
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 BASE = """---- MODULE Base ----
 EXTENDS Integers
 CONSTANT Low

@@ -13,8 +13,6 @@ from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tlc.oracle import Replay
 from tidemark_conformance.trace.schema import schema_of
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 Failures = Mapping[tuple[str, str], int]
 NO_STEP = ("not-a-step", "TMDecide")
 SAFE = ("invariant", "Consistency")

@@ -19,8 +19,6 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla import cfg
 from tidemark_conformance.tlc import manifest, probes, runner, verify
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 HOLDS = {
     "name": "Holds",
     "module": "Ledger.tla",

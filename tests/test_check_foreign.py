@@ -15,8 +15,6 @@ from tidemark_conformance.java import toolchain
 from tidemark_conformance.tla.values import Fn, ModelValue
 from tidemark_conformance.tlc import config, graph, messages, runner, values, verify
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 # A junction of its own kind, a recursive operator, a variable of functions, no TypeOK, no Without.
 LAMPS = r"""---- MODULE Lamps ----
 EXTENDS Integers, Sequences

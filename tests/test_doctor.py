@@ -13,8 +13,6 @@ from tidemark_conformance.cli import main
 from tidemark_conformance.commands import doctor
 from tidemark_conformance.java import toolchain
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 
 def findings(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
     target = tmp_path / "doctor.json"

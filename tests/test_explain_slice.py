@@ -27,8 +27,6 @@ from tidemark_conformance.tla.values import Fn, Value
 from tidemark_conformance.tlc import graph
 from tidemark_conformance.tlc.graph import Graph
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 WALKS, LENGTH = 450, 14
 State = dict[str, Value]
 

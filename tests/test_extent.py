@@ -16,8 +16,6 @@ from tidemark_conformance.tla.typeok import conjuncts
 from tidemark_conformance.tla.values import Value
 from tidemark_conformance.trace.schema import schema_of
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 TEXT = """---- MODULE Wide ----
 EXTENDS Integers, Sequences, FiniteSets, Bounded
 CONSTANT Top

@@ -16,8 +16,6 @@ from tidemark_conformance.tlc import agree, backends, graph, mutants
 from tidemark_conformance.trace.schema import schema_of
 from trace_lines import signed, write
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 CLASH = r"""---- MODULE Clash ----
 EXTENDS Integers
 VARIABLE f

@@ -11,7 +11,6 @@ import random
 import tempfile
 from pathlib import Path
 
-import pytest
 from generated_specs import Writer
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -20,7 +19,6 @@ from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.tlc import agree, backends, graph, mutants
 
-pytestmark = pytest.mark.usefixtures("quick_java")
 MODULES = int(os.environ.get("TIDEMARK_GENERATED", "3"))
 
 

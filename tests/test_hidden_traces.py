@@ -239,7 +239,6 @@ observed = st.sampled_from(
 )
 
 
-@pytest.mark.usefixtures("quick_java")
 def test_kernels_and_tlc_see_the_same_in_any_observation() -> None:
     """A hundred traces of one length, each with observations at random, right and wrong, in one run of TLC."""
     traces: list[list[Event]] = []

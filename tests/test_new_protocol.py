@@ -62,7 +62,6 @@ class Tree:
             **os.environ,
             "PYTHONPATH": os.pathsep.join(packages),
             "TIDEMARK_CACHE": str(self.folder.parent / "cache"),
-            "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1",
         }
         command = [sys.executable, *arguments]
         return subprocess.run(

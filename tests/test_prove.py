@@ -16,8 +16,6 @@ from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.verify import proved
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 TWO_PHASE = spec_root() / "twophase"
 BREAKS = {
     "CommitOnlyIfAllPrepared": ("CommitNeedsPromises", "TMDecide"),

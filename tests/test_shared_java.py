@@ -13,8 +13,6 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import toolchain
 from tidemark_conformance.tlc import control, manifest, runner, shared, verify
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 COUNTER = r"""---- MODULE Counter ----
 EXTENDS Naturals, TLC
 CONSTANTS Limit, Names

@@ -12,8 +12,6 @@ from tidemark_conformance.tla.values import ModelValue
 from tidemark_conformance.tlc import definitions, graph, nonedges, walks
 from tidemark_conformance.tlc.runner import TlcResult
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 MODULE = r"""---- MODULE M ----
 EXTENDS Naturals
 CONSTANTS RM, S, T

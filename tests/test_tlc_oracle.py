@@ -14,8 +14,6 @@ from tidemark_conformance.java import toolchain
 from tidemark_conformance.tla.values import Fn, ModelValue, function
 from tidemark_conformance.tlc import oracle, runner
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 ANN, BOB, NONE = ModelValue("ann"), ModelValue("bob"), ModelValue("None")
 INITIAL = {"balance": Fn({ANN: 0, BOB: 0}), "queue": (), "holder": NONE}
 DEPOSIT = Fn({"type": "deposit", "to": ANN, "amount": 1})

@@ -39,7 +39,6 @@ Home == []<>(count = 0)
 Dark == <>[](count = 0)
 ====
 """
-pytestmark = pytest.mark.usefixtures("quick_java")
 
 CFG = "INIT Init\nNEXT Next\nCONSTANTS Lamp = {a, b} Limit = 3\n"
 

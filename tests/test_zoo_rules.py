@@ -20,8 +20,6 @@ BUDGET_S = 120.0
 SEVERAL = [row for row in zoo.rows() if len(row.rules) > 1 and row.model]
 CASES = [pytest.param(row, rule, id=f"{row.id}-{rule}") for row in SEVERAL for rule in row.rules]
 
-pytestmark = pytest.mark.usefixtures("quick_java")
-
 
 def put_back(row: zoo.Row, rule: str, folder: Path) -> manifest.Model:
     """The row's model with one of its rules in force again; it should hold, with any number of states."""

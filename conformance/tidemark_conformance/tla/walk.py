@@ -100,8 +100,8 @@ def without_marks(expr: Expr) -> Expr:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mentioned:
-    """The names in an expression: its locals by uid, those of them that it does not bind, its variables in the state and
-    in the next one."""
+    """The names in an expression: its locals by uid, those that it does not bind, its variables in the state and in the
+    next one."""
 
     locals: frozenset[int]
     free: frozenset[int]
