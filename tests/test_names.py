@@ -7,6 +7,7 @@ in brackets. An action without code of a node (`who: the network`) is a method o
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
@@ -46,6 +47,12 @@ PARTS_OF_A_DELIVERY = {
 
 def rules_of_specification(one: Simulated) -> list[str]:
     """In the order of the text; the set is the value of `Rules`."""
+    return _rules_of(one.protocol)
+
+
+@functools.cache
+def _rules_of(protocol: str) -> list[str]:
+    one = next(one for one in SIMULATED if one.protocol == protocol)
     text = one.specification.sources[one.known.spec.stem.removesuffix("Properties")].read_text()
     start = text.index("\nRules ==")
     written = re.findall(r'"(\w+)"', text[start : text.index("\n\n", start)])
