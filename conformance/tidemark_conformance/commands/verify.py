@@ -169,7 +169,7 @@ def model_lines(args: argparse.Namespace, console: Console) -> tuple[list[closin
     zoo_models = [outcome for outcome in outcomes if outcome.model.kind == "zoo"]
     others = [outcome for outcome in outcomes if outcome.model.kind != "zoo"]
     cached = sum(outcome.cached for outcome in outcomes)
-    states = sum(outcome.result.distinct or 0 for outcome in others)
+    states = sum(one.result.distinct for one in others if one.result.verdict == "holds")  # the same in every run
     unreached = sum(map(len, missing.values()))
     return [
         closing.Line(

@@ -18,7 +18,6 @@ from tidemark_conformance.tla.ir import (
     Const,
     Expr,
     FunctionLit,
-    HasRule,
     Let,
     Lit,
     Loc,
@@ -233,8 +232,7 @@ class _Extractor:
 
     @staticmethod
     def rules_of(bodies: list[Expr]) -> tuple[str, ...]:
-        nodes = (node for body in bodies for node in walk.walk(body))
-        return tuple(sorted({node.rule for node in nodes if isinstance(node, (HasRule, RuleGuard))}))
+        return tuple(sorted({rule for body in bodies for rule in walk.mentioned(body).rules}))
 
     def module_name(self) -> str:
         """The module that declares the variables: a model module that extends it bears its name."""

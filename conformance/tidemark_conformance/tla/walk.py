@@ -101,15 +101,21 @@ def without_marks(expr: Expr) -> Expr:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mentioned:
     """The names in an expression: its locals by uid, those that it does not bind, its variables in the state and in the
-    next one."""
+    next one, and the rules that it asks for."""
 
-    locals: frozenset[int]
-    free: frozenset[int]
-    now: frozenset[str]
-    next: frozenset[str]
+    locals: frozenset[int] = frozenset()
+    free: frozenset[int] = frozenset()
+    now: frozenset[str] = frozenset()
+    next: frozenset[str] = frozenset()
+    rules: frozenset[str] = frozenset()
+
+    @property
+    def constant(self) -> bool:
+        """Whether nothing but a free local can change the value: no variable and no rule."""
+        return not (self.now or self.next or self.rules)
 
 
-_NOTHING = Mentioned(frozenset(), frozenset(), frozenset(), frozenset())
+_NOTHING = Mentioned()
 
 
 def mentioned(expr: Expr) -> Mentioned:
@@ -118,19 +124,21 @@ def mentioned(expr: Expr) -> Mentioned:
     if found is not None:
         return found
     if isinstance(expr, Local):
-        found = dataclasses.replace(_NOTHING, locals=frozenset({expr.uid}), free=frozenset({expr.uid}))
+        found = Mentioned(locals=frozenset({expr.uid}), free=frozenset({expr.uid}))
     elif isinstance(expr, Var):
         name = frozenset({expr.name})
-        found = dataclasses.replace(_NOTHING, next=name) if expr.primed else dataclasses.replace(_NOTHING, now=name)
+        found = Mentioned(next=name) if expr.primed else Mentioned(now=name)
     elif isinstance(expr, Unchanged):
         names = frozenset(expr.names)
-        found = dataclasses.replace(_NOTHING, now=names, next=names)
+        found = Mentioned(now=names, next=names)
     else:
         parts = [mentioned(child) for child in children(expr)]
         found = _joined(parts)
         bound = found.free.intersection(bound_by(expr))
         if bound:
             found = dataclasses.replace(found, free=found.free - bound)
+        if isinstance(expr, HasRule | RuleGuard):
+            found = dataclasses.replace(found, rules=found.rules | {expr.rule})
     object.__setattr__(expr, "mentions", found)
     return found
 
@@ -140,8 +148,13 @@ def _joined(parts: list[Mentioned]) -> Mentioned:
     found = parts[0] if parts else _NOTHING
     for part in parts[1:]:
         if part is not found and part is not _NOTHING:
-            locals_, free = _union(found.locals, part.locals), _union(found.free, part.free)
-            found = Mentioned(locals_, free, _union(found.now, part.now), _union(found.next, part.next))
+            found = Mentioned(
+                _union(found.locals, part.locals),
+                _union(found.free, part.free),
+                _union(found.now, part.now),
+                _union(found.next, part.next),
+                _union(found.rules, part.rules),
+            )
     return found
 
 
@@ -250,7 +263,7 @@ def enabling(action: Action) -> Expr:
 
 def guard_rules(action: Action) -> list[str]:
     """The rules that the guards of an action ask for, in force or not, by name."""
-    return sorted({node.rule for node in walk(enabling(action)) if isinstance(node, HasRule | RuleGuard)})
+    return sorted(mentioned(enabling(action)).rules)
 
 
 def place(expr: Expr, wanted: Callable[[Expr], bool], loc: Loc) -> Loc | None:

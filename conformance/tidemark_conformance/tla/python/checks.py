@@ -98,8 +98,8 @@ class Compiler:
 
 def evaluate_constant(expr: ir.Expr, constants: Mapping[str, Value]) -> Value:
     """The value of a constant-level expression; EvaluationError if it has none."""
-    asked = {node.rule for node in walk.walk(expr) if isinstance(node, ir.HasRule | ir.RuleGuard)}
     without = constants.get(WITHOUT, frozenset())
+    asked = walk.mentioned(expr).rules
     compiler = Compiler("constant", constants, {rule: rule not in without for rule in asked}, None)
     value = compiler.compile("constant", expr, {})(NOTHING, NOTHING)
     return freeze(value) if isinstance(value, runtime.Described) else value

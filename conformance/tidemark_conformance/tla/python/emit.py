@@ -18,7 +18,6 @@ from tidemark_conformance.tla.ir import (
     Case,
     Const,
     Expr,
-    HasRule,
     If,
     Let,
     Lit,
@@ -27,9 +26,7 @@ from tidemark_conformance.tla.ir import (
     Mark,
     Op,
     Quant,
-    RuleGuard,
     SetFilter,
-    Unchanged,
     Var,
 )
 from tidemark_conformance.tla.python import names
@@ -99,28 +96,6 @@ class Emitter:
         self.counting = counting
         self.functions: list[Lines] = []
         self.place = Place("", None)
-        self.free: dict[int, tuple[Expr, frozenset[int], bool]] = {}
-
-    # What an expression depends on
-
-    def facts(self, expr: Expr) -> tuple[frozenset[int], bool]:
-        """The free locals of `expr`, and whether it is constant but for them (no variable, no rule)."""
-        known = self.free.get(id(expr))
-        if known is None or known[0] is not expr:
-            known = (expr, *self._facts(expr))
-            self.free[id(expr)] = known
-        return known[1], known[2]
-
-    def _facts(self, expr: Expr) -> tuple[frozenset[int], bool]:
-        if isinstance(expr, Local):
-            return frozenset({expr.uid}), True
-        constant = not isinstance(expr, (Var, Unchanged, HasRule, RuleGuard))
-        free: frozenset[int] = frozenset()
-        for child in walk.children(expr):
-            inner, pure = self.facts(child)
-            free |= inner
-            constant = constant and pure
-        return free - set(walk.bound_by(expr)), constant
 
     # Functions
 
@@ -139,7 +114,7 @@ class Emitter:
 
     def lifted(self, expr: Expr, scope: Scope) -> str:
         """A call of a new function that computes `expr`; lazy definitions are passed on unevaluated."""
-        free, _ = self.facts(expr)
+        free = walk.free_locals(expr)
         params = {uid: scope.names[uid].removesuffix("()") for uid in sorted(free)}
         name = self.function(expr, params, described=is_symbolic(expr))
         return f"{name}({', '.join(['s', 't', *params.values()])})"
@@ -240,8 +215,8 @@ class Emitter:
             return text
         if depth > MAX_DEPTH and not isinstance(expr, (Lit, Const, Var, Local)):
             return self.lifted(expr, scope)
-        free, constant = self.facts(expr)
-        if constant and not free and not isinstance(expr, (Lit, Const)):
+        mentioned = walk.mentioned(expr)
+        if mentioned.constant and not mentioned.free and not isinstance(expr, (Lit, Const)):
             return self.constant(expr, scope, depth)
         return self.plain(expr, scope, depth)
 

@@ -53,6 +53,8 @@ def _is_endless(expr: Expr) -> bool:
 
 def only_applied(uid: int, expr: Expr) -> bool:
     """Whether every use of the local `uid` in `expr` applies it to an argument."""
+    if uid not in walk.locals_used(expr):
+        return True
     expr = walk.strip(expr)
     if isinstance(expr, Local):
         return expr.uid != uid
@@ -90,6 +92,8 @@ STRICT = (Op, SetEnum, TupleLit, RecordLit, RecordSet)
 
 def surely_uses(uid: int, expr: Expr) -> bool:
     """Does every evaluation of `expr` need the local `uid`?"""
+    if uid not in walk.locals_used(expr):
+        return False
     expr = walk.strip(expr)
     if isinstance(expr, Local):
         return expr.uid == uid
