@@ -359,8 +359,8 @@ def test_a_line_is_finished_beside_what_spark_does_for_the_next(tree: Path, monk
     monkeypatch.setattr(clean, "composed_run", together)
     monkeypatch.setattr(matrix, "kill", kill)
     assert [line.split(";")[0] for line in verify()] == [
-        "30, 300 steps (0.0 M steps/s): 0 flagged",
-        "3, 300 steps (0.0 M steps/s): 0 flagged",
+        "30, 300 steps (0.0 M/s): 0 flagged",
+        "3, 300 steps (0.0 M/s): 0 flagged",
         "0 of 1 rows as expected",
     ]
 

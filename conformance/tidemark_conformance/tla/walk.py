@@ -45,20 +45,24 @@ def _fields(cls: type[Expr]) -> tuple[str, ...]:
     return known
 
 
-def _parts(value: object) -> Iterator[Expr]:
-    if isinstance(value, Expr):
+def inside(expr: Expr) -> Iterator[Expr | Binder]:
+    """The direct subexpressions, binders as what they are, in the order of the fields."""
+    for name in _fields(type(expr)):
+        yield from _members(getattr(expr, name))
+
+
+def _members(value: object) -> Iterator[Expr | Binder]:
+    if isinstance(value, Expr | Binder):
         yield value
-    elif isinstance(value, Binder):
-        yield value.domain
     elif isinstance(value, tuple):
         for item in value:
-            yield from _parts(item)
+            yield from _members(item)
 
 
 def children(expr: Expr) -> Iterator[Expr]:
     """The direct subexpressions, domains of binders included, in the order of the fields."""
-    for name in _fields(type(expr)):
-        yield from _parts(getattr(expr, name))
+    for part in inside(expr):
+        yield part.domain if isinstance(part, Binder) else part
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -101,18 +105,30 @@ def without_marks(expr: Expr) -> Expr:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mentioned:
     """The names in an expression: its locals by uid, those that it does not bind, its variables in the state and in the
-    next one, and the rules that it asks for."""
+    next one, constants of the cfg, rules that it asks for, and those of them whose guards count."""
 
     locals: frozenset[int] = frozenset()
     free: frozenset[int] = frozenset()
     now: frozenset[str] = frozenset()
     next: frozenset[str] = frozenset()
+    constants: frozenset[str] = frozenset()
     rules: frozenset[str] = frozenset()
+    guards: frozenset[str] = frozenset()
+
+    @property
+    def stateless(self) -> bool:
+        """Whether the value is the same in all states, but for free locals."""
+        return not (self.now or self.next)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the value is the same in all states, with nothing bound outside."""
+        return self.stateless and not self.free
 
     @property
     def constant(self) -> bool:
-        """Whether nothing but a free local can change the value: no variable and no rule."""
-        return not (self.now or self.next or self.rules)
+        """Whether the value is the same in all states, under any set of rules, with nothing bound outside."""
+        return self.closed and not self.rules
 
 
 _NOTHING = Mentioned()
@@ -131,6 +147,8 @@ def mentioned(expr: Expr) -> Mentioned:
     elif isinstance(expr, Unchanged):
         names = frozenset(expr.names)
         found = Mentioned(now=names, next=names)
+    elif isinstance(expr, Const):
+        found = Mentioned(constants=frozenset({expr.name}))
     else:
         parts = [mentioned(child) for child in children(expr)]
         found = _joined(parts)
@@ -138,7 +156,8 @@ def mentioned(expr: Expr) -> Mentioned:
         if bound:
             found = dataclasses.replace(found, free=found.free - bound)
         if isinstance(expr, HasRule | RuleGuard):
-            found = dataclasses.replace(found, rules=found.rules | {expr.rule})
+            guards = found.guards | {expr.rule} if isinstance(expr, RuleGuard) else found.guards
+            found = dataclasses.replace(found, rules=found.rules | {expr.rule}, guards=guards)
     object.__setattr__(expr, "mentions", found)
     return found
 
@@ -153,7 +172,9 @@ def _joined(parts: list[Mentioned]) -> Mentioned:
                 _union(found.free, part.free),
                 _union(found.now, part.now),
                 _union(found.next, part.next),
+                _union(found.constants, part.constants),
                 _union(found.rules, part.rules),
+                _union(found.guards, part.guards),
             )
     return found
 
@@ -187,8 +208,8 @@ def free_locals(expr: Expr) -> frozenset[int]:
     return mentioned(expr).free
 
 
-def constants_used(expr: Expr) -> set[str]:
-    return {node.name for node in walk(expr) if isinstance(node, Const)}
+def constants_used(expr: Expr) -> frozenset[str]:
+    return mentioned(expr).constants
 
 
 def variables_used(expr: Expr, primed: bool | None = None) -> frozenset[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
+from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.ir import Binder, Except, Expr, Fold, Let, Local, Op, Var
-from tidemark_conformance.tla.kernels import levels
 from tidemark_conformance.tla.walk import map_children, strip
 
 _STRICT = frozenset(["eq", "ne", "add", "mul", "union", "intersect"])
@@ -29,14 +29,14 @@ def text(expr: Expr, names: Mapping[int, str], pair: frozenset[int] = frozenset(
     for uid in _bound(expr):
         inner[uid] = f"bound {len(inner)}"
     texts: list[str] = []
-    for part in levels.inside(expr):
+    for part in walk.inside(expr):
         if isinstance(part, Binder):
             texts.append(text(part.domain, inner, pair))
             inner[part.uid] = f"bound {len(inner)}"
         else:
             texts.append(text(part, inner, pair))
     if isinstance(expr, Op):
-        apart = expr.name == "and" and pair and not any(pair <= levels.level(part).locals for part in expr.args)
+        apart = expr.name == "and" and pair and not any(pair <= walk.free_locals(part) for part in expr.args)
         if expr.name in _STRICT or apart:
             texts.sort()
     return f"({type(expr).__name__} {' '.join([*_words(expr), *texts])})"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.ir import Expr, Local
-from tidemark_conformance.tla.kernels import levels, sets, values
+from tidemark_conformance.tla.kernels import sets, values
 from tidemark_conformance.tla.kernels.context import Context, Env, Lazy, Mode
 from tidemark_conformance.tla.kernels.symbols import (
     Choice,
@@ -62,7 +63,7 @@ def force(c: Context, body: Expr, env: Env) -> None:
     """Evaluate the LET definitions that a loop uses before the loop, unless that might raise an error too early."""
     if c.mode is not Mode.WRITE:
         return
-    for uid in levels.level(body).locals:
+    for uid in sorted(walk.free_locals(body)):
         bound = env.get(uid)
         if not isinstance(bound, Lazy) or any(scope.alive for scope, *_ in bound.known):
             continue

@@ -40,7 +40,6 @@ from tidemark_conformance.tla.kernels import (
     folds,
     increments,
     iteration,
-    levels,
     membership,
     operators,
     quantifiers,
@@ -84,6 +83,7 @@ from tidemark_conformance.tla.kernels.symbols import (
 )
 from tidemark_conformance.tla.typeok import strip, type_of_function
 from tidemark_conformance.tla.values import Fn, Value
+from tidemark_conformance.tla.walk import free_locals, mentioned
 
 
 def demand(c: Context, expr: Expr, env: Env) -> None:
@@ -175,8 +175,9 @@ def evaluate(c: Context, expr: Expr, env: Env, lazy: bool = False) -> Symbol:
 
 def _hoisted(c: Context, expr: Expr) -> Symbol | None:
     """A constant-level scalar as a run-time constant; a constant of another kind as a literal."""
-    own = levels.level(expr)
-    if own.variables or own.locals or not own.constants or own.guards or isinstance(expr, SetEnum | TupleLit):
+    own = mentioned(expr)
+    named = own.constants or own.rules
+    if not own.closed or not named or own.guards or isinstance(expr, SetEnum | TupleLit):
         return None
     if isinstance(expr, Op) and expr.name in ("range", "function_set", "powerset", "record_set", "product"):
         return None
@@ -368,7 +369,7 @@ def _update(c: Context, expr: Except, env: Env, base: Symbol, at: int) -> Symbol
 
 
 def _uses_old(expr: Except) -> bool:
-    return expr.at in levels.level(expr.value).locals
+    return expr.at in free_locals(expr.value)
 
 
 def _operator(c: Context, expr: Op, env: Env, lazy: bool) -> Symbol:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemark_conformance.tla.ir import Binder, Expr, Local, Op, Unchanged, Var
-from tidemark_conformance.tla.kernels import alike, levels
+from tidemark_conformance.tla.kernels import alike
 from tidemark_conformance.tla.layout import MAX_UNITS, Layout
 from tidemark_conformance.tla.types import TFun, TSet
-from tidemark_conformance.tla.walk import strip
+from tidemark_conformance.tla.walk import children, strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def readings(expr: Expr, definitions: Mapping[int, Expr], uid: int | None = None
                 seen.add(key)
                 visit(definitions[key])
             case _:
-                for part in levels.parts(node):
+                for part in children(node):
                     visit(part)
 
     visit(expr)

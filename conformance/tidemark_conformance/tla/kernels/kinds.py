@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.ir import Expr, If, Lit, Local, Op, SetFilter, Var
-from tidemark_conformance.tla.kernels import levels
 from tidemark_conformance.tla.layout import Layout
 from tidemark_conformance.tla.python import EvaluationError
 from tidemark_conformance.tla.typeok import type_of_value
@@ -31,7 +31,7 @@ class Kinds:
         `meant` finds what a name stands for, `domains` are the sets that bound identifiers are members of.
         """
         inner = meant(expr)
-        if constant_level(inner):
+        if walk.mentioned(inner).constant:
             return self.of_constant(inner)
         match inner:
             case Var(name, _):
@@ -86,12 +86,6 @@ class Kinds:
             return type_of_value(self.constant(expr))
         except (EvaluationError, Unusable):
             return None
-
-
-def constant_level(expr: Expr) -> bool:
-    """Whether an expression has the same value in all states, under any set of rules in force."""
-    own = levels.level(expr)
-    return not (own.variables or own.locals or own.rules)
 
 
 def _members(kind: Type) -> tuple[Value, ...] | None:

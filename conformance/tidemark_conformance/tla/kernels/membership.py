@@ -7,7 +7,6 @@ from collections.abc import Callable
 from tidemark_conformance.tla.ir import Expr, Var
 from tidemark_conformance.tla.kernels import compound, iteration, listing, sets, universes, values
 from tidemark_conformance.tla.kernels.context import Context, conjunction, negated
-from tidemark_conformance.tla.kernels.levels import level
 from tidemark_conformance.tla.kernels.symbols import (
     Atom,
     Bool,
@@ -34,6 +33,7 @@ from tidemark_conformance.tla.typeok import exact, strip, type_of_set
 from tidemark_conformance.tla.types import (
     TUnion,
 )
+from tidemark_conformance.tla.walk import mentioned
 
 
 def finite(value: Symbol) -> bool:
@@ -275,8 +275,7 @@ def union(c: Context, a: Symbol, b: Symbol) -> Symbol:
 def by_layout(c: Context, args: tuple[Expr, ...]) -> bool:
     """Whether `v \\in S` is what the layout guarantees for v already: S is the set that gave v its type."""
     variable = strip(args[0])
-    own = level(args[1])
-    if not isinstance(variable, Var) or own.variables or own.locals or own.rules:
+    if not isinstance(variable, Var) or not mentioned(args[1]).constant:
         return False
     kind = c.layout.by_name[variable.name].type
     try:

@@ -26,7 +26,6 @@ from tidemark_conformance.tla.kernels import (
     equality,
     expressions,
     increments,
-    levels,
     shapes,
     storing,
     stuttering,
@@ -56,7 +55,7 @@ from tidemark_conformance.tla.types import (
     TFun,
     is_scalar,
 )
-from tidemark_conformance.tla.walk import guard_rules
+from tidemark_conformance.tla.walk import children, guard_rules
 
 ANY_STEP = -1
 
@@ -456,4 +455,4 @@ def mentions_next(expr: Expr, env: Env) -> bool:
     bound = env.get(expr.uid) if isinstance(expr, Local) else None
     if isinstance(bound, Lazy) and mentions_next(bound.value, bound.env):
         return True
-    return any(mentions_next(part, env) for part in levels.parts(expr))
+    return any(mentions_next(part, env) for part in children(expr))

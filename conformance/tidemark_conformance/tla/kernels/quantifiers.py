@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidemark_conformance.tla.ir import Binder, Expr, Local, Op, Quant, RecordSet
-from tidemark_conformance.tla.kernels import bindings, eager, increments, iteration, levels, membership, sets, values
+from tidemark_conformance.tla.kernels import bindings, eager, increments, iteration, membership, sets, values
 from tidemark_conformance.tla.kernels.context import Context, Env, conjunction, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Atom,
@@ -22,7 +22,7 @@ from tidemark_conformance.tla.kernels.symbols import (
     Symbol,
 )
 from tidemark_conformance.tla.typeok import strip
-from tidemark_conformance.tla.walk import walk
+from tidemark_conformance.tla.walk import free_locals, mentioned, walk
 
 _TOTAL = frozenset(
     {"and", "or", "implies", "iff", "not", "eq", "ne", "in", "notin", "subseteq", "union", "cardinality"}
@@ -101,12 +101,12 @@ def _apart(rest: tuple[Binder, ...], body: Expr) -> tuple[Expr | None, Expr]:
     r"""Of `\A x : \A y \in S : P(x) /\ Q(x, y) => R` what need not be asked again for each y: P(x); and the rest."""
     uids = {binder.uid for binder in rest}
     domains = [binder.domain for binder in rest]
-    fixed = all(level.constants and not (level.variables or level.locals) for level in map(levels.level, domains))
+    fixed = all(own.closed and (own.constants or own.rules) for own in map(mentioned, domains))
     match strip(body):
         case Op("implies", (condition, conclusion)) if uids and fixed:
             whole = strip(condition)
             parts = whole.args if isinstance(whole, Op) and whole.name == "and" else (whole,)
-            count = next((at for at, part in enumerate(parts) if uids & levels.level(part).locals), len(parts))
+            count = next((at for at, part in enumerate(parts) if uids & free_locals(part)), len(parts))
             if 0 < count < len(parts):
                 return Op("and", parts[:count]), Op("implies", (Op("and", parts[count:]), conclusion))
     return None, body
@@ -138,7 +138,7 @@ def _one_point(c: Context, expr: Quant, env: Env) -> Symbol | None:
     for at, part in enumerate(parts):
         match strip(part):
             case Op("eq", (Local(uid, _), value)) | Op("eq", (value, Local(uid, _))) if uid == binder.uid:
-                if binder.uid in levels.level(value).locals:
+                if binder.uid in free_locals(value):
                     continue
                 chosen = c.evaluate(value, env)
                 inner = {**env, binder.uid: chosen}
@@ -150,7 +150,7 @@ def _one_point(c: Context, expr: Quant, env: Env) -> Symbol | None:
 
 def _may_err(c: Context, part: Expr, uid: int, env: Env) -> bool:
     """Whether a part before `x = e` may raise an error for some x, of which `env` has only one."""
-    if uid not in levels.level(part).locals:
+    if uid not in free_locals(part):
         return eager.may_err(c, lambda: bindings.predicate(c, part, env))
     return any(isinstance(one, Op) and one.name not in _TOTAL for one in walk(part))
 

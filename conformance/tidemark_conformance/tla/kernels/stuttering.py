@@ -30,11 +30,11 @@ from tidemark_conformance.tla.ir import (
     SetFilter,
     Unchanged,
 )
-from tidemark_conformance.tla.kernels import alike, choose, levels
+from tidemark_conformance.tla.kernels import alike, choose
 from tidemark_conformance.tla.kernels.increments import Readings, readings
-from tidemark_conformance.tla.kernels.kinds import Kinds, constant_level
+from tidemark_conformance.tla.kernels.kinds import Kinds
 from tidemark_conformance.tla.types import Type
-from tidemark_conformance.tla.walk import strip, walk
+from tidemark_conformance.tla.walk import children, inside, mentioned, strip, walk
 
 _Facts = tuple[tuple[Expr, frozenset[str]], ...]
 """Expressions, each with the literals of which one is its value."""
@@ -67,7 +67,7 @@ class _Steps:
             binder.uid: binder.domain
             for around in (expr, *definitions.values())
             for node in walk(around)
-            for binder in levels.inside(node)
+            for binder in inside(node)
             if isinstance(binder, Binder)
         }
         self._uid = uid
@@ -198,9 +198,9 @@ class _Steps:
             case Choose(binder, _) if choose.extreme(inner) is not None:
                 return self.valued(binder.domain) if choose.has_elements(binder.domain, self._seen_through) else None
             case Case(_, None) | Choose() | Fold() | Except() | Op():
-                constant = constant_level(inner) and self._kinds.of_constant(inner) is not None
+                constant = mentioned(inner).constant and self._kinds.of_constant(inner) is not None
                 return _NOTHING if constant else None
-        return _all(map(self.valued, levels.parts(inner)))
+        return _all(map(self.valued, children(inner)))
 
     def _in_domain(self, function: Expr, key: Expr) -> Readings | None:
         """The variables for a function to be applicable to a key; that of a sequence, to `i` of `1..Len(s)`."""

@@ -216,7 +216,7 @@ class Emitter:
         if depth > MAX_DEPTH and not isinstance(expr, (Lit, Const, Var, Local)):
             return self.lifted(expr, scope)
         mentioned = walk.mentioned(expr)
-        if mentioned.constant and not mentioned.free and not isinstance(expr, (Lit, Const)):
+        if mentioned.constant and not isinstance(expr, (Lit, Const)):
             return self.constant(expr, scope, depth)
         return self.plain(expr, scope, depth)
 
