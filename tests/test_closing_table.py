@@ -6,14 +6,17 @@ import argparse
 import contextlib
 import io
 import json
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 from shown import SHOWN, cleaned, hasty, killed, nothing, outcome, row, sound
+from tidemark_conformance.audit.result import Oracle
 from tidemark_conformance.commands import verify as command
 from tidemark_conformance.console import progress
 from tidemark_conformance.registry import protocols, zoo
@@ -21,7 +24,7 @@ from tidemark_conformance.report import closing
 from tidemark_conformance.spark import session
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tlc.verify import Outcome
-from tidemark_conformance.verify import clean, first, hunts, kept, matrix
+from tidemark_conformance.verify import clean, first, hunts, kept, matrix, proved
 from tidemark_conformance.verify.matrix import Killed
 
 
@@ -34,17 +37,20 @@ def test_the_line_of_the_traces_tells_what_was_audited(specification: Specificat
     assert command.clean_text([[found, wrong]], cached).startswith("30 runs of 2 traces, 600,")
     assert command.clean_text([[found, wrong], [found]], cached).startswith("60 runs of 2 or 1 traces, 1,200,")
     assert command.clean_text([[found, wrong]], cached).endswith("disagree; 1 complaints")
+    counted = replace(found, result=replace(found.result, failed=7, oracle=Oracle(20, ("a", "b"))))
+    assert command.clean_text([[counted, counted]], cached).endswith("14 flagged; 40 replayed by TLC, 4 disagree")
 
 
 def test_the_first_traces_are_told_with_what_is_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = io.StringIO()
-    monkeypatch.setattr(first, "look", lambda: first.First("replication", 1_000, 64_628, 2, 61.4))
-    command.tell_first(Console(file=told, width=200))
-    assert told.getvalue().splitlines()[0] == (
-        "replication: 1,000 simulated traces, 64,628 steps audited, 2 flagged, in 61 s: specification, implementation "
-        "and auditor work here."
-    )
-    assert "minutes in the recorded run on two cores" in told.getvalue()
+    for flags, works in ((0, "specification, implementation and auditor work here"), (2, "none should be")):
+        told = io.StringIO()
+        looked = first.First("replication", 1_000, 64_628, flags, 61.4)
+        monkeypatch.setattr(first, "look", lambda looked=looked: looked)
+        command.tell_first(Console(file=told, width=200))
+        assert told.getvalue().splitlines()[0] == (
+            f"replication: 1,000 simulated traces, 64,628 steps audited, {flags} flagged, in 61 s: {works}."
+        )
+        assert "minutes in the recorded run on two cores" in told.getvalue()
     monkeypatch.setattr(first, "look", lambda: None)
     command.tell_first(Console(file=told))
     assert len(told.getvalue().splitlines()) == 2
@@ -130,6 +136,42 @@ def test_one_red_line_is_exit_1(
     assert command.run(arguments) == code
     assert json.loads((tmp_path / "out" / "verify.json").read_text())["ok"] is second
     assert ("NOT AS EXPECTED" in capsys.readouterr().out) is not second
+
+
+@pytest.mark.parametrize(
+    ("found", "good"),
+    [
+        ([proved.Found("Three", ("Safe",), (), 65, ())], True),
+        ([proved.Found("Three", ("Safe",), (), 65, ()), proved.Found("Open", (), (), 9, (("Lemma", "Act"),))], False),
+        ([proved.Found("Above", ("Safe",), (), 65, (), grounded=False)], False),
+        ([proved.Found("Empty", ("Safe",), (), 0, ())], False),
+    ],
+)
+def test_the_line_of_the_proofs_is_red_where_one_is_open(
+    monkeypatch: pytest.MonkeyPatch, found: list[proved.Found], good: bool
+) -> None:
+    pytest.importorskip("z3")
+    monkeypatch.setattr(proved, "fresh", lambda use: (found, not use))
+    for no_cache in (False, True):
+        (line,) = command.proof_lines(argparse.Namespace(no_cache=no_cache))
+        assert line.ok is good
+        assert line.found.endswith("(kept)") is no_cache
+
+
+@pytest.mark.parametrize("found", [(), (("Agreement falls", "again"),)])
+def test_a_hunt_is_kept_only_if_it_found_nothing(
+    monkeypatch: pytest.MonkeyPatch, found: tuple[tuple[str, str], ...]
+) -> None:
+    keeping: list[bool] = []
+    made = hunts.Fresh("calm", 77, 3, 40, found)
+
+    def once(key: str, begin: Any, good: Callable[[hunts.Fresh], bool], use: bool) -> Any:
+        keeping.append(good(made))
+        return lambda: (made, False)
+
+    monkeypatch.setattr(kept, "once", once)
+    hunts.fresh(1.0, True)
+    assert set(keeping) == {not found}
 
 
 @pytest.mark.parametrize("findings", [(), (("Agreement falls", "tidemark simulate twophase && tidemark explain DIR"),)])

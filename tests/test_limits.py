@@ -148,6 +148,8 @@ WRONG: list[tuple[str, list[Step], str, str]] = [
     ("past 64 bits", [lower(1 << 80)], "invariant TypeOK", "low is 9223372036854775807; TypeOK allows 2"),
     ("an element", [send([17], [5])], "invariant TypeOK", r"log\[a\]\[1\] is 17; TypeOK allows 9"),
     ("a field", [reply(1, slot=said(1, 3))], "invariant TypeOK", "slot.count is 3"),
+    ("a field behind a step", [reply(1), reply(1, slot=said(1, 3))], "invariant TypeOK",
+     "slot.count is 3; TypeOK allows 2"),
     ("a field's least", [reply(1, slot=said(0, 1))], "invariant TypeOK",
      "slot.epoch is 0; TypeOK allows 1"),
     ("a code", [reply(1, slot=said(1, 1, "GONE"))], "invariant TypeOK",

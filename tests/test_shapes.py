@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tidemark.trace.shapes import encoder, kind_of, width_of
+from tidemark.trace.stream import outside
 from tidemark.trace.units import Leaf, Parts
 
 SMALL = {"int": [-1, 5]}
@@ -103,3 +104,13 @@ def test_a_wide_union_is_looked_at_field_by_field() -> None:
         move = standing[keys[[encoder(what)(one) for one in keys].index(key)]]
         assert move[0] == sum(one != other for one, other in zip(was, key, strict=True))
         standing = move[4]
+
+
+@pytest.mark.parametrize(
+    ("domain", "value", "number"),
+    [((1, 2, 5), 6, 4), ((1, 2, 5), 4, 3), ((1, 2, 5), -7, 3), (("a", "b"), "c", 2), ((1, 2, 5), "c", 3)],
+)
+def test_a_parameter_outside_its_domain_is_behind_it_and_one_above_it_further(
+    domain: tuple[object, ...], value: object, number: int
+) -> None:
+    assert outside(domain, value) == number

@@ -119,11 +119,12 @@ def tell_first(console: Console) -> None:
         found = first.look()
     if found is None:
         return
+    works = "specification, implementation and auditor work here" if not found.flags else "none should be"
     console.print(
         f"{found.protocol}: {found.traces:,} simulated traces, {found.steps:,} steps audited, {found.flags:,} flagged, "
-        f"in {found.seconds:.0f} s: specification, implementation and auditor work here."
+        f"in {found.seconds:.0f} s: {works}."
     )
-    console.print(f"To come: TLC on all models, traces of all protocols, the kill matrix, hunts{_duration()}.")
+    console.print(f"To come: TLC on models, traces of all protocols, the kill matrix, proofs, hunts{_duration()}.")
 
 
 def _duration() -> str:

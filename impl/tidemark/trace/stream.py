@@ -42,9 +42,6 @@ Difference = tuple[int, int, bytes, int]
 """The difference between two tuples of cells: the number of differing cells, the first, the bytes from its value on,
 and the cell behind the last. The comparison defines where the numbers of cells begin."""
 
-MOST_DIFFERENCES = 50_000
-"""So many differences of one kind are kept before they are forgotten."""
-
 
 def finished(out: bytearray, records: int, quiescent: bool, capacity: bool) -> bytes:
     """The whole stream: `out`, which holds `records` records, with the end record behind them."""
@@ -77,24 +74,3 @@ def difference(old: Cells, new: Cells, place: int) -> Difference:
         count += 1
         behind = index + 1
     return (count, place + first, out, place + behind) if count else (0, 0, b"", 0)
-
-
-class SequenceDifferences(dict[tuple[int, Cells, Cells], Difference]):
-    """The difference between two sequences, each made once. The key: the number of items that stay, and the cells
-    behind these before and after. Places count from the sequence's length; an item has `width` cells."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.width = width
-
-    def __missing__(self, key: tuple[int, Cells, Cells]) -> Difference:
-        if len(self) >= MOST_DIFFERENCES:
-            self.clear()
-        stay, before, after = key
-        width = self.width
-        cells = max(len(before), len(after))
-        gone, come = (0,) * (cells - len(before)), (0,) * (cells - len(after))
-        old = (stay + len(before) // width, *(0,) * (stay * width), *before, *gone)
-        new = (stay + len(after) // width, *(0,) * (stay * width), *after, *come)
-        found = self[key] = difference(old, new, 0)
-        return found
