@@ -76,7 +76,7 @@ class Placed:
             case SRec(fields) if isinstance(value, Fn) and {*value} <= {field for field, _, _ in fields}:
                 for field, part, _ in fields:
                     if field in value:
-                        self.put(part if field != "type" else SAtom(()), f"{name}.{field}", value[field], index)
+                        self.put(part, f"{name}.{field}", value[field], index)
             case STuple(parts) if isinstance(value, tuple) and len(value) == len(parts):
                 for at, part in enumerate(parts):
                     self.put(part, f"{name}.{at + 1}", value[at], index)
