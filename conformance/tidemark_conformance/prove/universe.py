@@ -100,7 +100,7 @@ class Universe:
     @cached_property
     def lifted(self) -> frozenset[str]:
         """The constants whose limits are lifted."""
-        numbers = {name for name, value in self.spec.constants.items() if type(value) is int}
+        numbers = {name for name, value in self.spec.constants.items() if type(value) is int and value >= 0}
         found = numbers if self.spec.capacities is None else numbers & self.spec.capacities
         unknown = sorted(self.kept - found)
         if unknown:
