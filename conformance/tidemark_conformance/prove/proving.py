@@ -232,8 +232,8 @@ class Prover:
         found = clauses(run, lemma.body)
         before = self.clauses.get(lemma.name, []) if step.action != INIT and not primed else []
         grouped: dict[tuple[str, ...], list[Clause]] = {}
+        # The terms are kept along: the solver gives the id of a term that is gone to another one.
         known = {(one.path, body.get_id()): body for one in before if (body := as_bool(one.body)) is not None}
-        """The terms themselves are kept: the solver gives the id of one that is gone to another."""
         for clause in found:
             if (clause.path, as_bool(clause.body).get_id()) in known:
                 condition.framed += 1
