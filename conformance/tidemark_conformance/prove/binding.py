@@ -57,8 +57,7 @@ class Binding(Operators):
         inner = strip(expr)
         with self.sensed(0):
             if lift and isinstance(inner, Op) and inner.name == "range":
-                (low, ok), (high, good) = self.value(inner.args[0], env), self.value(inner.args[1], env)
-                return self.range(low, high, True), conj(ok, good)
+                return self.range(inner.args[0], inner.args[1], True, env)
             return self.value(expr, env)
 
     def each(

@@ -25,7 +25,6 @@ from tidemark_conformance.prove.terms import (
     Rec,
     Symbolic,
     Term,
-    Unbounded,
     as_bool,
     at_most,
     conj,
@@ -195,7 +194,7 @@ class _Splitter:
             case ir.SetFilter(), Arr() if (found := bounded_sequences(expr)) is not None:
                 most, ok = run.value(found[1], env)
                 ends = at_most(0, item.last)
-                if not isinstance(most, Unbounded) or not run.may_lift("exists"):
+                if not (run.may_lift("exists") and run.ends_in_capacity(found[1])):
                     ends = conj(ends, at_most(item.last, most))
                 yield Clause(path, bound, given, conj(ok, same(item.low, 1), ends))
                 yield from self.elements(item, found[0], env, path, bound, given)

@@ -31,6 +31,7 @@ from tidemark_conformance.prove.terms import (
     Rec,
     Symbolic,
     Term,
+    Unbounded,
     UnlistedError,
     as_bool,
     as_int,
@@ -90,15 +91,19 @@ _KEEPING = frozenset(["and", "or", "not", "implies", "in", "notin"])
 
 
 class Lazy:
-    """A LET definition: evaluated at its first use, with what is known where it stands."""
+    """A LET definition: evaluated at its first use, with what is known where it stands.
 
-    def __init__(self, compute: Callable[[], Meaning]) -> None:
-        self._compute, self._found = compute, None
+    One that is not `kept` is evaluated at each use: it reads next values, which the sides of an IF give differently.
+    """
+
+    def __init__(self, compute: Callable[[], Meaning], kept: bool = True) -> None:
+        self._compute, self._kept = compute, kept
+        self._found: Meaning | None = None
 
     def __call__(self) -> Meaning:
-        if self._found is None:
-            self._found = self._compute()  # type: ignore[assignment]
-        return self._found  # type: ignore[return-value]
+        if self._found is None or not self._kept:
+            self._found = self._compute()
+        return self._found
 
 
 class Evaluator(Binding):
@@ -222,7 +227,8 @@ class Evaluator(Binding):
             case Lit(value, kind):
                 return (self.atom(value) if kind == "str" else value), True
             case Const(name):
-                return self.constants[name], True
+                value = self.constants[name]
+                return (value.term if isinstance(value, Unbounded) else value), True
             case Var(name, primed):
                 return self.variable(name, primed), True
             case Local(uid, _):
@@ -268,13 +274,24 @@ class Evaluator(Binding):
                 return self.folded(expr, env)
             case Unchanged(names):
                 return conj(*(same(self.variable(name, True), self.variable(name, False)) for name in names)), True
+            case Op("range", (low, high)):
+                return self.range(low, high, self.reading == "free", env)
             case Op("apply", (mapping, argument)):
                 return self.applied(mapping, argument, env)
             case Op(name, args):
                 return self.operator(name, args, env)
         raise self.refuse(f"a {type(expr).__name__}")
 
-    def lazily(self, compute: Callable[[], Meaning]) -> Lazy:
+    def ends_in_capacity(self, expr: Expr) -> bool:
+        """Whether the text is a lifted capacity, or that and more or less."""
+        match strip(expr):
+            case Const(name):
+                return isinstance(self.constants[name], Unbounded)
+            case Op("add" | "sub", (left, _)):
+                return self.ends_in_capacity(left)
+        return False
+
+    def lazily(self, compute: Callable[[], Meaning], kept: bool = True) -> Lazy:
         """A definition that is evaluated later, with the facts of now."""
         facts, bound, loc = self.facts, list(self.bound), self.loc
 
@@ -287,7 +304,7 @@ class Evaluator(Binding):
             finally:
                 self.facts, self.bound, self.loc = before
 
-        return Lazy(run)
+        return Lazy(run, kept)
 
     def later(self, compute: Callable[..., Any]) -> Callable[..., Any]:
         """The same for a function of indices."""

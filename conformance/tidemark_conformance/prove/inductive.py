@@ -75,8 +75,11 @@ def modules(root: Path | None = None) -> dict[str, tuple[Path, Path]]:
     return found
 
 
-def read(name: str, module: Path, cfg: Path) -> Theorem:
-    """The theorem of a module and a cfg. Raises Unusable where the module does not keep the conventions of proofs."""
+def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> Theorem:
+    """The theorem of a module and a cfg. Raises Unusable where the module does not keep the conventions of proofs.
+
+    `above`: the theorems that rest on it.
+    """
     asked = cfg_files.read(cfg)
     known = names(module)
     if INDUCTIVE not in known:
@@ -99,18 +102,25 @@ def read(name: str, module: Path, cfg: Path) -> Theorem:
     implied = tuple(_plain(named[one]) for one in asked.invariants if one != INDUCTIVE)
     steps = tuple(_plain(one) for one in spec.properties)
     base = evaluate_constant(named[RESTS_ON].body, spec.constants) if RESTS_ON in named else None
-    given = _given(base, spec, lemmas, kept, module) if base is not None else frozenset()
+    if base is not None and base in (name, *above):
+        raise Unusable(f"{module} rests on {base}, which rests on it: correct {RESTS_ON}")
+    given = _given(base, spec, lemmas, kept, module, (*above, name)) if base is not None else frozenset()
     return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept), base, given)
 
 
 def _given(
-    base: str, spec: Specification, lemmas: tuple[Lemma, ...], kept: frozenset[str], module: Path
+    base: str,
+    spec: Specification,
+    lemmas: tuple[Lemma, ...],
+    kept: frozenset[str],
+    module: Path,
+    above: tuple[str, ...],
 ) -> frozenset[str]:
     """The lemmas that the theorem `base` has shown, of the same specification with the same constants."""
     beside = next((folder for folder in module.parents if (folder / f"{base}.tla").is_file()), None)
     if beside is None:
         raise Unusable(f"{module} rests on {base}, and there is no {base}.tla beside it: correct {RESTS_ON}")
-    other = read(base, beside / f"{base}.tla", beside / f"{base}.cfg")
+    other = read(base, beside / f"{base}.tla", beside / f"{base}.cfg", above)
     if (other.spec.hash, other.spec.constants, other.kept) != (spec.hash, spec.constants, kept):
         raise Unusable(f"{module} rests on {base}, whose constants or bounds are others: give both the same")
     if _whole(other.spec.module) != _whole(spec.module):

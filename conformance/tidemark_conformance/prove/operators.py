@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 
+from tidemark_conformance.prove.sorts import sequence
 from tidemark_conformance.prove.terms import (
     NOTHING,
     Arr,
@@ -18,7 +19,6 @@ from tidemark_conformance.prove.terms import (
     Rec,
     Symbolic,
     Term,
-    Unbounded,
     UnlistedError,
     as_int,
     at_most,
@@ -43,7 +43,6 @@ from tidemark_conformance.prove.terms import (
     subset,
     within,
 )
-from tidemark_conformance.prove.sorts import sequence
 from tidemark_conformance.prove.triggers import quantified
 from tidemark_conformance.tla.ir import Expr, If, Let, Mark, Op, RecordSet, SetFilter
 from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
@@ -67,6 +66,7 @@ class Operators:
     counted: Callable[[Term, int], Term]
     most: Callable[[Term], int | None]
     may_lift: Callable[[str], bool]
+    ends_in_capacity: Callable[[Expr], bool]
     sensed: Callable[[int], Any]
     reading: str
     side: list[Term]
@@ -167,7 +167,7 @@ class Operators:
                 item = as_array(item)
                 true, fine = self._elements_in(item, found_[0], env)
                 ends = conj(same(item.low, 1), at_most(0, item.last))
-                if not isinstance(length, Unbounded) or not self.may_lift("exists"):
+                if not (self.may_lift("exists") and self.ends_in_capacity(found_[1])):
                     ends = conj(ends, at_most(item.last, length))
                 return conj(ends, true), conj(good, fine)
             case RecordSet(fields):
@@ -182,7 +182,7 @@ class Operators:
             case Op("range", (low, high)):
                 (a, ok_a), (b, ok_b) = self.value(low, env), self.value(high, env)
                 ends = at_most(a, item)
-                if not isinstance(b, Unbounded) or not self.may_lift("exists"):
+                if not (self.may_lift("exists") and self.ends_in_capacity(high)):
                     ends = conj(ends, at_most(item, b))
                 return ends, conj(ok_a, ok_b)
             case If(condition, then, orelse):
@@ -247,15 +247,13 @@ class Operators:
 
     # Functions and sequences
 
-    def of_range(self, low: Symbolic, high: Symbolic) -> Meaning:
-        return self.range(low, high, self.reading == "free"), True
-
-    def range(self, low: Symbolic, high: Symbolic, lift: bool) -> Range:
-        """low..high, without end where it ends in a capacity and `lift` says so."""
-        low, end = settled(as_int(low)), as_int(high)
-        if isinstance(high, Unbounded):
-            return Range(low, None, None, settled(end)) if lift else Range(low, settled(end))
-        return Range(low, settled(end), self.most(end))
+    def range(self, low: Expr, high: Expr, lift: bool, env: Env) -> Meaning:
+        """low..high, without end where its text ends in a lifted capacity and `lift` says so."""
+        (first, ok), (last, good) = self.value(low, env), self.value(high, env)
+        first, last = settled(as_int(first)), as_int(last)
+        if lift and self.ends_in_capacity(high):
+            return Range(first, None, None, settled(last)), conj(ok, good)
+        return Range(first, settled(last), self.most(last)), conj(ok, good)
 
     def of_cardinality(self, value: Symbolic) -> Meaning:
         base = value.base if isinstance(value, Filtered) else value
@@ -397,7 +395,7 @@ def as_array(value: Symbolic) -> Arr:
         if sorted(images) == list(range(low, low + len(images))):
             cells = sequence([images[key] for key in sorted(images)])
             return Arr(low, low + len(images) - 1, lambda i: cells.get(settled(as_int(i) - low + 1)), len(images))
-    raise UnlistedError("a value that is no sequence stands where one is needed")
+    raise UnlistedError("a value that is no sequence where one is needed")
 
 
 def same_domain(item: Arr, keys: Symbolic) -> Term:
@@ -409,7 +407,7 @@ def same_domain(item: Arr, keys: Symbolic) -> Term:
         )
     listed = elements(keys)
     if any(guard is not True or type(one) is not int for guard, one in listed):
-        raise UnlistedError("the domain of a function is compared with a set that depends on the state")
+        raise UnlistedError("the comparison of a function's domain with a set that depends on the state")
     found = {one for _, one in listed}
     low = min(found, default=1)
     if found != set(range(low, low + len(found))):
@@ -447,15 +445,9 @@ def _difference(a: Symbolic, b: Symbolic) -> Symbolic:
     return merged((conj(guard, neg(member(item, b))), item) for guard, item in elements(a))
 
 
-def _shifted(a: Symbolic, b: Symbolic, sign: int) -> Symbolic:
-    """a + b or a - b; a lifted capacity stays one."""
-    found = settled(as_int(a) + sign * as_int(b))
-    return Unbounded(found) if isinstance(a, Unbounded) else found
-
-
 _TOTAL: dict[str, Callable[..., Symbolic]] = {
-    "add": lambda a, b: _shifted(a, b, 1),
-    "sub": lambda a, b: _shifted(a, b, -1),
+    "add": lambda a, b: settled(as_int(a) + as_int(b)),
+    "sub": lambda a, b: settled(as_int(a) - as_int(b)),
     "mul": lambda a, b: settled(as_int(a) * as_int(b)),
     "neg": lambda a: settled(-as_int(a)),
     "union": _union,

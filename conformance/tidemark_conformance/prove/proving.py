@@ -222,7 +222,7 @@ class Prover:
     def goals(self, lemma: Lemma, step: Step, condition: Condition) -> tuple[list[Goal], list[Term]]:
         """The goals of a lemma after a step, without those that the step cannot change."""
         changed = {name for name, value in step.next.items() if value is not self.universe.state[name]}
-        primed = walk.mentions_next(lemma.body)
+        primed = lemma in self.theorem.steps
         if not primed and step.action != INIT and not (self.reads[lemma.name] & changed):
             condition.framed += len(self.clauses[lemma.name])
             return [], []
@@ -379,7 +379,9 @@ class Prover:
                     fields = last.fields.items() if isinstance(last, Rec) else []
                     terms = [(of, part.term if isinstance(part, Coded) else part) for of, (part, _) in sorted(fields)]
                     found += [
-                        part == z3.Const(f"last {name} {at} {of}", part.sort()) for of, part in terms if z3.is_expr(part)
+                        part == z3.Const(f"last {name} {at} {of}", part.sort())
+                        for of, part in terms
+                        if z3.is_expr(part)
                     ]
         return found
 

@@ -249,7 +249,9 @@ def joined(a: Sort, b: Sort, loc: Loc | None) -> Sort:
         case SRec(), SRec():
             fields = {name: (part, tags) for name, part, tags in a.fields}
             if {*fields} != {name for name, _, _ in b.fields} and (not _tags(a) or not _tags(b) or _tags(a) & _tags(b)):
-                raise refused("records with unlike fields that no tag tells apart", loc, "give each a `type` of its own")
+                raise refused(
+                    "records with unlike fields that no tag tells apart", loc, "give each a `type` of its own"
+                )
             for name, part, tags in b.fields:
                 if name in fields:
                     before, earlier = fields[name]

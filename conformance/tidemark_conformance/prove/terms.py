@@ -47,7 +47,7 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """A lifted capacity: an unknown integer, and without end as the end of a range that may be lifted."""
+    """A lifted capacity: an unknown integer. Where a text's range ends in it, the range may be without end."""
 
     term: Any
 
@@ -201,11 +201,9 @@ def as_int(term: Term) -> Term:
     """A number as a Python integer or a Z3 term. Raises UnlistedError for a value of another kind."""
     if type(term) is int or (z3.is_expr(term) and z3.is_int(term)):
         return term
-    if isinstance(term, Unbounded):
-        return term.term
     if term is NOTHING:
         return 0
-    raise UnlistedError(f"{_A[kind(term)]} stands where a number is needed")
+    raise UnlistedError(f"{_A[kind(term)]} where a number is needed")
 
 
 def as_code(term: Atom | Coded) -> Term:
@@ -280,7 +278,7 @@ def same(a: Symbolic, b: Symbolic) -> Term:
     if kind(a) != kind(b):
         if any(isinstance(one, Atom) and isinstance(one.value, ModelValue) for one in (a, b)):
             return False
-        raise UnlistedError(f"{_A[kind(a)]} is compared with {_A[kind(b)]}")
+        raise UnlistedError(f"the comparison of {_A[kind(a)]} with {_A[kind(b)]}")
     if _is_set(a):
         return conj(subset(a, b), subset(b, a))
     if isinstance(a, Rec) and isinstance(b, Rec):
@@ -296,7 +294,7 @@ def same(a: Symbolic, b: Symbolic) -> Term:
     if isinstance(a, Rec | Fun) and isinstance(b, Rec | Fun):
         return _same_keyed(a, b) if isinstance(a, Rec) else _same_keyed(b, a)  # type: ignore[arg-type]
     if isinstance(a, Rec | Fun | Arr):
-        raise UnlistedError("a record is compared with a sequence")
+        raise UnlistedError("the comparison of a record with a sequence")
     if isinstance(a, Atom | Coded):
         a, b = as_code(a), as_code(b)
     elif not isinstance(a, bool) and not isinstance(b, bool) and kind(a) == "number":
@@ -433,7 +431,7 @@ def choice(condition: Term, a: Symbolic, b: Symbolic) -> Symbolic:
         cap = None if a.cap is None or b.cap is None else max(a.cap, b.cap)
         return Range(low, choice(condition, a.high, b.high), cap)
     if kind(a) != kind(b):
-        raise UnlistedError(f"IF gives {_A[kind(a)]} or {_A[kind(b)]}")
+        raise UnlistedError(f"an IF that gives {_A[kind(a)]} or {_A[kind(b)]}")
     if _is_set(a) or _is_set(b):
         left = [(conj(condition, guard), item) for guard, item in elements(a)]
         right = [(conj(neg(condition), guard), item) for guard, item in elements(b)]
@@ -446,13 +444,13 @@ def choice(condition: Term, a: Symbolic, b: Symbolic) -> Symbolic:
         return Fun(a.keys, a.forms, tuple(images))
     if isinstance(a, Arr) and isinstance(b, Arr):
         if (a.high is None) != (b.high is None) or (a.high is None and same(a.end, b.end) is not True):
-            raise UnlistedError("functions over ranges with unlike capacities meet")
+            raise UnlistedError("an IF that gives functions over ranges with unlike capacities")
         high = None if a.high is None else choice(condition, a.high, b.high)
         cap = None if a.cap is None or b.cap is None else max(a.cap, b.cap)
         low, ordered = choice(condition, a.low, b.low), _ordered(a) and _ordered(b)
         return Arr(low, high, lambda i: choice(condition, a.get(i), b.get(i)), cap, a.end, ordered)
     if isinstance(a, Rec | Fun | Arr):
-        raise UnlistedError("IF gives functions with unlike domains")
+        raise UnlistedError("an IF that gives functions with unlike domains")
     if isinstance(a, Atom | Coded):
         if same(a, b) is True:
             return a
@@ -537,12 +535,12 @@ def elements(value: Symbolic) -> list[tuple[Term, Symbolic]]:
         listed = numbers(value)
         if listed is not None:
             return [(conj(*within(k, value)), k) for k in listed]
-        raise UnlistedError("a range without a known end is enumerated")
+        raise UnlistedError("the elements of a range without a known end, one by one")
     if value is NOTHING:
         return []
     if isinstance(value, Filtered):
         return [(conj(guard, value.holds(k)[0]), k) for guard, k in elements(value.base)]
-    raise UnlistedError("a value that is no set is enumerated")
+    raise UnlistedError("the elements of a value that is no set")
 
 
 def member(item: Symbolic, value: Symbolic) -> Term:

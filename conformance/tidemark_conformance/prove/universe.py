@@ -285,7 +285,7 @@ class Updates:
                 with run.at(loc):
                     return self.apply(body, env)
             case ir.Let(uid, _, value, body):
-                lazy = run.lazily(lambda: self._late(value, env))
+                lazy = run.lazily(lambda: self._late(value, env), kept=not self.names(value))
                 return self.apply(body, {**env, uid: lazy})
             case ir.Op("and", parts):
                 return self.conjunction(parts, env)
@@ -366,7 +366,11 @@ class Updates:
         """Any element of a set, by symbols named `name`; the condition that it is one, and that the set exists."""
         run, self.picks = self.run, True
         inner = strip(domain)
-        if not walk.variables_used(domain) and not walk.variables_used(domain, primed=True) and not walk.free_locals(domain):
+        if (
+            not walk.variables_used(domain)
+            and not walk.variables_used(domain, primed=True)
+            and not walk.free_locals(domain)
+        ):
             reader = Reader(self.universe.constant, self.universe.lifted, self.universe.infinite)
             value = self.universe.symbols.make(reader.sort(domain, run.loc), name)
             true, ok = run.belongs(value, domain, env)
@@ -378,9 +382,7 @@ class Updates:
         if isinstance(inner, ir.Op) and inner.name == "powerset":
             with run.sensed(0):
                 whole, ok = run.value(inner.args[0], env)
-            items = [
-                (conj(guard, z3.Bool(f"{name}.{at}")), item) for at, (guard, item) in enumerate(elements(whole))
-            ]
+            items = [(conj(guard, z3.Bool(f"{name}.{at}")), item) for at, (guard, item) in enumerate(elements(whole))]
             return Listed(tuple(items)), ok, ok
         with run.sensed(0):
             whole, ok = run.value(domain, env)
@@ -419,7 +421,9 @@ class Updates:
         if set(a) != set(b):
             other = min(set(a) ^ set(b))
             prime = "'" if self.primed else ""
-            raise self.run.refuse(f"a choice of which one side determines {other}{prime}", "let every side determine it")
+            raise self.run.refuse(
+                f"a choice of which one side determines {other}{prime}", "let every side determine it"
+            )
         self.next = {
             name: (a[name] if a[name] is b[name] else choice(true, a[name], b[name]))
             if name not in before
