@@ -125,7 +125,10 @@ class Prover:
         return found
 
     def _exchangeable(self) -> dict[Any, str]:
-        """Model value -> the constant whose elements may be exchanged: every constant that a text reads stays the same."""
+        """Model value -> the constant whose elements may be exchanged.
+
+        Every constant that a text reads stays the same when two of them change places.
+        """
         spec = self.theorem.spec
         actions = spec.module.actions
         bodies = [spec.module.type_ok, spec.module.init, *spec.module.initial_ghosts.values()]

@@ -73,7 +73,7 @@ class Arr:
     """A function over low..high (`high` None: without end); a sequence if `low` is 1.
 
     `get` maps an index to the value there, and to anything outside. `cap`: the most elements, None if unknown.
-    `end`: where there is no `high`, the lifted capacity in its place. `ordered`: `high` is known to be at least low - 1.
+    `end`: where there is no `high`, the lifted capacity in its place. `ordered`: `high` is no less than low - 1.
     """
 
     low: Term

@@ -149,7 +149,7 @@ class Universe:
         return {name: self.symbols.make(sort, name) for name, sort in self.sorts.items()}
 
     def evaluator(self, state: Mapping[str, Symbolic], reading: str = "free") -> Evaluator:
-        """An evaluator of expressions in a state; `reading`: of a lemma (free), an action (guard), a property (claim)."""
+        """An evaluator of expressions in a state. `reading`: free of lemmas, guard of actions, claim of properties."""
         without = self.spec.without if self.without is None else self.without
         return Evaluator(
             state,
