@@ -131,6 +131,8 @@ class Evaluator(Binding):
         self.lengths = set[str]() if lengths is None else lengths
         self.branches: list[Term] = []
         self.recording = False
+        self.orders = True
+        """Whether folds of sets must not depend on the order: in proofs, where model values are exchanged."""
         self.reading = reading
         self.sense = 1
 
@@ -551,19 +553,31 @@ class Evaluator(Binding):
                 raise self.refuse("FoldSeq over a sequence of any length", "keep its capacity bounded (KeptBounds)")
             items = [(conj(*within(i, Range(1, collection.last))), collection.get(i)) for i in listed]
             goods.append(same(collection.low, 1))
-        start, working = result, []
+        start = result
         for guard, item in items:
             with self.assuming(guard):
                 value, good = step(item, result)
             if expr.kind == "seq" and guard is not True:
                 self.branch(guard)
-            if value is not result:
-                working.append((guard, item))
             result = choice(guard, value, result)
             goods.append(implies(guard, good))
-        if expr.kind == "set" and len(working) > 1:
-            goods.append(self.orderless(start, result, working, step))
+        if expr.kind == "set" and self.orders and len(items) > 1:
+            working = [(guard, item) for guard, item in items if not self.idle(guard, item, step)]
+            if len(working) > 1:
+                goods.append(self.orderless(start, result, working, step))
         return result, conj(*goods)
+
+    def idle(self, guard: Term, item: Symbolic, step: Callable[[Symbolic, Symbolic], Meaning]) -> bool:
+        """Whether an element of a fold leaves every accumulator as it is, without looking at it."""
+        before, self.recording = self.recording, False
+        any_ = object()
+        try:
+            with self.assuming(guard):
+                return step(item, any_)[0] is any_
+        except (UnlistedError, Unsupported, AttributeError, TypeError, z3.Z3Exception):
+            return False
+        finally:
+            self.recording = before
 
     def orderless(
         self,

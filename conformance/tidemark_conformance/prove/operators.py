@@ -349,7 +349,8 @@ class Operators:
         length = settled(choice(some, settled(last - first + 1), 0))
         caps = [cap for cap in (value.cap, self.most(last) if known(first) and first == 1 else None) if cap is not None]
         cap = min(caps) if caps else None
-        if cap is not None and z3.is_expr(length) and (self.most(length) is None or self.most(length) > cap):
+        before = self.most(length)
+        if cap is not None and z3.is_expr(length) and (before is None or before > cap):
             length = self.counted(choice(at_most(length, cap), length, cap), cap)
         shift = settled(first - 1)
         good = conj(same(value.low, 1), implies(some, conj(at_most(1, first), at_most(last, value.last))))
@@ -399,7 +400,9 @@ def as_array(value: Symbolic) -> Arr:
 
 
 def same_domain(item: Arr, keys: Symbolic) -> Term:
-    """The proposition that these are the indices."""
+    """The proposition that these are the indices. A domain without end is only that of a function without end."""
+    if isinstance(keys, Range) and keys.high is None:
+        return conj(same(item.low, keys.low), same(item.end, keys.end)) if item.high is None else False
     if isinstance(keys, Range):
         return disj(
             conj(same(item.low, keys.low), same(item.last, keys.exact.high)),

@@ -161,7 +161,8 @@ class Prover:
             for one in [one for one in names if (one.name, action) in untried]:
                 result.conditions.append(Condition(one.name, action, 1, open=[UNTRIED]))
                 names.remove(one)
-            more = [one for one in (DEFINED, ERRORLESS) if only(one, action)]
+            # The theorem that this one rests on has shown both for every run.
+            more = [one for one in (DEFINED, ERRORLESS) if only(one, action) and not self.given]
             for name in [one for one in more if (one, action) in untried]:
                 result.conditions.append(Condition(name, action, 1, open=[UNTRIED]))
                 more.remove(name)
@@ -180,10 +181,11 @@ class Prover:
 
     def steps(self, only: Callable[[str, str], bool]) -> Iterator[tuple[str, list[Step]]]:
         """Init and each action, with its instances as steps."""
-        if any(only(one.name, INIT) for one in self._lemmas_after(INIT)):
+        more = [ERRORLESS, DEFINED]
+        if any(only(one, INIT) for one in [*more, *(lemma.name for lemma in self._lemmas_after(INIT))]):
             yield INIT, [self.universe.initial()]
         for action in self.actions():
-            if any(only(one.name, action) for one in self._lemmas_after(action)):
+            if any(only(one, action) for one in [*more, *(lemma.name for lemma in self._lemmas_after(action))]):
                 yield action, [self.universe.step(action, params) for params in self.instances(action)]
 
     def _lemmas_after(self, action: str) -> list[Lemma]:

@@ -228,7 +228,11 @@ def kind(value: Symbolic) -> str:
         return "boolean"
     if isinstance(value, Rec | Fun | Arr):
         return "function"
-    return "set" if _is_set(value) else "number"
+    if _is_set(value):
+        return "set"
+    if type(value) is int or z3.is_expr(value):
+        return "number"
+    raise UnlistedError("a value of no known kind")
 
 
 def settled(term: Term) -> Term:

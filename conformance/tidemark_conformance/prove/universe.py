@@ -151,7 +151,7 @@ class Universe:
     def evaluator(self, state: Mapping[str, Symbolic], reading: str = "free") -> Evaluator:
         """An evaluator of expressions in a state. `reading`: free of lemmas, guard of actions, claim of properties."""
         without = self.spec.without if self.without is None else self.without
-        return Evaluator(
+        found = Evaluator(
             state,
             self.constants,
             frozenset(without),
@@ -162,6 +162,8 @@ class Universe:
             self.symbols.lengths,
             reading,
         )
+        found.orders = self.infinite
+        return found
 
     # Actions
 
