@@ -139,7 +139,8 @@ class Prover:
         read = [value for name, value in spec.constants.items() if name in named]
         found: dict[Any, str] = {}
         for name, value in spec.constants.items():
-            if not isinstance(value, frozenset) or not value or not all(isinstance(one, ModelValue) for one in value):
+            values = value if isinstance(value, frozenset) else frozenset()
+            if len(values) < 2 or not all(isinstance(one, ModelValue) for one in values):
                 continue
             first = min(value)
             if all(_exchanged(one, first, other) == one for one in read for other in value):
