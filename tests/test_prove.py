@@ -259,7 +259,7 @@ def named(folder: Path) -> list[str]:
     return sorted(one.stem for one in folder.glob("*.cfg"))
 
 
-LIMIT = "2000000"
+LIMIT = "400000"
 """The solver's limit for each question about these small ones."""
 
 
