@@ -90,6 +90,9 @@ ViewIsChange ==
             /\ view[b].leader = metadata[view[b].partitionEpoch].leader
             /\ view[b].leaderEpoch = metadata[view[b].partitionEpoch].leaderEpoch
 
+\* Every step in which a leader's high watermark rises, or a broker comes to lead, extends the committed records so far.
+LeaderHwCommitted == \A b \in Brokers : Leads(b) => highWatermark[b] <= Len(committed)
+
 \* The controller answers NONE to the leader of the epoch that the request names, and tells of the change that it has made.
 ReplyIsChange ==
     \A b \in Brokers :
@@ -249,6 +252,7 @@ LogLemmas ==
     /\ ViewIsChange
     /\ ReplyIsChange
     /\ HwWithinLog
+    /\ LeaderHwCommitted
     /\ LogEpochsSorted
     /\ LogEpochsReached
     /\ CacheEpochsReached

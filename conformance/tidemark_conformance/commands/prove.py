@@ -110,7 +110,7 @@ def _prove(
     witnesses = _witnesses(theorem, job, limit, result)
     own = working.prover(job, limit)
     rests = not own.given or working.grounded(module, theorem, limit, judged)
-    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=rests, foreign=arguments.spec is not None)
+    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=rests)
     if arguments.vacuity:
         proof = replace(proof, enabled={action: own.enabled(action, limit // 4) for action in own.actions()})
     if arguments.mutants and result.closed:

@@ -30,7 +30,8 @@ from tidemark_conformance.prove.terms import (
     total,
     within,
 )
-from tidemark_conformance.tla.ir import Choose, Expr, Quant, SetFilter
+from tidemark_conformance.tla.ir import Choose, Expr, Op, Quant, SetFilter
+from tidemark_conformance.tla.typeok import strip
 
 
 class Binding(Operators):
@@ -45,11 +46,19 @@ class Binding(Operators):
             if at == len(expr.binders):
                 return self.truth(expr.body, env)
             binder = expr.binders[at]
-            domain, ok = self.value(binder.domain, env)
+            domain, ok = self.domain(binder.domain, self.may_lift(expr.kind), env)
             true, good = self.each(expr.kind, domain, binder.name, lambda x: inner(at + 1, {**env, binder.uid: x}))
             return conj(ok, true), conj(ok, good)
 
         return inner(0, env)
+
+    def domain(self, expr: Expr, lift: bool, env: Env) -> Meaning:
+        """The set that a variable is bound over; a range is without end up to a lifted capacity if `lift` says so."""
+        inner = strip(expr)
+        with self.sensed(0):
+            if lift and isinstance(inner, Op) and inner.name == "range":
+                return self.range(inner.args[0], inner.args[1], True, env)
+            return self.value(expr, env)
 
     def each(
         self, kind: str, domain: Symbolic, name: str, holds: Callable[[Symbolic], tuple[Term, Term]]

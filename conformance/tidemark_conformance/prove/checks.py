@@ -76,7 +76,7 @@ class Placed:
             case SRec(fields) if isinstance(value, Fn) and {*value} <= {field for field, _, _ in fields}:
                 for field, part, _ in fields:
                     if field in value:
-                        self.put(part if field != "type" else SAtom(()), f"{name}.{field}", value[field], index)
+                        self.put(part, f"{name}.{field}", value[field], index)
             case STuple(parts) if isinstance(value, tuple) and len(value) == len(parts):
                 for at, part in enumerate(parts):
                     self.put(part, f"{name}.{at + 1}", value[at], index)
@@ -89,8 +89,11 @@ class Placed:
         else:
             self.scalars[name] = value
 
-    def settle(self, term: Term, side: Sequence[Term] = ()) -> Any:
-        """The Python value of a term. Raises EvaluationError where the solver cannot tell, or the term is open."""
+    def settle(self, term: Term, side: Sequence[Term] = (), picks: bool = False) -> Any:
+        """The Python value of a term. Raises EvaluationError where the solver cannot tell, or the term is open.
+
+        With `picks` a proposition is true if it is so for some values of the symbols that it leaves open.
+        """
         if isinstance(term, bool | int):
             return term
         found = self.filled(term)
@@ -100,7 +103,10 @@ class Placed:
         if not z3.is_bool(found):
             raise EvaluationError(f"the term {found} has no value in this state")
         axioms = [self.filled(as_bool(axiom)) for axiom in side]
-        true, false = _check(found, axioms), _check(z3.Not(found), axioms)
+        true = _check(found, axioms)
+        if picks and true != z3.unknown:
+            return bool(true == z3.sat)
+        false = _check(z3.Not(found), axioms)
         if (true, false) == (z3.sat, z3.unsat):
             return True
         if (true, false) == (z3.unsat, z3.sat):
@@ -288,16 +294,25 @@ class Terms:
         if key not in self._wholes:
             kept = [v for v in self.module.variables if v not in self.module.ghosts]
             self._wholes[key] = conj(step.guard, *(same(step.next[v], self.next[v]) for v in kept))
-        return bool(placed.settle(self._wholes[key], step.side))
+        return bool(placed.settle(self._wholes[key], step.side, step.picks))
 
     def ghosts(self, name: str, params: Sequence[Value], state: State, next: State) -> dict[str, Value]:
         """The ghosts after a step of the action: `state` with ghosts, `next` needs none."""
         step, placed = self._step(name, params, self._placed(state, {**state, **next}))
-        return {ghost: self._read(step.next[ghost], ghost, placed, step.side) for ghost in self.module.ghosts}
+        found = dict(step.next)
+        run = step.evaluator
+        if step.picks:
+            run.primed = self.next
+            action = self.spec.action(name)
+            env = {param.uid: step.params[param.name] for param in action.params}
+            found.update({ghost: run.value(expr, env)[0] for ghost, expr in action.ghosts.items()})
+        return {ghost: self._read(found[ghost], ghost, placed, tuple(run.side)) for ghost in self.module.ghosts}
 
     def hidden(self, name: str, params: Sequence[Value], state: State, next: State) -> dict[str, Value]:
         """The hidden variables after a step of the action."""
         step, placed = self._step(name, params, self._placed(state, {**state, **next}))
+        if step.picks and self.module.hidden:
+            raise Unsupported(f"{name} leaves a choice, and there are no terms for the hidden variables after it.")
         return {one: self._read(step.next[one], one, placed, step.side) for one in self.module.hidden}
 
     # Inside

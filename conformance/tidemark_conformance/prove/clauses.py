@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemark_conformance.prove.evaluate import Evaluator
+from tidemark_conformance.prove.operators import same_domain
 from tidemark_conformance.prove.terms import (
     NOTHING,
     Arr,
@@ -96,14 +97,15 @@ class _Splitter:
                             run.facts = run.facts.union(run._ids(one.then))
                 run.facts = facts
             case ir.Op("implies", (left, right)):
-                true, ok = run.truth(left, env)
+                with run.sensed(-1):
+                    true, ok = run.truth(left, env)
                 if ok is not True:
                     yield Clause(path, bound, given, ok)
                 if true is not False:
                     with run.assuming(true):
                         yield from self.split(right, env, path, bound, (*given, *_parts(true)))
             case ir.If(condition, then, orelse):
-                true, ok = run.truth(condition, env)
+                true, ok = run.decision(condition, env)
                 if ok is not True:
                     yield Clause(path, bound, given, ok)
                 for side, branch in ((true, then), (neg(true), orelse)):
@@ -113,7 +115,8 @@ class _Splitter:
             case ir.Quant("forall", binders, body):
                 yield from self.bind(list(binders), body, env, path, bound, given)
             case ir.Op("in", (item, domain)):
-                value, ok = run.value(item, env)
+                with run.sensed(0):
+                    value, ok = run.value(item, env)
                 if ok is not True:
                     yield Clause(path, bound, given, ok)
                 yield from self.belongs(value, domain, env, path, bound, given)
@@ -133,7 +136,7 @@ class _Splitter:
             yield from self.split(body, env, path, bound, given)
             return
         run, binder = self.run, binders[0]
-        domain, ok = run.value(binder.domain, env)
+        domain, ok = run.domain(binder.domain, run.may_lift("forall"), env)
         if ok is not True:
             yield Clause(path, bound, given, ok)
         base = domain.base if isinstance(domain, Filtered) else domain
@@ -186,14 +189,13 @@ class _Splitter:
                     yield from self.belongs(image, target, env, (*path, label(form)), bound, given)
             case ir.Op("function_set", (keys, target)), Arr():
                 whole, ok = run.value(keys, env)
-                ends = item.high is whole.high or (whole.high is not None and same(item.high, whole.high))
-                yield Clause(path, bound, given, conj(ok, same(item.low, whole.low), ends))
+                yield Clause(path, bound, given, conj(ok, same_domain(item, whole)))
                 yield from self.elements(item, target, env, path, bound, given)
             case ir.SetFilter(), Arr() if (found := bounded_sequences(expr)) is not None:
                 most, ok = run.value(found[1], env)
-                ends = at_most(0, item.high)
-                if type(most) is int:
-                    ends = conj(ends, at_most(item.high, most))
+                ends = at_most(0, item.last)
+                if not (run.may_lift("exists") and run.ends_in_capacity(found[1])):
+                    ends = conj(ends, at_most(item.last, most))
                 yield Clause(path, bound, given, conj(ok, same(item.low, 1), ends))
                 yield from self.elements(item, found[0], env, path, bound, given)
             case ir.RecordSet(fields), Rec():
@@ -219,7 +221,8 @@ class _Splitter:
         bound: tuple[Any, ...],
         given: tuple[Term, ...],
     ) -> Iterator[Clause]:
-        base = Range(item.low, item.high, item.cap)
+        run = self.run
+        base = Range(item.low, item.high if run.reading == "free" else item.last, item.cap)
         listed = numbers(base)
         if listed is not None:
             for k in listed:

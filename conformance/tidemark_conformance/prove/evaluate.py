@@ -8,18 +8,22 @@ established on the way to an expression (`facts`) decides conditions that it imp
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import z3
 
 from tidemark_conformance.errors import Unsupported
 from tidemark_conformance.prove.binding import Binding
+from tidemark_conformance.prove.operators import as_array
 from tidemark_conformance.prove.sorts import known_value, refused, sequence
 from tidemark_conformance.prove.terms import (
     NOTHING,
     Arr,
     Atom,
+    Coded,
     Env,
     Fun,
     Meaning,
@@ -27,12 +31,18 @@ from tidemark_conformance.prove.terms import (
     Rec,
     Symbolic,
     Term,
+    Unbounded,
     UnlistedError,
+    as_bool,
+    as_int,
+    at_most,
     choice,
     conj,
     disj,
     elements,
+    fresh,
     implies,
+    kind,
     known,
     member,
     merged,
@@ -72,17 +82,28 @@ from tidemark_conformance.tla.typeok import strip
 
 _LOGICAL = frozenset("and or not implies iff eq ne lt le gt ge in notin subseteq isfiniteset".split())  # noqa: SIM905
 
+MOST_ORDERED = 4
+"""The most elements of a set that are folded in every order."""
+RESOURCES = 400_000
+"""The solver's resource limit of the question whether a fold's elements may change places."""
+_KEEPING = frozenset(["and", "or", "not", "implies", "in", "notin"])
+"""The operators that see to the sense of their arguments themselves."""
+
 
 class Lazy:
-    """A LET definition: evaluated at its first use, with what is known where it stands."""
+    """A LET definition: evaluated at its first use, with what is known where it stands.
 
-    def __init__(self, compute: Callable[[], Meaning]) -> None:
-        self._compute, self._found = compute, None
+    One that is not `kept` is evaluated at each use: it reads next values, which the sides of an IF give differently.
+    """
+
+    def __init__(self, compute: Callable[[], Meaning], kept: bool = True) -> None:
+        self._compute, self._kept = compute, kept
+        self._found: Meaning | None = None
 
     def __call__(self) -> Meaning:
-        if self._found is None:
-            self._found = self._compute()  # type: ignore[assignment]
-        return self._found  # type: ignore[return-value]
+        if self._found is None or not self._kept:
+            self._found = self._compute()
+        return self._found
 
 
 class Evaluator(Binding):
@@ -97,6 +118,8 @@ class Evaluator(Binding):
         atom: Callable[[Any], Atom],
         boundaries: dict[tuple[Any, ...], tuple[Term, Term]],
         kept: list[Any],
+        lengths: set[str] | None = None,
+        reading: str = "free",
     ) -> None:
         self.state, self.constants, self.without, self.caps, self.atom = state, constants, without, caps, atom
         self.primed: Mapping[str, Symbolic] = {}
@@ -105,10 +128,39 @@ class Evaluator(Binding):
         self.bound: list[Any] = []
         self.loc: Loc | None = None
         self.kept, self.boundaries = kept, boundaries
+        self.lengths = set[str]() if lengths is None else lengths
         self.branches: list[Term] = []
         self.recording = False
+        self.orders = True
+        """Whether folds of sets must not depend on the order: in proofs, where model values are exchanged."""
+        self.reading = reading
+        self.sense = 1
 
     # What is known
+
+    def may_lift(self, kind: str) -> bool:
+        """Whether a range that ends in a lifted capacity may be without end, as the domain of `kind` here.
+
+        The condition of an action may only become weaker by that, and a property only stronger. Lemmas are free.
+        """
+        if self.reading == "free":
+            return True
+        return self.sense != 0 and (kind == "exists") == ((self.reading == "guard") == (self.sense > 0))
+
+    @contextlib.contextmanager
+    def sensed(self, factor: int) -> Iterator[None]:
+        """Within it the truth of a formula counts so: -1 the other way round, 0 in no known way."""
+        before = self.sense
+        self.sense *= factor
+        try:
+            yield
+        finally:
+            self.sense = before
+
+    def decision(self, expr: Expr, env: Env) -> tuple[Term, Term]:
+        """The truth of what an IF or CASE asks."""
+        with self.sensed(0):
+            return self.truth(expr, env)
 
     @contextlib.contextmanager
     def assuming(self, *terms: Term) -> Iterator[None]:
@@ -160,6 +212,16 @@ class Evaluator(Binding):
 
     def value(self, expr: Expr, env: Env) -> Meaning:
         """The value of an expression and its condition."""
+        if self.sense and not (
+            isinstance(expr, Mark | Let | Quant | RuleGuard | If | Case)
+            or (isinstance(expr, Op) and expr.name in _KEEPING)
+        ):
+            with self.sensed(0):
+                return self.form(expr, env)
+        return self.form(expr, env)
+
+    def form(self, expr: Expr, env: Env) -> Meaning:
+        """The same, by the form of the expression."""
         match expr:
             case Mark(_, loc, body):
                 with self.at(loc):
@@ -167,7 +229,8 @@ class Evaluator(Binding):
             case Lit(value, kind):
                 return (self.atom(value) if kind == "str" else value), True
             case Const(name):
-                return self.constants[name], True
+                value = self.constants[name]
+                return (value.term if isinstance(value, Unbounded) else value), True
             case Var(name, primed):
                 return self.variable(name, primed), True
             case Local(uid, _):
@@ -213,13 +276,24 @@ class Evaluator(Binding):
                 return self.folded(expr, env)
             case Unchanged(names):
                 return conj(*(same(self.variable(name, True), self.variable(name, False)) for name in names)), True
+            case Op("range", (low, high)):
+                return self.range(low, high, self.reading == "free", env)
             case Op("apply", (mapping, argument)):
                 return self.applied(mapping, argument, env)
             case Op(name, args):
                 return self.operator(name, args, env)
         raise self.refuse(f"a {type(expr).__name__}")
 
-    def lazily(self, compute: Callable[[], Meaning]) -> Lazy:
+    def ends_in_capacity(self, expr: Expr) -> bool:
+        """Whether the text is a lifted capacity, or that and more or less."""
+        match strip(expr):
+            case Const(name):
+                return isinstance(self.constants[name], Unbounded)
+            case Op("add" | "sub", (left, _)):
+                return self.ends_in_capacity(left)
+        return False
+
+    def lazily(self, compute: Callable[[], Meaning], kept: bool = True) -> Lazy:
         """A definition that is evaluated later, with the facts of now."""
         facts, bound, loc = self.facts, list(self.bound), self.loc
 
@@ -227,11 +301,12 @@ class Evaluator(Binding):
             before = self.facts, self.bound, self.loc
             self.facts, self.bound, self.loc = facts, bound, loc
             try:
-                return compute()
+                with self.sensed(0):
+                    return compute()
             finally:
                 self.facts, self.bound, self.loc = before
 
-        return Lazy(run)
+        return Lazy(run, kept)
 
     def later(self, compute: Callable[..., Any]) -> Callable[..., Any]:
         """The same for a function of indices."""
@@ -241,7 +316,8 @@ class Evaluator(Binding):
             before = self.facts, self.loc, self.recording
             self.facts, self.loc, self.recording = facts, loc, False
             try:
-                return compute(*arguments)
+                with self.sensed(0):
+                    return compute(*arguments)
             finally:
                 self.facts, self.loc, self.recording = before
 
@@ -250,6 +326,8 @@ class Evaluator(Binding):
     def variable(self, name: str, primed: bool) -> Symbolic:
         """A variable's value, in the next state where `primed`."""
         if not primed:
+            if name not in self.state:
+                raise self.refuse(f"{name} before it is known", f"put the conjunct of {name} before its use")
             return self.state[name]
         if name not in self.primed:
             raise self.refuse(f"{name}' before it is known", f"put the conjunct of {name}' before its use")
@@ -303,7 +381,7 @@ class Evaluator(Binding):
     def conditional(
         self, condition: Expr, then: Callable[[], Meaning], orelse: Callable[[], Meaning], env: Env
     ) -> Meaning:
-        true, ok = self.truth(condition, env)
+        true, ok = self.decision(condition, env)
         true = self.settle_by_facts(true)
         if true is True:
             return then()
@@ -336,7 +414,7 @@ class Evaluator(Binding):
             return self.value(other, env) if other is not None else (NOTHING, False)
         (condition, then), rest = arms[0], arms[1:]
         if not rest and other is None:
-            true, _ = self.truth(condition, env)
+            true, _ = self.decision(condition, env)
             with self.assuming(true):
                 value, good = self.value(then, env)
             return value, conj(true, good)
@@ -348,7 +426,7 @@ class Evaluator(Binding):
         if len(expr.binders) != 1:
             raise self.refuse("a function of several arguments", "nest functions of one argument")
         binder = expr.binders[0]
-        domain, ok = self.value(binder.domain, env)
+        domain, ok = self.domain(binder.domain, True, env)
         if isinstance(domain, Range):
             cap = None if domain.cap is None or domain.low != 1 else domain.cap
             cap = domain.high if type(domain.high) is int and domain.low == 1 else cap
@@ -360,10 +438,11 @@ class Evaluator(Binding):
             fine, _ = self.each(
                 "forall", domain, binder.name, lambda x: (self.value(expr.body, {**env, binder.uid: x})[1], True)
             )
-            high = domain.high
-            if domain.low == 1 and z3.is_expr(high):
-                high = choice(high >= 0, high, 0) if self.least(high) < 0 else high
-            return Arr(domain.low, high, self.later(image), cap), conj(ok, fine)
+            low, high = domain.low, domain.high
+            if z3.is_expr(high) and not (known(low) and low == 1 and self.least(high) >= 0):
+                high = choice(at_most(settled(low - 1), high), high, settled(low - 1))
+            ordered = z3.is_expr(high) or (known(low) and known(high) and high >= low - 1)
+            return Arr(low, high, self.later(image), cap, domain.end, ordered), conj(ok, fine)
         items = elements(domain)
         if any(guard is not True for guard, _ in items):
             raise self.refuse("a function over a set that depends on the state", "use a constant domain")
@@ -373,7 +452,7 @@ class Evaluator(Binding):
 
     def least(self, term: Term) -> int:
         """A lower bound of a length or count term: 0 where it is known to be one, else -1."""
-        return 0 if term.get_id() in self.caps or (z3.is_app(term) and term.decl().name().endswith(".len")) else -1
+        return 0 if term.get_id() in self.caps or (z3.is_app(term) and term.decl().name() in self.lengths) else -1
 
     def plain(self, form: Symbolic) -> Any:
         """The TLA+ value of a known symbolic one, as a key."""
@@ -397,8 +476,8 @@ class Evaluator(Binding):
                 raise self.refuse("a record's field that is computed", "name the field")
             return function.fields.get(key.value, (NOTHING, False))
         if isinstance(function, Arr):
-            key = settled(key)
-            inside = conj(*(self.decided(part) for part in within(key, Range(function.low, function.high))))
+            key = settled(as_int(key))
+            inside = conj(*(self.decided(part) for part in within(key, function.domain)))
             return function.get(key), inside
         if isinstance(function, Fun):
             found: Symbolic = NOTHING
@@ -445,14 +524,14 @@ class Evaluator(Binding):
                 goods.append(implies(condition, ok))
             return Fun(whole.keys, whole.forms, tuple(images)), conj(*goods)
         if isinstance(whole, Arr):
-            key = settled(key)
-            inside = conj(*within(key, Range(whole.low, whole.high)))
+            key = settled(as_int(key))
+            inside = conj(*within(key, whole.domain))
             if inside is False:
                 return whole, True
             with self.assuming(inside):
                 value, ok = self.replaced(whole.get(key), rest, new)
             return (
-                Arr(whole.low, whole.high, lambda i: choice(same(i, key), value, whole.get(i)), whole.cap),
+                replace(whole, get=lambda i: choice(same(i, key), value, whole.get(i))),
                 implies(inside, ok),
             )
         raise self.refuse("EXCEPT on what is no function", "apply EXCEPT to functions and records")
@@ -468,12 +547,13 @@ class Evaluator(Binding):
         if expr.kind == "set":
             items = elements(collection)
         else:
-            if not isinstance(collection, Arr):
-                raise self.refuse("FoldSeq over what is no sequence", "fold a sequence")
-            listed = numbers(Range(1, collection.high, collection.cap))
+            collection = as_array(collection)
+            listed = numbers(Range(1, collection.last, collection.cap))
             if listed is None:
                 raise self.refuse("FoldSeq over a sequence of any length", "keep its capacity bounded (KeptBounds)")
-            items = [(conj(*within(i, Range(1, collection.high))), collection.get(i)) for i in listed]
+            items = [(conj(*within(i, Range(1, collection.last))), collection.get(i)) for i in listed]
+            goods.append(same(collection.low, 1))
+        start = result
         for guard, item in items:
             with self.assuming(guard):
                 value, good = step(item, result)
@@ -481,7 +561,86 @@ class Evaluator(Binding):
                 self.branch(guard)
             result = choice(guard, value, result)
             goods.append(implies(guard, good))
+        if expr.kind == "set" and self.orders and len(items) > 1:
+            working = [(guard, item) for guard, item in items if not self.idle(guard, item, step)]
+            if len(working) > 1:
+                goods.append(self.orderless(start, result, working, step))
         return result, conj(*goods)
+
+    def idle(self, guard: Term, item: Symbolic, step: Callable[[Symbolic, Symbolic], Meaning]) -> bool:
+        """Whether an element of a fold leaves every accumulator as it is, without looking at it."""
+        before, self.recording = self.recording, False
+        any_ = object()
+        try:
+            with self.assuming(guard):
+                return step(item, any_)[0] is any_
+        except (UnlistedError, Unsupported, AttributeError, TypeError, z3.Z3Exception):
+            return False
+        finally:
+            self.recording = before
+
+    def orderless(
+        self,
+        start: Symbolic,
+        result: Symbolic,
+        items: list[tuple[Term, Symbolic]],
+        step: Callable[[Symbolic, Symbolic], Meaning],
+    ) -> Term:
+        """The condition under which a fold of a set gives `result` in every order of the elements that do something.
+
+        An operator on scalars whose elements commute needs no condition. Else all orders of few elements are compared.
+        """
+        before, self.recording = self.recording, False
+        try:
+            if kind(start) in ("number", "boolean", "atom") and self.commute(start, items, step):
+                return True
+            if len(items) > MOST_ORDERED:
+                raise self.refuse(
+                    f"a fold of {len(items)} elements whose order may matter", "fold by an operator that commutes"
+                )
+            found: list[Term] = []
+            for order in itertools.islice(itertools.permutations(items), 1, None):
+                other = start
+                for guard, item in order:
+                    with self.assuming(guard):
+                        value, good = step(item, other)
+                    found.append(implies(guard, good))
+                    other = choice(guard, value, other)
+                found.append(same(other, result))
+            return conj(*found)
+        finally:
+            self.recording = before
+
+    def commute(
+        self,
+        start: Symbolic,
+        items: list[tuple[Term, Symbolic]],
+        step: Callable[[Symbolic, Symbolic], Meaning],
+    ) -> bool:
+        """Whether the solver shows at once that any two elements may change places, for any accumulator."""
+        any_: Symbolic = fresh("any")
+        if kind(start) == "boolean":
+            any_ = any_ > 0
+        elif kind(start) == "atom":
+            any_ = Coded(any_)
+
+        def after(first: tuple[Term, Symbolic], second: tuple[Term, Symbolic]) -> Meaning:
+            found, goods = any_, []
+            for guard, item in (first, second):
+                with self.assuming(guard):
+                    value, good = step(item, found)
+                goods.append(implies(guard, good))
+                found = choice(guard, value, found)
+            return found, conj(*goods)
+
+        wanted: list[Term] = []
+        for one, other in itertools.combinations(items, 2):
+            (a, good_a), (b, good_b) = after(one, other), after(other, one)
+            wanted += [good_a, good_b, same(a, b)]
+        solver = z3.Solver()
+        solver.set("rlimit", RESOURCES)
+        solver.add(z3.Not(as_bool(conj(*wanted))))
+        return bool(solver.check() == z3.unsat)
 
     def in_set(self, item: Symbolic, domain: Symbolic) -> Term:
         """item \\in domain."""

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.prove.behaviour import require_behaviours
 from tidemark_conformance.prove.universe import KEPT_BOUNDS, Universe
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir
 from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.extract import HISTORY, as_memberships
 from tidemark_conformance.tla.python import evaluate_constant
-from tidemark_conformance.tla.spec import Specification, load, names
+from tidemark_conformance.tla.spec import Specification, canonical, load, names
 from tidemark_conformance.tla.typeok import strip
 from tidemark_conformance.tla.values import show
 
@@ -73,12 +75,16 @@ def modules(root: Path | None = None) -> dict[str, tuple[Path, Path]]:
     return found
 
 
-def read(name: str, module: Path, cfg: Path) -> Theorem:
-    """The theorem of a module and a cfg. Raises Unusable where the module does not keep the conventions of proofs."""
+def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> Theorem:
+    """The theorem of a module and a cfg. Raises Unusable where the module does not keep the conventions of proofs.
+
+    `above`: the theorems that rest on it.
+    """
     asked = cfg_files.read(cfg)
     known = names(module)
     if INDUCTIVE not in known:
         raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
+    require_behaviours(module, asked)
     spec = load(module, cfg, also=[INDUCTIVE, *({KEPT_BOUNDS, RESTS_ON} & known)])
     named = spec.module.definitions
     kept: frozenset[str] = frozenset()
@@ -88,25 +94,45 @@ def read(name: str, module: Path, cfg: Path) -> Theorem:
     twice = [one.name for at, one in enumerate(lemmas) if one.name in {other.name for other in lemmas[:at]}]
     if twice:
         raise Unusable(f"{module}: {INDUCTIVE} names {twice[0]} twice: name it once")
+    whole = strip(spec.module.type_ok) if HISTORY in known else spec.module.type_ok
+    typed = whole.args if isinstance(whole, ir.Op) and HISTORY in known else (whole,)
+    for types, body in zip(("TypeOK", "HistoryTypeOK"), typed, strict=False):
+        if not any(one.name == types and canonical(as_memberships(one.body)) == canonical(body) for one in lemmas):
+            raise Unusable(f"{module}: {types} is no conjunct of {INDUCTIVE}, and the terms follow its types: add it")
     implied = tuple(_plain(named[one]) for one in asked.invariants if one != INDUCTIVE)
     steps = tuple(_plain(one) for one in spec.properties)
     base = evaluate_constant(named[RESTS_ON].body, spec.constants) if RESTS_ON in named else None
-    given = _given(base, spec, lemmas, kept, module) if base is not None else frozenset()
+    if base is not None and base in (name, *above):
+        raise Unusable(f"{module} rests on {base}, which rests on it: correct {RESTS_ON}")
+    given = _given(base, spec, lemmas, kept, module, (*above, name)) if base is not None else frozenset()
     return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept), base, given)
 
 
 def _given(
-    base: str, spec: Specification, lemmas: tuple[Lemma, ...], kept: frozenset[str], module: Path
+    base: str,
+    spec: Specification,
+    lemmas: tuple[Lemma, ...],
+    kept: frozenset[str],
+    module: Path,
+    above: tuple[str, ...],
 ) -> frozenset[str]:
     """The lemmas that the theorem `base` has shown, of the same specification with the same constants."""
     beside = next((folder for folder in module.parents if (folder / f"{base}.tla").is_file()), None)
     if beside is None:
         raise Unusable(f"{module} rests on {base}, and there is no {base}.tla beside it: correct {RESTS_ON}")
-    other = read(base, beside / f"{base}.tla", beside / f"{base}.cfg")
+    other = read(base, beside / f"{base}.tla", beside / f"{base}.cfg", above)
     if (other.spec.hash, other.spec.constants, other.kept) != (spec.hash, spec.constants, kept):
         raise Unusable(f"{module} rests on {base}, whose constants or bounds are others: give both the same")
+    if _whole(other.spec.module) != _whole(spec.module):
+        raise Unusable(f"{module} rests on {base}, whose variables or history are others: give both the same")
     shown = {one.name: one.body for one in other.lemmas}
     return frozenset(one.name for one in lemmas if shown.get(one.name) == one.body)
+
+
+def _whole(module: ir.Module) -> tuple[object, ...]:
+    """All that determines a specification's behaviours, history included."""
+    actions = [(one.name, one.params, one.body, one.ghosts) for one in module.actions]
+    return module.variables, module.ghosts, module.type_ok, module.init, module.initial_ghosts, actions
 
 
 def _plain(named: ir.Named) -> Lemma:

@@ -16,14 +16,16 @@ import z3
 from tidemark_conformance.prove import solving
 from tidemark_conformance.prove.clauses import Clause, clauses
 from tidemark_conformance.prove.inductive import Lemma, Theorem
-from tidemark_conformance.prove.terms import Arr, Atom, Fun, Rec, Symbolic, Term, as_bool, conj
+from tidemark_conformance.prove.terms import Arr, Atom, Coded, Fun, Rec, Symbolic, Term, as_bool, conj
 from tidemark_conformance.prove.universe import Step, Universe
 from tidemark_conformance.tla import ir, walk
-from tidemark_conformance.tla.values import ModelValue
+from tidemark_conformance.tla.values import Fn, ModelValue
 
 INIT = "Init"
 ALWAYS = "any state"
 DEFINED = "history is defined"
+ERRORLESS = "no error"
+"""The condition that TLC evaluates an action, or Init, without an error in every state of the invariant."""
 UNTRIED = "known to be open, and not tried again"
 MOST_SIDES = 6
 """The most IFs of an action whose sides are told apart."""
@@ -123,20 +125,25 @@ class Prover:
         return found
 
     def _exchangeable(self) -> dict[Any, str]:
-        """Model value -> the constant whose elements may be exchanged: no other constant or text tells them apart."""
+        """Model value -> the constant whose elements may be exchanged.
+
+        Every constant that a text reads stays the same when two of them change places.
+        """
         spec = self.theorem.spec
         actions = spec.module.actions
-        bodies = [spec.module.init, *spec.module.initial_ghosts.values(), *(action.body for action in actions)]
-        bodies += [expr for action in actions for expr in action.ghosts.values()]
+        bodies = [spec.module.type_ok, spec.module.init, *spec.module.initial_ghosts.values()]
+        bodies += [expr for action in actions for expr in (action.body, *action.ghosts.values())]
+        bodies += [param.domain for action in actions for param in action.params]
         bodies += [one.body for one in (*self.theorem.lemmas, *self.theorem.implied, *self.theorem.steps)]
         named = {n.name for body in bodies for n in walk.walk(body) if isinstance(n, ir.Const)}
-        alone = {value for name, value in spec.constants.items() if name in named and isinstance(value, ModelValue)}
+        read = [value for name, value in spec.constants.items() if name in named]
         found: dict[Any, str] = {}
         for name, value in spec.constants.items():
-            if not isinstance(value, frozenset) or not value or not all(isinstance(one, ModelValue) for one in value):
+            values = value if isinstance(value, frozenset) else frozenset()
+            if len(values) < 2 or not all(isinstance(one, ModelValue) for one in values):
                 continue
-            others = [other for other in spec.constants.values() if isinstance(other, frozenset) and other & value]
-            if not value & alone and all(other >= value for other in others):
+            first = min(value)
+            if all(_exchanged(one, first, other) == one for one in read for other in value):
                 found.update(dict.fromkeys(value, name))
         return found
 
@@ -155,7 +162,12 @@ class Prover:
             for one in [one for one in names if (one.name, action) in untried]:
                 result.conditions.append(Condition(one.name, action, 1, open=[UNTRIED]))
                 names.remove(one)
-            self._after(action, step, names, cores or {}, result, told)
+            # The theorem that this one rests on has shown both for every run.
+            more = [one for one in (DEFINED, ERRORLESS) if only(one, action) and not self.given]
+            for name in [one for one in more if (one, action) in untried]:
+                result.conditions.append(Condition(name, action, 1, open=[UNTRIED]))
+                more.remove(name)
+            self._after(action, step, names, more, cores or {}, result, told)
         for lemma in self.theorem.implied:
             if only(lemma.name, ALWAYS):
                 condition = (
@@ -170,10 +182,11 @@ class Prover:
 
     def steps(self, only: Callable[[str, str], bool]) -> Iterator[tuple[str, list[Step]]]:
         """Init and each action, with its instances as steps."""
-        if any(only(one.name, INIT) for one in self._lemmas_after(INIT)):
+        more = [ERRORLESS, DEFINED]
+        if any(only(one, INIT) for one in [*more, *(lemma.name for lemma in self._lemmas_after(INIT))]):
             yield INIT, [self.universe.initial()]
         for action in self.actions():
-            if any(only(one.name, action) for one in self._lemmas_after(action)):
+            if any(only(one, action) for one in [*more, *(lemma.name for lemma in self._lemmas_after(action))]):
                 yield action, [self.universe.step(action, params) for params in self.instances(action)]
 
     def _lemmas_after(self, action: str) -> list[Lemma]:
@@ -185,24 +198,29 @@ class Prover:
         action: str,
         steps: Sequence[Step],
         lemmas: Sequence[Lemma],
+        more: Collection[str],
         cores: Cores,
         result: Result,
         told: Callable[[Condition], None],
     ) -> None:
-        """The conditions of one action: each lemma after each instance, and the history's next values."""
+        """The conditions of one action: each lemma after each instance, the history's next values, and no error."""
         found = {one.name: Condition(one.name, action) for one in lemmas}
-        if any(step.defined is not True for step in steps):
+        if DEFINED in more and any(step.defined is not True for step in steps):
             found[DEFINED] = Condition(DEFINED, action)
+        if ERRORLESS in more:
+            found[ERRORLESS] = Condition(ERRORLESS, action)
         for step in steps:
             goals: dict[str, list[Goal]] = {}
             side = [*self.side, *step.side]
             for lemma in lemmas:
-                goals[lemma.name], more = self.goals(lemma, step, found[lemma.name])
-                side += more
+                goals[lemma.name], axioms = self.goals(lemma, step, found[lemma.name])
+                side += axioms
             if DEFINED in found and step.defined is not True:
                 found[DEFINED].goals += 1
                 goals[DEFINED] = [Goal(DEFINED, (), (Clause((), (), (), step.defined),))]
             self._ask(step, side, goals, found, cores)
+            if ERRORLESS in found and step.errorless is not True:
+                self._ask_errorless(step, found[ERRORLESS], cores)
         for condition in found.values():
             result.conditions.append(condition)
             told(condition)
@@ -210,16 +228,18 @@ class Prover:
     def goals(self, lemma: Lemma, step: Step, condition: Condition) -> tuple[list[Goal], list[Term]]:
         """The goals of a lemma after a step, without those that the step cannot change."""
         changed = {name for name, value in step.next.items() if value is not self.universe.state[name]}
-        primed = walk.mentions_next(lemma.body)
+        primed = lemma in self.theorem.steps
         if not primed and step.action != INIT and not (self.reads[lemma.name] & changed):
             condition.framed += len(self.clauses[lemma.name])
             return [], []
-        run = self.universe.evaluator(self.universe.state if primed else step.next)
+        reading = "free" if lemma in self.theorem.lemmas else "claim"
+        run = self.universe.evaluator(self.universe.state if primed else step.next, reading)
         run.primed = step.next if primed else {}
         found = clauses(run, lemma.body)
         before = self.clauses.get(lemma.name, []) if step.action != INIT and not primed else []
         grouped: dict[tuple[str, ...], list[Clause]] = {}
-        known = {(one.path, as_bool(one.body).get_id()) for one in before}
+        # The terms are kept along: the solver gives the id of a term that is gone to another one.
+        known = {(one.path, body.get_id()): body for one in before if (body := as_bool(one.body)) is not None}
         for clause in found:
             if (clause.path, as_bool(clause.body).get_id()) in known:
                 condition.framed += 1
@@ -252,21 +272,38 @@ class Prover:
                     found[name].core |= never.core if asked else frozenset()
                 return
         for name, asked in goals.items():
-            condition = found[name]
-            began = time.monotonic()
             small = Guesses(self, name, cores.get((name, step.action)), hypotheses, facts)
-            for goal in asked:
-                kept = small.kept()
-                answer = self.insist(kept, goal, step) if kept is not None else small.ask(goal.term)
-                if not answer.proved:
-                    whole = whole or solving.Session(hypotheses, facts, self.limit)
-                    answer = self.insist(whole, goal, step)
-                    small.learn(answer)
-                condition.core |= answer.core
-                if not answer.proved:
-                    where = f" for {', '.join(goal.path)}" if goal.path else ""
-                    condition.open.append(f"{step.call}{where}: {answer.why}")
-            condition.seconds += time.monotonic() - began
+            whole = self._ask_all(step, asked, found[name], small, whole)
+
+    def _ask_errorless(self, step: Step, condition: Condition, cores: Cores) -> None:
+        """The condition that the action is evaluated without an error: its guard is no fact there."""
+        hypotheses = self.hypotheses if step.action != INIT else {}
+        facts = [step.given, *_distinct([*self.side, *step.side])]
+        errorless = step.errorless
+        parts = errorless.children() if z3.is_and(errorless) else [errorless]
+        goal = Goal(ERRORLESS, (), tuple(Clause((), (), (), one) for one in parts))
+        condition.goals += 1
+        small = Guesses(self, ERRORLESS, cores.get((ERRORLESS, step.action)), hypotheses, facts)
+        self._ask_all(step, [goal], condition, small, None)
+
+    def _ask_all(
+        self, step: Step, asked: Sequence[Goal], condition: Condition, small: Guesses, whole: solving.Session | None
+    ) -> solving.Session | None:
+        """The goals of a condition, by few hypotheses or by all; the session with all of them, where it was needed."""
+        began = time.monotonic()
+        for goal in asked:
+            kept = small.kept()
+            answer = self.insist(kept, goal, step) if kept is not None else small.ask(goal.term)
+            if not answer.proved:
+                whole = whole or solving.Session(small.hypotheses, small.facts, self.limit)
+                answer = self.insist(whole, goal, step)
+                small.learn(answer)
+            condition.core |= answer.core
+            if not answer.proved:
+                where = f" for {', '.join(goal.path)}" if goal.path else ""
+                condition.open.append(f"{step.call}{where}: {answer.why}")
+        condition.seconds += time.monotonic() - began
+        return whole
 
     def insist(self, session: solving.Session, goal: Goal, step: Step) -> solving.Answer:
         """A goal whole, then part by part, then each part under each side of the action's IFs, while calls last."""
@@ -320,7 +357,7 @@ class Prover:
     def _implied(self, lemma: Lemma, cores: Cores) -> Condition:
         condition = Condition(lemma.name, ALWAYS)
         began = time.monotonic()
-        run = self.universe.evaluator(self.universe.state)
+        run = self.universe.evaluator(self.universe.state, "claim")
         found = clauses(run, lemma.body)
         facts = _distinct([*self.side, *run.side, *self.ends()])
         small = Guesses(self, lemma.name, cores.get((lemma.name, ALWAYS)), self.hypotheses, facts)
@@ -346,9 +383,10 @@ class Prover:
                 if isinstance(one, Arr) and z3.is_expr(one.high):
                     last = one.get(one.high)
                     fields = last.fields.items() if isinstance(last, Rec) else []
+                    terms = [(of, part.term if isinstance(part, Coded) else part) for of, (part, _) in sorted(fields)]
                     found += [
                         part == z3.Const(f"last {name} {at} {of}", part.sort())
-                        for of, (part, _) in sorted(fields)
+                        for of, part in terms
                         if z3.is_expr(part)
                     ]
         return found
@@ -424,6 +462,19 @@ def _distinct(terms: Iterable[Term]) -> list[Any]:
         one = as_bool(term)
         found[one.get_id()] = one
     return list(found.values())
+
+
+def _exchanged(value: Any, one: ModelValue, other: ModelValue) -> Any:
+    """A value in which two model values have changed places."""
+    if isinstance(value, ModelValue):
+        return other if value is one else one if value is other else value
+    if isinstance(value, frozenset):
+        return frozenset(_exchanged(item, one, other) for item in value)
+    if isinstance(value, tuple):
+        return tuple(_exchanged(item, one, other) for item in value)
+    if isinstance(value, Fn):
+        return Fn({_exchanged(key, one, other): _exchanged(item, one, other) for key, item in value.items()})
+    return value
 
 
 def _canonical(values: Sequence[Symbolic], swaps: Mapping[Any, str]) -> tuple[object, ...]:

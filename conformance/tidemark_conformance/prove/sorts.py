@@ -18,6 +18,7 @@ from tidemark_conformance.prove.terms import (
     NOTHING,
     Arr,
     Atom,
+    Coded,
     Filtered,
     Fun,
     Listed,
@@ -25,13 +26,15 @@ from tidemark_conformance.prove.terms import (
     Rec,
     Symbolic,
     Term,
+    as_code,
     as_int,
     choice,
     known,
     member,
     same,
+    settled,
 )
-from tidemark_conformance.tla.ir import Expr, If, Let, Loc, Mark, Op, RecordSet, SetFilter
+from tidemark_conformance.tla.ir import Const, Expr, If, Let, Loc, Mark, Op, RecordSet, SetFilter
 from tidemark_conformance.tla.typeok import bounded_sequences, strip, type_of_set, unfolded
 from tidemark_conformance.tla.types import (
     Evaluate,
@@ -85,11 +88,13 @@ class SSeq:
 
 @dataclass(frozen=True, slots=True)
 class SMap:
-    """Functions over low..high; `high` None: over low, low + 1, ... without end."""
+    """Functions over low..high; `high` None: over low, low + 1, ... up to the capacity `end` (its name, and what is
+    added), which is lifted."""
 
     low: int
     high: int | None
     image: Sort
+    end: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +178,18 @@ class Reader:
             return SFun(keys.keys, self.sort(target, loc))
         inner = strip(domain)
         if isinstance(inner, Op) and inner.name == "range" and not self.reads(inner.args[0]):
-            high = None if self.infinite else self.constant(inner.args[1])
-            return SMap(self.constant(inner.args[0]), high, self.sort(target, loc))
-        raise refused("a function over this set of lifted numbers", loc, "use a range a..b as its domain")
+            low, image = self.constant(inner.args[0]), self.sort(target, loc)
+            if not self.infinite:
+                return SMap(low, self.constant(inner.args[1]), image)
+            match strip(inner.args[1]):
+                case Const(name):
+                    return SMap(low, None, image, (name, 0))
+                case Op("add" | "sub" as sign, (left, right)) if not self.reads(right):
+                    capacity = strip(left)
+                    if isinstance(capacity, Const):
+                        more = self.constant(right)
+                        return SMap(low, None, image, (capacity.name, more if sign == "add" else -more))
+        raise refused("a function over this set of lifted numbers", loc, "use a range a..Capacity as its domain")
 
 
 def _record(fields: Iterable[tuple[str, Sort]]) -> Sort:
@@ -226,14 +240,18 @@ def joined(a: Sort, b: Sort, loc: Loc | None) -> Sort:
         case SSeq(), SSeq():
             cap = None if a.cap is None or b.cap is None else max(a.cap, b.cap)
             return SSeq(joined(a.elem, b.elem, loc), cap)
-        case SMap(), SMap() if (a.low, a.high) == (b.low, b.high):
-            return SMap(a.low, a.high, joined(a.image, b.image, loc))
+        case SMap(), SMap() if (a.low, a.high, a.end) == (b.low, b.high, b.end):
+            return SMap(a.low, a.high, joined(a.image, b.image, loc), a.end)
         case SFun(), SFun() if a.keys == b.keys:
             return SFun(a.keys, joined(a.image, b.image, loc))
         case STuple(), STuple() if len(a.parts) == len(b.parts):
             return STuple(tuple(joined(x, y, loc) for x, y in zip(a.parts, b.parts, strict=True)))
         case SRec(), SRec():
             fields = {name: (part, tags) for name, part, tags in a.fields}
+            if {*fields} != {name for name, _, _ in b.fields} and (not _tags(a) or not _tags(b) or _tags(a) & _tags(b)):
+                raise refused(
+                    "records with unlike fields that no tag tells apart", loc, "give each a `type` of its own"
+                )
             for name, part, tags in b.fields:
                 if name in fields:
                     before, earlier = fields[name]
@@ -243,6 +261,12 @@ def joined(a: Sort, b: Sort, loc: Loc | None) -> Sort:
                     fields[name] = (part, tags)
             return SRec(tuple((name, part, tags) for name, (part, tags) in sorted(fields.items())))
     raise refused("values of unlike kinds in one variable", loc, "give each its own variable or tag")
+
+
+def _tags(record: SRec) -> set[Value]:
+    """The values of a record's field `type`, none where it has no such field of strings or model values."""
+    tag = next((part for name, part, _ in record.fields if name == "type"), None)
+    return {*tag.members} if isinstance(tag, SAtom) else set()
 
 
 class Codes:
@@ -288,6 +312,8 @@ def known_value(form: Symbolic) -> Value:
         return form.value
     if isinstance(form, bool | int):
         return form
+    if isinstance(form, Coded):
+        return NOTHING
     parts: list[Value]
     if isinstance(form, Arr) and type(form.low) is int and type(form.high) is int:
         parts = [known_value(form.get(i)) for i in range(form.low, form.high + 1)]
@@ -327,12 +353,22 @@ class Symbols:
     codes: Codes
     caps: dict[int, int] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)
+    lengths: set[str] = field(default_factory=set)
+    """The names of the lengths of sequences."""
+    made: int = 0
+
+    def next_name(self, name: str) -> str:
+        """A name that no other symbol has."""
+        self.made += 1
+        return f"{name}?{self.made}"
 
     def make(self, sort: Sort, name: str, index: tuple[Term, ...] = ()) -> Symbolic:
         """The symbolic value named `name`; with `index`, at these indices of the functions around it."""
         match sort:
-            case SInt() | SAtom():
+            case SInt():
                 return self._scalar(name, index, z3.IntSort())
+            case SAtom():
+                return Coded(self._scalar(name, index, z3.IntSort()))
             case SBool():
                 return self._scalar(name, index, z3.BoolSort())
             case SSet(members):
@@ -346,26 +382,25 @@ class Symbols:
                     )
                 )
             case SSeq(elem, None):
+                self.lengths.add(f"{name}.len")
                 length = self._scalar(f"{name}.len", index, z3.IntSort())
-                return Arr(1, length, lambda i: self.make(elem, name, (*index, i)))
+                return Arr(1, length, lambda i: self.make(elem, name, (*index, i)), ordered=True)
             case SSeq(elem, int(cap)):
                 length = self._scalar(f"{name}.len", index, z3.IntSort())
                 self.kept.append(length)
-                self.caps[length.get_id()] = cap
+                self.caps[length.get_id()] = max(cap, self.caps.get(length.get_id(), cap))
                 cells = sequence([self.make(elem, f"{name}.{at + 1}", index) for at in range(cap)])
-                return Arr(1, length, cells.get, cap)
-            case SMap(low, high, image):
-                return Arr(low, high, lambda i: self.make(image, name, (*index, i)))
+                return Arr(1, length, cells.get, cap, ordered=True)
+            case SMap(low, high, image, end):
+                limit = None if end is None else settled(z3.Int(end[0]) + end[1])
+                return Arr(low, high, lambda i: self.make(image, name, (*index, i)), end=limit)
             case SFun(keys, image):
                 forms = tuple(constant_form(key, self.codes) for key in keys)
                 return Fun(keys, forms, tuple(self.make(image, f"{name}.{self.label(key)}", index) for key in keys))
             case SRec(fields):
-                tag = self.make(SInt(), f"{name}.type", index) if any(f == "type" for f, _, _ in fields) else None
-                made: dict[str, tuple[Symbolic, Term]] = {}
-                for one, part, tags in fields:
-                    value = tag if one == "type" else self.make(part, f"{name}.{one}", index)
-                    made[one] = (value, self.tagged(tag, tags, fields))
-                return Rec(made)
+                values = {one: self.make(part, f"{name}.{one}", index) for one, part, _ in fields}
+                tag = values["type"].term if isinstance(values.get("type"), Coded) else None
+                return Rec({one: (values[one], self.tagged(tag, tags, fields)) for one, _, tags in fields})
             case STuple(parts):
                 return sequence([self.make(part, f"{name}.{at + 1}", index) for at, part in enumerate(parts)])
 
@@ -401,7 +436,7 @@ def read(value: Symbolic, sort: Sort, codes: Codes, settle: Callable[[Term], Ter
         case SBool():
             return settle(value)
         case SAtom():
-            return value.value if isinstance(value, Atom) else codes.value(settle(value))
+            return value.value if isinstance(value, Atom) else codes.value(settle(as_code(value)))
         case SSet(members):
             if isinstance(value, Range | Filtered | Listed):
                 return frozenset(one for one in members if settle(member(constant_form(one, codes), value)))

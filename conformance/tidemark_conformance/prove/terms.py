@@ -1,18 +1,19 @@
 """Symbolic TLA+ values: Z3 terms in Python shapes, with constants folded as they are built.
 
-A scalar is a Python `bool` or `int`, a Z3 term, or an `Atom` (a string or model value with its code). A symbolic atom
-is an integer term. The other shapes are `Rec`, `Fun`, `Arr` and the sets. A sequence is an `Arr` from 1 to its length.
+A scalar is a Python `bool` or `int`, a Z3 term, an `Atom` (a string or model value with its code), or a `Coded` (an
+unknown one). The other shapes are `Rec`, `Fun`, `Arr` and the sets. A sequence is an `Arr` from 1 to its length.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import z3
 
-from tidemark_conformance.tla.values import Value
+from tidemark_conformance.tla.values import ModelValue, Value
 
 Term = Any
 """`bool`, `int`, or a Z3 expression."""
@@ -38,8 +39,15 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
+class Coded:
+    """An unknown string or model value; `term` is its code."""
+
+    term: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Unbounded:
-    """A lifted capacity: as the end of a range it is without end, elsewhere it is an unknown integer."""
+    """A lifted capacity: an unknown integer. Where a text's range ends in it, the range may be without end."""
 
     term: Any
 
@@ -65,12 +73,25 @@ class Arr:
     """A function over low..high (`high` None: without end); a sequence if `low` is 1.
 
     `get` maps an index to the value there, and to anything outside. `cap`: the most elements, None if unknown.
+    `end`: where there is no `high`, the lifted capacity in its place. `ordered`: `high` is no less than low - 1.
     """
 
     low: Term
     high: Term
     get: Callable[[Term], Symbolic]
     cap: int | None = None
+    end: Term = None
+    ordered: bool = False
+
+    @property
+    def last(self) -> Term:
+        """The last index, by the capacity where that is lifted."""
+        return self.end if self.high is None else self.high
+
+    @property
+    def domain(self) -> Range:
+        """The indices."""
+        return Range(self.low, self.high, self.cap if self.low == 1 else None, self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +103,20 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """low..high; `high` None: without end; `cap`: the greatest value that `high` can have, None if unknown."""
+    """low..high; `high` None: without end; `cap`: the greatest value that `high` can have, None if unknown.
+
+    `end`: where there is no `high`, the lifted capacity in its place.
+    """
 
     low: Term
     high: Term
     cap: int | None = None
+    end: Term = None
+
+    @property
+    def exact(self) -> Range:
+        """The range up to the capacity, where that is lifted."""
+        return self if self.high is not None else Range(self.low, self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +198,41 @@ def as_bool(term: Term) -> z3.BoolRef:
 
 
 def as_int(term: Term) -> Term:
-    """A number or atom as a Python integer or a Z3 term."""
-    if isinstance(term, Unbounded):
-        return term.term
+    """A number as a Python integer or a Z3 term. Raises UnlistedError for a value of another kind."""
+    if type(term) is int or (z3.is_expr(term) and z3.is_int(term)):
+        return term
     if term is NOTHING:
         return 0
-    return term.code if isinstance(term, Atom) else term
+    raise UnlistedError(f"{_A[kind(term)]} where a number is needed")
+
+
+def as_code(term: Atom | Coded) -> Term:
+    """The code of a string or model value."""
+    return term.code if isinstance(term, Atom) else term.term
+
+
+_A = {
+    "atom": "a string or model value",
+    "boolean": "a truth value",
+    "number": "a number",
+    "set": "a set",
+    "function": "a function, record or sequence",
+}
+
+
+def kind(value: Symbolic) -> str:
+    """The kind of a value: only values of one kind are compared."""
+    if isinstance(value, Atom | Coded):
+        return "atom"
+    if isinstance(value, bool) or (z3.is_expr(value) and z3.is_bool(value)):
+        return "boolean"
+    if isinstance(value, Rec | Fun | Arr):
+        return "function"
+    if _is_set(value):
+        return "set"
+    if type(value) is int or z3.is_expr(value):
+        return "number"
+    raise UnlistedError("a value of no known kind")
 
 
 def settled(term: Term) -> Term:
@@ -220,15 +279,17 @@ def same(a: Symbolic, b: Symbolic) -> Term:
         return True
     if a is NOTHING or b is NOTHING:
         return False
-    if _is_set(a) or _is_set(b):
+    if kind(a) != kind(b):
+        if any(isinstance(one, Atom) and isinstance(one.value, ModelValue) for one in (a, b)):
+            return False
+        raise UnlistedError(f"the comparison of {_A[kind(a)]} with {_A[kind(b)]}")
+    if _is_set(a):
         return conj(subset(a, b), subset(b, a))
     if isinstance(a, Rec) and isinstance(b, Rec):
         return conj(*(_same_field(a, b, name) for name in sorted({*a.fields, *b.fields})))
     if isinstance(a, Fun) and isinstance(b, Fun):
-        if set(a.keys) != set(b.keys):
-            return False
-        other = dict(zip(b.keys, b.images, strict=True))
-        return conj(*(same(image, other[key]) for key, image in zip(a.keys, a.images, strict=True)))
+        mine, other = _images(a), _images(b)
+        return conj(*(same(image, other[key]) for key, image in mine.items())) if set(mine) == set(other) else False
     if isinstance(a, Arr) and isinstance(b, Arr):
         return _same_arrays(a, b)
     if isinstance(a, Fun | Arr) and isinstance(b, Fun | Arr):
@@ -236,11 +297,12 @@ def same(a: Symbolic, b: Symbolic) -> Term:
         return _same_listed(fun, arr)  # type: ignore[arg-type]
     if isinstance(a, Rec | Fun) and isinstance(b, Rec | Fun):
         return _same_keyed(a, b) if isinstance(a, Rec) else _same_keyed(b, a)  # type: ignore[arg-type]
-    if isinstance(a, Rec | Fun | Arr) or isinstance(b, Rec | Fun | Arr):
-        raise UnlistedError("values of unlike kinds are compared")
-    if isinstance(a, Atom) and isinstance(b, Atom):
-        return a.code == b.code
-    a, b = as_int(a), as_int(b)
+    if isinstance(a, Rec | Fun | Arr):
+        raise UnlistedError("the comparison of a record with a sequence")
+    if isinstance(a, Atom | Coded):
+        a, b = as_code(a), as_code(b)
+    elif not isinstance(a, bool) and not isinstance(b, bool) and kind(a) == "number":
+        a, b = as_int(a), as_int(b)
     if known(a) and known(b):
         return bool(a == b)
     if isinstance(a, bool) or isinstance(b, bool):
@@ -249,6 +311,11 @@ def same(a: Symbolic, b: Symbolic) -> Term:
     if z3.is_expr(a) and z3.is_expr(b) and a.eq(b):
         return True
     return a == b if z3.is_expr(a) else b == a
+
+
+def _images(fun: Fun) -> dict[object, Symbolic]:
+    """The images by what equal keys share."""
+    return {key_of(form): image for form, image in zip(fun.forms, fun.images, strict=True)}
 
 
 def _same_field(a: Rec, b: Rec, name: str) -> Term:
@@ -271,18 +338,19 @@ def _same_keyed(record: Rec, fun: Fun) -> Term:
 
 
 def _same_arrays(a: Arr, b: Arr) -> Term:
-    if a.high is None or b.high is None:
-        ends: Term = a.high is b.high
-    else:
-        ends = same(a.high, b.high)
-        if known(a.high) and known(a.low) and known(b.low) and a.high < a.low and b.low <= a.low:
-            return ends
-        if known(b.high) and known(a.low) and known(b.low) and b.high < b.low and a.low <= b.low:
-            return ends
-    ends = conj(same(a.low, b.low), ends)
-    if ends is False:
-        return False
-    return conj(ends, over(Range(a.low, a.high, _end(a, b)), lambda i: same(a.get(i), b.get(i))))
+    """Functions over ranges are equal where these are, and the images; all functions over an empty range are."""
+    ends = conj(same(a.low, b.low), same(a.last, b.last))
+    alike: Term = False
+    if ends is not False:
+        alike = conj(ends, over(Range(a.low, a.last, _end(a, b)), lambda i: same(a.get(i), b.get(i))))
+    if ends is True or (same(a.low, b.low) is True and _ordered(a) and _ordered(b)):
+        return alike
+    return disj(alike, conj(below(a.last, a.low), below(b.last, b.low)))
+
+
+def _ordered(arr: Arr) -> bool:
+    """Whether the end is known to be no less than the number before the start, as of a sequence."""
+    return arr.ordered or (known(arr.low) and known(arr.last) and arr.last >= arr.low - 1)
 
 
 def _end(a: Arr, b: Arr) -> int | None:
@@ -294,9 +362,10 @@ def _same_listed(fun: Fun, arr: Arr) -> Term:
     keys = sorted(fun.keys) if all(type(key) is int for key in fun.keys) else None
     if keys is None or keys != list(range(keys[0] if keys else 1, (keys[-1] if keys else 0) + 1)):
         return False
-    low, high = (keys[0], keys[-1]) if keys else (1, 0)
+    if not keys:
+        return below(arr.last, arr.low)
     images = dict(zip(fun.keys, fun.images, strict=True))
-    ends = conj(same(arr.low, low), False if arr.high is None else same(arr.high, high))
+    ends = conj(same(arr.low, keys[0]), same(arr.last, keys[-1]))
     return conj(ends, *(same(arr.get(key), images[key]) for key in keys)) if ends is not False else False
 
 
@@ -308,6 +377,11 @@ def fresh(name: str) -> z3.ArithRef:
     global _bound
     _bound += 1
     return z3.Int(f"{name}!{_bound}")
+
+
+def is_fresh(term: Any) -> bool:
+    """Whether `fresh` has made it."""
+    return z3.is_const(term) and z3.is_app(term) and re.search(r"!\d+$", term.decl().name()) is not None
 
 
 def numbered(again: int | None = None) -> int:
@@ -354,37 +428,50 @@ def choice(condition: Term, a: Symbolic, b: Symbolic) -> Symbolic:
     if condition is False or a is NOTHING:
         return b
     if isinstance(a, Range) and isinstance(b, Range):
-        high = None if a.high is None or b.high is None else choice(condition, a.high, b.high)
+        low = choice(condition, a.low, b.low)
+        if a.high is None and b.high is None and same(a.end, b.end) is True:
+            return Range(low, None, None, a.end)
+        a, b = a.exact, b.exact
         cap = None if a.cap is None or b.cap is None else max(a.cap, b.cap)
-        return Range(choice(condition, a.low, b.low), high, cap)
+        return Range(low, choice(condition, a.high, b.high), cap)
+    if kind(a) != kind(b):
+        raise UnlistedError(f"an IF that gives {_A[kind(a)]} or {_A[kind(b)]}")
     if _is_set(a) or _is_set(b):
         left = [(conj(condition, guard), item) for guard, item in elements(a)]
         right = [(conj(neg(condition), guard), item) for guard, item in elements(b)]
         return merged([*left, *right])
     if isinstance(a, Rec) and isinstance(b, Rec):
         return Rec({name: _chosen_field(condition, a, b, name) for name in sorted({*a.fields, *b.fields})})
-    if isinstance(a, Fun) and isinstance(b, Fun) and set(a.keys) == set(b.keys):
-        other = dict(zip(b.keys, b.images, strict=True))
-        images = (choice(condition, image, other[key]) for key, image in zip(a.keys, a.images, strict=True))
+    if isinstance(a, Fun) and isinstance(b, Fun) and set(_images(a)) == set(_images(b)):
+        other = _images(b)
+        images = (choice(condition, image, other[key]) for key, image in _images(a).items())
         return Fun(a.keys, a.forms, tuple(images))
     if isinstance(a, Arr) and isinstance(b, Arr):
-        if (a.high is None) != (b.high is None):
-            raise UnlistedError("functions over a finite and an infinite range meet")
+        if (a.high is None) != (b.high is None) or (a.high is None and same(a.end, b.end) is not True):
+            raise UnlistedError("an IF that gives functions over ranges with unlike capacities")
         high = None if a.high is None else choice(condition, a.high, b.high)
         cap = None if a.cap is None or b.cap is None else max(a.cap, b.cap)
-        return Arr(choice(condition, a.low, b.low), high, lambda i: choice(condition, a.get(i), b.get(i)), cap)
-    if isinstance(a, Rec | Fun | Arr) or isinstance(b, Rec | Fun | Arr):
-        raise UnlistedError("IF gives values of unlike kinds")
-    if isinstance(a, Atom) and isinstance(b, Atom) and a.code == b.code:
-        return a
+        low, ordered = choice(condition, a.low, b.low), _ordered(a) and _ordered(b)
+        return Arr(low, high, lambda i: choice(condition, a.get(i), b.get(i)), cap, a.end, ordered)
+    if isinstance(a, Rec | Fun | Arr):
+        raise UnlistedError("an IF that gives functions with unlike domains")
+    if isinstance(a, Atom | Coded):
+        if same(a, b) is True:
+            return a
+        return Coded(z3.If(condition, _as_term(as_code(a)), _as_term(as_code(b))))
     if known(a) and known(b) and type(a) is type(b) and a == b:
         return a
-    a, b = as_int(a), as_int(b)
     if isinstance(a, bool) or isinstance(b, bool):
         return disj(conj(condition, a), conj(neg(condition), b))
+    if kind(a) == "number":
+        a, b = as_int(a), as_int(b)
     if z3.is_expr(a) and z3.is_expr(b) and a.eq(b):
         return a
-    return z3.If(condition, z3.IntVal(a) if known(a) else a, z3.IntVal(b) if known(b) else b)
+    return z3.If(condition, _as_term(a), _as_term(b))
+
+
+def _as_term(number: Term) -> Any:
+    return z3.IntVal(number) if known(number) else number
 
 
 def _chosen_field(condition: Term, a: Rec, b: Rec, name: str) -> tuple[Symbolic, Term]:
@@ -421,24 +508,27 @@ def merged(items: Iterable[tuple[Term, Symbolic]]) -> Listed:
 def key_of(item: Symbolic) -> object:
     """Something hashable that equal known values share, None for a value that is not known."""
     if isinstance(item, Atom):
-        return ("atom", item.code)
+        return ("atom", item.value)
     if isinstance(item, bool | int):
         return (type(item).__name__, item)
     if isinstance(item, Rec):
         if any(has is not True for _, has in item.fields.values()):
             return None
-        parts = [(name, key_of(value)) for name, (value, _) in sorted(item.fields.items())]
-        return None if any(part is None for _, part in parts) else ("rec", tuple(parts))
+        return _key_of_function((("atom", name), value) for name, (value, _) in item.fields.items())
     if isinstance(item, Arr) and type(item.low) is int and type(item.high) is int and item.high - item.low < 64:
-        parts_ = [key_of(item.get(i)) for i in range(item.low, item.high + 1)]
-        return None if any(part is None for part in parts_) else ("arr", item.low, tuple(parts_))
+        return _key_of_function((("int", i), item.get(i)) for i in range(item.low, item.high + 1))
     if isinstance(item, Fun):
-        pairs = [(key_of(form), key_of(image)) for form, image in zip(item.forms, item.images, strict=True)]
-        return None if any(b is None for _, b in pairs) else ("fun", tuple(sorted(pairs, key=repr)))
+        return _key_of_function((key_of(form), image) for form, image in zip(item.forms, item.images, strict=True))
     if isinstance(item, Listed) and all(guard is True for guard, _ in item.items):
         inner = [key_of(element) for _, element in item.items]
         return None if any(part is None for part in inner) else ("set", frozenset(inner))
     return None
+
+
+def _key_of_function(pairs: Iterable[tuple[object, Symbolic]]) -> object:
+    """The key of a function, however it is represented."""
+    found = [(key, key_of(image)) for key, image in pairs]
+    return None if any(key is None or image is None for key, image in found) else ("function", frozenset(found))
 
 
 def elements(value: Symbolic) -> list[tuple[Term, Symbolic]]:
@@ -449,12 +539,12 @@ def elements(value: Symbolic) -> list[tuple[Term, Symbolic]]:
         listed = numbers(value)
         if listed is not None:
             return [(conj(*within(k, value)), k) for k in listed]
-        raise UnlistedError("a range without a known end is enumerated")
+        raise UnlistedError("the elements of a range without a known end, one by one")
     if value is NOTHING:
         return []
     if isinstance(value, Filtered):
         return [(conj(guard, value.holds(k)[0]), k) for guard, k in elements(value.base)]
-    raise UnlistedError("a value that is no set is enumerated")
+    raise UnlistedError("the elements of a value that is no set")
 
 
 def member(item: Symbolic, value: Symbolic) -> Term:

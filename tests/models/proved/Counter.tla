@@ -1,0 +1,6 @@
+------------------------------ MODULE Counter -------------------------------
+(* A theorem that CounterHighest rests on. *)
+EXTENDS CounterHistory
+
+Inductive == CounterLemmas
+=============================================================================

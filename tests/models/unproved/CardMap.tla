@@ -1,0 +1,15 @@
+---- MODULE CardMap ----
+EXTENDS Naturals, Integers, Sequences, FiniteSets
+VARIABLES s
+vars == <<s>>
+
+TypeOK == s \in SUBSET {1,2,3}
+Init == s = {}
+A(v) == s' = s \cup {v}
+Z == FALSE /\ UNCHANGED vars
+Next == (\E v \in {1,2,3} : A(v)) \/ Z
+Spec == Init /\ [][Next]_vars
+\* The claim.
+Inv == Cardinality({v \div 2 : v \in s}) < 2
+Inductive == TypeOK /\ Inv
+====

@@ -1,0 +1,17 @@
+---- MODULE GuardNotIn ----
+EXTENDS Naturals, Integers, Sequences, FiniteSets
+CONSTANTS Max, N
+VARIABLES x, y
+vars == <<x, y>>
+
+TypeOK == x \in 0..9 /\ y \in BOOLEAN
+Init == x = 0 /\ y = FALSE
+Up == x < 9 /\ x' = x + 1 /\ y' = y
+Out == x \notin 0..Max /\ y' = TRUE /\ x' = x
+Z == FALSE /\ UNCHANGED vars
+Next == Up \/ Out \/ Z
+Spec == Init /\ [][Next]_vars
+\* The claim.
+Inv == ~y
+Inductive == TypeOK /\ Inv
+====

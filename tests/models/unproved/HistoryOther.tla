@@ -1,0 +1,4 @@
+---- MODULE HistoryOther ----
+EXTENDS HistoryABase
+Inductive == TypeOK /\ HistoryTypeOK /\ Inv /\ Wrong
+====

@@ -1,0 +1,16 @@
+---- MODULE InitDepends ----
+EXTENDS Naturals, Integers, Sequences, FiniteSets
+CONSTANTS K
+VARIABLES x, y
+vars == <<x, y>>
+
+TypeOK == x \in 0..2 /\ y \in 0..2
+Init == x \in 0..2 /\ y = x
+A == UNCHANGED vars
+Z == FALSE /\ UNCHANGED vars
+Next == A \/ Z
+Spec == Init /\ [][Next]_vars
+\* The claim.
+Inv == y # 2
+Inductive == TypeOK /\ Inv
+====

@@ -1,0 +1,15 @@
+---- MODULE PickWide ----
+EXTENDS Naturals, Integers, Sequences, FiniteSets
+VARIABLES x
+vars == <<x>>
+
+TypeOK == x \in 0..2
+Init == x = 0
+A == x' \in 0..5
+Z == FALSE /\ UNCHANGED vars
+Next == A \/ Z
+Spec == Init /\ [][Next]_vars
+\* The claim.
+Inv == x < 3
+Inductive == TypeOK /\ Inv
+====

@@ -1,0 +1,5 @@
+---- MODULE RestsItself ----
+EXTENDS HistoryBBase
+RestsOn == "RestsItself"
+Inductive == TypeOK /\ HistoryTypeOK /\ Inv
+====

@@ -1,0 +1,5 @@
+---- MODULE RestsOther ----
+EXTENDS HistoryBBase
+RestsOn == "HistoryOther"
+Inductive == TypeOK /\ HistoryTypeOK /\ Inv
+====

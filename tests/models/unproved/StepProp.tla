@@ -1,0 +1,16 @@
+---- MODULE StepProp ----
+EXTENDS Naturals, Integers, Sequences, FiniteSets
+VARIABLES x
+vars == <<x>>
+
+TypeOK == x \in 0..3
+Init == x = 0
+A == x < 3 /\ x' = x + 1
+Z == FALSE /\ UNCHANGED vars
+Next == A \/ Z
+Spec == Init /\ [][Next]_vars
+Step == [][x' # 2]_vars
+\* The claim.
+Inv == x >= 0
+Inductive == TypeOK /\ Inv
+====

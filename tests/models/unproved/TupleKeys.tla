@@ -1,0 +1,15 @@
+---- MODULE TupleKeys ----
+EXTENDS Naturals, Integers, Sequences, FiniteSets
+VARIABLES f
+vars == <<f>>
+
+TypeOK == f \in [{1,2} \X {1,2} -> 0..1]
+Init == f = [k \in {1,2} \X {1,2} |-> 0]
+A == f' = [f EXCEPT ![<<2, 1>>] = 1]
+Z == FALSE /\ UNCHANGED vars
+Next == A \/ Z
+Spec == Init /\ [][Next]_vars
+\* The claim.
+Inv == f[<<2, 1>>] = 0
+Inductive == TypeOK /\ Inv
+====
