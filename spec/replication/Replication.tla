@@ -1158,7 +1158,7 @@ ResendAlterPartition(b) ==
 
 \* HandleAlterPartitionReply   who: leader   code: replication/partition.py
 \* Success commits the proposal and tries the high watermark again; an ineligible member reverts it; otherwise it stays pending
-\* until metadata settles it. A reply that is not of the current epoch and proposal changes nothing.
+\* until metadata settles it. A reply of another leader epoch or an older partition epoch changes nothing.
 HandleAlterPartitionReply(b) ==
     LET reply   == alter[b]
         current == Leads(b) /\ pendingIsr[b].active /\ reply.leaderEpoch = view[b].leaderEpoch
