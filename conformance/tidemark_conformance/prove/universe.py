@@ -307,26 +307,36 @@ class Updates:
             case ir.Unchanged(names):
                 return self.unchanged(names, env), True
             case ir.If(condition, then, orelse):
-                true, ok = run.decision(condition, env)
-                true = run.settle_by_facts(true)
-                if isinstance(true, bool):
-                    found, fine = self.apply(then if true else orelse, env)
-                else:
-                    run.branch(true)
-                    found, fine = self.merge(true, lambda: self.apply(then, env), lambda: self.apply(orelse, env))
-                return conj(ok, found), conj(ok, fine)
+                return self.sides(condition, then, lambda: self.apply(orelse, env), env)
             case ir.Case(arms, other):
-                return self.apply(self.as_ifs(arms, other), env)
+                return self.cases(arms, other, env)
         return self.condition(expr, env)
 
-    def as_ifs(self, arms: tuple[tuple[ir.Expr, ir.Expr], ...], other: ir.Expr | None) -> ir.Expr:
-        """CASE as nested IFs. Raises Unsupported for one without OTHER, which may have no value."""
-        if other is None:
-            raise self.run.refuse("a CASE without OTHER that determines variables", "add OTHER")
-        found = other
-        for condition, value in reversed(arms):
-            found = ir.If(condition, value, found)
-        return found
+    def sides(
+        self, condition: ir.Expr, then: ir.Expr, orelse: Callable[[], tuple[Term, Term]], env: Env
+    ) -> tuple[Term, Term]:
+        """IF."""
+        run = self.run
+        true, ok = run.decision(condition, env)
+        true = run.settle_by_facts(true)
+        if isinstance(true, bool):
+            found, fine = self.apply(then, env) if true else orelse()
+        else:
+            run.branch(true)
+            found, fine = self.merge(true, lambda: self.apply(then, env), orelse)
+        return conj(ok, found), conj(ok, fine)
+
+    def cases(self, arms: tuple[tuple[ir.Expr, ir.Expr], ...], other: ir.Expr | None, env: Env) -> tuple[Term, Term]:
+        """CASE, whose first arm that is true counts; without OTHER it is an error if none is."""
+        (condition, then), rest = arms[0], arms[1:]
+        if rest:
+            return self.sides(condition, then, lambda: self.cases(rest, other, env), env)
+        if other is not None:
+            return self.sides(condition, then, lambda: self.apply(other, env), env)
+        true, ok = self.run.decision(condition, env)
+        with self.run.assuming(true):
+            found, fine = self.apply(then, env)
+        return conj(true, found), conj(ok, true, implies(true, fine))
 
     def _late(self, value: ir.Expr, env: Env) -> Any:
         self.known()
