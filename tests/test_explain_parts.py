@@ -62,7 +62,7 @@ INVARIANTS = ["TypeOK", *(f"I{n}" for n in range(1, 8))]
 
 
 def canonical(expr: Any) -> Any:
-    return specs._canonical(expr, {})
+    return specs.canonical(expr)
 
 
 def redefined(text: str, name: str, body: str) -> str:
