@@ -7,5 +7,8 @@ EXTENDS ReplicationCommit
 
 RestsOn == "ReplicationCoverageInductive"
 
+\* Consequences of the lemmas, in any state; `tidemark prove` does not use them yet.
+Corollaries == CommitCorollaryLemmas
+
 Inductive == LogLemmas /\ CoverageLemmas /\ CommitLemmas
 =============================================================================
