@@ -308,8 +308,8 @@ def _ask_tlc(tally: Tally, judge: Judge, options: Options) -> tuple[Oracle, floa
     if options.oracle <= 0:
         return Oracle(), 0.0
     judged = {trace: Judged(trace, stream, {}) for _, trace, stream in tally.sample}
-    for group in tally.failures.values():
-        first = group.examples[0]
+    firsts = {group.examples[0].trace: group.examples[0] for group in tally.failures.values()}
+    for first in firsts.values():
         if beyond_limit(first.stream, judge.schema) is not None:
             continue  # a value that TypeOK does not have is no state that TLC could be given
         failures = {_named(signature, judge): step for signature, step in first.failures}

@@ -7,6 +7,7 @@ from typing import Any
 
 import z3
 
+from tidemark_conformance.prove.equality import choice, elements, merged, same
 from tidemark_conformance.prove.operators import Operators
 from tidemark_conformance.prove.terms import (
     NOTHING,
@@ -17,16 +18,12 @@ from tidemark_conformance.prove.terms import (
     Range,
     Symbolic,
     Term,
-    choice,
     conj,
     disj,
-    elements,
     fresh,
     implies,
-    merged,
     neg,
     numbers,
-    same,
     total,
     within,
 )

@@ -12,6 +12,7 @@ from typing import Any
 import z3
 
 from tidemark_conformance.errors import Unsupported, Unusable
+from tidemark_conformance.prove.equality import same
 from tidemark_conformance.prove.sorts import (
     SAtom,
     SBool,
@@ -27,7 +28,7 @@ from tidemark_conformance.prove.sorts import (
     constant_form,
     read,
 )
-from tidemark_conformance.prove.terms import Symbolic, Term, UnlistedError, as_bool, conj, same
+from tidemark_conformance.prove.terms import Symbolic, Term, UnlistedError, as_bool, conj
 from tidemark_conformance.prove.universe import Step, Universe
 from tidemark_conformance.tla import ir
 from tidemark_conformance.tla.python import EvaluationError

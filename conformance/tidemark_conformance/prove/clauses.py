@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tidemark_conformance.prove.equality import elements, same
 from tidemark_conformance.prove.evaluate import Evaluator
 from tidemark_conformance.prove.operators import same_domain
 from tidemark_conformance.prove.terms import (
@@ -28,14 +29,12 @@ from tidemark_conformance.prove.terms import (
     as_bool,
     at_most,
     conj,
-    elements,
     fresh,
     implies,
     neg,
     numbered,
     numbers,
     reset,
-    same,
     within,
 )
 from tidemark_conformance.prove.triggers import quantified

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 
+from tidemark_conformance.prove.equality import choice, distinct, elements, member, merged, same, subset
 from tidemark_conformance.prove.sorts import sequence
 from tidemark_conformance.prove.terms import (
     NOTHING,
@@ -23,24 +24,17 @@ from tidemark_conformance.prove.terms import (
     as_int,
     at_most,
     below,
-    choice,
     conj,
     disj,
-    distinct,
-    elements,
     fresh,
     implies,
     is_fresh,
     kind,
     known,
-    member,
-    merged,
     neg,
     numbers,
     over,
-    same,
     settled,
-    subset,
     within,
 )
 from tidemark_conformance.prove.triggers import quantified

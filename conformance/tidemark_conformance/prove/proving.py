@@ -18,7 +18,7 @@ from tidemark_conformance.prove.clauses import Clause, clauses
 from tidemark_conformance.prove.inductive import Lemma, Theorem
 from tidemark_conformance.prove.terms import Arr, Atom, Coded, Fun, Rec, Symbolic, Term, as_bool, conj
 from tidemark_conformance.prove.universe import Step, Universe
-from tidemark_conformance.tla import ir, walk
+from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.values import Fn, ModelValue
 
 INIT = "Init"
@@ -135,7 +135,7 @@ class Prover:
         bodies += [expr for action in actions for expr in (action.body, *action.ghosts.values())]
         bodies += [param.domain for action in actions for param in action.params]
         bodies += [one.body for one in (*self.theorem.lemmas, *self.theorem.implied, *self.theorem.steps)]
-        named = {n.name for body in bodies for n in walk.walk(body) if isinstance(n, ir.Const)}
+        named = {name for body in bodies for name in walk.constants_used(body)}
         read = [value for name, value in spec.constants.items() if name in named]
         found: dict[Any, str] = {}
         for name, value in spec.constants.items():
@@ -239,7 +239,8 @@ class Prover:
         before = self.clauses.get(lemma.name, []) if step.action != INIT and not primed else []
         grouped: dict[tuple[str, ...], list[Clause]] = {}
         # The terms are kept along: the solver gives the id of a term that is gone to another one.
-        known = {(one.path, body.get_id()): body for one in before if (body := as_bool(one.body)) is not None}
+        bodies = [(one.path, as_bool(one.body)) for one in before]
+        known = {(path, body.get_id()) for path, body in bodies}
         for clause in found:
             if (clause.path, as_bool(clause.body).get_id()) in known:
                 condition.framed += 1

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import z3
 
 from tidemark_conformance.errors import Unsupported
+from tidemark_conformance.prove.equality import choice, member, same
 from tidemark_conformance.prove.terms import (
     NOTHING,
     Arr,
@@ -28,10 +29,7 @@ from tidemark_conformance.prove.terms import (
     Term,
     as_code,
     as_int,
-    choice,
     known,
-    member,
-    same,
     settled,
 )
 from tidemark_conformance.tla.ir import Const, Expr, If, Let, Loc, Mark, Op, RecordSet, SetFilter

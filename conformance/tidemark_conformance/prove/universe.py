@@ -11,6 +11,7 @@ from typing import Any
 import z3
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.prove.equality import choice, elements, member, same
 from tidemark_conformance.prove.evaluate import Evaluator
 from tidemark_conformance.prove.sorts import Codes, Reader, Sort, Symbols, constant_form, refused
 from tidemark_conformance.prove.terms import (
@@ -22,15 +23,11 @@ from tidemark_conformance.prove.terms import (
     Symbolic,
     Term,
     Unbounded,
-    choice,
     conj,
     disj,
-    elements,
     implies,
-    member,
     neg,
     reset,
-    same,
 )
 from tidemark_conformance.tla import ir, walk
 from tidemark_conformance.tla.elaborate import WITHOUT
@@ -378,11 +375,7 @@ class Updates:
         """Any element of a set, by symbols named `name`; the condition that it is one, and that the set exists."""
         run, self.picks = self.run, True
         inner = strip(domain)
-        if (
-            not walk.variables_used(domain)
-            and not walk.variables_used(domain, primed=True)
-            and not walk.free_locals(domain)
-        ):
+        if walk.mentioned(domain).closed:
             reader = Reader(self.universe.constant, self.universe.lifted, self.universe.infinite)
             value = self.universe.symbols.make(reader.sort(domain, run.loc), name)
             true, ok = run.belongs(value, domain, env)

@@ -237,8 +237,8 @@ def specification_hash(module: ir.Module) -> str:
     """
     document = [
         [name for name in module.variables if name not in module.ghosts],
-        [canonical(conjunct, {}) for conjunct in _carried(module)],
-        canonical(module.init, {}),
+        [canonical(conjunct) for conjunct in _carried(module)],
+        canonical(module.init),
         [_canonical_action(action) for action in module.actions],
     ]
     if module.hidden or module.observed is not None:
@@ -251,7 +251,7 @@ def _canonical_observed(observed: ir.Observed | None) -> list[object]:
     if observed is None:
         return []
     numbers = {observed.observer.uid: 0} if observed.observer is not None else {}
-    domain = canonical(observed.observer.domain, {}) if observed.observer is not None else []
+    domain = canonical(observed.observer.domain) if observed.observer is not None else []
     return [domain, [[name, canonical(value, dict(numbers))] for name, value in observed.fields]]
 
 
@@ -264,7 +264,7 @@ def _carried(module: ir.Module) -> list[ir.Expr]:
 
 def _canonical_action(action: ir.Action) -> list[object]:
     numbers = {param.uid: index for index, param in enumerate(action.params)}
-    domains = [[param.name, canonical(param.domain, {})] for param in action.params]
+    domains = [[param.name, canonical(param.domain)] for param in action.params]
     return [action.name, domains, canonical(action.body, dict(numbers))]
 
 
