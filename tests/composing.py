@@ -68,7 +68,7 @@ class CommitsAtOnce(ReplicatedLog[Any]):
     __slots__ = ()
 
     def commit(self) -> Payload | None:
-        pending = self.pending[self.office]
+        pending = self.pending[self.leader]
         if not pending:
             return None
         payload, _ = pending.popleft()

@@ -293,13 +293,13 @@ def test_a_coordinator_that_is_elected_again_goes_on(headers: dict[str, dict[str
     stage = Stage(headers)
     stage.elect(B2)
     stage.elect(B1, B2, B3)
-    assert (stage.replica.serves[B1], stage.replica.office_epoch) == ((stage.partition.hosts[B1].up, 2), 2)
+    assert (stage.replica.serves[B1], stage.replica.leader_epoch) == ((stage.partition.hosts[B1].up, 2), 2)
     for follower in (B2, B3) * 3:
         stage.fetch(follower)
     assert stage.cluster.commit_entry()
 
 
-def test_a_coordinator_that_is_elected_again_after_another_has_lost_its_office(
+def test_a_coordinator_that_is_elected_again_after_another_was_deposed(
     headers: dict[str, dict[str, Any]],
 ) -> None:
     stage = Stage(headers)
@@ -309,11 +309,11 @@ def test_a_coordinator_that_is_elected_again_after_another_has_lost_its_office(
     assert stage.cluster.load(B2)
     assert stage.replica.serves[B1] is not None, "nobody has told it"
     stage.elect(B1, B2, B3)
-    assert (stage.replica.serves[B1], stage.replica.office) == (None, B2)
+    assert (stage.replica.serves[B1], stage.replica.leader) == (None, B2)
     for follower in (B2, B3) * 3:
         stage.fetch(follower)
     assert not stage.cluster.load(B1), "it has not resigned"
-    assert stage.replica.office == B2
+    assert stage.replica.leader == B2
 
 
 def test_records_that_were_never_lost_do_not_come_back(headers: dict[str, dict[str, Any]]) -> None:
@@ -367,12 +367,12 @@ def test_what_a_successor_lacks_does_not_count_any_more(headers: dict[str, dict[
     replica.count_as_committed()
     (lost,) = replica.committed
     stage.elect(B3)
-    assert replica.take_office(B3) == 0
+    assert replica.become_leader(B3) == 0
     assert (replica.committed, replica.gone, list(replica.pending[B3])) == ([], {lost}, [])
     assert (replica.kept, replica.dropped) == (0, 0), "that is no matter of what was not committed"
     stage.elect(B2)
     with pytest.raises(LostRecordsReturnedError):
-        replica.take_office(B2)
+        replica.become_leader(B2)
 
 
 def test_who_produced_an_entry_hears_that_it_has_committed(headers: dict[str, dict[str, Any]]) -> None:
@@ -444,12 +444,12 @@ def test_a_coordinator_handles_nothing_while_the_isr_is_too_small(headers: dict[
 
 
 def test_who_reads_back_asks_whoever_leads(headers: dict[str, dict[str, Any]]) -> None:
-    """Not the one that was in office before."""
+    """Not the one that was elected before."""
     stage = Stage(headers)
     for follower in (B2, B3) * 3:
         stage.fetch(follower)
     stage.elect(B2, B1, B3)
-    assert stage.replica.office == B1
+    assert stage.replica.leader == B1
     stage.partition.hosts[B1].pause(True)
     assert len(stage.replica.read_back()) == 1
 

@@ -164,7 +164,7 @@ class Stage:
     def __init__(self, composed: Composed, without: frozenset[str] = frozenset()) -> None:
         made = simulator(composed, "calm", without)
         runs = (composed_run.ReplicatedTransactionsRun(made, seed) for seed in range(400))
-        self.run = next(one for one in runs if all(log.office == B1 for log in one.logs))
+        self.run = next(one for one in runs if all(log.leader == B1 for log in one.logs))
         self.cluster = self.run.cluster
         for log in self.run.logs:
             log.room = log.payloads = 20
@@ -471,7 +471,7 @@ def test_a_deposed_coordinator_goes_on_until_it_hears_of_it(composed: Composed) 
     stage.elect(0, B1, B2, B3)
     assert not cluster.takes(B1), "it has forgotten what it was"
     assert not cluster.load(B1), "it has not resigned"
-    assert cluster.state.office == B2
+    assert cluster.state.leader == B2
     assert cluster.resign(B1)
     assert not cluster.state.pending[B1]
 

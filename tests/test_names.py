@@ -34,7 +34,7 @@ NOTHING_TO_DO = {("replication", "DropFetchResponse")}
 OTHER_NAMES = {
     ("idempotence", "DropLate"): "handle_late",
     ("classic-group", "StartConsumer"): "Consumer",
-    ("consumer-group", "StartConsumer"): "ModernConsumer",
+    ("consumer-group", "StartConsumer"): "AsyncConsumer",
 }
 """Actions whose handlers have other names. The handler of late arrivals drops them; a consumer starts by being made."""
 PARTS_OF_A_DELIVERY = {

@@ -17,7 +17,7 @@ from tidemark.classic_group.protocol import PROTOCOL as CLASSIC_GROUP
 from tidemark.classic_group.sim.cluster import GroupCluster
 from tidemark.common.errors import UndeclaredChange
 from tidemark.compositions.protocol import COMPOSED
-from tidemark.consumer_group.coordinator import ModernCoordinator, Written
+from tidemark.consumer_group.coordinator import ConsumerGroupCoordinator, Written
 from tidemark.groups.consumer_group_messages import GroupEpochRecord
 from tidemark.groups.messages import OffsetCommitRecord
 from tidemark.trace.recording import watched
@@ -179,7 +179,7 @@ def test_a_worker_s_defect_is_the_run_s(spark: Any) -> None:
 def test_a_record_that_a_coordinator_forgot_to_append_is_missed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has changed its memory as if it had appended it. The blame is the step's that appends, not the commit's."""
 
-    def write(self: ModernCoordinator, given: Any, member_id: str = "") -> None:
+    def write(self: ConsumerGroupCoordinator, given: Any, member_id: str = "") -> None:
         batch = tuple(given)
         for record in batch:
             if not isinstance(record, OffsetCommitRecord):
@@ -188,7 +188,7 @@ def test_a_record_that_a_coordinator_forgot_to_append_is_missed_at_once(monkeypa
         if kept:
             self.delayed.append(Written(kept, member_id))
 
-    monkeypatch.setattr(ModernCoordinator, "_write", write)
+    monkeypatch.setattr(ConsumerGroupCoordinator, "_write", write)
     known = protocols.protocol("consumer-group")
     specification = judging(known)
     schema = schema_of(specification)

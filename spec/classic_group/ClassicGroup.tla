@@ -42,7 +42,7 @@ CONSTANTS
 
 VARIABLES
     \* the log
-    office,         \* who leads the partition of __consumer_offsets, and in which epoch
+    leaderAndEpoch, \* who leads the partition of __consumer_offsets, and in which epoch
     storedGroup,    \* the last group record of the committed log (the topic is compacted: the last record of a key is the log)
     storedOffsets,  \* per partition: the last offset record of the committed log, -1 none
     appended,       \* per broker: its records that are not committed yet, oldest first
@@ -66,11 +66,11 @@ VARIABLES
     known,          \* the member ids that a consumer ever held
     settled         \* the member ids with which a static consumer ever got an assignment
 
-logVars      == <<office, storedGroup, storedOffsets, appended>>
+logVars      == <<leaderAndEpoch, storedGroup, storedOffsets, appended>>
 serverVars   == <<epoch, group, offsets, issued>>
 consumerVars == <<consumer, position, partitions>>
 networkVars  == <<memberRpc, heartbeatRpc, offsetRpc, stray>>
-vars == <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
+vars == <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
           memberRpc, heartbeatRpc, offsetRpc, stray, rosters, reissued, known, settled>>
 
 Ghosts == <<rosters, reissued, known, settled>>
@@ -174,7 +174,7 @@ Stray == [type : {"idle"}] \cup JoinRequest \cup SyncRequest \cup CommitRequest
     \cup [type : {"leave"}, broker : Brokers, member : MemberOrNew]
 
 TypeOK ==
-    /\ office \in [broker : Brokers, epoch : Epochs]
+    /\ leaderAndEpoch \in [broker : Brokers, epoch : Epochs]
     /\ storedGroup \in StoredGroup
     /\ storedOffsets \in OffsetMap
     /\ appended \in [Brokers -> BoundedSeq(Entry, MaxAppended)]
@@ -216,7 +216,8 @@ NoMetadata == [present |-> FALSE, static |-> FALSE, subscription |-> {}, owned |
 NoRoster   == [m \in MemberIds |-> NoMetadata]
 
 Serving(b) == epoch[b] > 0
-Acting(b)  == office.broker = b /\ epoch[b] = office.epoch     \* it leads the partition, and what it appends may commit
+\* b leads the partition, and what it appends may commit.
+Acting(b)  == leaderAndEpoch.broker = b /\ epoch[b] = leaderAndEpoch.epoch
 Present(g) == {m \in MemberIds : g.members[m].present}
 \* The member id to which the instance is mapped, 0 none.
 InstanceMember(g) ==
@@ -547,7 +548,7 @@ Stopped == [NewConsumer("eager") EXCEPT !.running = FALSE, !.rejoin = FALSE, !.s
 
 Init ==
     /\ \E b \in Brokers :
-        /\ office = [broker |-> b, epoch |-> 1]
+        /\ leaderAndEpoch = [broker |-> b, epoch |-> 1]
         /\ epoch = [x \in Brokers |-> IF x = b THEN 1 ELSE 0]
         /\ group = [x \in Brokers |-> IF x = b THEN [NoGroup EXCEPT !.state = "Empty"] ELSE NoGroup]
     /\ storedGroup = NoStoredGroup
@@ -577,7 +578,7 @@ StartConsumer(c, mode) ==
     /\ ~consumer[c].running
     \* effect
     /\ consumer' = [consumer EXCEPT ![c] = NewConsumer(mode)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
                    memberRpc, heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -595,7 +596,7 @@ CrashConsumer(c) ==
     /\ consumer[c].running
     \* effect
     /\ Stop(c)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* LeaveGroup   who: consumer   code: classic_group/consumer.py
@@ -609,7 +610,7 @@ LeaveGroup(c, b) ==
     /\ stray' = IF c \in Dynamic /\ consumer[c].member # 0
                 THEN [stray EXCEPT ![c] = [type |-> "leave", broker |-> b, member |-> consumer[c].member]]
                 ELSE stray
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* ChangeSubscription   who: the application   code: classic_group/consumer.py
@@ -619,7 +620,7 @@ ChangeSubscription(c, subscription) ==
     /\ consumer[c].running /\ subscription # consumer[c].subscription
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].subscription = subscription]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
                    memberRpc, heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -629,7 +630,7 @@ AddPartition(p) ==
     /\ p \notin partitions
     \* effect
     /\ partitions' = partitions \cup {p}
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
                    memberRpc, heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -641,7 +642,7 @@ NoticePartitions(c) ==
     /\ consumer[c].snapshot # partitions
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].rejoin = TRUE]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
                    memberRpc, heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -671,7 +672,7 @@ SendJoin(c, b) ==
                         [type |-> "join", broker |-> b, member |-> me.member, mode |-> me.mode, subscription |-> me.subscription,
                          owned |-> owned, ownedGeneration |-> me.ownedGeneration]]
     /\ offsetRpc' = IF owned = me.owned THEN offsetRpc ELSE [offsetRpc EXCEPT ![c] = Outdated(c)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
                    heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -697,7 +698,7 @@ JoinAsFollower(c) ==
     \* effect
     /\ TakeGeneration(c, leads, seen)
     /\ SendSync(c, [m \in MemberIds |-> {}])
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
                    heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, settled>>
     /\ known' = NextKnown
@@ -735,7 +736,7 @@ JoinAsLeader(c, given) ==
     \* effect
     /\ TakeGeneration(c, TRUE, partitions)
     /\ SendSync(c, [m \in MemberIds |-> {p \in Partitions : given[p] = m}])
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, position, partitions,
                    heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, settled>>
     /\ known' = NextKnown
@@ -769,7 +770,7 @@ ReceiveMemberError(c) ==
                     ELSE [consumer EXCEPT ![c].rejoin = TRUE]
             /\ memberRpc' = [memberRpc EXCEPT ![c] = Idle]
             /\ UNCHANGED <<position, heartbeatRpc, offsetRpc>>
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions, stray>>
     /\ UNCHANGED <<rosters, reissued, settled>>
     /\ known' = NextKnown
 
@@ -798,7 +799,7 @@ ReceiveAssignment(c) ==
     /\ position' = [position EXCEPT ![c] = Keep(c, owned)]
     /\ memberRpc' = [memberRpc EXCEPT ![c] = Idle]
     /\ offsetRpc' = IF same THEN offsetRpc ELSE [offsetRpc EXCEPT ![c] = Outdated(c)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
                    heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known>>
     /\ settled' = NextSettled
@@ -813,7 +814,7 @@ FinishRevocation(c) ==
     /\ consumer' = [consumer EXCEPT ![c].owned = me.assigned]
     /\ position' = [position EXCEPT ![c] = Keep(c, me.assigned)]
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Outdated(c)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions,
                    memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -825,8 +826,8 @@ SendHeartbeat(c, b) ==
     \* effect
     /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = [type |-> "heartbeat", broker |-> b, member |-> me.member,
                                                     generation |-> me.generation]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* ReceiveHeartbeat   who: consumer   code: classic_group/consumer.py
@@ -847,7 +848,7 @@ ReceiveHeartbeat(c) ==
                     ELSE consumer
             /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = Idle]
             /\ UNCHANGED <<position, memberRpc, offsetRpc>>
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* Poll   who: the application   code: classic_group/consumer.py
@@ -858,7 +859,7 @@ Poll(c, p, offset) ==
     /\ position[c][p] >= 0 /\ offset = position[c][p] + 1
     \* effect
     /\ position' = [position EXCEPT ![c][p] = offset]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, partitions,
                    memberRpc, heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -872,8 +873,8 @@ SendCommit(c, b) ==
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "commit", broker |-> b, member |-> me.member, generation |-> me.generation,
                                               offsets |-> position[c]]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* ReceiveCommit   who: consumer   code: classic_group/consumer.py
@@ -894,7 +895,7 @@ ReceiveCommit(c) ==
                     ELSE consumer
             /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Idle]
             /\ UNCHANGED <<position, memberRpc, heartbeatRpc>>
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, partitions, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* SendOffsetFetch   who: consumer   code: classic_group/consumer.py
@@ -904,8 +905,8 @@ SendOffsetFetch(c, b) ==
     /\ \E p \in consumer[c].owned : position[c][p] = -1
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetch", broker |-> b, current |-> TRUE]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* ReceiveOffsets   who: consumer   code: classic_group/consumer.py
@@ -921,7 +922,7 @@ ReceiveOffsets(c) ==
     /\ position' = IF reply.error # "NONE" THEN position
                    ELSE [position EXCEPT ![c] = [p \in Partitions |->
                             IF p \in consumer[c].owned /\ position[c][p] = -1 THEN Max(reply.offsets[p], 0) ELSE position[c][p]]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, partitions,
                    memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -965,8 +966,8 @@ RejectJoin(b, c, late) ==
     \* effect
     /\ memberRpc' = Replied(c, late, Failed(request.member, JoinError(b, c, request)))
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, heartbeatRpc, offsetRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* IssueMemberId   who: coordinator   code: classic_group/coordinator.py
@@ -982,7 +983,7 @@ IssueMemberId(b, c, late, m) ==
     /\ group' = [group EXCEPT ![b].pending = @ \cup {m}, ![b].timers[m] = SessionTimeout(c)]
     /\ memberRpc' = Replied(c, late, Failed(m, "MEMBER_ID_REQUIRED"))
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, offsets, consumer, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, offsets, consumer, position, partitions,
                    heartbeatRpc, offsetRpc>>
     /\ rosters' = NextRosters
     /\ reissued' = NextReissued
@@ -1006,7 +1007,8 @@ AddMember(b, c, late, m) ==
     /\ issued' = Max(issued, m)
     /\ Settle(b, Rebalance(b, before), Replied(c, late, Parked("joining", b, m)), 0, <<>>)
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, consumer, position, partitions, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, consumer, position, partitions, heartbeatRpc,
+                   offsetRpc>>
     /\ rosters' = NextRosters
     /\ reissued' = NextReissued
     /\ UNCHANGED <<known, settled>>
@@ -1053,7 +1055,8 @@ JoinStaticMember(b, c, late, m) ==
               THEN <<[type |-> "group", cause |-> "static", member |-> m, group |-> Record(replaced, Assignments(replaced))]>>
               ELSE <<>>)
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, consumer, position, partitions, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, consumer, position, partitions, heartbeatRpc,
+                   offsetRpc>>
     /\ rosters' = NextRosters
     /\ reissued' = NextReissued
     /\ UNCHANGED <<known, settled>>
@@ -1077,7 +1080,7 @@ RejoinMember(b, c, late) ==
             /\ UNCHANGED <<group, appended>>
        ELSE Settle(b, Rebalance(b, before), Parking(c, late, "joining", b, m), 0, <<>>)
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
                    heartbeatRpc, offsetRpc>>
     /\ rosters' = NextRosters
     /\ reissued' = NextReissued
@@ -1103,8 +1106,8 @@ RejectSync(b, c, late) ==
     \* effect
     /\ memberRpc' = Replied(c, late, Failed(request.member, SyncError(b, c, request)))
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, heartbeatRpc, offsetRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* All members get what the record says; who waits for it is answered.
@@ -1143,7 +1146,7 @@ HandleSync(b, c, late) ==
               0,
               IF assigns THEN <<[type |-> "group", cause |-> "sync", member |-> 0, group |-> record]>> ELSE <<>>)
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
                    heartbeatRpc, offsetRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -1166,7 +1169,7 @@ HandleHeartbeat(b, c) ==
     /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = [type |-> "answered", member |-> request.member,
                                                     generation |-> request.generation, error |-> error]]
     /\ group' = IF error \in {"NONE", "REBALANCE_IN_PROGRESS"} THEN [group EXCEPT ![b] = HeardFrom(@, request.member)] ELSE group
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, offsets, issued, consumer, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, offsets, issued, consumer, position, partitions,
                    memberRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -1184,7 +1187,7 @@ HandleLeave(b, c) ==
     /\ IF leaves
        THEN Settle(b, IF g.state = "Empty" THEN without ELSE Rebalance(b, without), memberRpc, 0, <<>>)
        ELSE UNCHANGED <<group, appended, memberRpc>>
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
                    heartbeatRpc, offsetRpc>>
     /\ rosters' = NextRosters
     /\ reissued' = NextReissued
@@ -1199,7 +1202,7 @@ HeartbeatSatisfied(member) == ~member.isNew /\ member.awaiting # "nothing"
 \* The group of b changes by a time-out.
 TimeOut(b, after) ==
     /\ Settle(b, after, memberRpc, 0, <<>>)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
                    heartbeatRpc, offsetRpc, stray>>
 
 \* ExpireSession   who: coordinator   code: classic_group/coordinator.py
@@ -1276,7 +1279,7 @@ HandleCommit(b, c, late) ==
                                                    generation |-> request.generation, remaining |-> Len(appended[b]) + 1]]
     /\ stray' = Taken(c, late)
     /\ group' = [group EXCEPT ![b] = HeardFrom(@, request.member)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
                    memberRpc, heartbeatRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
@@ -1291,8 +1294,8 @@ RejectCommit(b, c, late) ==
                     ELSE [offsetRpc EXCEPT ![c] = [type |-> "committed", member |-> request.member,
                                                    generation |-> request.generation, error |-> CommitError(b, c, request)]]
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, heartbeatRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, heartbeatRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* HandleOffsetFetch   who: coordinator   code: classic_group/coordinator.py
@@ -1308,8 +1311,8 @@ HandleOffsetFetch(b, c) ==
             THEN [type |-> "fetching", broker |-> b, remaining |-> Len(appended[b]), offsets |-> found, current |-> request.current]
             ELSE [type |-> "fetched", error |-> IF Serving(b) THEN "NONE" ELSE "NOT_COORDINATOR", offsets |-> found,
                   current |-> request.current]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 -----------------------------------------------------------------------------
@@ -1362,23 +1365,23 @@ CommitEntry(b) ==
        ELSE /\ storedOffsets' = ReplayOffsets(<<entry>>, storedOffsets)
             /\ offsets' = [offsets EXCEPT ![b] = ReplayOffsets(<<entry>>, offsets[b])]
             /\ UNCHANGED <<storedGroup, group, memberRpc>>
-    /\ UNCHANGED <<office, epoch, issued, consumer, position, partitions, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, epoch, issued, consumer, position, partitions, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* BecomeCoordinator   who: broker   code: classic_group/coordinator.py
 \* b is elected for the partition; of the old leader's uncommitted records it has the first `keep`, the others are lost. It
 \* replays the log. The old leader, if it lives, goes on until it hears of it.
 BecomeCoordinator(b, keep) ==
-    LET kept   == SubSeq(appended[office.broker], 1, keep)
+    LET kept   == SubSeq(appended[leaderAndEpoch.broker], 1, keep)
         record == ReplayGroup(kept, storedGroup)
         last   == ReplayOffsets(kept, storedOffsets) IN
     \* enabled when
-    /\ ~Serving(b) /\ keep <= Len(appended[office.broker])
+    /\ ~Serving(b) /\ keep <= Len(appended[leaderAndEpoch.broker])
     \* effect
-    /\ office' = [broker |-> b, epoch |-> office.epoch + 1]
+    /\ leaderAndEpoch' = [broker |-> b, epoch |-> leaderAndEpoch.epoch + 1]
     /\ storedGroup' = record
     /\ storedOffsets' = last
-    /\ epoch' = [epoch EXCEPT ![b] = office.epoch + 1]
+    /\ epoch' = [epoch EXCEPT ![b] = leaderAndEpoch.epoch + 1]
     /\ group' = [group EXCEPT ![b] = Loaded(record)]
     /\ offsets' = [offsets EXCEPT ![b] = last]
     /\ UNCHANGED <<appended, issued, consumer, position, partitions, memberRpc, heartbeatRpc, offsetRpc, stray>>
@@ -1405,7 +1408,7 @@ Resign(b) ==
                         THEN [type |-> "fetched", error |-> "NOT_COORDINATOR", offsets |-> NoOffsets,
                               current |-> offsetRpc[c].current]
                         ELSE offsetRpc[c]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, issued, consumer, position, partitions, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, issued, consumer, position, partitions, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 -----------------------------------------------------------------------------
@@ -1418,8 +1421,8 @@ RepeatMemberRequest(c) ==
     /\ memberRpc[c].type \in {"join", "sync"} /\ stray[c].type = "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = memberRpc[c]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, heartbeatRpc, offsetRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* RepeatCommitRequest   who: the network
@@ -1428,8 +1431,8 @@ RepeatCommitRequest(c) ==
     /\ offsetRpc[c].type = "commit" /\ stray[c].type = "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = offsetRpc[c]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, heartbeatRpc, offsetRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* LoseMemberRpc   who: the network
@@ -1439,8 +1442,8 @@ LoseMemberRpc(c) ==
     /\ memberRpc[c].type # "idle"
     \* effect
     /\ memberRpc' = [memberRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   heartbeatRpc, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* LoseHeartbeat   who: the network
@@ -1449,8 +1452,8 @@ LoseHeartbeat(c) ==
     /\ heartbeatRpc[c].type # "idle"
     \* effect
     /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* LoseOffsetRpc   who: the network
@@ -1459,8 +1462,8 @@ LoseOffsetRpc(c) ==
     /\ offsetRpc[c].type # "idle"
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, heartbeatRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* LoseStray   who: the network
@@ -1469,8 +1472,8 @@ LoseStray(c) ==
     /\ stray[c].type # "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-                   memberRpc, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+                   partitions, memberRpc, heartbeatRpc, offsetRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 -----------------------------------------------------------------------------

@@ -66,19 +66,19 @@ Delivery ==
     \/ \E c \in Clients : ReceiveAssignment(c)
     \/ \E c \in Clients : ReceiveHeartbeat(c)
 
-\* A consumer that has something to say; it finds the coordinator in office.
+\* A consumer that has something to say; it finds the elected coordinator.
 Rejoins ==
-    \/ \E c \in Clients : SendJoin(c, office.broker)
+    \/ \E c \in Clients : SendJoin(c, leaderAndEpoch.broker)
     \/ \E c \in Clients : FinishRevocation(c)
 
 \* The heartbeat thread, as far as it will hear something new: of a rebalance, only while it is in a generation.
 Heartbeats ==
     \E c \in Clients :
-        /\ HeartbeatError(office.broker, c, [member |-> consumer[c].member, generation |-> consumer[c].generation]) \notin
+        /\ HeartbeatError(leaderAndEpoch.broker, c, [member |-> consumer[c].member, generation |-> consumer[c].generation]) \notin
                {"NONE"} \cup (IF consumer[c].rejoin \/ consumer[c].state # "STABLE" THEN {"REBALANCE_IN_PROGRESS"} ELSE {})
-        /\ SendHeartbeat(c, office.broker)
+        /\ SendHeartbeat(c, leaderAndEpoch.broker)
 
-Commits == CommitEntry(office.broker)
+Commits == CommitEntry(leaderAndEpoch.broker)
 
 \* Sessions end of members that no process holds.
 Sessions ==
@@ -128,7 +128,7 @@ Start(c) == c \notin started /\ (\E mode \in FirstModes : StartConsumer(c, mode)
 
 LiveInit ==
     /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions
-    /\ office.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
+    /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
     \/ Steps(Kinds) /\ UNCHANGED <<faults, started>>
     \/ Quiet /\ (\E c \in Clients : Start(c)) /\ UNCHANGED faults

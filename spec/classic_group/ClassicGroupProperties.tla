@@ -10,8 +10,8 @@ EXTENDS ClassicGroup
 -----------------------------------------------------------------------------
 (* States *)
 
-\* The group as the broker in office holds it. (Who leads the partition always serves: loading is one step.)
-Coordinator == group[office.broker]
+\* The group as the elected broker holds it. (Who leads the partition always serves: loading is one step.)
+Coordinator == group[leaderAndEpoch.broker]
 
 \* The coordinator would take what c says: its member id and its generation are current.
 Unfenced(c) ==
@@ -50,7 +50,7 @@ GroupRecordWaits(b) == \E i \in 1..Len(appended[b]) : appended[b][i].type = "gro
 
 \* The coordinator's state equals its successor's after a replay, except for uncommitted records and a rebalance under way.
 LiveIsReplay ==
-    LET b == office.broker IN
+    LET b == leaderAndEpoch.broker IN
     /\ offsets[b] = storedOffsets
     /\ Coordinator.state \in {"Stable", "Empty"} /\ ~GroupRecordWaits(b) =>
         /\ Coordinator.generation = storedGroup.generation
@@ -69,7 +69,7 @@ OneProcessPerMember ==
 NoPhantomMember ==
     \A b \in Brokers : \A m \in Present(group[b]) : ~group[b].members[m].static => m \in known
 
-\* A static process that another has replaced, and whose successor got an assignment, is never a member of the group in office.
+\* A static process was replaced, and its successor got an assignment: it is never a member of the elected coordinator's group.
 ReplacedStaysFenced ==
     \A m, n \in settled : m < n => m \notin Present(Coordinator)
 
@@ -138,7 +138,7 @@ WithheldIsOwed ==
 
 \* A coordinator's generations never decrease, nor do those of the log, nor the coordinator's epochs.
 GenerationMonotoneStep ==
-    /\ office'.epoch >= office.epoch
+    /\ leaderAndEpoch'.epoch >= leaderAndEpoch.epoch
     /\ storedGroup'.generation >= storedGroup.generation
     /\ \A b \in Brokers : epoch'[b] = epoch[b] => group'[b].generation >= group[b].generation
 GenerationMonotone == [][GenerationMonotoneStep]_vars
@@ -162,7 +162,7 @@ AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
 \* No commit is accepted for a partition that another consumer actively owns.
 CommitOfOwnerStep ==
     \A c \in Clients :
-        LET b       == office.broker
+        LET b       == leaderAndEpoch.broker
             late    == stray[c].type = "commit" /\ stray'[c].type = "idle"
             prompt  == offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing"
             request == IF late THEN stray[c] ELSE offsetRpc[c] IN
@@ -233,12 +233,12 @@ AssignmentNamesMembers == [][AssignmentNamesMembersStep]_vars
 \* a request, and of no other's partition: OwnershipRefined.)
 CommittedByAcceptedStep ==
     storedOffsets' # storedOffsets =>
-        \E i \in 1..Len(appended[office.broker]) :
-            /\ i > 1 => office' # office
-            /\ appended[office.broker][i].type = "offsets"
+        \E i \in 1..Len(appended[leaderAndEpoch.broker]) :
+            /\ i > 1 => leaderAndEpoch' # leaderAndEpoch
+            /\ appended[leaderAndEpoch.broker][i].type = "offsets"
             /\ \A p \in Partitions : storedOffsets'[p] # storedOffsets[p] =>
-                    \E j \in 1..i : appended[office.broker][j].type = "offsets"
-                                    /\ appended[office.broker][j].offsets[p] = storedOffsets'[p]
+                    \E j \in 1..i : appended[leaderAndEpoch.broker][j].type = "offsets"
+                                    /\ appended[leaderAndEpoch.broker][j].offsets[p] = storedOffsets'[p]
 CommittedByAccepted == [][CommittedByAcceptedStep]_vars
 
 \* A fetch is told the offsets that are committed at the time of the reply, as the broker that answers has them. (So one that is
@@ -275,11 +275,11 @@ QuiescentAllOwned ==
             \E c \in Clients : consumer[c].running /\ p \in consumer[c].owned
 
 \* Everything that was appended has committed.
-QuiescentAllCommitted == appended[office.broker] = <<>>
+QuiescentAllCommitted == appended[leaderAndEpoch.broker] = <<>>
 
 \* The leader of the partition of __consumer_offsets serves. No other broker serves, or holds uncommitted records.
 QuiescentCoordinatorServes ==
-    \A b \in Brokers : IF b = office.broker THEN epoch[b] = office.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
+    \A b \in Brokers : IF b = leaderAndEpoch.broker THEN epoch[b] = leaderAndEpoch.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
 
 \* Nobody waits or is about to join again, and nothing is on its way: healing answers heartbeats and commits, too.
 QuiescentNothingInFlight ==

@@ -45,7 +45,7 @@ CONSTANTS
 
 VARIABLES
     \* the log
-    office,         \* who leads the partition of __consumer_offsets, and in which epoch
+    leaderAndEpoch, \* who leads the partition of __consumer_offsets, and in which epoch
     storedGroup,    \* the group that the records of the committed log amount to
     storedOffsets,  \* per partition: the last offset record of the committed log, -1 none
     appended,       \* per broker: its batches of records that are not committed yet, oldest first
@@ -65,12 +65,12 @@ VARIABLES
     offsetRpc,      \* per consumer: its outstanding OffsetCommit or OffsetFetch
     stray           \* per consumer: a request for whose reply nobody waits: late, doubled, or one to leave
 
-logVars      == <<office, storedGroup, storedOffsets, appended>>
+logVars      == <<leaderAndEpoch, storedGroup, storedOffsets, appended>>
 serverVars   == <<epoch, group, partitionEpoch, timers, offsets>>
 consumerVars == <<issued, consumer, position, partitions>>
 networkVars  == <<heartbeatRpc, offsetRpc, stray>>
-vars == <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer, position,
-          partitions, heartbeatRpc, offsetRpc, stray>>
+vars == <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
+          position, partitions, heartbeatRpc, offsetRpc, stray>>
 
 -----------------------------------------------------------------------------
 (* Types. The bounds are a trace's capacities. *)
@@ -147,7 +147,7 @@ Stray == [type : {"idle"}] \cup HeartbeatRequest \cup CommitRequest
     \cup [type : {"leave"}, broker : Brokers, member : MemberIds]
 
 TypeOK ==
-    /\ office \in [broker : Brokers, epoch : Epochs]
+    /\ leaderAndEpoch \in [broker : Brokers, epoch : Epochs]
     /\ storedGroup \in Group
     /\ storedOffsets \in OffsetMap
     /\ appended \in [Brokers -> BoundedSeq(Entry, MaxAppended)]
@@ -182,7 +182,8 @@ NoTimer   == [session |-> 0, rebalance |-> 0]
 NoTimers  == [m \in MemberIds |-> NoTimer]
 
 Serving(b) == epoch[b] > 0
-Acting(b)  == office.broker = b /\ epoch[b] = office.epoch     \* it leads the partition, and what it appends may commit
+\* b leads the partition, and what it appends may commit.
+Acting(b)  == leaderAndEpoch.broker = b /\ epoch[b] = leaderAndEpoch.epoch
 Present(g) == {m \in MemberIds : g.members[m].present}
 \* The member id to which the instance is mapped, 0 none.
 InstanceMember(g) == Highest({0} \cup {m \in Present(g) : g.members[m].static})
@@ -471,7 +472,7 @@ Stopped == [NewConsumer(0) EXCEPT !.running = FALSE, !.subscription = {}, !.full
 
 Init ==
     /\ \E b \in Brokers :
-        /\ office = [broker |-> b, epoch |-> 1]
+        /\ leaderAndEpoch = [broker |-> b, epoch |-> 1]
         /\ epoch = [x \in Brokers |-> IF x = b THEN 1 ELSE 0]
     /\ storedGroup = NoGroup
     /\ storedOffsets = NoOffsets
@@ -499,8 +500,8 @@ StartConsumer(c) ==
     \* effect
     /\ issued' = issued + 1
     /\ consumer' = [consumer EXCEPT ![c] = NewConsumer(issued + 1)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, position, partitions,
-                   heartbeatRpc, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets,
+                   position, partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* The process ends: whoever waited for a reply is gone.
 Stop(c) ==
@@ -515,7 +516,8 @@ CrashConsumer(c) ==
     /\ consumer[c].running
     \* effect
     /\ Stop(c)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   partitions, stray>>
 
 \* LeaveGroup   who: consumer   code: consumer_group/consumer.py
 \* It closes, and says so if it is in the group: a dynamic member with epoch -1, a static one, which will be back, with -2. It does
@@ -529,7 +531,8 @@ LeaveGroup(c, b) ==
     /\ stray' = IF consumer[c].memberEpoch > 0
                 THEN [stray EXCEPT ![c] = [type |-> "leave", broker |-> b, member |-> consumer[c].member]]
                 ELSE stray
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   partitions>>
 
 \* ChangeSubscription   who: the application   code: consumer_group/consumer.py
 \* The next heartbeat says so.
@@ -538,8 +541,8 @@ ChangeSubscription(c, subscription) ==
     /\ consumer[c].running /\ subscription # {} /\ subscription # consumer[c].subscription
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].subscription = subscription]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, position,
-                   partitions, heartbeatRpc, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   position, partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* AddPartition   who: an operator
 AddPartition(p) ==
@@ -547,8 +550,8 @@ AddPartition(p) ==
     /\ p \notin partitions
     \* effect
     /\ partitions' = partitions \cup {p}
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, heartbeatRpc, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, heartbeatRpc, offsetRpc, stray>>
 
 \* Positions of what is owned no more are forgotten.
 Keep(c, owned) == [p \in Partitions |-> IF p \in owned THEN position[c][p] ELSE -1]
@@ -582,8 +585,8 @@ SendHeartbeat(c, b) ==
                              tells |-> tells, subscription |-> IF tells THEN me.subscription ELSE {},
                              reports |-> reports,
                              owned |-> IF reports THEN owned ELSE {}]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, position,
-                   partitions, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   position, partitions, offsetRpc, stray>>
 
 \* The consumer without its epoch: it has lost what it owned, and joins again under its member id.
 Fenced(c) ==
@@ -615,7 +618,8 @@ ReceiveHeartbeat(c) ==
             /\ position' = [position EXCEPT ![c] = Keep(c, consumer'[c].owned)]
             /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = Idle]
             /\ offsetRpc' = [offsetRpc EXCEPT ![c] = StillAsked(c, consumer'[c].owned)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   partitions, stray>>
 
 \* Reconcile   who: consumer   code: consumer_group/consumer.py
 \* The rebalance listener is told what will be revoked; until it returns the consumer may commit.
@@ -624,8 +628,8 @@ Reconcile(c) ==
     /\ consumer[c].running /\ consumer[c].state = "RECONCILING" /\ ~consumer[c].reconciling
     \* effect
     /\ consumer' = [consumer EXCEPT ![c].reconciling = TRUE, ![c].resolved = consumer[c].target]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, position,
-                   partitions, heartbeatRpc, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   position, partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* FinishReconciliation   who: consumer   code: consumer_group/consumer.py
 \* The listener has returned: the rest is given up, what is new is taken, and the next heartbeat says so. If the assignment has
@@ -643,8 +647,8 @@ FinishReconciliation(c) ==
                                     ![c].state = IF stale THEN me.state ELSE "ACKNOWLEDGING"]
     /\ position' = [position EXCEPT ![c] = Keep(c, owned)]
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = StillAsked(c, owned)]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, partitions,
-                   heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   partitions, heartbeatRpc, stray>>
 
 \* Poll   who: the application   code: consumer_group/consumer.py
 \* It reads one record of p; `offset` is its next position.
@@ -654,8 +658,8 @@ Poll(c, p, offset) ==
     /\ position[c][p] >= 0 /\ offset = position[c][p] + 1
     \* effect
     /\ position' = [position EXCEPT ![c][p] = offset]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   partitions, heartbeatRpc, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* SendCommit   who: consumer   code: consumer_group/consumer.py
 \* Of all that it owns, what it is about to revoke included.
@@ -667,8 +671,8 @@ SendCommit(c, b) ==
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "commit", broker |-> b, member |-> me.member,
                                               memberEpoch |-> me.memberEpoch, offsets |-> position[c]]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc, stray>>
 
 \* ReceiveCommit   who: consumer   code: consumer_group/consumer.py
 \* Whatever the answer is, it says nothing of the membership: only heartbeats do.
@@ -677,8 +681,8 @@ ReceiveCommit(c) ==
     /\ offsetRpc[c].type = "committed"
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc, stray>>
 
 \* SendOffsetFetch   who: consumer   code: consumer_group/consumer.py
 SendOffsetFetch(c, b) ==
@@ -690,8 +694,8 @@ SendOffsetFetch(c, b) ==
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = [type |-> "fetch", broker |-> b, member |-> me.member, memberEpoch |-> me.memberEpoch,
                                               asked |-> asked]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc, stray>>
 
 \* ReceiveOffsets   who: consumer   code: consumer_group/consumer.py
 \* Where it asked, and has no position, it goes on from the committed offset, or (auto.offset.reset = earliest) from the start.
@@ -705,8 +709,8 @@ ReceiveOffsets(c) ==
     /\ position' = IF reply.error # "NONE" THEN position
                    ELSE [position EXCEPT ![c] = [p \in Partitions |->
                             IF p \in reply.asked /\ position[c][p] = -1 THEN Max(reply.offsets[p], 0) ELSE position[c][p]]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   partitions, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, partitions, heartbeatRpc, stray>>
 
 -----------------------------------------------------------------------------
 (* The coordinator: ConsumerGroupHeartbeat (GroupMetadataManager.consumerGroupHeartbeat). `late`: the request is c's stray one. *)
@@ -760,8 +764,8 @@ RejectHeartbeat(b, c, late) ==
     \* effect
     /\ heartbeatRpc' = IF late THEN heartbeatRpc ELSE [heartbeatRpc EXCEPT ![c] = Failed(HeartbeatError(b, c, request))]
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, offsetRpc>>
 
 \* As which member the sender is heard; which other one it replaces, 0: none.
 Sender(g, c, request)   == IF c \in Static /\ request.memberEpoch # 0 THEN InstanceMember(g) ELSE request.member
@@ -840,7 +844,7 @@ HandleHeartbeat(b, c, late) ==
     /\ Take(b, c, late, g.groupEpoch, g.assignmentEpoch, g.metadata,
             IF replaced = 0 THEN g.target
             ELSE [g.target EXCEPT ![request.member] = g.target[replaced], ![replaced] = {}])
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
 
 \* An assignor's valid answers (0: no member). Every subscribed partition goes to one of its subscribers.
 ValidAssignment(members, metadata, given) ==
@@ -864,7 +868,7 @@ AssignOnHeartbeat(b, c, late, given) ==
     /\ ValidAssignment(members, metadata, given)
     \* effect
     /\ Take(b, c, late, next, next, metadata, [m \in MemberIds |-> {p \in Partitions : given[p] = m}])
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
 
 \* HandleLeave   who: coordinator   code: consumer_group/coordinator.py
 \* A dynamic member is removed. A static one keeps what it is assigned, for its successor; what it was revoking is released.
@@ -887,7 +891,8 @@ HandleLeave(b, c) ==
        ELSE Write(b, [type |-> "group", groupEpoch |-> g.groupEpoch, assignmentEpoch |-> g.assignmentEpoch, metadata |-> g.metadata,
                       target |-> g.target, removed |-> 0, member |-> m, value |-> left])
     /\ stray' = [stray EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
+                   heartbeatRpc, offsetRpc>>
 
 \* ExpireSession   who: coordinator   code: consumer_group/coordinator.py
 \* Nothing was heard of the member, or a static one has not come back, within the session time-out.
@@ -897,8 +902,8 @@ ExpireSession(b, m) ==
     \* effect
     /\ Write(b, Fencing(group[b], m))
     /\ timers' = [timers EXCEPT ![b][m] = NoTimer]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, heartbeatRpc, offsetRpc,
-                   stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
+                   heartbeatRpc, offsetRpc, stray>>
 
 \* ExpireRevocation   who: coordinator   code: consumer_group/coordinator.py
 \* The member has not acknowledged its revocation within the rebalance time-out.
@@ -908,8 +913,8 @@ ExpireRevocation(b, m) ==
     \* effect
     /\ Write(b, Fencing(group[b], m))
     /\ timers' = [timers EXCEPT ![b][m] = NoTimer]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, heartbeatRpc, offsetRpc,
-                   stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions,
+                   heartbeatRpc, offsetRpc, stray>>
 
 -----------------------------------------------------------------------------
 (* The coordinator: offsets (OffsetMetadataManager) *)
@@ -949,8 +954,8 @@ HandleCommit(b, c, late) ==
                     ELSE [offsetRpc EXCEPT ![c] = [type |-> "committing", broker |-> b, remaining |-> Len(appended[b]) + 1,
                                                    error |-> IF taken = asked THEN "NONE" ELSE "STALE_MEMBER_EPOCH"]]
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, epoch, group, partitionEpoch, timers, offsets, issued, consumer, position,
-                   partitions, heartbeatRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
+                   position, partitions, heartbeatRpc>>
 
 \* RejectCommit   who: coordinator   code: consumer_group/coordinator.py
 RejectCommit(b, c, late) ==
@@ -962,8 +967,8 @@ RejectCommit(b, c, late) ==
     /\ offsetRpc' = IF late THEN offsetRpc
                     ELSE [offsetRpc EXCEPT ![c] = [type |-> "committed", error |-> CommitError(b, request)]]
     /\ stray' = Taken(c, late)
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc>>
 
 FetchError(b, request) ==
     IF ~Serving(b) THEN "NOT_COORDINATOR"
@@ -985,8 +990,8 @@ HandleOffsetFetch(b, c) ==
             THEN [type |-> "fetching", broker |-> b, remaining |-> Len(appended[b]), offsets |-> found, asked |-> request.asked]
             ELSE [type |-> "fetched", error |-> error, offsets |-> IF error = "NONE" THEN found ELSE NoOffsets,
                   asked |-> request.asked]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc, stray>>
 
 -----------------------------------------------------------------------------
 (* The log *)
@@ -1022,7 +1027,7 @@ CommitEntry(b) ==
     /\ offsets' = [offsets EXCEPT ![b] = ReplayOffsets(oldest, offsets[b])]
     /\ heartbeatRpc' = HeartbeatAnswers(b)
     /\ offsetRpc' = OffsetAnswers(b)
-    /\ UNCHANGED <<office, epoch, group, partitionEpoch, timers, issued, consumer, position, partitions, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, epoch, group, partitionEpoch, timers, issued, consumer, position, partitions, stray>>
 
 \* The timers of a group that was loaded: all begin again.
 Begun(g) ==
@@ -1036,13 +1041,13 @@ Begun(g) ==
 \* replays the log record by record, while the cleaner may be at work on all but the last `rest`; if the load fails it serves
 \* nothing. The old leader, if it lives, goes on until it hears of it.
 BecomeCoordinator(b, keep) ==
-    LET kept  == SubSeq(appended[office.broker], 1, keep)
+    LET kept  == SubSeq(appended[leaderAndEpoch.broker], 1, keep)
         found == ReplayGroup(kept, storedGroup)
         last  == ReplayOffsets(kept, storedOffsets) IN
     \* enabled when
-    /\ ~Serving(b) /\ keep <= Len(appended[office.broker])
+    /\ ~Serving(b) /\ keep <= Len(appended[leaderAndEpoch.broker])
     \* effect
-    /\ office' = [broker |-> b, epoch |-> office.epoch + 1]
+    /\ leaderAndEpoch' = [broker |-> b, epoch |-> leaderAndEpoch.epoch + 1]
     /\ storedGroup' = found
     /\ storedOffsets' = last
     /\ \E from \in 0..keep, rest \in 0..keep :
@@ -1050,7 +1055,7 @@ BecomeCoordinator(b, keep) ==
         /\ from + 2 <= keep - rest \/ (from = keep /\ rest = 0)     \* the cleaner is at work, or it is not
         /\ IF loaded.failed
            THEN UNCHANGED <<epoch, group, partitionEpoch, timers, offsets>>
-           ELSE /\ epoch' = [epoch EXCEPT ![b] = office.epoch + 1]
+           ELSE /\ epoch' = [epoch EXCEPT ![b] = leaderAndEpoch.epoch + 1]
                 /\ group' = [group EXCEPT ![b] = found]
                 /\ partitionEpoch' = [partitionEpoch EXCEPT ![b] = loaded.epochs]
                 /\ timers' = [timers EXCEPT ![b] = Begun(found)]
@@ -1078,7 +1083,7 @@ Resign(b) ==
                         ELSE IF offsetRpc[c].type = "fetching" /\ offsetRpc[c].broker = b
                         THEN [type |-> "fetched", error |-> "NOT_COORDINATOR", offsets |-> NoOffsets, asked |-> offsetRpc[c].asked]
                         ELSE offsetRpc[c]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, issued, consumer, position, partitions, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, issued, consumer, position, partitions, stray>>
 
 -----------------------------------------------------------------------------
 (* The network *)
@@ -1090,8 +1095,8 @@ RepeatHeartbeat(c) ==
     /\ heartbeatRpc[c].type = "heartbeat" /\ stray[c].type = "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = heartbeatRpc[c]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc, offsetRpc>>
 
 \* RepeatCommitRequest   who: the network
 RepeatCommitRequest(c) ==
@@ -1099,8 +1104,8 @@ RepeatCommitRequest(c) ==
     /\ offsetRpc[c].type = "commit" /\ stray[c].type = "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = offsetRpc[c]]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc, offsetRpc>>
 
 \* LoseHeartbeat   who: the network
 \* The request or its reply is lost, or the consumer gives it up; its next heartbeat says all.
@@ -1110,8 +1115,8 @@ LoseHeartbeat(c) ==
     \* effect
     /\ heartbeatRpc' = [heartbeatRpc EXCEPT ![c] = Idle]
     /\ consumer' = [consumer EXCEPT ![c].full = TRUE]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, position,
-                   partitions, offsetRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   position, partitions, offsetRpc, stray>>
 
 \* LoseOffsetRpc   who: the network
 LoseOffsetRpc(c) ==
@@ -1119,8 +1124,8 @@ LoseOffsetRpc(c) ==
     /\ offsetRpc[c].type # "idle"
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc, stray>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc, stray>>
 
 \* LoseStray   who: the network
 LoseStray(c) ==
@@ -1128,8 +1133,8 @@ LoseStray(c) ==
     /\ stray[c].type # "idle"
     \* effect
     /\ stray' = [stray EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued, consumer,
-                   position, partitions, heartbeatRpc, offsetRpc>>
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets, issued,
+                   consumer, position, partitions, heartbeatRpc, offsetRpc>>
 
 -----------------------------------------------------------------------------
 Next ==

@@ -10,8 +10,8 @@ EXTENDS ConsumerGroup848
 -----------------------------------------------------------------------------
 (* States *)
 
-\* The group as the broker in office holds it. (Who leads the partition always serves: loading is one step.)
-Coordinator == group[office.broker]
+\* The group as the elected broker holds it. (Who leads the partition always serves: loading is one step.)
+Coordinator == group[leaderAndEpoch.broker]
 MemberOf(c) == Coordinator.members[consumer[c].member]
 
 \* The coordinator takes such a consumer for a member that may go on: its epoch is the member's, or the one before and it owns no
@@ -72,11 +72,11 @@ OneMemberPerInstance ==
     \A b \in Brokers : Cardinality({m \in Present(group[b]) : group[b].members[m].static}) <= 1
 
 \* The leader of the partition coordinates: its load has not failed.
-LeaderServes == Serving(office.broker)
+LeaderServes == Serving(leaderAndEpoch.broker)
 
 \* The coordinator's state equals its successor's after a replay of the log.
 LiveIsReplay ==
-    LET b == office.broker IN
+    LET b == leaderAndEpoch.broker IN
     /\ offsets[b] = storedOffsets
     /\ Coordinator = ReplayGroup(appended[b], storedGroup)
     /\ partitionEpoch[b] = EpochsOf(Coordinator)
@@ -117,7 +117,7 @@ TimersRun ==
 
 \* A group's epochs never decrease, nor a member's while it stays (but -2, when a static one leaves), nor the coordinator's.
 EpochsMonotoneStep ==
-    /\ office'.epoch >= office.epoch
+    /\ leaderAndEpoch'.epoch >= leaderAndEpoch.epoch
     /\ storedGroup'.groupEpoch >= storedGroup.groupEpoch
     /\ storedGroup'.assignmentEpoch >= storedGroup.assignmentEpoch
     /\ \A b \in Brokers : epoch'[b] = epoch[b] =>
@@ -174,15 +174,15 @@ InstanceNotStolenStep ==
         epoch'[b] = epoch[b] /\ m # 0 /\ n # 0 /\ m # n => group[b].members[m].memberEpoch = -2
 InstanceNotStolen == [][InstanceNotStolenStep]_vars
 
-\* The coordinator in office accepts a commit for a partition only of who holds it, and since no later than the commit's epoch.
+\* The elected coordinator accepts a commit for a partition only of who holds it, and since no later than the commit's epoch.
 \* (With every rule in force this holds by construction: HandleCommit's guards say so. CommitOfOwner asks the consumers.)
 AcceptsCommit(c, request, n) ==
-    /\ request.broker = office.broker
-    /\ Len(appended'[office.broker]) > Len(appended[office.broker])
-    /\ appended'[office.broker][n].type = "offsets"
+    /\ request.broker = leaderAndEpoch.broker
+    /\ Len(appended'[leaderAndEpoch.broker]) > Len(appended[leaderAndEpoch.broker])
+    /\ appended'[leaderAndEpoch.broker][n].type = "offsets"
 CommitOfHolderStep ==
     \A c \in Clients :
-        LET b       == office.broker
+        LET b       == leaderAndEpoch.broker
             n       == Len(appended'[b])
             late    == stray[c].type = "commit" /\ stray'[c].type = "idle"
             prompt  == offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing"
@@ -196,7 +196,7 @@ CommitOfHolder == [][CommitOfHolderStep]_vars
 \* No commit is accepted for a partition that another consumer actively owns.
 CommitOfOwnerStep ==
     \A c \in Clients :
-        LET b       == office.broker
+        LET b       == leaderAndEpoch.broker
             n       == Len(appended'[b])
             late    == stray[c].type = "commit" /\ stray'[c].type = "idle"
             prompt  == offsetRpc[c].type = "commit" /\ offsetRpc'[c].type = "committing"
@@ -243,12 +243,12 @@ AssignmentFollowsRevocation == [][AssignmentFollowsRevocationStep]_vars
 \* a request, and of no other's partition: OwnershipRefined.)
 CommittedByAcceptedStep ==
     storedOffsets' # storedOffsets =>
-        \E i \in 1..Len(appended[office.broker]) :
-            /\ i > 1 => office' # office
-            /\ appended[office.broker][i].type = "offsets"
+        \E i \in 1..Len(appended[leaderAndEpoch.broker]) :
+            /\ i > 1 => leaderAndEpoch' # leaderAndEpoch
+            /\ appended[leaderAndEpoch.broker][i].type = "offsets"
             /\ \A p \in Partitions : storedOffsets'[p] # storedOffsets[p] =>
-                    \E j \in 1..i : appended[office.broker][j].type = "offsets"
-                                    /\ appended[office.broker][j].offsets[p] = storedOffsets'[p]
+                    \E j \in 1..i : appended[leaderAndEpoch.broker][j].type = "offsets"
+                                    /\ appended[leaderAndEpoch.broker][j].offsets[p] = storedOffsets'[p]
 CommittedByAccepted == [][CommittedByAcceptedStep]_vars
 
 \* A fetch is told the offsets that are committed at the time of the reply, as the broker that answers has them. (So one that is
@@ -280,11 +280,11 @@ QuiescentAllOwned ==
             \E c \in Clients : consumer[c].running /\ p \in consumer[c].owned
 
 \* Everything that was appended has committed.
-QuiescentAllCommitted == appended[office.broker] = <<>>
+QuiescentAllCommitted == appended[leaderAndEpoch.broker] = <<>>
 
 \* The leader of the partition of __consumer_offsets serves. No other broker serves, or holds uncommitted records.
 QuiescentCoordinatorServes ==
-    \A b \in Brokers : IF b = office.broker THEN epoch[b] = office.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
+    \A b \in Brokers : IF b = leaderAndEpoch.broker THEN epoch[b] = leaderAndEpoch.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
 
 \* Nobody waits or has something to say, and nothing is on its way: healing answers heartbeats and commits, too.
 QuiescentNothingInFlight ==

@@ -38,9 +38,9 @@ Delivery ==
 \* The rebalance listener is called, and returns.
 Listener == \E c \in Clients : Reconcile(c) \/ FinishReconciliation(c)
 
-\* c's heartbeat would say something new to the coordinator in office, or be answered so.
+\* c's heartbeat would say something new to the elected coordinator, or be answered so.
 Tells(c) ==
-    LET b       == office.broker
+    LET b       == leaderAndEpoch.broker
         me      == consumer[c]
         member  == Coordinator.members[me.member]
         request == [type |-> "heartbeat", broker |-> b, member |-> me.member, memberEpoch |-> me.memberEpoch, full |-> FALSE, tells |-> FALSE,
@@ -51,9 +51,9 @@ Tells(c) ==
     ELSE IF me.target # PartitionsOf(member.assigned) THEN TRUE
     ELSE Reconciled(b, member, Coordinator.target[me.member], Coordinator.assignmentEpoch, request) # member
 
-Heartbeats == \E c \in Clients : Tells(c) /\ SendHeartbeat(c, office.broker)
+Heartbeats == \E c \in Clients : Tells(c) /\ SendHeartbeat(c, leaderAndEpoch.broker)
 
-Commits == CommitEntry(office.broker)
+Commits == CommitEntry(leaderAndEpoch.broker)
 
 \* Sessions end of members that no process holds.
 Sessions == \E b \in Brokers, m \in MemberIds : ~Alive(m) /\ ExpireSession(b, m)
@@ -75,7 +75,7 @@ Possible(kinds) ==
     \/ "delivery" \in kinds /\ \E c \in Clients : heartbeatRpc[c].type \in {"heartbeat", "answered"}
     \/ "listener" \in kinds /\ Quiet /\ \E c \in Clients : consumer[c].running /\ (consumer[c].reconciling \/ consumer[c].state = "RECONCILING")
     \/ "heartbeats" \in kinds /\ Quiet /\ \E c \in Clients : heartbeatRpc[c].type = "idle" /\ Tells(c)
-    \/ "commits" \in kinds /\ Quiet /\ appended[office.broker] # <<>>
+    \/ "commits" \in kinds /\ Quiet /\ appended[leaderAndEpoch.broker] # <<>>
     \/ "sessions" \in kinds /\ Quiet /\ \E b \in Brokers : Serving(b) /\ \E m \in Present(group[b]) : ~Alive(m)
     \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Serving(b) /\ ~Acting(b)
 
@@ -103,7 +103,7 @@ Start(c) ==
 
 LiveInit ==
     /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ tick = FALSE
-    /\ office.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
+    /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
     \/ Steps(Kinds \ Unfair) /\ tick' = ~tick /\ UNCHANGED <<faults, started>>
     \/ Steps(Unfair) /\ UNCHANGED <<faults, started, tick>>

@@ -43,7 +43,7 @@ CONSTANTS
 VARIABLES
     now,          \* the clock, in ticks
     \* the log
-    office,       \* who leads the partition of __consumer_offsets, and in which epoch
+    leaderAndEpoch, \* who leads the partition of __consumer_offsets, and in which epoch
     log,          \* the committed log, as far as compaction has left it, oldest record first
     appended,     \* per broker: its records that are not committed yet, oldest first
     end,          \* per broker: the position after the last record that it knows to be committed
@@ -61,7 +61,7 @@ VARIABLES
     lateMarker,   \* per producer: a copy of a marker, for whose reply nobody waits
     fetch         \* the last OffsetFetch: waiting, or its answer
 
-vars == <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
+vars == <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
           lateMarker, fetch>>
 
 -----------------------------------------------------------------------------
@@ -126,7 +126,7 @@ FetchSlot ==
 
 TypeOK ==
     /\ now \in Times
-    /\ office \in [broker : Brokers, epoch : 1..MaxEpoch]
+    /\ leaderAndEpoch \in [broker : Brokers, epoch : 1..MaxEpoch]
     /\ log \in BoundedSeq(Entry, MaxLog)
     /\ appended \in [Brokers -> BoundedSeq(Entry, MaxAppended)]
     /\ end \in [Brokers -> Positions]
@@ -156,7 +156,8 @@ NothingFound == [p \in Partitions |-> -1]
 NoMemory     == [group |-> NoGroup, offsets |-> NoOffsets, staged |-> NoStaged]
 
 Serving(b) == epoch[b] > 0
-Acting(b)  == office.broker = b /\ epoch[b] = office.epoch     \* it leads the partition, and what it appends may commit
+\* b leads the partition, and what it appends may commit.
+Acting(b)  == leaderAndEpoch.broker = b /\ epoch[b] = leaderAndEpoch.epoch
 Memory(b)  == [group |-> group[b], offsets |-> offsets[b], staged |-> staged[b]]
 
 NextPosition(b) == end[b] + Len(appended[b])
@@ -283,7 +284,7 @@ FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
 
 \* KAFKA-13194. Without it compaction drops the last committed offset for one whose transaction aborts later.
 CleanBelowUnstable(position) == Guard("CleanBelowUnstable",
-    \A t \in Producers : producers[office.broker][t].first \notin 0..position)
+    \A t \in Producers : producers[leaderAndEpoch.broker][t].first \notin 0..position)
 
 \* KAFKA-14055. Without it compaction drops a marker and leaves its records, which are open for ever after the next load.
 MarkerOutlivesItsData(entry, n) == Case("MarkerOutlivesItsData",
@@ -360,7 +361,7 @@ WrittenKnown(b)  == FoldSeq(Produced, producers[b], appended[b])
 Init ==
     /\ now = 0
     /\ \E b \in Brokers :
-        /\ office = [broker |-> b, epoch |-> 1]
+        /\ leaderAndEpoch = [broker |-> b, epoch |-> 1]
         /\ epoch = [x \in Brokers |-> IF x = b THEN 1 ELSE 0]
     /\ log = <<>>
     /\ appended = [b \in Brokers |-> <<>>]
@@ -382,8 +383,8 @@ Init ==
 \* Tick   who: the clock
 Tick ==
     /\ now' = now + 1
-    /\ UNCHANGED <<office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
-                   lateMarker, fetch>>
+    /\ UNCHANGED <<leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
+                   marker, lateMarker, fetch>>
 
 \* b writes a record.
 Write(b, entry) == appended' = [appended EXCEPT ![b] = Append(@, entry)]
@@ -399,7 +400,7 @@ Rebalance(b, subscription) ==
     /\ Write(b, [type |-> "group", position |-> NextPosition(b),
                  value |-> [state |-> IF subscription = {} THEN "Empty" ELSE "Stable", generation |-> g.generation + 1,
                             subscribed |-> subscription, since |-> now]])
-    /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
                    lateMarker, fetch>>
 
 -----------------------------------------------------------------------------
@@ -412,7 +413,7 @@ CommitOffset(b, p, offset) ==
     /\ Serving(b)
     \* effect
     /\ Write(b, [type |-> "commit", position |-> NextPosition(b), partition |-> p, offset |-> offset, time |-> now])
-    /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
                    lateMarker, fetch>>
 
 \* When the retention of an offset begins.
@@ -445,7 +446,7 @@ ExpireOffsets(b) ==
     /\ expired # {} \/ GroupExpires(b, memory)
     \* effect
     /\ Write(b, Tombstone(b, "expiry", expired, GroupExpires(b, memory)))
-    /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
                    lateMarker, fetch>>
 
 HasOffset(memory, p) == memory.offsets[p].offset >= 0 \/ IsStaged(memory, p)
@@ -459,7 +460,7 @@ DeleteOffset(b, p) ==
     /\ DeleteOnlyUnsubscribed(memory.group, p)
     \* effect
     /\ Write(b, Tombstone(b, "delete", {p}, FALSE))
-    /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
                    lateMarker, fetch>>
 
 \* DeleteGroup   who: coordinator   code: offsets/coordinator.py
@@ -471,7 +472,7 @@ DeleteGroup(b) ==
     /\ DeleteOnlyEmptyGroup(memory.group)
     \* effect
     /\ Write(b, Tombstone(b, "delete", {p \in Partitions : HasOffset(memory, p)}, TRUE))
-    /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
                    lateMarker, fetch>>
 
 \* DropTopic   who: coordinator   code: offsets/coordinator.py
@@ -481,7 +482,7 @@ DropTopic(b, p) ==
     /\ Serving(b) /\ HasOffset(Written(b), p)
     \* effect
     /\ Write(b, Tombstone(b, "topic", {p}, FALSE))
-    /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
                    lateMarker, fetch>>
 
 -----------------------------------------------------------------------------
@@ -493,8 +494,8 @@ BeginTransaction(t) ==
     /\ transaction[t].phase = "idle"
     \* effect
     /\ transaction' = [transaction EXCEPT ![t].phase = "ongoing", ![t].added = FALSE, ![t].failed = FALSE]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, txnRpc, late, marker, lateMarker,
-                   fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, txnRpc, late, marker,
+                   lateMarker, fetch>>
 
 \* SendTxnOffsetCommit   who: producer
 \* It names the generation that its consumer believes to be in; -1: it names none.
@@ -504,7 +505,7 @@ SendTxnOffsetCommit(t, b, generation, p, offset) ==
     \* effect
     /\ txnRpc' = [txnRpc EXCEPT ![t] = [type |-> "request", broker |-> b, epoch |-> transaction[t].epoch,
                                         generation |-> generation, partition |-> p, offset |-> offset]]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, late, marker,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, late, marker,
                    lateMarker, fetch>>
 
 RequestOf(t, isLate) == IF isLate THEN late[t] ELSE txnRpc[t]
@@ -536,7 +537,7 @@ VerifyTxnOffsetCommit(b, t, isLate) ==
     /\ txnRpc' = IF isLate THEN txnRpc ELSE [txnRpc EXCEPT ![t] = verified]
     /\ late' = IF isLate THEN [late EXCEPT ![t] = verified] ELSE late
     /\ transaction' = [transaction EXCEPT ![t].added = @ \/ IsOngoing(t, request)]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, marker, lateMarker, fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, marker, lateMarker, fetch>>
 
 \* Whether the group takes it: asked when the request arrived, and again if the answer has changed.
 GroupTakes(g, request) ==
@@ -559,7 +560,8 @@ HandleTxnOffsetCommit(b, t, isLate) ==
     /\ Write(b, [type |-> "staged", position |-> NextPosition(b), producer |-> t, epoch |-> request.epoch,
                  partition |-> request.partition, offset |-> request.offset, time |-> now])
     /\ Replied(t, isLate, [type |-> "committing", broker |-> b, remaining |-> Len(appended[b]) + 1])
-    /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, marker, lateMarker, fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, end, producers, epoch, group, offsets, staged, transaction, marker, lateMarker,
+                   fetch>>
 
 \* RejectTxnOffsetCommit   who: coordinator   code: offsets/coordinator.py
 RejectTxnOffsetCommit(b, t, isLate) ==
@@ -569,8 +571,8 @@ RejectTxnOffsetCommit(b, t, isLate) ==
     /\ TxnCommitError(b, t, request) # "NONE"
     \* effect
     /\ Replied(t, isLate, [type |-> "answered", error |-> TxnCommitError(b, t, request)])
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, marker, lateMarker,
-                   fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, marker,
+                   lateMarker, fetch>>
 
 \* ReceiveTxnReply   who: producer
 \* A transaction one of whose commits failed can only be aborted.
@@ -580,7 +582,8 @@ ReceiveTxnReply(t) ==
     \* effect
     /\ txnRpc' = [txnRpc EXCEPT ![t] = Idle]
     /\ transaction' = [transaction EXCEPT ![t].failed = @ \/ txnRpc[t].error # "NONE"]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, late, marker, lateMarker, fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, late, marker, lateMarker,
+                   fetch>>
 
 \* GiveUpTxnOffsetCommit   who: producer
 \* It waits no longer; the request may still be under way, or waiting for its verification.
@@ -594,7 +597,7 @@ GiveUpTxnOffsetCommit(t) ==
                ELSE IF txnRpc[t].type = "verified" THEN [late EXCEPT ![t] = txnRpc[t]]
                ELSE late
     /\ transaction' = [transaction EXCEPT ![t].failed = TRUE]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, marker, lateMarker, fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, marker, lateMarker, fetch>>
 
 \* EndTransaction   who: transaction coordinator
 \* The outcome is decided, and the producer epoch is the next one. If the group's partition belongs to it a marker follows.
@@ -605,8 +608,8 @@ EndTransaction(t, result) ==
     \* effect
     /\ transaction' = [transaction EXCEPT ![t].phase = IF transaction[t].added THEN "ending" ELSE "idle",
                                           ![t].epoch = @ + 1, ![t].result = result]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, txnRpc, late, marker, lateMarker,
-                   fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, txnRpc, late, marker,
+                   lateMarker, fetch>>
 
 \* SendMarker   who: transaction coordinator
 SendMarker(t, b) ==
@@ -615,7 +618,7 @@ SendMarker(t, b) ==
     \* effect
     /\ marker' = [marker EXCEPT ![t] = [type |-> "marker", broker |-> b, epoch |-> transaction[t].epoch,
                                         result |-> transaction[t].result]]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
                    lateMarker, fetch>>
 
 MarkerOf(t, isLate) == IF isLate THEN lateMarker[t] ELSE marker[t]
@@ -642,7 +645,7 @@ HandleMarker(b, t, isLate) ==
                  ELSE [marker EXCEPT ![t] = IF waits THEN [type |-> "writing", broker |-> b, remaining |-> Len(appended[b]) + 1]
                                             ELSE [type |-> "written", error |-> "NONE"]]
     /\ lateMarker' = IF isLate THEN [lateMarker EXCEPT ![t] = Idle] ELSE lateMarker
-    /\ UNCHANGED <<now, office, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, fetch>>
 
 \* RejectMarker   who: coordinator   code: offsets/coordinator.py
 RejectMarker(b, t, isLate) ==
@@ -654,7 +657,8 @@ RejectMarker(b, t, isLate) ==
     /\ marker' = IF isLate THEN marker
                  ELSE [marker EXCEPT ![t] = [type |-> "written", error |-> MarkerError(b, t, request)]]
     /\ lateMarker' = IF isLate THEN [lateMarker EXCEPT ![t] = Idle] ELSE lateMarker
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
+                   fetch>>
 
 \* ReceiveMarkerReply   who: transaction coordinator
 \* The transaction is complete, or the marker is to be sent again.
@@ -664,7 +668,8 @@ ReceiveMarkerReply(t) ==
     \* effect
     /\ marker' = [marker EXCEPT ![t] = Idle]
     /\ transaction' = [transaction EXCEPT ![t].phase = IF marker[t].error = "NONE" THEN "idle" ELSE @]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, txnRpc, late, lateMarker, fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, txnRpc, late, lateMarker,
+                   fetch>>
 
 -----------------------------------------------------------------------------
 (* OffsetFetch *)
@@ -687,8 +692,8 @@ FetchOffsets(b, stable) ==
                 THEN [type |-> "waiting", broker |-> b, remaining |-> Len(appended[b]), offsets |-> found, unstable |-> unstable]
                 ELSE [type |-> "fetched", broker |-> b, error |-> "NONE", stable |-> stable, offsets |-> found,
                       unstable |-> unstable]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
-                   lateMarker>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
+                   marker, lateMarker>>
 
 -----------------------------------------------------------------------------
 (* The log *)
@@ -735,7 +740,7 @@ CommitEntry(b) ==
     /\ txnRpc' = TxnAnswers(b)
     /\ marker' = MarkerAnswers(b)
     /\ fetch' = FetchAnswer(b)
-    /\ UNCHANGED <<now, office, epoch, transaction, late, lateMarker>>
+    /\ UNCHANGED <<now, leaderAndEpoch, epoch, transaction, late, lateMarker>>
 
 \* The rest of a record after compaction.
 Cleaned(entry, n) ==
@@ -762,23 +767,23 @@ Compact(n, horizon) ==
     /\ CleanBelowUnstable(log[n].position)
     \* effect
     /\ log' = CleanedLog(n, horizon)
-    /\ UNCHANGED <<now, office, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
-                   lateMarker, fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
+                   marker, lateMarker, fetch>>
 
 \* BecomeCoordinator   who: broker   code: offsets/coordinator.py
 \* b is elected for the partition; of the old leader's uncommitted records it has the first `keep`, the others are lost. It
 \* replays the log. The old leader, if it lives, goes on until it hears of it.
 BecomeCoordinator(b, keep) ==
-    LET kept   == SubSeq(appended[office.broker], 1, keep)
+    LET kept   == SubSeq(appended[leaderAndEpoch.broker], 1, keep)
         memory == FoldSeq(Loading, NoMemory, log \o kept) IN
     \* enabled when
-    /\ ~Serving(b) /\ keep <= Len(appended[office.broker])
+    /\ ~Serving(b) /\ keep <= Len(appended[leaderAndEpoch.broker])
     \* effect
-    /\ office' = [broker |-> b, epoch |-> office.epoch + 1]
+    /\ leaderAndEpoch' = [broker |-> b, epoch |-> leaderAndEpoch.epoch + 1]
     /\ log' = log \o kept
-    /\ end' = [end EXCEPT ![b] = end[office.broker] + keep]
-    /\ producers' = [producers EXCEPT ![b] = FoldSeq(Produced, producers[office.broker], kept)]
-    /\ epoch' = [epoch EXCEPT ![b] = office.epoch + 1]
+    /\ end' = [end EXCEPT ![b] = end[leaderAndEpoch.broker] + keep]
+    /\ producers' = [producers EXCEPT ![b] = FoldSeq(Produced, producers[leaderAndEpoch.broker], kept)]
+    /\ epoch' = [epoch EXCEPT ![b] = leaderAndEpoch.epoch + 1]
     /\ group' = [group EXCEPT ![b] = memory.group]
     /\ offsets' = [offsets EXCEPT ![b] = memory.offsets]
     /\ staged' = [staged EXCEPT ![b] = memory.staged]
@@ -807,7 +812,7 @@ Resign(b) ==
                 THEN [type |-> "fetched", broker |-> b, error |-> "NOT_COORDINATOR", stable |-> TRUE, offsets |-> NothingFound,
                       unstable |-> {}]
                 ELSE fetch
-    /\ UNCHANGED <<now, office, log, transaction, late, lateMarker>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, transaction, late, lateMarker>>
 
 -----------------------------------------------------------------------------
 (* The network *)
@@ -818,8 +823,8 @@ RepeatMarker(t) ==
     /\ marker[t].type = "marker" /\ lateMarker[t].type = "idle"
     \* effect
     /\ lateMarker' = [lateMarker EXCEPT ![t] = marker[t]]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
-                   fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
+                   marker, fetch>>
 
 \* LoseMarker   who: the network
 \* The request or its reply is lost; the transaction coordinator sends it again.
@@ -828,7 +833,7 @@ LoseMarker(t) ==
     /\ marker[t].type # "idle"
     \* effect
     /\ marker' = [marker EXCEPT ![t] = Idle]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
                    lateMarker, fetch>>
 
 \* LoseLate   who: the network
@@ -837,7 +842,7 @@ LoseLate(t) ==
     /\ late[t].type # "idle"
     \* effect
     /\ late' = [late EXCEPT ![t] = Idle]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, marker,
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, marker,
                    lateMarker, fetch>>
 
 \* LoseLateMarker   who: the network
@@ -846,8 +851,8 @@ LoseLateMarker(t) ==
     /\ lateMarker[t].type # "idle"
     \* effect
     /\ lateMarker' = [lateMarker EXCEPT ![t] = Idle]
-    /\ UNCHANGED <<now, office, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late, marker,
-                   fetch>>
+    /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, transaction, txnRpc, late,
+                   marker, fetch>>
 
 -----------------------------------------------------------------------------
 Next ==

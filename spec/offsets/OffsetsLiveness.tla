@@ -6,7 +6,7 @@
 (* fair stands in Helpful, and nothing else is: time need not go on, and   *)
 (* what is late need not arrive.                                           *)
 (*                                                                         *)
-(* Everything goes to the coordinator in office; offsets are not deleted,  *)
+(* Everything goes to the elected coordinator; offsets are not deleted,  *)
 (* and the log is not compacted.                                           *)
 (***************************************************************************)
 EXTENDS OffsetsProperties
@@ -92,7 +92,7 @@ Fault ==
 
 LiveInit ==
     /\ Init /\ work = 0 /\ faults = 0
-    /\ office.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
+    /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
     \/ Steps(Kinds) /\ UNCHANGED <<work, faults>>
     \/ Quiet /\ Late /\ UNCHANGED <<work, faults>>

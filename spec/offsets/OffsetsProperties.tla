@@ -5,7 +5,7 @@
 (***************************************************************************)
 EXTENDS Offsets
 
-B == office.broker                          \* the coordinator in office; it serves
+B == leaderAndEpoch.broker                          \* the elected coordinator; it serves
 
 \* A group without record and without offsets is none.
 Known(memory) ==
@@ -46,7 +46,7 @@ Fresh(entry) == entry.position >= end[B]
 \* A staged offset stays until the transaction's marker, or until somebody deletes it on purpose.
 StagedUntilDecidedStep ==
     \A t \in Producers, p \in Partitions :
-        staged[B][t][p].offset >= 0 /\ staged'[office'.broker][t][p].offset < 0 =>
+        staged[B][t][p].offset >= 0 /\ staged'[leaderAndEpoch'.broker][t][p].offset < 0 =>
             \E i \in 1..Len(log') :
                 /\ Fresh(log'[i])
                 /\ CASE log'[i].type = "marker"    -> log'[i].producer = t
@@ -57,7 +57,7 @@ StagedUntilDecided == [][StagedUntilDecidedStep]_vars
 \* The partition's transaction ends by the marker of the transaction that is ending, with its result.
 DecidedByItsMarkerStep ==
     \A t \in Producers :
-        producers[B][t].first >= 0 /\ producers'[office'.broker][t].first = -1 =>
+        producers[B][t].first >= 0 /\ producers'[leaderAndEpoch'.broker][t].first = -1 =>
             /\ transaction[t].phase = "ending"
             /\ \A i \in 1..Len(log') :
                 Fresh(log'[i]) => (IF log'[i].type = "marker" THEN log'[i].producer = t => log'[i].result = transaction[t].result
@@ -69,14 +69,14 @@ DecidedByItsMarker == [][DecidedByItsMarkerStep]_vars
 ChangedByAcceptedStep ==
     \A p \in Partitions :
         LET before == offsets[B][p]
-            after  == offsets'[office'.broker][p] IN
+            after  == offsets'[leaderAndEpoch'.broker][p] IN
         after # before =>
             \E i \in 1..Len(log') :
                 /\ Fresh(log'[i])
                 /\ CASE log'[i].type = "commit"    -> log'[i].partition = p /\ log'[i].position = after.position
                      [] log'[i].type = "marker"    ->
                             /\ log'[i].result = "COMMIT" /\ after.offset >= 0
-                            /\ office' = office => after = staged[B][log'[i].producer][p]
+                            /\ leaderAndEpoch' = leaderAndEpoch => after = staged[B][log'[i].producer][p]
                      [] log'[i].type = "tombstone" -> p \in log'[i].partitions /\ after.offset < 0
                      [] OTHER                      -> FALSE
 ChangedByAccepted == [][ChangedByAcceptedStep]_vars
@@ -84,7 +84,7 @@ ChangedByAccepted == [][ChangedByAcceptedStep]_vars
 \* When a transaction commits, what it has staged counts, unless something later does. That nothing of it counts when it aborts
 \* is ChangedByAccepted.
 MaterialisedOnCommitStep ==
-    office' = office =>
+    leaderAndEpoch' = leaderAndEpoch =>
         \A i \in 1..Len(log') :
             Fresh(log'[i]) =>
                 (IF log'[i].type = "marker"
@@ -98,14 +98,14 @@ MaterialisedOnCommit == [][MaterialisedOnCommitStep]_vars
 \* A later committed record counts.
 LaterCountsStep ==
     \A p \in Partitions :
-        offsets[B][p].offset >= 0 /\ offsets'[office'.broker][p].offset >= 0 =>
-            offsets[B][p].position <= offsets'[office'.broker][p].position
+        offsets[B][p].offset >= 0 /\ offsets'[leaderAndEpoch'.broker][p].offset >= 0 =>
+            offsets[B][p].position <= offsets'[leaderAndEpoch'.broker][p].position
 LaterCounts == [][LaterCountsStep]_vars
 
 \* A partition that the group's members read keeps its offset, unless the topic goes.
 MembersKeepOffsetsStep ==
     \A p \in Partitions :
-        /\ office' = office /\ group[B].state = "Stable" /\ p \in group[B].subscribed
+        /\ leaderAndEpoch' = leaderAndEpoch /\ group[B].state = "Stable" /\ p \in group[B].subscribed
         /\ offsets[B][p].offset >= 0 /\ offsets'[B][p].offset < 0
         => \E i \in 1..Len(log') :
             Fresh(log'[i]) /\ (IF log'[i].type = "tombstone" THEN log'[i].cause = "topic" /\ p \in log'[i].partitions ELSE FALSE)
@@ -134,10 +134,10 @@ AcceptedIsCurrent == [][AcceptedIsCurrentStep]_vars
 
 \* A producer's epoch at the partition never goes back.
 ProducerEpochMonotoneStep ==
-    \A t \in Producers : producers[B][t].epoch <= producers'[office'.broker][t].epoch
+    \A t \in Producers : producers[B][t].epoch <= producers'[leaderAndEpoch'.broker][t].epoch
 ProducerEpochMonotone == [][ProducerEpochMonotoneStep]_vars
 
-\* A stable fetch is answered by the coordinator in office.
+\* A stable fetch is answered by the elected coordinator.
 AnswersStable == IF fetch' # fetch /\ fetch'.type = "fetched"
                  THEN fetch'.stable /\ fetch'.error = "NONE" /\ fetch'.broker = B ELSE FALSE
 ReadsStable   == IF fetch.type = "waiting" THEN FALSE
@@ -161,7 +161,7 @@ QuiescentAllCommitted == appended[B] = <<>>
 
 \* The leader of the partition of __consumer_offsets serves. No other broker serves, or holds uncommitted records.
 QuiescentCoordinatorServes ==
-    \A b \in Brokers : IF b = office.broker THEN epoch[b] = office.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
+    \A b \in Brokers : IF b = leaderAndEpoch.broker THEN epoch[b] = leaderAndEpoch.epoch ELSE epoch[b] = 0 /\ appended[b] = <<>>
 
 \* Nobody waits, and nothing is on its way. (A fetch that was answered stands there until the next.)
 QuiescentNothingInFlight ==

@@ -46,7 +46,7 @@ CONSTANTS
 
 VARIABLES
     \* the coordinator
-    office,       \* who leads the partition of __transaction_state, and in which epoch
+    leaderAndEpoch, \* who leads the partition of __transaction_state, and in which epoch
     stored,       \* the last committed record of the transactional id
     unreplicated, \* per broker: the records of its log behind the committed ones, oldest first
     epoch,        \* per broker: the coordinator epoch in which it serves, 0: it does not
@@ -79,8 +79,8 @@ VARIABLES
     \* history, never part of a trace
     told          \* per transaction: what its client was told by EndTxn
 
-vars == <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc, produce,
-          lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, offsets, fetch,
+vars == <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc,
+          produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, offsets, fetch,
           position, returned, told>>
 
 Ghosts == <<told>>
@@ -181,7 +181,7 @@ Entry == [epoch : EpochOrNone, sequence : -1..MaxSequence, coordinatorEpoch : -1
           guard : EpochOrNone]
 
 TypeOK ==
-    /\ office \in [broker : Brokers, epoch : CoordinatorEpochs]
+    /\ leaderAndEpoch \in [broker : Brokers, epoch : CoordinatorEpochs]
     /\ stored \in Metadata
     /\ unreplicated \in [Brokers -> BoundedSeq(Metadata, MaxUnreplicated)]
     /\ epoch \in [Brokers -> CoordinatorEpochs]
@@ -234,7 +234,8 @@ NewClient == [state |-> "UNINITIALIZED", pid |-> 0, epoch |-> -1, transaction |-
 IsOffsets(p) == offsets[p].type = "offsets"
 
 Serving(b) == epoch[b] > 0
-Acting(b)  == office.broker = b /\ epoch[b] = office.epoch     \* it leads the partition, and what it appends may commit
+\* b leads the partition, and what it appends may commit.
+Acting(b)  == leaderAndEpoch.broker = b /\ epoch[b] = leaderAndEpoch.epoch
 
 \* The last record of b's log.
 LogEnd(b) == IF unreplicated[b] = <<>> THEN stored ELSE Last(unreplicated[b])
@@ -679,7 +680,7 @@ NextTold(c) ==
 
 Init ==
     /\ \E b \in Brokers :
-        /\ office = [broker |-> b, epoch |-> 1]
+        /\ leaderAndEpoch = [broker |-> b, epoch |-> 1]
         /\ epoch = [x \in Brokers |-> IF x = b THEN 1 ELSE 0]
     /\ stored = FirstMetadata
     /\ unreplicated = [b \in Brokers |-> <<>>]
@@ -721,7 +722,7 @@ SendInitProducerId(c, b) ==
                                   pid |-> IF client[c].bump THEN client[c].pid ELSE 0,
                                   epoch |-> IF client[c].bump THEN client[c].epoch ELSE -1,
                                   partitions |-> {}, result |-> "ABORT"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -733,7 +734,7 @@ BeginTransaction(c, k) ==
     \* effect
     /\ begun' = k
     /\ client' = [client EXCEPT ![c].state = "IN_TRANSACTION", ![c].transaction = k, ![c].partitions = {}]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, rpc, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -749,7 +750,7 @@ SendAddPartitions(c, b, p) ==
     /\ client[c].state = "IN_TRANSACTION" /\ rpc[c].type = "idle" /\ p \notin client[c].partitions /\ ~IsOffsets(p)
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = AddRequest(c, b, p)]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -763,7 +764,7 @@ SendAddOffsets(c, b, p) ==
     /\ client[c].state = "IN_TRANSACTION" /\ rpc[c].type = "idle" /\ p \notin client[c].partitions /\ IsOffsets(p)
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = AddRequest(c, b, p)]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -778,7 +779,7 @@ SendProduce(c, p) ==
     /\ client' = [client EXCEPT ![c].partitions = @ \cup {p}, ![c].next[p] = @ + 1]
     /\ produce' = [produce EXCEPT ![c][p] = [type |-> "request", pid |-> client[c].pid, epoch |-> client[c].epoch,
                                              sequence |-> client[c].next[p], transaction |-> client[c].transaction]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -793,7 +794,7 @@ SendTxnOffsetCommit(c, p) ==
     /\ client' = [client EXCEPT ![c].partitions = @ \cup {p}]
     /\ produce' = [produce EXCEPT ![c][p] = [type |-> "request", pid |-> client[c].pid, epoch |-> client[c].epoch,
                                              sequence |-> -1, transaction |-> client[c].transaction]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -812,7 +813,7 @@ SendEndTxn(c, b, result) ==
     /\ client' = [client EXCEPT ![c].state = IF result = "COMMIT" THEN "COMMITTING_TRANSACTION" ELSE "ABORTING_TRANSACTION"]
     /\ rpc' = [rpc EXCEPT ![c] = [type |-> "request", kind |-> "end", broker |-> b, pid |-> client[c].pid,
                                   epoch |-> client[c].epoch, partitions |-> {}, result |-> result]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -835,7 +836,7 @@ ReceiveInitProducerId(c) ==
                      transaction |-> m.transaction, partitions |-> m.partitions,
                      next |-> [p \in Partitions |-> IF reply.error = "NONE" THEN 0 ELSE m.next[p]],
                      bump |-> m.bump /\ reply.error # "NONE"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -851,7 +852,7 @@ ReceiveAddPartitions(c) ==
     /\ client' = [client EXCEPT
                     ![c].state = IF m.state # "FATAL_ERROR" /\ reply.error \in FatalErrors THEN "FATAL_ERROR" ELSE @,
                     ![c].partitions = IF reply.error = "NONE" THEN @ \cup reply.partitions ELSE @]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -874,7 +875,7 @@ ReceiveEndTxn(c) ==
                      partitions |-> IF done THEN {} ELSE m.partitions,
                      next |-> [p \in Partitions |-> IF done /\ V2 THEN 0 ELSE m.next[p]],
                      bump |-> m.bump /\ (~done \/ (Has("BumpAfterDoubt") /\ ~V2))]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ told' = NextTold(c)
@@ -898,7 +899,7 @@ ReceiveProduce(c, p) ==
                     ![c].state = IF ok \/ m.state = "FATAL_ERROR" THEN @
                                  ELSE IF abort THEN "ABORTABLE_ERROR" ELSE "FATAL_ERROR",
                     ![c].bump = @ \/ ~ok]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -917,7 +918,7 @@ ReceiveTxnOffsetCommit(c, p) ==
     /\ produce' = [produce EXCEPT ![c][p] = IF again THEN BatchRequest(reply) ELSE Idle]
     /\ client' = [client EXCEPT ![c].state = IF ok \/ (abort /\ m.state # "IN_TRANSACTION") THEN @
                                             ELSE IF abort THEN "ABORTABLE_ERROR" ELSE "FATAL_ERROR"]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -936,7 +937,7 @@ GiveUpProduce(c, p, keep) ==
     /\ produce' = [produce EXCEPT ![c][p] = Idle]
     /\ lateProduce' = IF keep THEN [lateProduce EXCEPT ![c][p] = slot] ELSE lateProduce
     /\ client' = [client EXCEPT ![c].state = IF @ = "FATAL_ERROR" THEN @ ELSE "ABORTABLE_ERROR", ![c].bump = TRUE]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -952,8 +953,8 @@ DisconnectOffsets(c, p, keep) ==
     \* effect
     /\ produce' = [produce EXCEPT ![c][p] = IF client[c].state = "IN_TRANSACTION" THEN BatchRequest(slot) ELSE Idle]
     /\ lateProduce' = IF keep THEN [lateProduce EXCEPT ![c][p] = slot] ELSE lateProduce
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -966,7 +967,7 @@ DisconnectRpc(c, keep) ==
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = Idle]
     /\ lateRpc' = IF keep THEN [lateRpc EXCEPT ![c] = rpc[c]] ELSE lateRpc
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -984,7 +985,7 @@ CrashClient(c) ==
     /\ lateProduce' = [lateProduce EXCEPT ![c] =
                         [p \in Partitions |-> IF IsOpen(produce[c][p]) /\ lateProduce[c][p].type = "idle" THEN produce[c][p]
                                               ELSE lateProduce[c][p]]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, marker,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1014,7 +1015,7 @@ AppendInitProducerId(b, c, late) ==
     /\ Write(b, InitRecord(metadata[b], r, InitVerdict(b, r)))
     /\ issued' = IF InitVerdict(b, r) = "ROTATE" THEN issued + 1 ELSE issued
     /\ Park(c, late, "init", b, {})
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1030,7 +1031,7 @@ FenceProducer(b, c, late) ==
     /\ Write(b, EndRecord(b, "ABORT", TRUE))
     /\ issued' = IF EndRecord(b, "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
     /\ Park(c, late, "fence", b, {})
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1044,7 +1045,7 @@ AppendAddPartitions(b, c, late) ==
     \* effect
     /\ Write(b, AddRecord(metadata[b], CHOOSE p \in r.partitions : TRUE))
     /\ Park(c, late, "add", b, r.partitions)
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, issued, begun, client, produce, lateProduce, marker,
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, issued, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1059,7 +1060,7 @@ AppendEndTxn(b, c, late) ==
     /\ Write(b, EndRecord(b, r.result, FALSE))
     /\ issued' = IF EndRecord(b, r.result, FALSE).nextPid # 0 THEN issued + 1 ELSE issued
     /\ Park(c, late, "end", b, {})
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1077,7 +1078,7 @@ AnswerRpc(b, c, late) ==
               ELSE [rpc EXCEPT ![c] = RpcReply(r.kind, RpcVerdict(b, r), IF says THEN metadata[b].pid ELSE 0,
                                                IF says THEN metadata[b].epoch ELSE -1, r.partitions)]
     /\ lateRpc' = IF late THEN [lateRpc EXCEPT ![c] = Idle] ELSE lateRpc
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1099,7 +1100,7 @@ VerifyPartition(b, c, p, late) ==
     /\ VerificationVerdict(b, r, p) = "NONE"
     \* effect
     /\ Goes(c, p, late, Verified(r, r.guard))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1114,7 +1115,7 @@ AppendVerified(b, c, p, late) ==
     \* effect
     /\ Write(b, AddRecord(metadata[b], p))
     /\ Goes(c, p, late, Adding(r, r.guard, b))
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, issued, begun, client, rpc, lateRpc, marker,
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, issued, begun, client, rpc, lateRpc, marker,
                    lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1128,7 +1129,7 @@ RefuseVerification(b, c, p, late) ==
     /\ verdict \notin {"NONE", "APPEND"}
     \* effect
     /\ Answered(c, p, late, BatchReply(r, IF verdict = "PRODUCER_FENCED" THEN "INVALID_PRODUCER_EPOCH" ELSE verdict))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1140,7 +1141,7 @@ AbortTimedOutTransaction(b) ==
     \* effect
     /\ Write(b, EndRecord(b, "ABORT", TRUE))
     /\ issued' = IF EndRecord(b, "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, aside, begun, client, rpc, lateRpc, produce, lateProduce,
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1164,7 +1165,7 @@ ClockGoesBack(b) ==
     /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ ~aside[b].clock
     \* effect
     /\ aside' = [aside EXCEPT ![b].clock = TRUE]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1176,7 +1177,7 @@ CommitRecord(b) ==
         mine   == /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ Len(unreplicated[b]) = 1
                   /\ AcceptEarlierTime(b) \/ ~aside[b].clock IN
     \* enabled when
-    /\ office.broker = b /\ unreplicated[b] # <<>>
+    /\ leaderAndEpoch.broker = b /\ unreplicated[b] # <<>>
     \* effect
     /\ stored' = record
     /\ unreplicated' = [unreplicated EXCEPT ![b] = Tail(@)]
@@ -1189,8 +1190,8 @@ CommitRecord(b) ==
     /\ rpc' = IF mine THEN RpcAnswers(b, record) ELSE rpc
     /\ produce' = IF mine THEN Added(produce, b) ELSE produce
     /\ lateProduce' = IF mine THEN Added(lateProduce, b) ELSE lateProduce
-    /\ UNCHANGED <<office, epoch, issued, begun, client, lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset,
-                   entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, epoch, issued, begun, client, lateRpc, marker, lateMarker, log, highWatermark,
+                   lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1213,7 +1214,7 @@ FailAppend(b) ==
     /\ rpc' = RpcFailures(b, "COORDINATOR_NOT_AVAILABLE")
     /\ produce' = ProduceFailures(b, "COORDINATOR_NOT_AVAILABLE")
     /\ lateProduce' = LateFailures(b)
-    /\ UNCHANGED <<office, stored, epoch, sending, issued, begun, client, lateRpc, marker, lateMarker,
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, sending, issued, begun, client, lateRpc, marker, lateMarker,
                    log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1223,11 +1224,11 @@ FailAppend(b) ==
 \* leader, if it lives, goes on until it hears of it.
 BecomeCoordinator(b, keep) ==
     \* enabled when
-    /\ ~Serving(b) /\ b # office.broker /\ keep <= Len(unreplicated[office.broker])
+    /\ ~Serving(b) /\ b # leaderAndEpoch.broker /\ keep <= Len(unreplicated[leaderAndEpoch.broker])
     \* effect
-    /\ office' = [broker |-> b, epoch |-> office.epoch + 1]
-    /\ unreplicated' = [unreplicated EXCEPT ![b] = SubSeq(unreplicated[office.broker], 1, keep),
-                                            ![office.broker] = IF Serving(office.broker) THEN @ ELSE <<>>]
+    /\ leaderAndEpoch' = [broker |-> b, epoch |-> leaderAndEpoch.epoch + 1]
+    /\ unreplicated' = [unreplicated EXCEPT ![b] = SubSeq(unreplicated[leaderAndEpoch.broker], 1, keep),
+                                            ![leaderAndEpoch.broker] = IF Serving(leaderAndEpoch.broker) THEN @ ELSE <<>>]
     /\ UNCHANGED <<stored, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc, produce,
                    lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -1240,14 +1241,14 @@ Loaded(b) == [LogEnd(b) EXCEPT !.lastEpoch = IF PersistLastEpoch(LogEnd(b)) THEN
 \* Its memory is what its log says; the markers of what is decided go out again.
 LoadTransactions(b) ==
     \* enabled when
-    /\ office.broker = b /\ ~Serving(b)
+    /\ leaderAndEpoch.broker = b /\ ~Serving(b)
     /\ ActOnCommitted(b)
     \* effect
-    /\ epoch' = [epoch EXCEPT ![b] = office.epoch]
+    /\ epoch' = [epoch EXCEPT ![b] = leaderAndEpoch.epoch]
     /\ metadata' = [metadata EXCEPT ![b] = Loaded(b)]
-    /\ sending' = [sending EXCEPT ![b] = IF ResumeOnLoad(LogEnd(b)) THEN office.epoch ELSE 0]
-    /\ UNCHANGED <<office, stored, unreplicated, pending, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ sending' = [sending EXCEPT ![b] = IF ResumeOnLoad(LogEnd(b)) THEN leaderAndEpoch.epoch ELSE 0]
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, pending, aside, issued, begun, client, rpc, lateRpc, produce,
+                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1266,7 +1267,7 @@ Resign(b) ==
     /\ rpc' = RpcFailures(b, "NOT_COORDINATOR")
     /\ produce' = ProduceFailures(b, "NOT_COORDINATOR")
     /\ lateProduce' = LateFailures(b)
-    /\ UNCHANGED <<office, stored, issued, begun, client, lateRpc, marker, lateMarker, log, highWatermark,
+    /\ UNCHANGED <<leaderAndEpoch, stored, issued, begun, client, lateRpc, marker, lateMarker, log, highWatermark,
                    lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1283,7 +1284,7 @@ SendMarker(b, p) ==
     \* effect
     /\ marker' = [marker EXCEPT ![b][p] = [type |-> "marker", pid |-> m.pid, epoch |-> m.epoch, result |-> ResultOf(m.state),
                                            coordinatorEpoch |-> epoch[b]]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -1303,8 +1304,8 @@ ReceiveMarkerReply(b, p) ==
     /\ metadata' = [metadata EXCEPT ![b].partitions =
                         IF own /\ reply.error = "NONE" /\ metadata[b].state \in Prepared THEN @ \ {p} ELSE @]
     /\ sending' = [sending EXCEPT ![b] = IF ends THEN 0 ELSE @]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, pending, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, pending, aside, issued, begun, client, rpc, lateRpc, produce,
+                   lateProduce, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1319,8 +1320,8 @@ CompleteTransaction(b) ==
     \* effect
     /\ Write(b, CompleteRecord(metadata[b]))
     /\ sending' = [sending EXCEPT ![b] = 0]
-    /\ UNCHANGED <<office, stored, epoch, metadata, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
+                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1332,7 +1333,7 @@ FindCompletion(b) ==
     /\ sending[b] = epoch[b] /\ pending[b] = "none" /\ aside[b].second = "none"
     \* effect
     /\ aside' = [aside EXCEPT ![b].second = CompleteOf(metadata[b].state)]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1351,7 +1352,7 @@ CompleteAgain(b) ==
     \* effect
     /\ IF writes THEN Write(b, SecondRecord(b)) ELSE UNCHANGED <<unreplicated, pending>>
     /\ aside' = [aside EXCEPT ![b].second = "none"]
-    /\ UNCHANGED <<office, stored, epoch, metadata, sending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1380,7 +1381,7 @@ StartVerification(c, p, late) ==
     \* effect
     /\ Goes(c, p, late, Verifying(r, TRUE))
     /\ entry' = [entry EXCEPT ![p][r.pid].guard = Max(@, r.epoch)]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1398,7 +1399,7 @@ AppendBatch(c, p, late) ==
     /\ Appended(p, record)
     /\ produce' = IF late THEN live ELSE [live EXCEPT ![c][p] = Waiting(r, Len(log[p]))]
     /\ lateProduce' = IF late THEN [others EXCEPT ![c][p] = Idle] ELSE others
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, highWatermark, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1417,7 +1418,7 @@ AnswerDuplicate(c, p, late) ==
     /\ BatchVerdict(p, r) = "DUPLICATE"
     \* effect
     /\ Answered(c, p, late, IF offset < highWatermark[p] THEN BatchReply(r, "NONE") ELSE Waiting(r, offset))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1430,7 +1431,7 @@ RejectBatch(c, p, late) ==
     /\ BatchVerdict(p, r) \notin {"NONE", "DUPLICATE"}
     \* effect
     /\ Answered(c, p, late, BatchReply(r, BatchVerdict(p, r)))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1446,7 +1447,7 @@ RefuseOffsets(c, p, late, error) ==
     /\ error \in GroupErrors
     \* effect
     /\ Answered(c, p, late, BatchReply(r, error))
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1474,7 +1475,7 @@ AppendMarker(b, p, late) ==
                  ELSE [marker EXCEPT ![b][p] = [type |-> "waiting", coordinatorEpoch |-> m.coordinatorEpoch,
                                                 offset |-> Len(log[p])]]
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, highWatermark>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
@@ -1490,7 +1491,7 @@ RejectMarker(b, p, late) ==
                  ELSE [marker EXCEPT ![b][p] = [type |-> "reply", coordinatorEpoch |-> m.coordinatorEpoch,
                                                 error |-> MarkerVerdict(p, m)]]
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1513,7 +1514,7 @@ AdvanceHighWatermark(p, offset) ==
                         IF q = p THEN BatchReplicated(produce[c][q], offset) ELSE produce[c][q]]]
     /\ marker' = [b \in Brokers |-> [q \in Partitions |->
                         IF q = p THEN MarkerReplicated(marker[b][q], offset) ELSE marker[b][q]]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, lateProduce, lateMarker, log, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1526,7 +1527,7 @@ ExpireProducer(p, pid) ==
     /\ TrackMarkerTime(p, pid)
     \* effect
     /\ entry' = [entry EXCEPT ![p][pid] = [NoEntry EXCEPT !.guard = entry[p][pid].guard]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -1559,7 +1560,7 @@ ElectPartitionLeader(p, keep) ==
                         THEN [type |-> "reply", coordinatorEpoch |-> marker[b][q].coordinatorEpoch,
                               error |-> "NOT_LEADER_OR_FOLLOWER"]
                         ELSE marker[b][q]]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, lateMarker, highWatermark>>
     /\ fetch' = [r \in IsolationLevels |-> [q \in Partitions |->
                     IF q = p /\ fetch[r][q].type = "delayed" THEN Idle ELSE fetch[r][q]]]
@@ -1578,7 +1579,7 @@ LoseMarker(b, p, keep) ==
     \* effect
     /\ marker' = [marker EXCEPT ![b][p] = Idle]
     /\ lateMarker' = IF keep THEN [lateMarker EXCEPT ![b][p] = marker[b][p]] ELSE lateMarker
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1589,7 +1590,7 @@ DropLateRpc(c) ==
     /\ lateRpc[c].type # "idle"
     \* effect
     /\ lateRpc' = [lateRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1600,7 +1601,7 @@ DropLateProduce(c, p) ==
     /\ lateProduce[c][p].type # "idle"
     \* effect
     /\ lateProduce' = [lateProduce EXCEPT ![c][p] = Idle]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1611,7 +1612,7 @@ DropLateMarker(b, p) ==
     /\ lateMarker[b][p].type # "idle"
     \* effect
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = Idle]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1622,7 +1623,7 @@ RepeatMarker(b, p) ==
     /\ marker[b][p].type = "marker" /\ lateMarker[b][p].type = "idle"
     \* effect
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = marker[b][p]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
@@ -1636,7 +1637,7 @@ SendFetch(r, p) ==
     /\ fetch[r][p].type = "idle"
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "request"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
@@ -1650,7 +1651,7 @@ DelayFetch(r, p) ==
     /\ LastReadable(r, p) <= position[r][p]
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "delayed"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
@@ -1666,7 +1667,7 @@ StartRead(r, p) ==
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "reading", end |-> Max(LastReadable(r, p), position[r][p]),
                                           stable |-> LastReadable(r, p) = highWatermark[p],
                                           delayed |-> fetch[r][p].type = "delayed"]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
@@ -1683,7 +1684,7 @@ AnswerFetch(r, p, end) ==
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "response", end |-> end,
                                           aborted |-> ResponseAborted(r, p, fetch[r][p], end)]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
@@ -1701,7 +1702,7 @@ ReceiveFetch(r, p) ==
                         {o \in position[r][p]..(fetch[r][p].end - 1) :
                             /\ log[p][o + 1].type = "data"
                             /\ \A first \in fetch[r][p].aborted : ~IsAborted(r, p, first, o)}]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex, offsets>>
     /\ UNCHANGED told
@@ -1713,7 +1714,7 @@ LoseFetch(r, p) ==
     /\ fetch[r][p].type # "idle"
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = Idle]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
                    lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
                    abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>

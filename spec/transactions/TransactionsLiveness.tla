@@ -52,8 +52,8 @@ BatchIsAnswered == \A c \in Clients, p \in Partitions : produce[c][p].type # "id
 (* Steps that help *)
 
 Ask(c) ==
-    \/ SendInitProducerId(c, office.broker)
-    \/ \E result \in Results : client[c].state # "IN_TRANSACTION" /\ SendEndTxn(c, office.broker, result)
+    \/ SendInitProducerId(c, leaderAndEpoch.broker)
+    \/ \E result \in Results : client[c].state # "IN_TRANSACTION" /\ SendEndTxn(c, leaderAndEpoch.broker, result)
 Hear(c) ==
     \/ ReceiveInitProducerId(c) \/ ReceiveAddPartitions(c) \/ ReceiveEndTxn(c)
     \/ \E p \in Partitions : ReceiveProduce(c, p) \/ ReceiveTxnOffsetCommit(c, p)
@@ -62,13 +62,13 @@ Answer(c) ==
         \/ AppendInitProducerId(b, c, late) \/ FenceProducer(b, c, late) \/ AppendEndTxn(b, c, late) \/ AnswerRpc(b, c, late)
 Verify(c) ==
     \E p \in Partitions, late \in BOOLEAN :
-        \/ VerifyPartition(office.broker, c, p, late) \/ AppendVerified(office.broker, c, p, late)
-        \/ RefuseVerification(office.broker, c, p, late)
+        \/ VerifyPartition(leaderAndEpoch.broker, c, p, late) \/ AppendVerified(leaderAndEpoch.broker, c, p, late)
+        \/ RefuseVerification(leaderAndEpoch.broker, c, p, late)
 Take(c) ==
     \E p \in Partitions, late \in BOOLEAN :
         StartVerification(c, p, late) \/ AppendBatch(c, p, late) \/ AnswerDuplicate(c, p, late) \/ RejectBatch(c, p, late)
-Commit == CommitRecord(office.broker) \/ \E p \in Partitions : AdvanceHighWatermark(p, Len(log[p]))
-Load   == LoadTransactions(office.broker) \/ \E b \in Brokers : Resign(b)
+Commit == CommitRecord(leaderAndEpoch.broker) \/ \E p \in Partitions : AdvanceHighWatermark(p, Len(log[p]))
+Load   == LoadTransactions(leaderAndEpoch.broker) \/ \E b \in Brokers : Resign(b)
 Mark   ==
     \/ \E b \in Brokers, p \in Partitions : SendMarker(b, p) \/ ReceiveMarkerReply(b, p)
     \/ \E b \in Brokers, p \in Partitions, late \in BOOLEAN : AppendMarker(b, p, late) \/ RejectMarker(b, p, late)
@@ -80,13 +80,14 @@ Begin ==
     \/ \E c \in Clients : begun < Begins /\ BeginTransaction(c, begun + 1)
     \/ \E c \in Clients, p \in Partitions : client[c].next[p] = 0 /\ SendProduce(c, p)
     \/ \E c \in Clients, p \in Partitions : p \notin client[c].partitions /\ SendTxnOffsetCommit(c, p)
-    \/ \E c \in Clients, result \in Results : client[c].state = "IN_TRANSACTION" /\ SendEndTxn(c, office.broker, result)
+    \/ \E c \in Clients, result \in Results : client[c].state = "IN_TRANSACTION" /\ SendEndTxn(c, leaderAndEpoch.broker, result)
 
 -----------------------------------------------------------------------------
 (* Steps that do not *)
 
 Fault ==
-    \/ "fail-over" \in FaultsUsed /\ \E b \in Brokers : \E keep \in 0..Len(unreplicated[office.broker]) : BecomeCoordinator(b, keep)
+    \/ "fail-over" \in FaultsUsed /\ \E b \in Brokers, keep \in 0..Len(unreplicated[leaderAndEpoch.broker]) :
+           BecomeCoordinator(b, keep)
     \/ "give up" \in FaultsUsed /\ \E c \in Clients, p \in Partitions, keep \in BOOLEAN : GiveUpProduce(c, p, keep)
     \/ "disconnect" \in FaultsUsed /\ \E c \in Clients, keep \in BOOLEAN : DisconnectRpc(c, keep)
     \/ "lose marker" \in FaultsUsed /\ \E b \in Brokers, p \in Partitions, keep \in BOOLEAN : LoseMarker(b, p, keep)

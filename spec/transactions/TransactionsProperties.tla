@@ -150,8 +150,9 @@ ProducerEpochAdvances == [][ProducerEpochAdvancesStep]_vars
 NextIdIsKnownStep ==
     (\A b \in Brokers : Serving(b) => Acting(b)) =>
         \A c \in Clients, p \in Partitions :
-            (produce[c][p].type = "verifying" /\ produce'[c][p].type = "reply" /\ Serving(office.broker)) =>
-                (produce'[c][p].error = "INVALID_PRODUCER_ID_MAPPING" => metadata[office.broker].nextPid # produce[c][p].pid)
+            (produce[c][p].type = "verifying" /\ produce'[c][p].type = "reply" /\ Serving(leaderAndEpoch.broker)) =>
+                (produce'[c][p].error = "INVALID_PRODUCER_ID_MAPPING" =>
+                   metadata[leaderAndEpoch.broker].nextPid # produce[c][p].pid)
 NextIdIsKnown == [][NextIdIsKnownStep]_vars
 
 \* A partition that refuses the epoch of a batch does not end a process whose transaction was aborted for it, and that may yet go
@@ -168,9 +169,9 @@ TimedOutGoesOn == [][TimedOutGoesOnStep]_vars
 \* A client that repeats the InitProducerId of the log's last record is not told that it is replaced: no other
 \* client has asked since. The last epoch of a producer id is exempt, because Kafka knows no repetition there.
 RetryIsNotFencedStep ==
-    LET record == LogEnd(office.broker) IN
+    LET record == LogEnd(leaderAndEpoch.broker) IN
     \A c \in Clients :
-        (IsRequest(rpc[c], office.broker, "init") /\ rpc'[c].type = "reply" /\ Acting(office.broker)) =>
+        (IsRequest(rpc[c], leaderAndEpoch.broker, "init") /\ rpc'[c].type = "reply" /\ Acting(leaderAndEpoch.broker)) =>
             \/ record.state # "Empty" \/ Exhausted(record.epoch)
             \/ rpc[c].pid # record.previousPid \/ rpc[c].epoch # record.lastEpoch
             \/ rpc'[c].error # "PRODUCER_FENCED"
@@ -189,7 +190,7 @@ CompleteFollowsMarkersStep ==
             /\ \A i \in Data(p) : log[p][i].pid = stored.pid => DecidedForGood(p, i)
 CompleteFollowsMarkers == [][CompleteFollowsMarkersStep]_vars
 
-\* A marker ends the transaction whose decision it is: that of the coordinator in office, for a partition of the transaction.
+\* A marker ends the transaction whose decision it is: that of the elected coordinator, for a partition of the transaction.
 MarkerOfDecisionStep ==
     \A p \in Partitions :
         Len(log'[p]) > Len(log[p]) =>
@@ -250,7 +251,7 @@ QuiescentConsumersAtEnd ==
 
 \* The leader of the coordinators' log serves, and no other broker does. All of the log is committed.
 QuiescentCoordinatorServes ==
-    \A b \in Brokers : unreplicated[b] = <<>> /\ epoch[b] = (IF b = office.broker THEN office.epoch ELSE 0)
+    \A b \in Brokers : unreplicated[b] = <<>> /\ epoch[b] = (IF b = leaderAndEpoch.broker THEN leaderAndEpoch.epoch ELSE 0)
 
 \* Nobody waits, and nothing is on its way.
 QuiescentNothingInFlight ==

@@ -91,7 +91,7 @@ def stable(member: int, owned: str, **more: str) -> str:
 
 
 GOOD = {
-    "office": record({"broker": "b1", "epoch": "1"}),
+    "leaderAndEpoch": record({"broker": "b1", "epoch": "1"}),
     "epoch[b1]": "1",
     "epoch[b2]": "0",
     "group[b1]": record(GROUP),
@@ -347,7 +347,13 @@ TABLE = Table(
             good={**GOOD, STATE: PREPARING},
             step=ENDED,
         ),
-        Fall("GenerationMonotone", "a coordinator epoch comes again", {"office.epoch": "0"}, good=GOOD, step=STAYS),
+        Fall(
+            "GenerationMonotone",
+            "a coordinator epoch comes again",
+            {"leaderAndEpoch.epoch": "0"},
+            good=GOOD,
+            step=STAYS,
+        ),
         Fall(
             "AcceptedIsCurrent",
             "a heartbeat of generation 0 is taken for one of generation 1",
@@ -460,7 +466,7 @@ TABLE = Table(
             "another offset than the record's, behind a group's, at the next coordinator",
             {"storedOffsets[p1]": "2"},
             good={**GOOD, "appended[b1]": sequence(WAITS, OFFSETS)},
-            step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>", "office": record(broker="b2", epoch="2")},
+            step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>", "leaderAndEpoch": record(broker="b2", epoch="2")},
         ),
         Fall(
             "FetchedIsCommitted",

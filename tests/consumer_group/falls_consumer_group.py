@@ -83,7 +83,7 @@ def stable(member: int, owned: str) -> str:
 
 
 GOOD = {
-    "office": record({"broker": "b1", "epoch": "1"}),
+    "leaderAndEpoch": record({"broker": "b1", "epoch": "1"}),
     "epoch[b1]": "1",
     "epoch[b2]": "0",
     "group[b1]": record(GROUP),
@@ -98,7 +98,7 @@ GOOD = {
 }
 DEPOSED = {
     **GOOD,
-    "office": record({"broker": "b1", "epoch": "2"}),
+    "leaderAndEpoch": record({"broker": "b1", "epoch": "2"}),
     "epoch[b1]": "2",
     "epoch[b2]": "1",
     "group[b2]": record(
@@ -281,7 +281,7 @@ TABLE = Table(
         ),
         Fall("EpochsMonotone", "the log goes back", {"storedGroup.groupEpoch": "1"}, good=GOOD, step=READS),
         Fall("EpochsMonotone", "a member goes back", {"group[b1].members[1].memberEpoch": "1"}, good=GOOD, step=READS),
-        Fall("EpochsMonotone", "a coordinator epoch comes again", {"office.epoch": "0"}, good=GOOD, step=READS),
+        Fall("EpochsMonotone", "a coordinator epoch comes again", {"leaderAndEpoch.epoch": "0"}, good=GOOD, step=READS),
         Fall(
             "EpochsMonotone",
             "the log's assignment goes back",
@@ -443,7 +443,7 @@ TABLE = Table(
             "another offset than the record's, behind a group's, at the next coordinator",
             {"storedOffsets[p1]": "2"},
             good={**GOOD, "appended[b1]": sequence(WRITES_M1, OFFSETS)},
-            step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>", "office": record(broker="b2", epoch="2")},
+            step={"storedOffsets[p1]": "1", "appended[b1]": "<<>>", "leaderAndEpoch": record(broker="b2", epoch="2")},
         ),
         Fall(
             "FetchedIsCommitted",

@@ -14,8 +14,8 @@ from seeded_bugs import Bug
 from tidemark.classic_group.coordinator import GroupCoordinator
 from tidemark.classic_group.group import ClassicGroup, ClassicGroupMember
 from tidemark.classic_group.rebalance import Rebalance
-from tidemark.consumer_group.consumer import ModernConsumer
-from tidemark.consumer_group.coordinator import ModernCoordinator
+from tidemark.consumer_group.consumer import AsyncConsumer
+from tidemark.consumer_group.coordinator import ConsumerGroupCoordinator
 from tidemark.consumer_group.group import ConsumerGroupMember
 from tidemark.consumer_group.heartbeat import Heartbeats
 from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatRequest, MemberMetadata, MemberState
@@ -117,24 +117,26 @@ def _offsets_of_earlier(self: Reader, response: OffsetFetchResponse, assignment_
 # --- groups of KIP-848 ------------------------------------------------------------------------------------------------
 
 _original_heard = Heartbeats._heard
-_original_arm = ModernCoordinator._arm
+_original_arm = ConsumerGroupCoordinator._arm
 _original_found = Heartbeats.found
-_original_receive_asked = ModernConsumer.receive_asked
+_original_receive_asked = AsyncConsumer.receive_asked
 
 
-def _never_revoked(self: ModernCoordinator, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
+def _never_revoked(self: ConsumerGroupCoordinator, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
     _original_arm(self, member, now_ms, moved)
     self.delayed.disarm(Timer(TimerKind.REBALANCE, member.member_id))  # it is armed in UNREVOKED_PARTITIONS
 
 
-def _not_disarmed(self: ModernCoordinator, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
+def _not_disarmed(self: ConsumerGroupCoordinator, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
     if member.current.state is MemberState.UNREVOKED_PARTITIONS:
         _original_arm(self, member, now_ms, moved)
     else:  # a member that has acknowledged has its rebalance timer cancelled
         self.delayed.arm(Timer(TimerKind.SESSION, member.member_id), now_ms, self._config.session_timeout_ms)
 
 
-def _revocation_by_session(self: ModernCoordinator, member: ConsumerGroupMember, now_ms: int, moved: bool) -> None:
+def _revocation_by_session(
+    self: ConsumerGroupCoordinator, member: ConsumerGroupMember, now_ms: int, moved: bool
+) -> None:
     _original_arm(self, member, now_ms, moved)
     timer = Timer(TimerKind.REBALANCE, member.member_id)
     if timer in self.timers:
@@ -151,11 +153,11 @@ def _predecessors_timeout(
     return ConsumerGroupMember(heard.member_id, metadata, heard.current)  # that of the request
 
 
-def _offsets_of_all(self: ModernConsumer, response: OffsetFetchResponse, asked: Asked) -> None:
+def _offsets_of_all(self: AsyncConsumer, response: OffsetFetchResponse, asked: Asked) -> None:
     _original_receive_asked(self, response, self.subscriptions.asking())  # asked
 
 
-def _timers_kept(self: ModernCoordinator, member_id: MemberId) -> None:
+def _timers_kept(self: ConsumerGroupCoordinator, member_id: MemberId) -> None:
     self.delayed.disarm(Timer(TimerKind.REBALANCE, member_id))  # and the session's
 
 
@@ -200,10 +202,10 @@ TIMEOUTS: dict[str, Callable[[Any], int]] = {"shortest": _shortest, "leaders": _
 """What stands in for the property `rebalance_timeout_ms` of a classic group: that of the slowest member."""
 
 MODERN = {
-    "never_revoked": Bug("a revocation may take for ever", ModernCoordinator, "_arm", _never_revoked),
-    "not_disarmed": Bug("who has acknowledged still expires", ModernCoordinator, "_arm", _not_disarmed),
+    "never_revoked": Bug("a revocation may take for ever", ConsumerGroupCoordinator, "_arm", _never_revoked),
+    "not_disarmed": Bug("who has acknowledged still expires", ConsumerGroupCoordinator, "_arm", _not_disarmed),
     "revocation_by_session": Bug(
-        "a revocation may take as long as a session lasts", ModernCoordinator, "_arm", _revocation_by_session
+        "a revocation may take as long as a session lasts", ConsumerGroupCoordinator, "_arm", _revocation_by_session
     ),
     "predecessors_timeout": Bug(
         "a successor of a static member has its predecessor's rebalance time-out",
@@ -213,11 +215,11 @@ MODERN = {
     ),
     "offsets_of_all": Bug(
         "offsets are taken for partitions that the consumer owns since it asked",
-        ModernConsumer,
+        AsyncConsumer,
         "receive_asked",
         _offsets_of_all,
     ),
     "timers_kept": Bug(
-        "the session of a member that is gone goes on", ModernCoordinator, "_forget_timers", _timers_kept
+        "the session of a member that is gone goes on", ConsumerGroupCoordinator, "_forget_timers", _timers_kept
     ),
 }

@@ -34,7 +34,7 @@ def tombstone(position: int, cause: str, partitions: str) -> str:
 
 
 GOOD = {
-    "office": record(broker="b1", epoch="1"),
+    "leaderAndEpoch": record(broker="b1", epoch="1"),
     "epoch[b1]": "1",
     "epoch[b2]": "0",
     "log": sequence(COMMIT, STAGED),
@@ -47,7 +47,10 @@ GOOD = {
     "transaction[t1].added": "TRUE",
 }
 QUIET = {
-    **{place: GOOD[place] for place in ("office", "epoch[b1]", "epoch[b2]", "group[b1].state", "offsets[b1][p1]")},
+    **{
+        place: GOOD[place]
+        for place in ("leaderAndEpoch", "epoch[b1]", "epoch[b2]", "group[b1].state", "offsets[b1][p1]")
+    },
     "log": sequence(COMMIT),
     "end[b1]": "1",
 }

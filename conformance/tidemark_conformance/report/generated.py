@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from tidemark.classic_group import states
-from tidemark.consumer_group import membership as modern_membership
-from tidemark.consumer_group import states as modern_states
+from tidemark.consumer_group import membership as consumer_group_membership
+from tidemark.consumer_group import states as consumer_group_states
 from tidemark.groups.transitions import E, S, Transition
 
 from tidemark_conformance.errors import Unusable
@@ -183,12 +183,12 @@ def group_states() -> str:
 
 def member_states() -> str:
     """That of a member of a KIP-848 group, at its coordinator."""
-    return _machine(modern_states.TRANSITIONS)
+    return _machine(consumer_group_states.TRANSITIONS)
 
 
 def consumer_states() -> str:
     """That of a consumer of a KIP-848 group."""
-    return _machine(modern_membership.TRANSITIONS)
+    return _machine(consumer_group_membership.TRANSITIONS)
 
 
 def _machine(transitions: Mapping[tuple[S, E], Transition[S]]) -> str:

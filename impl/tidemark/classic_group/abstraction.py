@@ -2,7 +2,7 @@
 
 | variable | in the implementation |
 |---|---|
-| `office` | the leader of the partition of __consumer_offsets, and its epoch |
+| `leaderAndEpoch` | the leader of the partition of __consumer_offsets, and its epoch |
 | `storedGroup`, `storedOffsets` | the last committed records of each key |
 | `appended` | the batches of a coordinator that wait to commit, with the effects of their commit |
 | `epoch`, `group`, `offsets` | the coordinator's memory; "Dead" and empty where it does not serve |
@@ -411,7 +411,7 @@ def _mode(protocols: Protocols) -> str:
 
 
 READS: dict[str, Callable[..., Key]] = {
-    "office": Abstraction.office,
+    "leaderAndEpoch": Abstraction.leader_and_epoch,
     "storedGroup": Abstraction.stored_group,
     "storedOffsets": Abstraction.stored_offsets,
     "appended": Abstraction.appended,
@@ -471,7 +471,7 @@ TOUCHES = {
     "RejectCommit": "!late:offsetRpc.c late:stray.c",
     "HandleOffsetFetch": "offsetRpc.c",
     "CommitEntry": "storedGroup storedOffsets appended.b group.b offsets.b memberRpc.* offsetRpc.*",
-    "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b offsets.b",
+    "BecomeCoordinator": "leaderAndEpoch storedGroup storedOffsets epoch.b group.b offsets.b",
     "Resign": "appended.b epoch.b group.b offsets.b memberRpc.* offsetRpc.*",
     "RepeatMemberRequest": "stray.c",
     "RepeatCommitRequest": "stray.c",

@@ -3,7 +3,7 @@
     a coordinator appends   its broker produces the batch with acks=all to its replica of the partition
     a batch commits         the high watermark of the broker that leads passes it
     a coordinator loads     its broker leads, and the high watermark has reached the end of its log
-    it has lost its office  its process has ended, or its replica follows: it forgets, and Resign says so as soon as
+    it was deposed          its process has ended, or its replica follows: it forgets, and Resign says so as soon as
                             another serves; one that has not heard of it goes on
 
 A coordinator loads its own replica (replicated_log.py). A batch is one record of the replicated log.
@@ -93,7 +93,7 @@ class ComposedCluster(GroupCluster):
         replica = self.replica
         if self.coordinators[broker].serving or not replica.may_load(broker):
             return False
-        keep = replica.take_office(broker)
+        keep = replica.become_leader(broker)
         replica.count_as_committed()
         self.found.found = replica.found()
         return self.become_coordinator(broker, keep)

@@ -1,13 +1,13 @@
 """A really replicated partition, as seen by a coordinator or client on its leader.
 
     a serving broker appends its broker produces the entry with acks=all to its replica of the partition
-    an entry commits         the high watermark of the broker in office passes it
-    another takes office     it leads in a newer leader epoch, and brings its own replica
+    an entry commits         the high watermark of the elected broker passes it
+    another is elected       it leads in a newer leader epoch, and brings its own replica
     it hears that it has     its process has ended, or its replica follows: it forgets; one that has not heard of it
-    lost its office          goes on
+    was deposed              goes on
     entries are lost         with the suffix that a replica truncates, or loses in a crash
 
-The committed entries of a new leader are compared with those that its predecessors in office have seen commit. An entry
+The committed entries of a new leader are compared with those that its predecessors have seen commit. An entry
 is one record of the replicated log.
 """
 
@@ -41,12 +41,12 @@ class ReplicatedLog(Generic[Entry]):
     """`replicated` is the partition's cluster.
 
     `entries`: the contents of each payload. `pending`: per broker the entries that it appended, or found, and that have
-    not committed, as payload and offset, oldest first. `committed`: the payloads that brokers in office have seen
-    commit, in order. `office`: the broker in office; `office_epoch`: its leader epoch. `serves`: per broker the process
+    not committed, as payload and offset, oldest first. `committed`: the payloads that elected brokers have seen
+    commit, in order. `leader`: the elected broker; `leader_epoch`: its leader epoch. `serves`: per broker the process
     and the leader epoch in which it serves, None where it does not or has forgotten. `room`: records that a log may
     get; `payloads`: how many may be appended in all. `heals`: the caller that waits for an entry to commit runs the
-    partition fairly. `fail_overs`: how often another broker has taken office. `kept`, `dropped`: entries uncommitted at
-    that time that its log had, had not. `orphaned`: entries appended by a broker that was not in office any more.
+    partition fairly. `fail_overs`: how often another broker has been elected. `kept`, `dropped`: entries uncommitted at
+    that time that its log had, had not. `orphaned`: entries appended by a broker that was deposed.
     """
 
     __slots__ = (
@@ -57,8 +57,8 @@ class ReplicatedLog(Generic[Entry]):
         "gone",
         "heals",
         "kept",
-        "office",
-        "office_epoch",
+        "leader",
+        "leader_epoch",
         "orphaned",
         "payloads",
         "pending",
@@ -72,8 +72,8 @@ class ReplicatedLog(Generic[Entry]):
         self.entries: dict[Payload, Entry] = {}
         self.pending: list[deque[tuple[Payload, int]]] = [deque() for _ in range(replicated.count)]
         self.committed: list[Payload] = []
-        self.office = first
-        self.office_epoch = 0
+        self.leader = first
+        self.leader_epoch = 0
         self.serves: list[tuple[Process, int] | None] = [None] * replicated.count
         self.room = self.payloads = 0
         self.heals = False
@@ -81,12 +81,12 @@ class ReplicatedLog(Generic[Entry]):
         self.gone: set[Payload] = set()
         process = replicated.hosts[first].up
         if process is not None:
-            self._take_office(first, process)
+            self._note_leader(first, process)
 
-    def _take_office(self, broker: BrokerId, process: Process) -> None:
-        self.office = broker
-        self.office_epoch = process.partition.leader_epoch
-        self.serves[broker] = process, self.office_epoch
+    def _note_leader(self, broker: BrokerId, process: Process) -> None:
+        self.leader = broker
+        self.leader_epoch = process.partition.leader_epoch
+        self.serves[broker] = process, self.leader_epoch
 
     # --- serving
     # -------------------------------------------------------------------------------------------------------
@@ -103,8 +103,8 @@ class ReplicatedLog(Generic[Entry]):
                 self.serves[broker] = None
             elif partition.leader_epoch != epoch:
                 self.serves[broker] = None
-                if self.office == broker:
-                    self._take_office(broker, process)
+                if self.leader == broker:
+                    self._note_leader(broker, process)
 
     def handles(self, broker: BrokerId) -> bool:
         """Whether a broker handles a request as the serving one: it is up, has not forgotten, and there is room for its
@@ -125,15 +125,15 @@ class ReplicatedLog(Generic[Entry]):
         )
 
     @property
-    def has_office(self) -> bool:
+    def leads(self) -> bool:
         """Whether the newest leader of all serves, so that nobody leads anew."""
-        return self.replicated.control.partition.leader_epoch == self.office_epoch
+        return self.replicated.control.partition.leader_epoch == self.leader_epoch
 
     def leads_anew(self, broker: BrokerId) -> bool:
         """Whether a broker leads in an epoch in which nobody has served."""
         process = self.replicated.hosts[broker].up
         partition = None if process is None else process.partition
-        return partition is not None and partition.is_leader and partition.leader_epoch > self.office_epoch
+        return partition is not None and partition.is_leader and partition.leader_epoch > self.leader_epoch
 
     def uncommitted(self, broker: BrokerId) -> int:
         """How many of the records of a broker that is up are above its high watermark."""
@@ -144,17 +144,17 @@ class ReplicatedLog(Generic[Entry]):
         """Whether a broker leads in an epoch in which nobody has served, and all that it has is committed."""
         return self.leads_anew(broker) and not self.uncommitted(broker)
 
-    def take_office(self, broker: BrokerId) -> int:
-        """A broker that leads takes office: how many of the entries that its predecessor has not seen commit it has.
+    def become_leader(self, broker: BrokerId) -> int:
+        """A broker that leads is elected: how many of the entries that its predecessor has not seen commit it has.
 
         If its log has lost entries that were seen to commit, that is 0, and its own log then counts as committed.
         Raises LostRecordsReturnedError, and BrokenInvariant for records that were never gone.
         """
         process = self.replicated.hosts[broker].up
         if process is None:
-            raise BrokenInvariant(f"broker {broker} takes office and is not up")
+            raise BrokenInvariant(f"broker {broker} is elected and is not up")
         found, known = payloads(process.log.storage.batches), len(self.committed)
-        before = [payload for payload, _ in self.pending[self.office]]
+        before = [payload for payload, _ in self.pending[self.leader]]
         keep = max(len(found) - known, 0)
         if found[:known] != self.committed:
             self.gone.update({*self.committed} - {*found})
@@ -168,20 +168,20 @@ class ReplicatedLog(Generic[Entry]):
         self.dropped += len(before) - keep
         self.gone.update(before[keep:])
         self.fail_overs += 1
-        self._take_office(broker, process)
+        self._note_leader(broker, process)
         known = len(self.committed)
         self.pending[broker] = deque(zip(found[known:], range(known, len(found)), strict=True))
         return keep
 
     def count_as_committed(self) -> None:
         """Every entry that the current leader has taken over counts as committed from now on."""
-        pending = self.pending[self.office]
+        pending = self.pending[self.leader]
         self.committed += [payload for payload, _ in pending]
         pending.clear()
 
     def found(self) -> list[Entry]:
         """The entries in the log of the current leader's replica."""
-        return [self.entries[one] for one in payloads(self.replicated.hosts[self.office].storage.batches)]
+        return [self.entries[one] for one in payloads(self.replicated.hosts[self.leader].storage.batches)]
 
     # --- appending and committing -----------------------------------------------------------------------------------
 
@@ -196,14 +196,14 @@ class ReplicatedLog(Generic[Entry]):
             return False
         self.entries[payload] = entry
         self.pending[broker].append((payload, offset))
-        if broker != self.office:
+        if broker != self.leader:
             self.orphaned += 1
             self.gone.add(payload)
         return True
 
     def commit(self) -> Payload | None:
         """The high watermark of the current leader has passed its oldest pending entry: it counts as committed."""
-        broker = self.office
+        broker = self.leader
         served, pending = self.serves[broker], self.pending[broker]
         if served is None or not pending:
             return None
@@ -226,12 +226,12 @@ class ReplicatedLog(Generic[Entry]):
 
     def acknowledge(self, payload: Payload) -> None:
         """The producer of a committed entry receives the acknowledgement."""
-        self.replicated.complete_produce(self.office, payload)
+        self.replicated.complete_produce(self.leader, payload)
 
     # --- reading back -----------------------------------------------------------------------------------------------
 
     def read_back(self) -> list[Entry]:
-        """The committed entries, read without knowing the office: from the partition's leader, below its high
+        """The committed entries, read without knowing the elected broker: from the partition's leader, below its high
         watermark."""
         leader = self.replicated.control.partition.leader
         process = None if leader is None else self.replicated.up(leader)

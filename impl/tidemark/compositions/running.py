@@ -45,8 +45,8 @@ ROUNDS = 60
 @dataclass(frozen=True, slots=True)
 class ComposedResult:
     """The traces of a run, by part. `returned`: it ended where records came back that a fail-over had lost.
-    `fail_overs`: how often another broker took office. `kept`, `dropped`: how many entries uncommitted at that time its
-    log had, and had not. `orphaned`: how many entries were appended by brokers that were not in office any more."""
+    `fail_overs`: how often another broker was elected. `kept`, `dropped`: how many entries uncommitted at that time its
+    log had, and had not. `orphaned`: how many entries were appended by brokers that were deposed."""
 
     parts: Mapping[str, SimResult]
     returned: bool

@@ -3,11 +3,11 @@ partition.
 
     a coordinator appends   its broker produces the record with acks=all to its replica; an ISR that is too small
                             refuses it (FailAppend)
-    CommitRecord            the high watermark of the broker in office passes the record
+    CommitRecord            the high watermark of the elected broker passes the record
     BecomeCoordinator,      its broker leads, and the high watermark has reached the end of its log
     LoadTransactions
     Resign                  its process has ended, or its replica follows, and another serves
-    AppendBatch,            the broker in office of the data partition produces the entry with acks=all
+    AppendBatch,            the elected broker of the data partition produces the entry with acks=all
     AppendMarker
     AdvanceHighWatermark    its high watermark has passed them
     DelayFetch, StartRead,  it is up, and has come to where its predecessors' high watermark was
@@ -65,7 +65,7 @@ class ReplicatedPartition(TransactionalPartition):
 
     def _produced(self, offset: int) -> int:
         replica = self.replica
-        if not replica.append(replica.office, self.log[offset]):
+        if not replica.append(replica.leader, self.log[offset]):
             raise BrokenInvariant("a leader wrote an entry that the ISR is too small for")
         return offset
 
@@ -165,7 +165,7 @@ class ReplicatedTransactions(TransactionCluster):
             return False
         if not self.coordinators[broker].may_load(state.uncommitted(broker)):
             return False
-        self.become_coordinator(broker, state.take_office(broker))
+        self.become_coordinator(broker, state.become_leader(broker))
         self.found.found = state.found()
         while self.commit_record():
             pass
@@ -173,7 +173,7 @@ class ReplicatedTransactions(TransactionCluster):
 
     def load_transactions(self) -> bool:
         """The leader loads the transactions and becomes the coordinator."""
-        return not self.state.has_office and any(map(self.load, self.state.replicated.replicas))
+        return not self.state.leads and any(map(self.load, self.state.replicated.replicas))
 
     def resign(self, broker: Broker) -> bool:
         """A deposed coordinator has heard of it, and another serves."""
@@ -187,7 +187,7 @@ class ReplicatedTransactions(TransactionCluster):
     def _writes(self, partition: int) -> bool:
         """Whether the leader of a partition acts: it is up, and its log has room for its appends."""
         log = self.data[partition]
-        return log.handles(log.office) and log.in_sync(log.office)
+        return log.handles(log.leader) and log.in_sync(log.leader)
 
     def handle_produce(self, client: int, partition: int, late: bool) -> bool:
         """A partition's leader goes on with a batch."""
@@ -200,10 +200,10 @@ class ReplicatedTransactions(TransactionCluster):
     def _serves_consumers(self, partition: int) -> bool:
         """Whether the leader of a partition is up, and its high watermark has come to where its predecessors' was."""
         log = self.data[partition]
-        process = log.replicated.hosts[log.office].up
+        process = log.replicated.hosts[log.leader].up
         return (
             process is not None
-            and log.serves[log.office] is not None
+            and log.serves[log.leader] is not None
             and process.log.high_watermark >= self.partitions[partition].high_watermark
         )
 
@@ -237,11 +237,11 @@ class ReplicatedTransactions(TransactionCluster):
         LostRecordsReturnedError."""
         log, known = self.data[partition], self.partitions[partition]
         log.observe()
-        if log.has_office:
+        if log.leads:
             return
         for broker in log.replicated.replicas:
             if log.leads_anew(broker):
-                log.take_office(broker)
+                log.become_leader(broker)
                 known.log[:] = log.found()
                 known.high_watermark = min(known.high_watermark, len(known.log))
                 self.elect_partition_leader(partition, len(known.log))
@@ -249,8 +249,8 @@ class ReplicatedTransactions(TransactionCluster):
     # --- reading back -----------------------------------------------------------------------------------------------
 
     def lost(self) -> int:
-        """How many promises to applications are broken, read without the offices and last stable offsets. It reads
-        below the high watermarks of the partitions' leaders, by the markers."""
+        """How many promises to applications are broken. It reads below the leaders' high watermarks, by markers.
+        It asks neither the elected brokers nor last stable offsets."""
         logs = [log.read_back() for log in self.data]
         return amiss([by_markers(log) for log in logs], logs, self.told, self.acked)
 

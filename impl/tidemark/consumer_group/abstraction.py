@@ -2,7 +2,7 @@
 
 | variable | in the implementation |
 |---|---|
-| `office` | the leader of the partition of __consumer_offsets, and its epoch |
+| `leaderAndEpoch` | the leader of the partition of __consumer_offsets, and its epoch |
 | `storedGroup`, `storedOffsets` | the last committed records of each key |
 | `appended` | the batches of a coordinator that wait to commit, each with the group that the log then holds |
 | `epoch`, `group`, `offsets` | the coordinator's memory; empty where it does not serve |
@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from tidemark.common.errors import Errors
-from tidemark.consumer_group.consumer import ModernConsumer
-from tidemark.consumer_group.coordinator import ModernCoordinator, Written
+from tidemark.consumer_group.consumer import AsyncConsumer
+from tidemark.consumer_group.coordinator import ConsumerGroupCoordinator, Written
 from tidemark.consumer_group.group import NOTHING_YET, UNHEARD
 from tidemark.consumer_group.membership import MemberState as ConsumerState
-from tidemark.consumer_group.table import ModernTable
+from tidemark.consumer_group.table import ConsumerGroupTable
 from tidemark.groups.consumer_group_messages import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -133,12 +133,12 @@ class Abstraction(GroupAbstraction):
     """The abstraction function of one run: every method reads the key of a unit, and is given the number of its broker
     or consumer. Raises CapacityExceeded for a value that the table cannot hold."""
 
-    def __init__(self, table: ModernTable, state: State) -> None:
+    def __init__(self, table: ConsumerGroupTable, state: State) -> None:
         super().__init__(table, state)
         self.table = table
         self._records: Mapping[Any, ConsumerGroupRecord] = state.log.records
-        self._coordinators: Sequence[ModernCoordinator] = state.coordinators
-        self._consumers: Sequence[ModernConsumer | None] = state.consumers
+        self._coordinators: Sequence[ConsumerGroupCoordinator] = state.coordinators
+        self._consumers: Sequence[AsyncConsumer | None] = state.consumers
         self._network = state.network
         self._nothing = (-1,) * len(table.topics)
         self._nobody: Key = (self._nothing, 0, False, -1, 0, self._nothing, NOTHING_YET.state, False, 0)
@@ -150,7 +150,7 @@ class Abstraction(GroupAbstraction):
         """Of batches likewise."""
         self._delays: dict[int, tuple[Mapping[Timer, int], Key]] = {}
         """Of timers' delays likewise."""
-        self._logs: dict[int, tuple[int, ModernCoordinator, LogState]] = {}
+        self._logs: dict[int, tuple[int, ConsumerGroupCoordinator, LogState]] = {}
         """Of each coordinator the epoch in which it was seen, and what the log amounts to with all that it has appended
         since."""
 
@@ -237,7 +237,7 @@ class Abstraction(GroupAbstraction):
         return key
 
     def epoch(self, broker: int) -> Key:
-        """A coordinator's epoch. When it is new in office it begins with the committed records."""
+        """A coordinator's epoch. When it is newly elected it begins with the committed records."""
         coordinator = self._coordinators[broker]
         epoch = coordinator.epoch
         known = self._logs.get(id(coordinator))
@@ -260,7 +260,7 @@ class Abstraction(GroupAbstraction):
         coordinator = self._coordinators[broker]
         return tuple([self._entry(written, coordinator) for written in coordinator.waiting])
 
-    def _entry(self, written: Written, coordinator: ModernCoordinator) -> Key:
+    def _entry(self, written: Written, coordinator: ConsumerGroupCoordinator) -> Key:
         known = self._entries.get(id(written))
         if known is not None:
             return known[1]
@@ -399,7 +399,7 @@ class Abstraction(GroupAbstraction):
 
 
 READS: dict[str, Callable[..., Key]] = {
-    "office": Abstraction.office,
+    "leaderAndEpoch": Abstraction.leader_and_epoch,
     "storedGroup": Abstraction.stored_group,
     "storedOffsets": Abstraction.stored_offsets,
     "appended": Abstraction.appended,
@@ -447,7 +447,7 @@ TOUCHES = {
     "RejectCommit": "!late:offsetRpc.c late:stray.c",
     "HandleOffsetFetch": "offsetRpc.c",
     "CommitEntry": "storedGroup storedOffsets appended.b offsets.b heartbeatRpc.* offsetRpc.*",
-    "BecomeCoordinator": "office storedGroup storedOffsets epoch.b group.b partitionEpoch.b timers.b offsets.b",
+    "BecomeCoordinator": "leaderAndEpoch storedGroup storedOffsets epoch.b group.b partitionEpoch.b timers.b offsets.b",
     "Resign": f"epoch.b {_GROUP} offsets.b heartbeatRpc.* offsetRpc.*",
     "RepeatHeartbeat": "stray.c",
     "RepeatCommitRequest": "stray.c",

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tidemark.common.errors import Errors
 from tidemark.common.structs import value
-from tidemark.consumer_group.membership import MemberState, ModernMembership
+from tidemark.consumer_group.membership import ConsumerGroupMembership, MemberState
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import (
     LEAVE_GROUP_MEMBER_EPOCH,
@@ -34,19 +34,19 @@ FENCED = (Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH)
 
 
 @value
-class ModernConsumerConfig:
+class AsyncConsumerConfig:
     """A consumer's configuration: group.instance.id, and max.poll.interval.ms, which bounds a revocation."""
 
     group_instance_id: str | None = None
     max_poll_interval_ms: int = 300_000
 
 
-class ModernConsumer(Reader):
+class AsyncConsumer(Reader):
     """One process; `member_id` is its own invention and its for life (KIP-1082)."""
 
     def __init__(
         self,
-        config: ModernConsumerConfig,
+        config: AsyncConsumerConfig,
         member_id: str,
         topics: Iterable[str],
         rules: Rules,
@@ -54,7 +54,7 @@ class ModernConsumer(Reader):
     ) -> None:
         super().__init__(topics)
         self.config = config
-        self.membership = ModernMembership(member_id, self.subscriptions, rules, listener or RebalanceListener())
+        self.membership = ConsumerGroupMembership(member_id, self.subscriptions, rules, listener or RebalanceListener())
         self.say_all = True
         """The next heartbeat says everything."""
         self.told_topics: frozenset[str] = frozenset()

@@ -51,7 +51,7 @@ from tidemark.groups.purgatory import Appended, Delayed, Timer, TimerKind
 
 
 @value
-class ModernGroupConfig:
+class ConsumerGroupConfig:
     """The coordinator's configuration; times are in milliseconds. `assignor`: the first of group.consumer.assignors."""
 
     session_timeout_ms: int = 45_000
@@ -78,7 +78,7 @@ class Written(Appended):
     replies: list[Reply] = field(default_factory=list)
 
 
-class ModernCoordinator:
+class ConsumerGroupCoordinator:
     """A broker's coordinator of one group; it serves while `epoch`, that of the partition's leadership, is not 0.
 
     `image`: topic -> number of its partitions, 0 for one that does not exist, as the broker knows them at any time.
@@ -88,7 +88,7 @@ class ModernCoordinator:
         "_config", "_heartbeats", "_image", "_offsets", "_refresh_deadline_ms", "_rules", "delayed", "epoch", "group",
     )  # fmt: skip
 
-    def __init__(self, rules: Rules, config: ModernGroupConfig, image: Mapping[str, int]) -> None:
+    def __init__(self, rules: Rules, config: ConsumerGroupConfig, image: Mapping[str, int]) -> None:
         self._rules = rules
         self._config = config
         self._image = image

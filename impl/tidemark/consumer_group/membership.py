@@ -129,7 +129,7 @@ class ConsumerRules(Protocol):
         """The rule of that name."""
 
 
-class ModernMembership:
+class ConsumerGroupMembership:
     """The state. `target`: the coordinator's last assignment. `resolved`: the partitions that will be owned when the
     rebalance listener is done, None: it is not at work. `unreported`: the partitions that are owned, or may be taken,
     have changed since the last report."""

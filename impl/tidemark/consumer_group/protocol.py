@@ -6,7 +6,7 @@ from functools import partial
 
 from tidemark.consumer_group.rules import Rules
 from tidemark.consumer_group.sim.profiles import MIXES, PROFILES
-from tidemark.consumer_group.sim.run import ModernSimulator
+from tidemark.consumer_group.sim.run import ConsumerGroupSimulator
 from tidemark.consumer_group.sim.scenario import STAGE
 from tidemark.simulator.protocol import Protocol
 from tidemark.simulator.script import run_script
@@ -17,7 +17,7 @@ NODES = ("b1", "b2", "c1", "c2", "s1", "s2")
 PROTOCOL = Protocol(
     "the consumer group",
     nodes=NODES,
-    simulators=ModernSimulator,
+    simulators=ConsumerGroupSimulator,
     rules=Rules,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),

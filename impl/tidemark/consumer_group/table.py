@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidemark.consumer_group.coordinator import ModernGroupConfig
+from tidemark.consumer_group.coordinator import ConsumerGroupConfig
 from tidemark.groups.table import HASTY, PATIENT, HeaderTable
 
 
-class ModernTable(HeaderTable):
+class ConsumerGroupTable(HeaderTable):
     """A header's table. `ranks`: how long a timer was set to, in milliseconds -> by rank."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
@@ -17,5 +17,5 @@ class ModernTable(HeaderTable):
         self.max_group_epoch: int = header["constants"]["MaxGroupEpoch"]
         self.ranks: dict[int, int] = {}
         if self.timed:
-            lengths = HASTY.rebalance_ms, PATIENT.rebalance_ms, ModernGroupConfig().session_timeout_ms
+            lengths = HASTY.rebalance_ms, PATIENT.rebalance_ms, ConsumerGroupConfig().session_timeout_ms
             self.ranks = {milliseconds: rank for rank, milliseconds in enumerate(lengths, 1)}

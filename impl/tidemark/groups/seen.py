@@ -77,7 +77,7 @@ class GroupAbstraction(Abstract):
         self._serving = state.coordinators
         self._processes = state.consumers
 
-    def office(self) -> Key:
+    def leader_and_epoch(self) -> Key:
         """The log's leader and leader epoch."""
         return self._offsets_log.leader, self._offsets_log.epoch
 

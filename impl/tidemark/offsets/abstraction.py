@@ -3,7 +3,7 @@
 | variable | what it is here |
 |---|---|
 | `now` | the clock, in ticks of TICK_MS |
-| `office`, `log` | who leads the partition, its epoch; the committed records, as compaction has left them |
+| `leaderAndEpoch`, `log` | who leads the partition, its epoch; the committed records, as compaction has left them |
 | `appended`, `end` | the records of a coordinator that wait to commit; the position after the last that has |
 | `producers` | what the partition keeps of each producer |
 | `epoch`, `group`, `offsets`, `staged` | the coordinator's memory of what has committed |
@@ -197,7 +197,7 @@ class OffsetsAbstraction(Abstract):
         """The clock."""
         return self.table.bounded("Time", self._state.now // TICK_MS)
 
-    def office(self) -> Key:
+    def leader_and_epoch(self) -> Key:
         """The partition's leader and leader epoch."""
         return self._log.leader, self.table.bounded("Epoch", self._log.epoch)
 
@@ -325,7 +325,7 @@ def result(commit: bool) -> str:
 
 READS: dict[str, Callable[..., Key]] = {
     "now": OffsetsAbstraction.now,
-    "office": OffsetsAbstraction.office,
+    "leaderAndEpoch": OffsetsAbstraction.leader_and_epoch,
     "log": OffsetsAbstraction.log,
     "appended": OffsetsAbstraction.appended,
     "end": OffsetsAbstraction.end,
@@ -368,7 +368,7 @@ TOUCHES = {
     "FetchOffsets": "fetch",
     "CommitEntry": f"log appended.b {_MEMORY} txnRpc.* marker.* fetch",
     "Compact": "log",
-    "BecomeCoordinator": f"office log epoch.b {_MEMORY}",
+    "BecomeCoordinator": f"leaderAndEpoch log epoch.b {_MEMORY}",
     "Resign": f"appended.b epoch.b {_MEMORY} txnRpc.* marker.* fetch",
     "RepeatMarker": "lateMarker.t",
     "LoseMarker": "marker.t",

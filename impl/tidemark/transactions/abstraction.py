@@ -2,8 +2,8 @@
 
 | variable | what it is here |
 |---|---|
-| `office`, `stored`, `unreplicated` | the log of __transaction_state: its leader, its last committed record, each
-broker's records behind that |
+| `leaderAndEpoch` | the leader of __transaction_state's partition, and its epoch |
+| `stored`, `unreplicated` | its last committed record, each broker's records behind that |
 | `epoch`, `metadata`, `pending`, `sending` | the coordinator's `epoch`, `value`, `pending`, `sending` |
 | `aside` | its `failed_fence`, `second`, `earlier` |
 | `issued`, `begun` | how many producer ids were given out, and transactions begun |
@@ -85,7 +85,7 @@ class Abstraction(Abstract):
 
     # --- coordinators -----------------------------------------------------------------------------------------------
 
-    def office(self) -> Key:
+    def leader_and_epoch(self) -> Key:
         """The log's leader and leader epoch."""
         return self._log.leader, self._log.epoch
 
@@ -314,7 +314,7 @@ def _marker(exchange: Marker | None) -> Key:
 
 
 READS: dict[str, Callable[..., Key]] = {
-    "office": Abstraction.office,
+    "leaderAndEpoch": Abstraction.leader_and_epoch,
     "stored": Abstraction.stored,
     "unreplicated": Abstraction.unreplicated,
     "epoch": Abstraction.epoch,
@@ -376,7 +376,7 @@ TOUCHES = {
     "ClockGoesBack": "aside.b",
     "CommitRecord": f"stored unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
     "FailAppend": f"unreplicated.b metadata.b pending.b aside.b {_ANSWERS}",
-    "BecomeCoordinator": "office unreplicated.*",
+    "BecomeCoordinator": "leaderAndEpoch unreplicated.*",
     "LoadTransactions": "epoch.b metadata.b sending.b",
     "Resign": f"epoch.b unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
     "SendMarker": "marker.bp",

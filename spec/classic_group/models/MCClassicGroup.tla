@@ -53,11 +53,11 @@ Symmetry == Permutations(Dynamic) \cup Permutations(Partitions)
 ConsumerSymmetry == Permutations(Dynamic)
 PartitionSymmetry == Permutations(Partitions)
 
-MCInit == Init /\ partitions = FirstPartitions /\ office.broker \in FirstBrokers
+MCInit == Init /\ partitions = FirstPartitions /\ leaderAndEpoch.broker \in FirstBrokers
 
 \* Without the histories.
-NoHistory == <<office, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
-               memberRpc, heartbeatRpc, offsetRpc, stray>>
+NoHistory == <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
+               partitions, memberRpc, heartbeatRpc, offsetRpc, stray>>
 
 -----------------------------------------------------------------------------
 (* Refinement *)
@@ -67,7 +67,7 @@ Abstract == INSTANCE Ownership WITH
     owners    <- [p \in Partitions |-> {c \in Clients : ActivelyOwns(c, p)}],
     asked     <- {[by |-> c, late |-> FALSE, offsets |-> offsetRpc[c].offsets] : c \in {x \in Clients : offsetRpc[x].type = "commit"}}
             \cup {[by |-> c, late |-> TRUE, offsets |-> stray[c].offsets] : c \in {x \in Clients : stray[x].type = "commit"}},
-    accepted  <- LET waiting == SelectSeq(appended[office.broker], LAMBDA entry : entry.type = "offsets")
+    accepted  <- LET waiting == SelectSeq(appended[leaderAndEpoch.broker], LAMBDA entry : entry.type = "offsets")
                  IN  [i \in 1..Len(waiting) |-> waiting[i].offsets],
     committed <- storedOffsets
 OwnershipRefined == Abstract!Spec
@@ -114,8 +114,8 @@ TimeOuts ==
     \/ \E b \in On("sync time-out", Brokers) : ExpireSync(b)
 
 Elect ==
-    /\ office.epoch < LastEpoch
-    /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[office.broker]) : BecomeCoordinator(b, keep)
+    /\ leaderAndEpoch.epoch < LastEpoch
+    /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[leaderAndEpoch.broker]) : BecomeCoordinator(b, keep)
 
 Faults ==
     \/ \E c \in On("repeat", Clients) : RepeatMemberRequest(c)
@@ -166,14 +166,14 @@ First   == {c \in Replies : \A d \in Replies : memberRpc[c].member <= memberRpc[
 
 Unbounded ==
     IF Deposed # {} THEN \E b \in Deposed : Resign(b)
-    ELSE IF appended[office.broker] # <<>> /\ "slow log" \notin Families
-    THEN CommitEntry(office.broker) \/ Elect
+    ELSE IF appended[leaderAndEpoch.broker] # <<>> /\ "slow log" \notin Families
+    THEN CommitEntry(leaderAndEpoch.broker) \/ Elect
     ELSE IF UnderWay # {}
     THEN Deliver(IF Replies # {} THEN First ELSE UnderWay) \/ Deliver(Late) \/ Faults
-         \/ ("slow log" \in Families /\ CommitEntry(office.broker))
+         \/ ("slow log" \in Families /\ CommitEntry(leaderAndEpoch.broker))
     ELSE IF Joining # {}
-    THEN (\E c \in Joining, b \in Servers : SendJoin(c, b)) \/ Elect \/ Deliver(Late) \/ CommitEntry(office.broker)
-    ELSE Processes \/ Send \/ TimeOuts \/ Elect \/ CommitEntry(office.broker) \/ Faults \/ Strays \/ Deliver(Late)
+    THEN (\E c \in Joining, b \in Servers : SendJoin(c, b)) \/ Elect \/ Deliver(Late) \/ CommitEntry(leaderAndEpoch.broker)
+    ELSE Processes \/ Send \/ TimeOuts \/ Elect \/ CommitEntry(leaderAndEpoch.broker) \/ Faults \/ Strays \/ Deliver(Late)
 
 MCNext == Unbounded /\ Bounds'
 =============================================================================

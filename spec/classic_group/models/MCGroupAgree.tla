@@ -25,10 +25,10 @@ InSlots ==
     + Cardinality({c \in Clients : Moving(offsetRpc[c])})
 
 Bounds ==
-    /\ office.epoch = 1 => office.broker \in FirstBrokers
+    /\ leaderAndEpoch.epoch = 1 => leaderAndEpoch.broker \in FirstBrokers
     /\ "partitions" \in Families \/ partitions = Partitions
     /\ issued <= Starts
-    /\ office.epoch <= Elections
+    /\ leaderAndEpoch.epoch <= Elections
     /\ InSlots <= UnderWay
     /\ Cardinality({c \in Clients : stray[c].type # "idle"}) <= Strays
     /\ Cardinality({c \in Clients : consumer[c].running}) <= Runners

@@ -9,7 +9,7 @@
 (***************************************************************************)
 EXTENDS MCGroupAgree
 
-Coordinating == group[office.broker]
+Coordinating == group[leaderAndEpoch.broker]
 
 \* The dynamic consumer comes when the static one has its partition; neither crashes.
 Missed ==

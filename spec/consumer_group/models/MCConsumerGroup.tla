@@ -44,7 +44,7 @@ Symmetry == Permutations(Dynamic) \cup Permutations(Partitions)
 ConsumerSymmetry == Permutations(Dynamic)
 PartitionSymmetry == Permutations(Partitions)
 
-MCInit == Init /\ partitions = FirstPartitions /\ office.broker \in FirstBrokers
+MCInit == Init /\ partitions = FirstPartitions /\ leaderAndEpoch.broker \in FirstBrokers
 
 -----------------------------------------------------------------------------
 (* Refinement *)
@@ -54,7 +54,7 @@ Abstract == INSTANCE Ownership WITH
     owners    <- [p \in Partitions |-> {c \in Clients : ActivelyOwns(c, p)}],
     asked     <- {[by |-> c, late |-> FALSE, offsets |-> offsetRpc[c].offsets] : c \in {x \in Clients : offsetRpc[x].type = "commit"}}
             \cup {[by |-> c, late |-> TRUE, offsets |-> stray[c].offsets] : c \in {x \in Clients : stray[x].type = "commit"}},
-    accepted  <- LET waiting == SelectSeq(appended[office.broker], LAMBDA entry : entry.type = "offsets")
+    accepted  <- LET waiting == SelectSeq(appended[leaderAndEpoch.broker], LAMBDA entry : entry.type = "offsets")
                  IN  [i \in 1..Len(waiting) |-> waiting[i].offsets],
     committed <- storedOffsets
 OwnershipRefined == Abstract!Spec
@@ -104,8 +104,8 @@ TimeOuts ==
     \/ \E b \in On("revocation", Brokers), m \in 1..Starts : ExpireRevocation(b, m)
 
 Elect ==
-    /\ office.epoch < LastEpoch
-    /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[office.broker]) : BecomeCoordinator(b, keep)
+    /\ leaderAndEpoch.epoch < LastEpoch
+    /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[leaderAndEpoch.broker]) : BecomeCoordinator(b, keep)
 
 Faults ==
     \/ \E c \in On("repeat", Clients) : RepeatHeartbeat(c)
@@ -147,13 +147,13 @@ Deposed == {b \in Brokers : Serving(b) /\ ~Acting(b) /\ "zombie" \notin Families
 
 MCNext ==
     IF Deposed # {} THEN \E b \in Deposed : Resign(b)
-    ELSE IF appended[office.broker] # <<>> /\ "slow log" \notin Families
-    THEN CommitEntry(office.broker) \/ Elect
+    ELSE IF appended[leaderAndEpoch.broker] # <<>> /\ "slow log" \notin Families
+    THEN CommitEntry(leaderAndEpoch.broker) \/ Elect
     ELSE IF UnderWay # {}
     THEN Deliver(UnderWay) \/ Deliver(Late) \/ Faults
-         \/ ("slow log" \in Families /\ CommitEntry(office.broker))
+         \/ ("slow log" \in Families /\ CommitEntry(leaderAndEpoch.broker))
     ELSE IF Uncalled # {} THEN \E c \in Uncalled : Reconcile(c)
     ELSE IF Urgent # {}
-    THEN (\E c \in Urgent, b \in Servers : SendHeartbeat(c, b)) \/ Elect \/ Deliver(Late) \/ CommitEntry(office.broker)
-    ELSE Processes \/ Send \/ TimeOuts \/ Elect \/ CommitEntry(office.broker) \/ Faults \/ Strays \/ Deliver(Late)
+    THEN (\E c \in Urgent, b \in Servers : SendHeartbeat(c, b)) \/ Elect \/ Deliver(Late) \/ CommitEntry(leaderAndEpoch.broker)
+    ELSE Processes \/ Send \/ TimeOuts \/ Elect \/ CommitEntry(leaderAndEpoch.broker) \/ Faults \/ Strays \/ Deliver(Late)
 =============================================================================

@@ -22,10 +22,10 @@ Moving(slot) == slot.type \notin {"idle", "waiting", "committing", "fetching"}
 InSlots == Cardinality({c \in Clients : Moving(heartbeatRpc[c])}) + Cardinality({c \in Clients : Moving(offsetRpc[c])})
 
 Bounds ==
-    /\ office.epoch = 1 => office.broker \in FirstBrokers
+    /\ leaderAndEpoch.epoch = 1 => leaderAndEpoch.broker \in FirstBrokers
     /\ "partitions" \in Families \/ partitions = Partitions
     /\ issued <= Starts
-    /\ office.epoch <= Elections
+    /\ leaderAndEpoch.epoch <= Elections
     /\ InSlots <= UnderWay
     /\ Cardinality({c \in Clients : stray[c].type # "idle"}) <= Strays
     /\ Cardinality({c \in Clients : consumer[c].running}) <= Runners

@@ -16,13 +16,13 @@ CONSTANTS
     First, Second,  \* the consumers, in the order in which they start
     Kept            \* the partition that is given up last
 
-Coordinating == group[office.broker]
+Coordinating == group[leaderAndEpoch.broker]
 
 \* The listener is called, and records commit, before anybody says anything.
 Hurry ==
     /\ \A c \in Clients :
         consumer[c].running /\ consumer[c].state = "RECONCILING" /\ ~consumer[c].reconciling => InSlots = 0
-    /\ appended[office.broker] # <<>> => InSlots = 0
+    /\ appended[leaderAndEpoch.broker] # <<>> => InSlots = 0
 
 \* The second comes when the first has everything, and gets it; nobody crashes. A heartbeat is sent only if it tells something; one
 \* of the first that says nothing may be doubled.
@@ -83,13 +83,13 @@ Overtaken ==
     /\ Bounds
     /\ issued > 0 => consumer[First].running
     /\ issued > 1 => consumer[Second].running
-    /\ Serving(office.broker) => (issued > 1 => e > 1)
-    /\ storedGroup.groupEpoch <= 1 \/ office.epoch > 1
-    /\ e <= 1 => Len(appended[office.broker]) <= 1
-    /\ e > 1 /\ office.epoch = 1 => storedGroup.groupEpoch = 1 /\ consumer[First].state # "RECONCILING"
+    /\ Serving(leaderAndEpoch.broker) => (issued > 1 => e > 1)
+    /\ storedGroup.groupEpoch <= 1 \/ leaderAndEpoch.epoch > 1
+    /\ e <= 1 => Len(appended[leaderAndEpoch.broker]) <= 1
+    /\ e > 1 /\ leaderAndEpoch.epoch = 1 => storedGroup.groupEpoch = 1 /\ consumer[First].state # "RECONCILING"
     /\ e > 2 => Coordinating.target[1] # Partitions
     /\ e > 2 /\ e < 4 => consumer[First].memberEpoch = 0 \/ heartbeatRpc[First].type # "idle"
-    /\ office.epoch > 1 => heartbeatRpc[First].type # "heartbeat" /\ heartbeatRpc[Second].type # "heartbeat"
+    /\ leaderAndEpoch.epoch > 1 => heartbeatRpc[First].type # "heartbeat" /\ heartbeatRpc[Second].type # "heartbeat"
     /\ \A c \in Clients : heartbeatRpc[c].type = "heartbeat" => heartbeatRpc[c].memberEpoch = 0 \/ e \in {2, 3}
 
 \* The first has everything and commits; before that arrives it is removed, and the second gets everything. Nobody crashes, and a
@@ -103,7 +103,7 @@ Outlived ==
     /\ offsetRpc[Second].type = "idle"
     /\ e > 1 => offsetRpc[First].type # "idle"
     /\ offsetRpc[First].type # "idle" => heartbeatRpc[First].type = "idle"
-    /\ appended[office.broker] # <<>> => \A c \in Clients : ~Moving(heartbeatRpc[c])
+    /\ appended[leaderAndEpoch.broker] # <<>> => \A c \in Clients : ~Moving(heartbeatRpc[c])
     /\ \A c \in Clients : Sends(c) =>
         /\ ~consumer[c].reconciling => consumer[c].state # "RECONCILING"
         /\ \/ heartbeatRpc[c].memberEpoch = 0 \/ heartbeatRpc[c].reports

@@ -11,11 +11,11 @@ CONSTANTS c1, c2    \* the consumers, by name; c1 is member 1, c2 member 2
 Cleaning ==
     /\ Bounds
     /\ consumer[c1].member \in {0, 1} /\ consumer[c2].member \in {0, 2}
-    /\ consumer[c2].running /\ Serving(office.broker) => group[office.broker].groupEpoch > 0
+    /\ consumer[c2].running /\ Serving(leaderAndEpoch.broker) => group[leaderAndEpoch.broker].groupEpoch > 0
 
 \* Whatever the cleaner has been over, a load of all that the leader has comes to what the leader holds.
 LoadIsReplay ==
-    LET kept  == appended[office.broker]
+    LET kept  == appended[leaderAndEpoch.broker]
         found == ReplayGroup(kept, storedGroup) IN
     \A from \in 0..Len(kept), to \in 0..Len(kept) : from + 2 <= to =>
         LET loaded == LoadedWhileCleaning(storedGroup, kept, from, to) IN

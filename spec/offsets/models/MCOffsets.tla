@@ -38,7 +38,7 @@ On(family, S) == IF family \in Families THEN S ELSE {}
 \* Brokers are not alike: one is the first. Partitions and producers are.
 Symmetry == Permutations(Partitions) \cup Permutations(Producers)
 
-MCInit == Init /\ office.broker \in FirstBrokers
+MCInit == Init /\ leaderAndEpoch.broker \in FirstBrokers
 
 \* The coordinators with room for another record.
 Writers == {b \in Brokers : Serving(b) /\ NextPosition(b) < Records /\ Len(appended[b]) < Waiting}
@@ -80,13 +80,13 @@ Faults ==
     \/ \E t \in On("repeat marker", Producers) : RepeatMarker(t)
 
 Elect ==
-    /\ office.epoch < LastEpoch
-    /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[office.broker]) : BecomeCoordinator(b, keep)
+    /\ leaderAndEpoch.epoch < LastEpoch
+    /\ \E b \in On("fail-over", Brokers), keep \in 0..Len(appended[leaderAndEpoch.broker]) : BecomeCoordinator(b, keep)
 
 Clean ==
     \/ \E n \in On("compact", 1..Len(log)), horizon \in BOOLEAN : CleanedLog(n, horizon) # log /\ Compact(n, horizon)
 
-Commits == CommitEntry(office.broker)
+Commits == CommitEntry(leaderAndEpoch.broker)
 
 Deposed == {b \in Brokers : Serving(b) /\ ~Acting(b) /\ "zombie" \notin Families}
 
@@ -97,7 +97,7 @@ Answered     == \E t \in Producers : txnRpc[t].type = "answered" \/ marker[t].ty
 MCNext ==
     IF Deposed # {} THEN \E b \in Deposed : Resign(b)
     ELSE IF Answered THEN \E t \in Producers : ReceiveTxnReply(t) \/ ReceiveMarkerReply(t)
-    ELSE IF appended[office.broker] # <<>> /\ "slow log" \notin Families THEN Commits \/ Elect
+    ELSE IF appended[leaderAndEpoch.broker] # <<>> /\ "slow log" \notin Families THEN Commits \/ Elect
     ELSE IF RequestMoves /\ "slow request" \notin Families THEN Requests(FALSE) \/ Faults
     ELSE IF MarkerMoves /\ "slow marker" \notin Families THEN Markers(FALSE) \/ Faults
     ELSE \/ Members \/ Begin \/ Requests(FALSE) \/ Requests(TRUE) \/ Markers(FALSE) \/ Markers(TRUE) \/ Faults \/ Elect \/ Clean

@@ -22,8 +22,8 @@ CONSTANTS
                   \* were not compacted, only second transactions that a copy of the first one's marker may meet
 
 Bounds ==
-    /\ office.epoch = 1 => office.broker \in FirstBrokers
-    /\ office.epoch <= Elections
+    /\ leaderAndEpoch.epoch = 1 => leaderAndEpoch.broker \in FirstBrokers
+    /\ leaderAndEpoch.epoch <= Elections
     /\ now <= LastTime
     /\ \A b \in Brokers :
         /\ end[b] + Len(appended[b]) <= Records /\ Len(appended[b]) <= Waiting
@@ -39,7 +39,7 @@ Bounds ==
         /\ "transactions" \in Families \/ transaction[t].phase = "idle"
         /\ IF txnRpc[t].type = "request"
            THEN txnRpc[t].offset <= LastOffset /\ txnRpc[t].generation \in {-1, 1} ELSE TRUE
-    /\ "uncompacted" \in Families => Len(log) = end[office.broker]
+    /\ "uncompacted" \in Families => Len(log) = end[leaderAndEpoch.broker]
     /\ "copies" \in Families => \A t \in Producers :
             transaction[t].epoch = 0 \/ transaction[t].phase = "ending" \/ lateMarker[t].type # "idle"
     /\ "fetch" \in Families \/ fetch.type = "idle"

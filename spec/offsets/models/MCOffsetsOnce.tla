@@ -3,7 +3,7 @@
 (* Offsets against ExactlyOnce: a producer is an instance. Every step is   *)
 (* one of TransactionSteps in what is staged and committed, or none.       *)
 (*                                                                         *)
-(* What counts is what the coordinator in office has from its committed    *)
+(* What counts is what the elected coordinator has from its committed    *)
 (* records. A transaction begins for ExactlyOnce when the group's          *)
 (* partition is taken into it; one without this partition goes on and ends *)
 (* elsewhere. Producers commit offsets of different partitions, as the     *)

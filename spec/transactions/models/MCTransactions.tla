@@ -45,7 +45,7 @@ mcVars == <<vars, faults>>
 On(family, S) == IF family \in Families THEN S ELSE {}
 
 MCInit ==
-    /\ Init /\ office.broker \in FirstBrokers /\ faults = 0
+    /\ Init /\ leaderAndEpoch.broker \in FirstBrokers /\ faults = 0
     /\ Cardinality(Partitions \ DataPartitions) = IF "offsets" \in Families THEN 1 ELSE 0
 
 -----------------------------------------------------------------------------
@@ -76,11 +76,11 @@ ClientSymmetry == Permutations(Clients) \cup Symmetry
 -----------------------------------------------------------------------------
 (* What is due *)
 
-Coordinators == IF "stale" \in Families THEN {b \in Brokers : Serving(b)} ELSE {office.broker}
+Coordinators == IF "stale" \in Families THEN {b \in Brokers : Serving(b)} ELSE {leaderAndEpoch.broker}
 
 Committing == {p \in Partitions : highWatermark[p] < Len(log[p]) /\ "slow commit" \notin Families}
 Deposed    == {b \in Brokers : Serving(b) /\ ~Acting(b) /\ "zombie" \notin Families}
-Loading    == ~Serving(office.broker) /\ (unreplicated[office.broker] = <<>> \/ ~Has("ActOnCommitted"))
+Loading    == ~Serving(leaderAndEpoch.broker) /\ (unreplicated[leaderAndEpoch.broker] = <<>> \/ ~Has("ActOnCommitted"))
 ReadRpc    == {c \in Clients : rpc[c].type = "reply"}
 ReadBatch  == {x \in Clients \X Partitions : produce[x[1]][x[2]].type = "reply"}
 ReadMarker == {x \in Brokers \X Partitions : marker[x[1]][x[2]].type = "reply"}
@@ -160,10 +160,10 @@ Losses ==
     \/ \E p \in On("elect", Partitions) : \E keep \in highWatermark[p]..Len(log[p]) : ElectPartitionLeader(p, keep)
 
 Elect ==
-    /\ office.epoch < LastElection
+    /\ leaderAndEpoch.epoch < LastElection
     /\ \E b \in On("fail-over", Electable) :
-        \E keep \in IF "lose log" \in Families THEN 0..Len(unreplicated[office.broker]) ELSE {Len(unreplicated[office.broker])} :
-            BecomeCoordinator(b, keep)
+        LET last == Len(unreplicated[leaderAndEpoch.broker]) IN
+        \E keep \in IF "lose log" \in Families THEN 0..last ELSE {last} : BecomeCoordinator(b, keep)
 
 Steady == UNCHANGED faults
 Fault  == faults < Faults /\ Losses /\ faults' = faults + 1
@@ -181,16 +181,16 @@ MCNext ==
     ELSE IF Fetched # {} THEN Steady /\ \E x \in Fetched : Answer(x[1], x[2])
     ELSE IF Deposed # {} THEN Steady /\ \E b \in Deposed : Resign(b)
     ELSE IF Reading THEN Steady /\ Replies
-    ELSE IF Loading THEN Steady /\ (LoadTransactions(office.broker) \/ CommitRecord(office.broker) \/ Elect)
-    ELSE IF unreplicated[office.broker] # <<>> /\ "slow log" \notin Families
-    THEN (Steady /\ CommitRecord(office.broker)) \/ (Steady /\ Elect) \/ Fault
+    ELSE IF Loading THEN Steady /\ (LoadTransactions(leaderAndEpoch.broker) \/ CommitRecord(leaderAndEpoch.broker) \/ Elect)
+    ELSE IF unreplicated[leaderAndEpoch.broker] # <<>> /\ "slow log" \notin Families
+    THEN (Steady /\ CommitRecord(leaderAndEpoch.broker)) \/ (Steady /\ Elect) \/ Fault
     ELSE IF MarkerMoves /\ "slow marker" \notin Families THEN (Steady /\ Markers(FALSE)) \/ Fault
     ELSE IF RpcMoves /\ "slow rpc" \notin Families THEN (Steady /\ Rpcs(FALSE)) \/ (Steady /\ Elect) \/ Fault
     ELSE IF BatchMoves /\ "slow produce" \notin Families THEN (Steady /\ (Batch(FALSE) \/ Late)) \/ Fault
     ELSE \/ Steady /\ (Rpcs(FALSE) \/ Batch(FALSE) \/ Markers(FALSE) \/ Late \/ Coordinate \/ Elect)
          \/ Steady /\ \E c \in Clients : Client1(c)
          \/ Steady /\ Fetches
-         \/ Steady /\ \E b \in Brokers : (b = office.broker /\ CommitRecord(b)) \/ Resign(b)
+         \/ Steady /\ \E b \in Brokers : (b = leaderAndEpoch.broker /\ CommitRecord(b)) \/ Resign(b)
          \/ Steady /\ "slow commit" \in Families /\ \E p \in Partitions : \E offset \in 1..Len(log[p]) : AdvanceHighWatermark(p, offset)
          \/ Fault
 =============================================================================

@@ -24,7 +24,7 @@ Way == Cardinality({c \in Clients : rpc[c].type # "idle"}) + Cardinality({c \in 
        + Cardinality({x \in Brokers \X Partitions : lateMarker[x[1]][x[2]].type # "idle"})
 
 Bounds ==
-    /\ begun <= Begins /\ office.epoch <= LastElection
+    /\ begun <= Begins /\ leaderAndEpoch.epoch <= LastElection
     /\ \A b \in Brokers : LogEnd(b).epoch <= LastEpoch
     /\ issued < MaxPid
     /\ Way <= OnTheWay
@@ -57,7 +57,7 @@ RecordAt(i) ==
     IF i = 2 THEN [type |-> "marker", pid |-> 1, epoch |-> 1, result |-> "COMMIT", coordinatorEpoch |-> 1]
     ELSE [type |-> "data", pid |-> 1, epoch |-> IF i = 1 THEN 0 ELSE 1, sequence |-> 0, transaction |-> IF i = 1 THEN 1 ELSE 2]
 RepeatedInit ==
-    /\ office \in [broker : Brokers, epoch : {1}]
+    /\ leaderAndEpoch \in [broker : Brokers, epoch : {1}]
     /\ stored = OpenMetadata
     /\ unreplicated = OfOne(<<>>)
     /\ epoch = OfOne(1)
@@ -104,13 +104,13 @@ Asked   == [state |-> "Empty", pid |-> 1, previousPid |-> 1, nextPid |-> 0, epoc
 \* Records in the log.
 Written(record) == IF record.state \in Completed THEN 2 ELSE IF record.state = "Empty" THEN 0 ELSE 1
 Placed(record) ==
-    /\ office \in [broker : Brokers, epoch : {1}]
+    /\ leaderAndEpoch \in [broker : Brokers, epoch : {1}]
     /\ stored = record
     /\ unreplicated = OfOne(<<>>)
-    /\ epoch = [b \in Brokers |-> IF b = office.broker THEN 1 ELSE 0]
-    /\ metadata = [b \in Brokers |-> IF b = office.broker THEN record ELSE FirstMetadata]
+    /\ epoch = [b \in Brokers |-> IF b = leaderAndEpoch.broker THEN 1 ELSE 0]
+    /\ metadata = [b \in Brokers |-> IF b = leaderAndEpoch.broker THEN record ELSE FirstMetadata]
     /\ pending = OfOne("none")
-    /\ sending = [b \in Brokers |-> IF b = office.broker /\ record.state \in Prepared THEN 1 ELSE 0]
+    /\ sending = [b \in Brokers |-> IF b = leaderAndEpoch.broker /\ record.state \in Prepared THEN 1 ELSE 0]
     /\ aside = OfOne(NothingAside)
     /\ issued = IF record.nextPid # 0 \/ record.pid = 2 THEN 2 ELSE 1
     /\ rpc = [c \in Clients |-> Idle]

@@ -31,8 +31,8 @@ ArriveBatch(pid) ==
     /\ IF IsOpenOf(pid) THEN SentOf(pid) < Batches ELSE begun < Begins
     /\ lateProduce' = [lateProduce EXCEPT ![C][P] = NextBatch(pid)]
     /\ begun' = IF IsOpenOf(pid) THEN begun ELSE begun + 1
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, client, rpc, lateRpc, produce,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, client, rpc, lateRpc,
+                   produce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -41,8 +41,8 @@ ArriveMarker(pid, result) ==
     /\ IsOpenOf(pid)
     /\ lateMarker' = [lateMarker EXCEPT ![L][P] = [type |-> "marker", pid |-> pid, epoch |-> entry[P][pid].epoch + 1,
                                                    result |-> result, coordinatorEpoch |-> 1]]
-    /\ UNCHANGED <<office, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc,
-                   produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
+                   lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -51,7 +51,7 @@ AbortsDoNotInterleave ==
     \A i, j \in 1..Len(abortedIndex[P]) :
         ~(abortedIndex[P][i].first < abortedIndex[P][j].first /\ abortedIndex[P][j].first < abortedIndex[P][i].last)
 
-OverlapInit == MCInit /\ office.broker = L
+OverlapInit == MCInit /\ leaderAndEpoch.broker = L
 
 OverlapNext ==
     IF Arrives THEN Steady /\ (AppendBatch(C, P, TRUE) \/ AppendMarker(L, P, TRUE))

@@ -1,6 +1,6 @@
 """Healing: faults stop, and the group is run fairly until it has come to rest.
 
-At rest means that the coordinator in office has a stable group of exactly the consumers that run, or an empty one. All
+At rest means that the elected coordinator has a stable group of exactly the consumers that run, or an empty one. All
 appended records have committed, every consumer has its assignment, nobody wants to join again, and nothing is on its
 way.
 """

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import Any
 
 from tidemark.common.errors import BrokenInvariant
-from tidemark.consumer_group.consumer import ModernConsumer, ModernConsumerConfig
-from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator, ModernGroupConfig
+from tidemark.consumer_group.consumer import AsyncConsumer, AsyncConsumerConfig
+from tidemark.consumer_group.coordinator import ConsumerGroupConfig, ConsumerGroupCoordinator, HeartbeatVerdict
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import (
     ConsumerGroupHeartbeatRequest,
@@ -39,7 +39,7 @@ HANDLES = {
 EXPIRES = {TimerKind.SESSION: "ExpireSession", TimerKind.REBALANCE: "ExpireRevocation"}
 
 
-class ModernPartition(OffsetsPartition):
+class ConsumerGroupPartition(OffsetsPartition):
     """The group's partition; `records`: of the group's committed records the last of each key. The newly elected broker
     loads it while the log cleaner works. It has read those records, and the cleaner has compacted the rest when the
     load comes there."""
@@ -89,7 +89,7 @@ def _is_tombstone(record: ConsumerGroupRecord) -> bool:
     return isinstance(record, TargetAssignmentMemberRecord) and record.partitions is None
 
 
-class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartition]):
+class ConsumerGroupCluster(GroupEvents[ConsumerGroupCoordinator, AsyncConsumer, ConsumerGroupPartition]):
     """A KIP-848 group's brokers and consumers; `timeouts`: per consumer."""
 
     __slots__ = ("rules", "timeouts")
@@ -102,12 +102,12 @@ class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartiti
         counts: dict[str, int],
         first: Broker,
         rules: Rules,
-        config: ModernGroupConfig,
+        config: ConsumerGroupConfig,
     ) -> None:
-        super().__init__(static, counts, ModernPartition(brokers, first))
+        super().__init__(static, counts, ConsumerGroupPartition(brokers, first))
         self.rules = rules
         self.timeouts = timeouts
-        self.coordinators = [ModernCoordinator(rules, config, counts) for _ in range(brokers)]
+        self.coordinators = [ConsumerGroupCoordinator(rules, config, counts) for _ in range(brokers)]
         self.coordinators[first].become_coordinator(1, (), 0)
 
     # --- consumers --------------------------------------------------------------------------------------------------
@@ -116,12 +116,12 @@ class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartiti
         """A process starts with a member id of its own, and subscribes to everything."""
         if self.consumers[client] is not None:
             return False
-        config = ModernConsumerConfig(INSTANCE if self.static[client] else None, self.timeouts[client].rebalance_ms)
-        self.consumers[client] = ModernConsumer(config, new_member_id(self.numbers), self.counts, self.rules)
+        config = AsyncConsumerConfig(INSTANCE if self.static[client] else None, self.timeouts[client].rebalance_ms)
+        self.consumers[client] = AsyncConsumer(config, new_member_id(self.numbers), self.counts, self.rules)
         self.recorder.did("StartConsumer", client)
         return True
 
-    def _take_offsets(self, consumer: ModernConsumer, exchange: Exchange, response: OffsetFetchResponse) -> bool:
+    def _take_offsets(self, consumer: AsyncConsumer, exchange: Exchange, response: OffsetFetchResponse) -> bool:
         consumer.receive_asked(response, exchange.asked)
         return True
 
@@ -201,7 +201,7 @@ class ModernCluster(GroupEvents[ModernCoordinator, ModernConsumer, ModernPartiti
         else:
             self.recorder.did(HANDLES[verdict], broker, client, late)
 
-    def _given(self, coordinator: ModernCoordinator) -> tuple[int, ...]:
+    def _given(self, coordinator: ConsumerGroupCoordinator) -> tuple[int, ...]:
         """Per topic the number of the member whose target it is in, 0 for nobody."""
         target = coordinator.group.target
         to = {one.topic: self.numbers[member] for member, partitions in target.items() for one in partitions}

@@ -1,27 +1,27 @@
 """Healing: faults stop, and the group is run fairly until it has come to rest. One thing is helped: `_is_misheard`.
 
-At rest means that the coordinator in office has a group of exactly the consumers that run, assigned and stable. All
+At rest means that the elected coordinator has a group of exactly the consumers that run, assigned and stable. All
 appended records have committed, every consumer owns its assignment, and nothing is on its way.
 """
 
 from __future__ import annotations
 
-from tidemark.consumer_group.consumer import ModernConsumer
+from tidemark.consumer_group.consumer import AsyncConsumer
 from tidemark.consumer_group.heartbeat import subscribed
 from tidemark.consumer_group.membership import MemberState as ConsumerState
-from tidemark.consumer_group.sim.cluster import ModernCluster
+from tidemark.consumer_group.sim.cluster import ConsumerGroupCluster
 from tidemark.groups.consumer_group_messages import MemberState
 from tidemark.groups.purgatory import TimerKind
 from tidemark.groups.sim.calming import move_offsets, resign_all, run_fairly
 
 
-def heal(cluster: ModernCluster) -> bool:
+def heal(cluster: ConsumerGroupCluster) -> bool:
     """Heal; returns whether the group came to rest. One consumer runs at least."""
     resign_all(cluster)
     return run_fairly(cluster, lambda: cluster.start_consumer(0), _drive, _expire, at_rest)
 
 
-def _drive(cluster: ModernCluster, client: int, commits: bool) -> None:
+def _drive(cluster: ConsumerGroupCluster, client: int, commits: bool) -> None:
     """One consumer takes every step that it can; it reads and commits if `commits`."""
     leader = cluster.log.leader
     while cluster.commit_entry():
@@ -44,7 +44,7 @@ def _drive(cluster: ModernCluster, client: int, commits: bool) -> None:
     move_offsets(cluster, client, lambda: commits and consumer.membership.state is ConsumerState.STABLE)
 
 
-def _is_misheard(cluster: ModernCluster, client: int) -> bool:
+def _is_misheard(cluster: ConsumerGroupCluster, client: int) -> bool:
     """Whether a late heartbeat has taken back what the consumer has said since that it subscribes to. It does not hear
     of that (its page in docs), and is helped: it connects anew, and says all."""
     consumer = cluster.consumers[client]
@@ -60,7 +60,7 @@ def _is_misheard(cluster: ModernCluster, client: int) -> bool:
     )
 
 
-def _has_news(cluster: ModernCluster, client: int) -> bool:
+def _has_news(cluster: ConsumerGroupCluster, client: int) -> bool:
     """Whether a heartbeat would tell or be told something."""
     consumer, coordinator = cluster.consumers[client], cluster.coordinators[cluster.log.leader]
     if consumer is None:
@@ -80,7 +80,7 @@ def _has_news(cluster: ModernCluster, client: int) -> bool:
     )
 
 
-def _expire(cluster: ModernCluster) -> None:
+def _expire(cluster: ConsumerGroupCluster) -> None:
     """Sessions of members that are gone run out. So does the time to give something up for a member that knows nothing
     of it. There a late heartbeat was given a partition, another was told to give it up, and the consumer has heard of
     neither."""
@@ -96,7 +96,7 @@ def _expire(cluster: ModernCluster) -> None:
             cluster.expire(broker, timer)
 
 
-def _is_content(cluster: ModernCluster, consumer: ModernConsumer) -> bool:
+def _is_content(cluster: ConsumerGroupCluster, consumer: AsyncConsumer) -> bool:
     """Whether a consumer has its assignment, and has reported it."""
     membership = consumer.membership
     member = cluster.coordinators[cluster.log.leader].group.members.get(membership.member_id)
@@ -108,7 +108,7 @@ def _is_content(cluster: ModernCluster, consumer: ModernConsumer) -> bool:
     )
 
 
-def at_rest(cluster: ModernCluster) -> bool:
+def at_rest(cluster: ConsumerGroupCluster) -> bool:
     """Whether nothing is left to do."""
     coordinator = cluster.coordinators[cluster.log.leader]
     group = coordinator.group

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidemark.consumer_group.abstraction import READS, TOUCHES, Abstraction
-from tidemark.consumer_group.coordinator import ModernGroupConfig
+from tidemark.consumer_group.coordinator import ConsumerGroupConfig
 from tidemark.consumer_group.rules import Rules
-from tidemark.consumer_group.sim.cluster import ModernCluster
+from tidemark.consumer_group.sim.cluster import ConsumerGroupCluster
 from tidemark.consumer_group.sim.healing import heal
 from tidemark.consumer_group.sim.profiles import MIXES, PROFILES
-from tidemark.consumer_group.table import ModernTable
+from tidemark.consumer_group.table import ConsumerGroupTable
 from tidemark.groups.purgatory import Timer
 from tidemark.groups.sim.network import Broker
 from tidemark.groups.sim.running import AnyRun, AnySimulator
@@ -27,7 +27,7 @@ REFRESH_MS = 7_500
 """So long a coordinator may overlook that there are other partitions."""
 
 
-class ModernSimulator(AnySimulator):
+class ConsumerGroupSimulator(AnySimulator):
     """Everything that runs of one kind share. Call `run(seed)`.
 
     Raises ValueError for a header of another specification, or a profile that there is not.
@@ -36,21 +36,21 @@ class ModernSimulator(AnySimulator):
     def __init__(
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
-        self.table = ModernTable(header)
-        super().__init__(self.table, ModernRun, Mix(profile, PROFILES, MIXES), steps)
+        self.table = ConsumerGroupTable(header)
+        super().__init__(self.table, ConsumerGroupRun, Mix(profile, PROFILES, MIXES), steps)
         self.plan = Plan(header, "the consumer group", READS, TOUCHES, self.table.parties, "bc", NOWHERE)
         self.rules = rules if rules is not None else Rules()
 
 
-class ModernRun(AnyRun[ModernCluster]):
+class ConsumerGroupRun(AnyRun[ConsumerGroupCluster]):
     """The state of one run of a KIP-848 group."""
 
-    def __init__(self, simulator: ModernSimulator, seed: int) -> None:
+    def __init__(self, simulator: ConsumerGroupSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
         table, first = simulator.table, self.first_word
         assignor = "range" if first >> 16 & 3 == 0 else "uniform"
-        config = ModernGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor=assignor)
-        self.cluster = cluster = ModernCluster(
+        config = ConsumerGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor=assignor)
+        self.cluster = cluster = ConsumerGroupCluster(
             self._brokers, self._static, table.timeouts, self._counts, first % self._brokers, simulator.rules, config
         )
         self.recorder = Recorder(simulator.plan, Abstraction(table, cluster))

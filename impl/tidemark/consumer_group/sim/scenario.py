@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tidemark.consumer_group.abstraction import Abstraction
-from tidemark.consumer_group.consumer import ModernConsumer
-from tidemark.consumer_group.coordinator import ModernCoordinator, ModernGroupConfig
+from tidemark.consumer_group.consumer import AsyncConsumer
+from tidemark.consumer_group.coordinator import ConsumerGroupConfig, ConsumerGroupCoordinator
 from tidemark.consumer_group.membership import MemberState
 from tidemark.consumer_group.rules import Rules
-from tidemark.consumer_group.sim.cluster import ModernCluster, ModernPartition
-from tidemark.consumer_group.sim.run import REFRESH_MS, ModernSimulator
+from tidemark.consumer_group.sim.cluster import ConsumerGroupCluster, ConsumerGroupPartition
+from tidemark.consumer_group.sim.run import REFRESH_MS, ConsumerGroupSimulator
 from tidemark.groups.consumer_group_messages import GroupEpochRecord
 from tidemark.groups.purgatory import TimerKind
 from tidemark.groups.sim import staging
@@ -30,11 +30,11 @@ Numbers = Mapping[str, int]
 
 def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, str]) -> Performance:
     """A group's cluster before its first event; it assigns as the `uniform` assignor does."""
-    simulator = ModernSimulator(header, rules=rules)
+    simulator = ConsumerGroupSimulator(header, rules=rules)
     table = simulator.table
     static, counts, first = staging.beginning(table, options)
-    config = ModernGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor="uniform")
-    cluster = ModernCluster(len(table.brokers), static, table.timeouts, counts, first, simulator.rules, config)
+    config = ConsumerGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor="uniform")
+    cluster = ConsumerGroupCluster(len(table.brokers), static, table.timeouts, counts, first, simulator.rules, config)
     recorder = Recorder(simulator.plan, Abstraction(table, cluster))
 
     def columns() -> Cells:
@@ -49,7 +49,7 @@ def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, 
     return Performance(cluster, recorder, columns)
 
 
-def _heartbeat(group: ModernCluster, b: int, c: int, late: bool) -> bool:
+def _heartbeat(group: ConsumerGroupCluster, b: int, c: int, late: bool) -> bool:
     return staging.request(group, "heartbeat", "deliver_heartbeat", b, c, late)
 
 
@@ -69,7 +69,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
 STAGE = Stage(begin, EVENTS, clock=True)
 
 
-def _consumer(consumer: ModernConsumer | None, numbers: Numbers) -> str:
+def _consumer(consumer: AsyncConsumer | None, numbers: Numbers) -> str:
     if consumer is None:
         return "-"
     membership = consumer.membership
@@ -78,7 +78,7 @@ def _consumer(consumer: ModernConsumer | None, numbers: Numbers) -> str:
     return " ".join([*said, staging.owned(consumer.subscriptions)])
 
 
-def _coordinator(coordinator: ModernCoordinator, numbers: Numbers) -> str:
+def _coordinator(coordinator: ConsumerGroupCoordinator, numbers: Numbers) -> str:
     if not coordinator.serving:
         return "-"
     group = coordinator.group
@@ -92,6 +92,6 @@ def _coordinator(coordinator: ModernCoordinator, numbers: Numbers) -> str:
     return " ".join([*said, *staging.offsets(coordinator.offsets), *staging.uncommitted(coordinator)])
 
 
-def _log(log: ModernPartition, brokers: Sequence[str]) -> str:
+def _log(log: ConsumerGroupPartition, brokers: Sequence[str]) -> str:
     epochs = [f"e{one.epoch}" for one in log.records.values() if isinstance(one, GroupEpochRecord)]
     return " ".join([f"{brokers[log.leader]} in {log.epoch}", *epochs, *staging.offsets(log.offsets)])

@@ -1,5 +1,5 @@
-"""The events of a simulated group that both kinds of group have: the application's, offsets, coordinators in and out of
-office, the log's and the network's.
+"""The events of a simulated group that both kinds of group have: the application's, offsets, coordinators elected
+and deposed, the log's and the network's.
 
 Which event comes next is somebody else's choice (run.py). A method returns whether the event happened; the handler's
 end tells the recorder its action of the specification.

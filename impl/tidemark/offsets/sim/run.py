@@ -64,7 +64,7 @@ class OffsetsRun(RunBase[OffsetsCluster, Profile]):
         return self.cluster.reader.lost(self.cluster.coordinators[self.cluster.log.leader].committed.offsets)
 
     def _broker(self, word: int) -> Broker:
-        """Whom a client takes for the coordinator: mostly the one in office."""
+        """Whom a client takes for the coordinator: mostly the elected one."""
         return word % self._brokers if word & 0x70 == 0 else self.cluster.log.leader
 
     def _writer(self, word: int) -> Broker | None:

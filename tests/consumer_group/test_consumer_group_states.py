@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tidemark.common.errors import BrokenInvariant
 from tidemark.common.naming import snake_case
-from tidemark.consumer_group import membership as modern_membership
+from tidemark.consumer_group import membership as consumer_group_membership
 from tidemark.consumer_group import states
 from tidemark.consumer_group.coordinator import HeartbeatVerdict
 
@@ -29,7 +29,7 @@ class TestStates:
         assert {state.value for state in states.MemberState} == named("MemberStates")
 
     def test_consumers_have_the_specifications(self) -> None:
-        assert {state.value for state in modern_membership.MemberState} == named("ConsumerStates")
+        assert {state.value for state in consumer_group_membership.MemberState} == named("ConsumerStates")
 
     def test_the_edges_of_members_are_the_specifications(self) -> None:
         """`LegalEdge` says, of each state, by what a member comes to it, from any other one."""
@@ -42,14 +42,17 @@ class TestStates:
         assert table == {(start, end) for end in reached for start in named("MemberStates") - {end}}
 
     def test_no_other_event_is_possible(self) -> None:
-        consumer = modern_membership.MemberState.STABLE
+        consumer = consumer_group_membership.MemberState.STABLE
         with pytest.raises(BrokenInvariant, match="state STABLE has no event 'the reconciliation is over'"):
-            modern_membership.after(
-                modern_membership.TRANSITIONS, "a consumer", consumer, modern_membership.MemberEvent.RECONCILED
+            consumer_group_membership.after(
+                consumer_group_membership.TRANSITIONS,
+                "a consumer",
+                consumer,
+                consumer_group_membership.MemberEvent.RECONCILED,
             )
 
     def test_every_transition_says_why(self) -> None:
-        tables = [*states.TRANSITIONS.values(), *modern_membership.TRANSITIONS.values()]
+        tables = [*states.TRANSITIONS.values(), *consumer_group_membership.TRANSITIONS.values()]
         assert all(len(transition.why.split()) > 5 for transition in tables)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from modern_brokers import BOTH, P0, P1
+from consumer_group_brokers import BOTH, P0, P1
 from tidemark.common.errors import Errors
 from tidemark.common.removal import rules_without
-from tidemark.consumer_group.consumer import ModernConsumer, ModernConsumerConfig
+from tidemark.consumer_group.consumer import AsyncConsumer, AsyncConsumerConfig
 from tidemark.consumer_group.membership import MemberState
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatResponse
@@ -29,18 +29,18 @@ class Heard(RebalanceListener):
         self.heard.append(("lost", partitions))
 
 
-def consumer(rules: Rules | None = None, instance: str | None = None) -> tuple[ModernConsumer, Heard]:
+def consumer(rules: Rules | None = None, instance: str | None = None) -> tuple[AsyncConsumer, Heard]:
     """A process that has just started."""
     heard = Heard()
-    return ModernConsumer(ModernConsumerConfig(instance), "m", ["t"], rules or Rules(), heard), heard
+    return AsyncConsumer(AsyncConsumerConfig(instance), "m", ["t"], rules or Rules(), heard), heard
 
 
-def told(one: ModernConsumer, epoch: int, assignment: Partitions | None = None, error: Errors = Errors.NONE) -> None:
+def told(one: AsyncConsumer, epoch: int, assignment: Partitions | None = None, error: Errors = Errors.NONE) -> None:
     """A heartbeat is answered."""
     one.receive_heartbeat(ConsumerGroupHeartbeatResponse(error, "m", epoch, assignment))
 
 
-def owner(assignment: Partitions = BOTH, rules: Rules | None = None) -> tuple[ModernConsumer, Heard]:
+def owner(assignment: Partitions = BOTH, rules: Rules | None = None) -> tuple[AsyncConsumer, Heard]:
     """A consumer that owns its assignment of epoch 1, and has said so."""
     one, heard = consumer(rules)
     one.send_heartbeat()

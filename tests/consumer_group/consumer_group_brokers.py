@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidemark.common.errors import Errors
-from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator, ModernGroupConfig
+from tidemark.consumer_group.coordinator import ConsumerGroupConfig, ConsumerGroupCoordinator, HeartbeatVerdict
 from tidemark.consumer_group.group import ConsumerGroup, ConsumerGroupMember
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import (
@@ -32,14 +32,14 @@ P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 BOTH = (P0, P1)
 
 
-class ModernBrokers:
+class ConsumerGroupBrokers:
     """Brokers 0 and 1; broker 0 is the coordinator of an empty group. Topic "t" has two partitions, "u" is not
     there."""
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.image = {"t": 2, "u": 0}
-        config = ModernGroupConfig(metadata_refresh_interval_ms=1_000)
-        self.brokers = [ModernCoordinator(rules or Rules(), config, self.image) for _ in range(2)]
+        config = ConsumerGroupConfig(metadata_refresh_interval_ms=1_000)
+        self.brokers = [ConsumerGroupCoordinator(rules or Rules(), config, self.image) for _ in range(2)]
         self.log: list[Record] = []
         self.now = 0
         self.acting = 0
@@ -143,7 +143,7 @@ class ModernBrokers:
 
     # --- for tests to look at -----------------------------------------------------------------------------------
 
-    def at(self, broker: int | None) -> ModernCoordinator:
+    def at(self, broker: int | None) -> ConsumerGroupCoordinator:
         """That broker's coordinator; None: the acting one."""
         return self.brokers[self.acting if broker is None else broker]
 

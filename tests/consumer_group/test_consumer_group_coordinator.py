@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from modern_brokers import BOTH, P0, P1, ModernBrokers
+from consumer_group_brokers import BOTH, P0, P1, ConsumerGroupBrokers
 from tidemark.common.errors import Errors
 from tidemark.common.removal import rules_without
-from tidemark.consumer_group.coordinator import HeartbeatVerdict, ModernCoordinator
+from tidemark.consumer_group.coordinator import ConsumerGroupCoordinator, HeartbeatVerdict
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import ConsumerGroupHeartbeatRequest, MemberState
 from tidemark.groups.messages import OffsetCommitRequest, OffsetFetchResponse
@@ -17,28 +17,28 @@ OF_MEMBER = (TimerKind.SESSION, TimerKind.REBALANCE)
 
 class TestJoin:
     def test_the_first_member_gets_everything(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         response = brokers.heartbeat("a")
         assert (response.error, response.member_epoch, response.assignment) == (Errors.NONE, 1, BOTH)
         assert brokers.member("a").current.state is MemberState.STABLE
         assert (brokers.group.group_epoch, brokers.group.assignment_epoch) == (1, 1)
 
     def test_a_member_that_says_nothing_new_changes_nothing(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         response = brokers.heartbeat("a", 1, owned=BOTH)
         assert (response.member_epoch, response.assignment) == (1, None)
         assert not brokers.at(None).waiting
 
     def test_a_full_heartbeat_is_told_again_what_it_has(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         assert brokers.heartbeat("a", 1, owned=BOTH, full=True).assignment == BOTH
 
     def test_what_a_late_heartbeat_was_told_is_told_again(self) -> None:
         """Row 116: "a" has given up what "b" is to get, and an older heartbeat of "b" takes it."""
         for rules, told in ((None, True), (rules_without(Rules, {"GiveUntilReported"}), False)):
-            brokers = ModernBrokers(rules)
+            brokers = ConsumerGroupBrokers(rules)
             kept, gone = brokers.revoking()
             brokers.heartbeat("a", 1, owned=kept)
             assert brokers.heartbeat("b", 2).assignment == gone, "nobody hears of this answer"
@@ -47,15 +47,15 @@ class TestJoin:
 
     def test_a_member_may_join_again_under_its_id(self) -> None:
         """KAFKA-19233, row 47. 0 is also the previous epoch of a new member, and is accepted as such."""
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, _ = brokers.revoking()
         assert brokers.heartbeat("a").assignment == kept
-        flawed = ModernBrokers(rules_without(Rules, {"AcceptRejoin"}))
+        flawed = ConsumerGroupBrokers(rules_without(Rules, {"AcceptRejoin"}))
         flawed.revoking()
         assert flawed.heartbeat("a").error is Errors.FENCED_MEMBER_EPOCH
 
     def test_nobody_is_answered_before_the_records_have_committed(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         request = ConsumerGroupHeartbeatRequest("a", 0, None, 300_000, frozenset({"t"}), ())
         assert brokers.send(request, "a") is HeartbeatVerdict.ASSIGN
         assert "a" not in brokers.replies
@@ -63,7 +63,7 @@ class TestJoin:
         assert brokers.answer("a").member_epoch == 1
 
     def test_who_changes_nothing_waits_for_what_was_appended_before(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         brokers.send(ConsumerGroupHeartbeatRequest("b", 0, None, 300_000, frozenset({"u"}), ()), "b")
         brokers.send(ConsumerGroupHeartbeatRequest("b", 2), "again")
@@ -72,7 +72,7 @@ class TestJoin:
         assert brokers.answer("again").assignment == ()
 
     def test_a_new_topic_is_noticed_after_the_refresh_interval(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a", topics="t u")
         brokers.image["u"] = 1
         assert brokers.heartbeat("a", 1).assignment == BOTH
@@ -82,7 +82,7 @@ class TestJoin:
         assert [one.topic for one in response.assignment or ()] == ["t", "t", "u"]
 
     def test_who_has_looked_in_vain_looks_again_after_another_interval(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a", topics="t u")
         brokers.now += 1_000
         assert brokers.heartbeat("a", 1).member_epoch == 1
@@ -95,7 +95,7 @@ class TestJoin:
 
 class TestTimers:
     def test_a_revocation_must_be_acknowledged_in_time_however_often_the_member_heartbeats(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, _ = brokers.revoking()
         timers, session, revocation = brokers.at(None).timers, *(Timer(kind, "a") for kind in OF_MEMBER)
         assert timers[revocation] == brokers.now + 300_000
@@ -108,13 +108,13 @@ class TestTimers:
         assert revocation not in timers
 
     def test_a_revocation_that_is_over_cannot_expire(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         assert brokers.at(None).expire(Timer(TimerKind.REBALANCE, "a")) is None
         assert sorted(brokers.group.members) == ["a"]
 
     def test_a_static_member_that_leaves_for_a_while_has_nothing_to_acknowledge(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a", instance="i")
         brokers.heartbeat("b")
         brokers.heartbeat("a", 1, owned=BOTH, instance="i")
@@ -125,7 +125,7 @@ class TestTimers:
         assert revocation not in timers
 
     def test_a_process_that_is_replaced_has_none(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a", instance="i")
         brokers.leave("a", "i")
         brokers.heartbeat("b", instance="i")
@@ -134,7 +134,7 @@ class TestTimers:
 
 class TestReconciliation:
     def test_stable_to_unrevoked_partitions(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, gone = brokers.revoking()
         member = brokers.member("a")
         assert len(kept) == 1
@@ -143,7 +143,7 @@ class TestReconciliation:
         assert tuple(member.current.pending_revocation) == gone
 
     def test_the_next_member_waits_until_the_revocation_is_acknowledged(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, gone = brokers.revoking()
         assert brokers.heartbeat("b", 2).assignment == ()
         assert brokers.member("b").current.state is MemberState.UNRELEASED_PARTITIONS
@@ -155,12 +155,12 @@ class TestReconciliation:
         assert brokers.member("b").current.state is MemberState.STABLE
 
     def test_without_acknowledgement_two_are_assigned_one_partition(self) -> None:
-        brokers = ModernBrokers(rules_without(Rules, {"RevocationReported"}))
+        brokers = ConsumerGroupBrokers(rules_without(Rules, {"RevocationReported"}))
         _, gone = brokers.revoking()
         assert brokers.heartbeat("b", 2).assignment == gone, "and a has not even been told"
 
     def test_who_does_not_acknowledge_in_time_is_removed(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, _ = brokers.revoking()
         assert brokers.expire(TimerKind.REBALANCE, "a")
         assert sorted(brokers.group.members) == ["b"]
@@ -170,7 +170,7 @@ class TestReconciliation:
     def test_a_partition_that_comes_back_to_who_gives_it_up_keeps_its_epoch(self) -> None:
         """KAFKA-16147, row 45: "b" goes before "a" has given up the partitions that "b" was to get."""
         for rules, epochs in ((None, {P0: 3, P1: 3}), (rules_without(Rules, {"RemoveEpochsFirst"}), None)):
-            brokers = ModernBrokers(rules)
+            brokers = ConsumerGroupBrokers(rules)
             kept, gone = brokers.revoking()
             brokers.leave("b")
             assert brokers.heartbeat("a", 1, owned=kept).assignment == BOTH
@@ -178,17 +178,17 @@ class TestReconciliation:
 
     def test_the_last_member_leaves_an_assigned_group(self) -> None:
         """KAFKA-20442, row 48."""
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         assert brokers.leave("a") is Errors.NONE
         assert (brokers.group.group_epoch, brokers.group.assignment_epoch, brokers.group.members) == (2, 2, {})
-        flawed = ModernBrokers(rules_without(Rules, {"EmptyGroupIsAssigned"}))
+        flawed = ConsumerGroupBrokers(rules_without(Rules, {"EmptyGroupIsAssigned"}))
         flawed.heartbeat("a")
         flawed.leave("a")
         assert (flawed.group.group_epoch, flawed.group.assignment_epoch) == (2, 1)
 
     def test_another_subscription_moves_partitions(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.image["u"] = 1
         brokers.heartbeat("a", topics="t u")
         response = brokers.heartbeat("a", 1, topics="u")
@@ -198,7 +198,7 @@ class TestReconciliation:
 
 class TestFencing:
     def test_an_older_epoch_is_fenced(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, _ = brokers.revoking()
         brokers.heartbeat("a", 1, owned=kept)
         brokers.heartbeat("c")
@@ -206,7 +206,7 @@ class TestFencing:
         assert brokers.heartbeat("a", 1, owned=BOTH).error is Errors.FENCED_MEMBER_EPOCH
 
     def test_the_previous_epoch_is_good_enough_for_who_owns_no_more(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, _ = brokers.revoking()
         brokers.heartbeat("a", 1, owned=kept)
         assert brokers.heartbeat("a", 1, owned=kept).member_epoch == 2
@@ -214,7 +214,7 @@ class TestFencing:
         assert brokers.heartbeat("a", 1).error is Errors.FENCED_MEMBER_EPOCH, "it does not say what it owns"
 
     def test_a_member_that_is_not_heard_of_is_removed(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         assert brokers.expire(TimerKind.SESSION, "a")
         assert brokers.heartbeat("a", 1).error is Errors.UNKNOWN_MEMBER_ID
@@ -222,12 +222,12 @@ class TestFencing:
 
 class TestStaticMembers:
     def test_a_second_process_is_refused_while_the_first_lives(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a", instance="i")
         assert brokers.heartbeat("b", instance="i").error is Errors.UNRELEASED_INSTANCE_ID
 
     def test_a_process_that_left_for_a_while_has_a_successor(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a", instance="i")
         assert brokers.leave("a", "i") is Errors.NONE
         assert brokers.member("a").member_epoch == -2
@@ -238,15 +238,15 @@ class TestStaticMembers:
         assert brokers.heartbeat("a", 1, instance="i").error is Errors.FENCED_INSTANCE_ID
 
     def test_its_own_process_may_join_again(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a", instance="i")
         assert brokers.heartbeat("a", instance="i").assignment == BOTH
-        flawed = ModernBrokers(rules_without(Rules, {"RejoinOfOwnInstance"}))
+        flawed = ConsumerGroupBrokers(rules_without(Rules, {"RejoinOfOwnInstance"}))
         flawed.heartbeat("a", instance="i")
         assert flawed.heartbeat("a", instance="i").error is Errors.UNRELEASED_INSTANCE_ID
 
     def test_who_does_not_come_back_is_removed(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a", instance="i")
         brokers.leave("a", "i")
         assert brokers.expire(TimerKind.SESSION, "a")
@@ -255,7 +255,7 @@ class TestStaticMembers:
 
 class TestOffsets:
     def test_a_commit_counts_and_is_seen_by_members_in_their_epoch(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         assert brokers.commit_offsets("a", 1, {P0: 5}) is Errors.NONE
         assert brokers.fetch_offsets("a", 1).offsets == {P0: 5}
@@ -263,7 +263,7 @@ class TestOffsets:
         assert brokers.fetch_offsets("b", 1).error is Errors.UNKNOWN_MEMBER_ID
 
     def test_a_fetch_is_answered_when_what_it_has_read_has_committed(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         coordinator = brokers.at(None)
         brokers.take(coordinator.handle_commit(OffsetCommitRequest("a", 1, {P0: 5}), "commit", brokers.now))
@@ -279,14 +279,14 @@ class TestOffsets:
         assert brokers.at(None).offsets == {P0: 5}
 
     def test_commits_of_others_and_of_the_future_are_refused(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")
         assert brokers.commit_offsets("b", 1, {P0: 5}) is Errors.UNKNOWN_MEMBER_ID
         assert brokers.commit_offsets("a", 2, {P0: 5}) is Errors.STALE_MEMBER_EPOCH
 
     def test_a_commit_of_an_older_epoch_is_for_what_was_held_since(self) -> None:
         """KIP-1251."""
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, gone = brokers.revoking()
         brokers.heartbeat("a", 1, owned=kept)
         assert brokers.commit_offsets("a", 1, {gone[0]: 7}) is Errors.STALE_MEMBER_EPOCH
@@ -295,14 +295,14 @@ class TestOffsets:
         assert brokers.commit_offsets("a", 1, {kept[0]: 4}) is Errors.NONE
 
     def test_what_is_being_revoked_may_be_committed(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         _, gone = brokers.revoking()
         assert brokers.commit_offsets("a", 1, {gone[0]: 7}) is Errors.NONE
 
 
 class TestFailOver:
     def test_the_next_coordinator_knows_what_has_committed(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         kept, gone = brokers.revoking()
         brokers.commit_offsets("a", 1, {P0: 5})
         before = brokers.group
@@ -317,14 +317,14 @@ class TestFailOver:
 
     def test_what_was_not_committed_is_lost_unless_its_successor_has_it(self) -> None:
         for keep, members in ((0, ["a"]), (1, ["a", "b"])):
-            brokers = ModernBrokers()
+            brokers = ConsumerGroupBrokers()
             brokers.heartbeat("a")
             brokers.send(ConsumerGroupHeartbeatRequest("b", 0, None, 300_000, frozenset({"t"}), ()), "b")
             brokers.fail_over(keep)
             assert sorted(brokers.group.members) == members
 
     def test_a_deposed_coordinator_sends_away_who_waits(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.send(ConsumerGroupHeartbeatRequest("a", 0, None, 300_000, frozenset({"t"}), ()), "a")
         brokers.fail_over()
         brokers.take(brokers.brokers[0].resign())
@@ -332,7 +332,7 @@ class TestFailOver:
         assert not brokers.brokers[0].serving
 
     def test_sessions_begin_again_at_the_next_coordinator(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         brokers.revoking()
         brokers.fail_over()
         kinds = {(timer.kind, timer.member_id) for timer in brokers.at(None).timers}
@@ -343,7 +343,7 @@ class TestOvertakenLoad:
     """Rows 46 and 117: the log cleaner compacts the rest of the log after the load has read that "a" holds
     everything."""
 
-    def loaded(self, brokers: ModernBrokers) -> ModernCoordinator:
+    def loaded(self, brokers: ConsumerGroupBrokers) -> ConsumerGroupCoordinator:
         """Broker 1, after "a" was removed, "b" got everything, "a" joined again, and that was loaded."""
         brokers.heartbeat("a")
         brokers.commit()
@@ -359,7 +359,7 @@ class TestOvertakenLoad:
         return coordinator
 
     def test_it_comes_to_what_the_leader_held(self) -> None:
-        brokers = ModernBrokers()
+        brokers = ConsumerGroupBrokers()
         coordinator = self.loaded(brokers)
         assert coordinator.serving
         assert coordinator.group.partition_epochs == brokers.group.partition_epochs == {P0: 3, P1: 3}
@@ -367,6 +367,6 @@ class TestOvertakenLoad:
 
     @pytest.mark.parametrize("rule", ["TolerantReplay", "KeepNewerEpoch"])
     def test_it_fails(self, rule: str) -> None:
-        coordinator = self.loaded(ModernBrokers(rules_without(Rules, {rule})))
+        coordinator = self.loaded(ConsumerGroupBrokers(rules_without(Rules, {rule})))
         assert not coordinator.serving
         assert not coordinator.group.members
