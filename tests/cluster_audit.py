@@ -1,5 +1,5 @@
 """A driver for test_cluster.py: python cluster_audit.py MASTER PATH OUT. It prints finished tasks of an audit of PATH
-and its document, then the number of traces of a simulation into OUT and the findings of a flawed one."""
+and its document. Then it prints the number of traces of a simulation into OUT and the findings of a flawed one."""
 
 from __future__ import annotations
 

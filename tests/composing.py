@@ -83,7 +83,7 @@ def rests(stream: bytes) -> bool:
 
 
 def assert_right(composed: Composed, above: str, runs: Sequence[ComposedResult]) -> None:
-    """All parts conform, every healed run claims rest and has come to it, clients find everything they were told, and
+    """All parts conform. Every healed run claims rest and has come to it. Clients find everything they were told, and
     more than half of the runs heal."""
     assert composed.verdicts(runs) == {name: [set()] * len(runs) for name in composed.parts}
     for one in runs:

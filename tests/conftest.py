@@ -24,12 +24,12 @@ from tidemark_conformance.trace.schema import Schema, schema_of
 from tidemark_conformance.verify import clean
 
 PANDAS = "PySpark does not yet fully support pandas >= 3.0.0. Some features may not work correctly."
-"""How PySpark's warning of a new pandas begins; we use none of what may not work."""
+"""How PySpark's warning of a new pandas begins; we use none of the features that may not work."""
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that tests start write byte code, as users' do
-# Java without its optimising compiler, TLC's and Spark's: what runs for a second starts a third cheaper.
+# Java without its optimising compiler, TLC's and Spark's: a process of a second starts a third cheaper.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 sys.path += sorted(str(folder) for folder in Path(__file__).parent.iterdir() if folder.is_dir())
-"""A test finds what stands beside the tests of another protocol by its name."""
+"""A test finds modules beside the tests of another protocol by their names."""
 EXAMPLES = Path(__file__).parent.parent / "traces" / "examples"
 
 
@@ -57,9 +57,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Nothing that a reader of the tests' output could mend is warned of; and no example of Hypothesis fails for the
-    time that a busy machine takes over it. The implementation runs as the Python that it is, since tests reach into it,
-    or with `--compiled` as it is compiled."""
+    """Nothing that a reader of the tests' output could mend is warned of. No example of Hypothesis fails for the time
+    that a busy machine takes over it. The implementation runs as the Python that it is, since tests reach into it, or
+    with `--compiled` as it is compiled."""
     if config.getoption("--compiled") and not compiled.hindrance():
         if not hasattr(config, "workerinput"):
             compiled.build()

@@ -1,10 +1,11 @@
-"""Makes traces/emitters/vectors: what any emitter must write, by the auditor's own reader and writer of lines.
+"""Makes traces/emitters/vectors: the lines that any emitter must write, by the auditor's own reader and writer of
+lines.
 
     python tests/emitter_vectors.py        writes the files again
 
-The steps are told as whole states. Their lines are worked out by the auditor's reader (naive lines to a delta stream)
-and writer (the stream to canonical lines), in which no emitter has a part. An emitter writes a value beyond a limit as
-it would with wider limits: so the lines are worked out by `Kinds.tla` with greater constants.
+The steps are told as whole states. The auditor's reader (naive lines to a delta stream) and writer (the stream to
+canonical lines) work their lines out. No emitter has a part in that. An emitter writes a value beyond a limit as it
+would with wider limits: so the lines are worked out by `Kinds.tla` with greater constants.
 """
 
 from __future__ import annotations

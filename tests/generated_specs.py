@@ -1,8 +1,8 @@
 """Random small TLA+ specifications whose names are as awkward as they may be, for a comparison with TLC.
 
-Every expression has a value, every state stays within TypeOK, and CHOOSE has one witness, so that any difference from
-TLC is a fault of a backend. Names are taken at random from `AWKWARD`, where TLA+ allows it again and again: bound names
-of sibling expressions, formals of operators, LET definitions. TLA+ itself forbids a name inside its own scope.
+Every expression has a value, every state stays within TypeOK, and CHOOSE has one witness. So any difference from TLC is
+a fault of a backend. Names are taken at random from `AWKWARD`, where TLA+ allows it again and again: bound names of
+sibling expressions, formals of operators, LET definitions. TLA+ itself forbids a name inside its own scope.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Ten bugs for the auditor to find: handlers of the implementation changed at run time, no named rule among them.
 
 They were chosen from the implementation alone and committed before the auditor saw any of them; none was exchanged
-afterwards. Each is one slip that could pass a review: an offset off by one, an update lost, a reset or a flush
-forgotten, the wrong one of two variables. `BUGS["..."].seeded()` puts one in for the length of a `with`.
+afterwards. Each is one slip that could pass a review. Examples are an offset off by one, a lost update, a forgotten
+reset or flush, the wrong one of two variables. `BUGS["..."].seeded()` puts one in for the length of a `with`.
 """
 
 from __future__ import annotations

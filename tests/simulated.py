@@ -53,10 +53,10 @@ class Lost:
 class Simulated:
     """A protocol's simulator.
 
-    `protocol`: its name in the registry; `late`: the recorder's methods that are called when the handler has gone on,
-    so that the state is the one of the record before.
+    `protocol`: its name in the registry. `late`: the recorder's methods that are called when the handler has gone on.
+    The state is then the one of the record before.
 
-    How much is asked for: `deltas` seeds of each profile; `rests` seeds of which more than `healed` are healed; `taken`
+    How much is asked for: `deltas` seeds of each profile; `rests` seeds of which more than `healed` are healed. `taken`
     seeds in which every action is; `judged` seeds by the reference evaluator. Without `flawed` the first 60 runs of a
     profile are other ones, and are no longer all right.
     """
@@ -159,7 +159,7 @@ class Simulated:
 
 
 def simulated(protocol: str) -> Simulated:
-    """The entry of a protocol: what its folder's `simulated.toml` asks."""
+    """The entry of a protocol: the demands of its folder's `simulated.toml`."""
     file = Path(__file__).parent / protocol.replace("-", "_") / "simulated.toml"
     asked = tomllib.loads(file.read_text(encoding="utf-8"))
     lost = [Lost(frozenset(one["without"]), one["profile"], one["seeds"]) for one in asked.pop("lost", [])]

@@ -292,7 +292,7 @@ def test_another_users_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert cache.recall(tmp_path / "entry", int) == 7
     us = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: us + 1)
-    if us:  # what root owns is root's to answer for
+    if us:  # root answers for its own files
         with pytest.raises(Unusable, match=r"belongs to the user \d+.*set TIDEMARK_CACHE to a folder of your own"):
             cache.recall(tmp_path / "entry", int)
         return

@@ -290,7 +290,7 @@ def test_a_models_limits_reach_tlc(folder: Path) -> None:
 
 
 def test_what_a_verdict_depends_on_is_in_its_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each way in which a run may be another one; what only bounds it is none."""
+    """Each way in which a run may be another one; a mere bound on it is none."""
     (model,) = manifest.load(write(folder, {**HOLDS, "covers": None})).models
     other = folder / "Other.cfg"
     other.write_text(model.cfg.read_text().replace("Max = 1", "Max = 0"))

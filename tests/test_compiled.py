@@ -56,7 +56,8 @@ MARKED = (
     "import tidemark.common.marks as marks; from tidemark.counter import Counter; "
     "print(marks.__file__.rpartition('.')[2], marks.marked(Counter))"
 )
-"""A module of `common` is asked for what has marked itself there; another one of `common` had been loaded before."""
+"""A module of `common` is asked for the names that have marked themselves there. Another one of `common` had been
+loaded before."""
 
 
 @pytest.fixture

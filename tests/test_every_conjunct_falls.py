@@ -1,8 +1,8 @@
 """No conjunct of a property is there for nothing: without it, some way to fall (`falls_*.py`) is not noticed any more.
 
-Each property is weakened in one place at a time: a conjunct, one direction of an equivalence or one end of a range is
-left out. What a weakened property says is asked of the Python backend alone: that all judges agree about a property is
-the matter of `test_properties_can_fall.py`.
+Each property is weakened in one place at a time. A conjunct, one direction of an equivalence or one end of a range is
+left out. Only the Python backend is asked about a weakened property. `test_properties_can_fall.py` holds that all
+judges agree about a property.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ weakened = cache(Weakened)
 def not_needed(table: Table, name: str) -> dict[int, str]:
     """The property's conjuncts that no way to fall needs: their number in the text, and where they stand.
 
-    A conjunct is needed where the property is false and without it is true; or has no value, for some conjuncts only
-    see to it that the others have one.
+    A conjunct is needed where the property is false and without it is true, or has no value. Some conjuncts only see to
+    it that the others have one.
     """
     judges, weaker = table.judges, weakened(table)
     falls = [fall for fall in table.falls if fall.name == name]

@@ -1,4 +1,4 @@
-"""Trace files with bytes flipped, cut, nested and enlarged: no command ends in a traceback, and `lint` calls nothing
+"""Trace files with bytes flipped, cut, nested and enlarged. No command ends in a traceback, and `lint` calls nothing
 clean that an audit refuses or cannot decide."""
 
 from __future__ import annotations

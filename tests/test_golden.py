@@ -1,8 +1,8 @@
 """The golden scenarios: each shows its row of the zoo, and the committed transcript is the run's.
 
-`rewritten` judges with the reference evaluator: the flawed run by the right specification and by the one without the
-row's rules, the run with all rules by the right one. The tests below also see it refuse a scenario that does not show
-its row.
+`rewritten` judges with the reference evaluator. It judges the flawed run by the right specification and by the one
+without the row's rules. It judges the run with all rules by the right one. The tests below also see it refuse a
+scenario that does not show its row.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The hunt: a flaw is found within a bounded number of steps, with all rules nothing is, one seed is one hunt, and a
-hunt that was interrupted comes to the same result."""
+"""The hunt. A flaw is found within a bounded number of steps, and with all rules nothing is. One seed is one hunt, and
+an interrupted hunt comes to the same result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def quarry(*without: str, seed: int = 1, until: str | None = None) -> Job:
     return target(known_as("replication"), without).job(seed, until)
 
 
-# --- what is found --------------------------------------------------------------------------------------------------
+# --- findings -------------------------------------------------------------------------------------------------------
 
 
 def test_a_flaw_is_found_within_so_many_steps() -> None:

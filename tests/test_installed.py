@@ -1,8 +1,8 @@
-"""The wheel as strangers have it, outside a checkout, with and without extras: every command works, or refuses in one
+"""The wheel as strangers have it, outside a checkout, with and without extras. Every command works, or refuses in one
 sentence that names the extra, and leaves nothing behind.
 
-Nothing is downloaded: an environment is a new one that has the wheel, and links to those of the distributions installed
-here that the wheel, or its extra, asks for.
+Nothing is downloaded. An environment is a new one that has the wheel, with links to distributions installed here: those
+that the wheel, or its extra, asks for.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _here(name: str) -> bool:
     try:
         importlib.metadata.distribution(name)
     except importlib.metadata.PackageNotFoundError:
-        return False  # what a marker wants of another Python or platform
+        return False  # a marker asks for it on another Python or platform
     return True
 
 

@@ -132,7 +132,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 @pytest.mark.parametrize("thing", ["folder", "process"])
 def test_a_signal_while_a_thing_is_made(thing: str, number: str, tmp_path: Path) -> None:
-    """It waits until who makes the folder, or the process, can remove it."""
+    """It waits until the maker of the folder, or the process, can remove it."""
     mark = uuid.uuid4().hex
     ended = subprocess.run(
         [sys.executable, "-c", BEGINNING, thing, number],
@@ -145,7 +145,7 @@ def test_a_signal_while_a_thing_is_made(thing: str, number: str, tmp_path: Path)
 
 
 def test_a_signal_when_a_block_is_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who entered it does not know yet: the frames of the exception have what is to be ended."""
+    """Its caller does not know it yet: the frames of the exception have the blocks that are to be ended."""
 
     def once(*_: object) -> None:
         context = temporary_folder("tidemark-test-", tmp_path)

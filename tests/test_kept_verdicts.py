@@ -291,7 +291,7 @@ def test_only_what_is_sound_is_kept_and_damage_is_nothing(tree: Path) -> None:
 
 
 class Made:
-    """Stands for Spark: what a run comes to, and how often each part was asked for."""
+    """Stands for Spark: the result of a run, and how often each part was asked for."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.failed = 0

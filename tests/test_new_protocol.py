@@ -81,7 +81,7 @@ class Tree:
         return folder
 
     def audited(self, traces: Path, status: int) -> dict[str, Any]:
-        """What the audit says of traces, as a document."""
+        """The audit's verdict on traces, as a document."""
         file = self.out / f"{traces.name}.json"
         self.tidemark("audit", str(traces), "--json", str(file), status=status)
         found: dict[str, Any] = json.loads(file.read_text())

@@ -1,7 +1,7 @@
 """Every property can fall: a state or a step in which exactly that is wrong is false by every judge, by that name only.
 
-A property that some edit of the compiler or of the text made true everywhere is noticed here, whether or not any flaw
-of the zoo reaches it. A new protocol brings a table; the rest is the same.
+An edit of the compiler or of the text may make a property true everywhere. That is noticed here, whether or not any
+flaw of the zoo reaches the property. A new protocol brings a table; the rest is the same.
 """
 
 from __future__ import annotations

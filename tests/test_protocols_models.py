@@ -1,4 +1,5 @@
-"""The models of each protocol in the manifest, held against each other; what TLC finds is `tidemark check`'s."""
+"""The models of each protocol in the manifest, held against each other. TLC's verdicts on them are
+`tidemark check`'s."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from tidemark_conformance.tlc import manifest
 @dataclass(frozen=True)
 class Suite:
     """The models of a specification. `name`: the part of the manifest that they cover; `root`: their properties without
-    suffix; `untried`: the rules that no model goes without; `agrees`: whether agree compares its graphs; `elsewhere`:
+    suffix. `untried`: the rules that no model goes without; `agrees`: whether agree compares its graphs. `elsewhere`:
     the sides of rules that only runs of another version show."""
 
     name: str

@@ -1,4 +1,4 @@
-"""`tidemark prove`: what is proved, what is refused, and that a wrong lemma, a missing rule or too few lemmas fail."""
+"""`tidemark prove`: proofs, refusals, and that a wrong lemma, a missing rule or too few lemmas fail."""
 
 from __future__ import annotations
 

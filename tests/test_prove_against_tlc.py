@@ -1,4 +1,4 @@
-"""What TLC says of the small specifications that `tidemark prove` is tried on: which claims are false is its word."""
+"""TLC's verdicts on the small specifications that `tidemark prove` is tried on: TLC says which claims are false."""
 
 from __future__ import annotations
 

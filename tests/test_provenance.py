@@ -72,7 +72,7 @@ def test_a_composition_is_refused_before_anything_is_compiled(
 
 
 def test_flawed_traces_are_judged_by_version_1_when_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The recipe of docs/transactions.md: what simulate prints, and what explain says then."""
+    """The recipe of docs/transactions.md: the output of simulate, and then that of explain."""
     out = tmp_path / "traces"
     assert cli.main(["simulate", "transactions", "--flaw", "KIP-890-a", "--traces", "5", "-o", str(out)]) == 0
     assert capsys.readouterr().out.startswith("5 traces without EpochPerTransaction, VerifyTransaction, ")

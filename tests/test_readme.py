@@ -1,5 +1,5 @@
-"""Every command that the README and the pages behind it show is run on the tree as users have it: the implementation
-compiled where there is a C compiler, and as it is. Its output is the one that the page shows.
+"""Every command of the README and of the pages behind it is run on the tree as users have it. The implementation is
+compiled where there is a C compiler, and runs as it is. Its output is the one that the page shows.
 
 A command is a line of an indented block that begins with it (a synopsis, then its effect), or stands between
 backquotes. Each has an entry here: how it is run, or why it is not.

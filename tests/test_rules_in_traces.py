@@ -1,7 +1,7 @@
-"""Every rule decides something: without it the implementation takes a step that the right specification refuses, and
-all its steps are those of the specification without the rule.
+"""Every rule decides something. Without it the implementation takes a step that the right specification refuses. All
+its steps are those of the specification without the rule.
 
-The kill matrix asks this of the zoo's rows and their properties; here it is asked of every rule of every protocol, with
+The kill matrix asks this of the zoo's rows and their properties. Here it is asked of every rule of every protocol, with
 as few traces as it takes.
 """
 

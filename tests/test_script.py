@@ -1,5 +1,5 @@
 """Scenarios whose verbs are the actions of a specification (`tidemark.simulator.script`): the forms of a line, the
-refused ones, and the transcript of an event that did not happen as its line says. The golden ones are in
+refused ones, and transcripts. One is that of an event that did not happen as its line says. The golden ones are in
 test_golden.py.
 """
 

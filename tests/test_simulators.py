@@ -1,5 +1,5 @@
-"""Every protocol's simulator: deltas equal the full state, one seed is one trace, healing converges, clients notice
-losses, rules matter, every step is one of the specification."""
+"""Every protocol's simulator. Deltas equal the full state, and one seed is one trace. Healing converges, clients notice
+losses, rules matter, and every step is one of the specification."""
 
 from __future__ import annotations
 

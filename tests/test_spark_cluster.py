@@ -44,7 +44,7 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
-            # Nothing of this checkout's cache: what the workers use has come with the job.
+            # Nothing of this checkout's cache: the workers' files have come with the job.
             "TIDEMARK_CACHE": str(folder / "cache-of-the-workers"),
             "TMPDIR": str(folder),
         }

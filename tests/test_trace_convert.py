@@ -64,7 +64,7 @@ def test_a_folder_is_converted_file_by_file(two_phase: TwoPhase, tmp_path: Path)
 
 @pytest.mark.parametrize("target", ["packed", "packed/", "there.d"])
 def test_one_file_is_converted_into_a_folder(target: str, two_phase: TwoPhase, tmp_path: Path) -> None:
-    """A name without a suffix is a folder, and so is a folder that is there whatever its name."""
+    """A name without a suffix is a folder, and so is an existing folder of any name."""
     (tmp_path / "there.d").mkdir()
     assert main(["convert", str(two_phase.good), "-o", f"{tmp_path}/{target}"]) == 0
     assert [file.name for file in (tmp_path / target).iterdir()] == ["good.parquet"]

@@ -47,7 +47,7 @@ def cells(known: Protocol) -> int:
 
 
 def test_worlds_differ_in_which_kinds_of_events_exist_and_in_every_chance() -> None:
-    """No kind is in all worlds or in none: what is rare everywhere is common in one. Nothing is scripted."""
+    """No kind is in all worlds or in none: an event that is rare everywhere is common in one. Nothing is scripted."""
     worlds = [drawn(str(number), PROFILES) for number in WORLDS]
     kinds = {kind for profile in PROFILES.values() for kind in profile.weights}
     for kind in kinds:
@@ -84,7 +84,7 @@ def test_a_world_is_a_profile_of_its_protocol(one: Simulated) -> None:
 
 @each
 def test_a_name_and_a_seed_are_one_trace(one: Simulated) -> None:
-    """Whatever was simulated before, and whichever simulator does it."""
+    """The same after any other simulation, and by any simulator."""
     names = ("5", "5.1", "5@3#20/8", "5@3#20/8@4#30/9.2")
     before = [stream(one, name, 7) for name in names]
     assert len(set(before)) == len(names)

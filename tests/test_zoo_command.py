@@ -1,4 +1,4 @@
-"""`tidemark zoo` beside the matrix itself: what its document says of the unflawed implementation."""
+"""`tidemark zoo` beside the matrix itself: its document's part about the unflawed implementation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A row of the zoo that removes several rules needs each of them removed: with any one put back its model holds.
 
 Else the row shows the other rules' flaw under this one's name. A row says which of its rules is superfluous to TLC, and
-why it is removed all the same; then the model must fall with it put back.
+why it is removed all the same. Then the model must fall with it put back.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def digest(modules: Iterable[str], places: Mapping[str, Path]) -> str:
 
 
 def closure(modules: Iterable[str], places: Mapping[str, Path]) -> tuple[dict[str, Path], set[str]]:
-    """The modules of ours that some reach by imports, themselves and the packages around them included: name -> file;
-    and the top-level names of the libraries that these import."""
+    """The modules of ours that some reach by imports, themselves and the packages around them included: name -> file.
+    The second value has the top-level names of the libraries that these import."""
     ours: dict[str, Path] = {}
     others: set[str] = set()
     waiting = list(modules)

@@ -44,7 +44,8 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns its exit code: 0 holds, 1 violation, 2 unusable input or environment, 3 undecided.
 
-    Whose output nobody reads any more ends as a signal would end it: quietly, with 128 and the number of SIGPIPE.
+    When no reader is left for the output, the command ends as a signal would end it: quietly, with 128 and the number
+    of SIGPIPE.
     """
     try:
         with _output():

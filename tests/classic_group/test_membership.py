@@ -1,4 +1,5 @@
-"""What a rebalance listener hears, with which partitions and in which state, and when positions are committed."""
+"""The calls of a rebalance listener, with their partitions and states, and the moments at which positions are
+committed."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ class Consumer:
         return self.membership.on_join_complete(parts(assigned), 0)
 
     def heard(self) -> Heard:
-        """What the listener heard since the last call."""
+        """The calls of the listener since the last look."""
         heard, self.listener.heard = self.listener.heard, []
         return heard
 

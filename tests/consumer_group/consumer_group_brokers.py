@@ -85,7 +85,7 @@ class ConsumerGroupBrokers:
         return self.answer("heartbeat")
 
     def send(self, request: ConsumerGroupHeartbeatRequest, token: object) -> HeartbeatVerdict:
-        """A heartbeat arrives; what became of it."""
+        """A heartbeat arrives. Returns its outcome."""
         coordinator = self.at(None)
         verdict = coordinator.heartbeat_verdict(request, self.now)
         self.take(coordinator.handle(verdict, request, token, self.now))

@@ -1,6 +1,6 @@
 """The KIP-848 group: per property a state or a step in which exactly that is wrong.
 
-The good state is a group of epoch 2 at b1: member 1 is c1 and has p1, member 2 is s1, which is static and has p2 and
+The good state is a group of epoch 2 at b1. Member 1 is c1 and has p1. Member 2 is s1, which is static and has p2 and
 p3. Faults of a coordinator's group alone are shown at b2, a deposed one that holds the same.
 """
 

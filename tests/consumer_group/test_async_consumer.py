@@ -1,4 +1,4 @@
-"""A consumer of a KIP-848 group: what its heartbeats say, and its way from an assignment to owning it."""
+"""A consumer of a KIP-848 group: the contents of its heartbeats, and its way from an assignment to owning it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Exactly once: per property a state or a step in which exactly that is wrong.
 
-The good state: the instance i1 is the one member, of generation 1, and owns all four partitions. 0 has two records.
-The first is done with, in epoch 0: its result is committed in the output and was returned. The second is decided to
-be committed, in epoch 1 (the coordinator is in epoch 2): its result is written, its offset staged, no marker is there.
+The good state: the instance i1 is the one member, of generation 1, and owns all four partitions. 0 has two records. The
+first is done with, in epoch 0: its result is committed in the output and was returned. The second is decided to be
+committed, in epoch 1 (the coordinator is in epoch 2). Its result is written, its offset staged, and no marker is there.
 """
 
 from __future__ import annotations

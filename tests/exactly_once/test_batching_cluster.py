@@ -1,4 +1,5 @@
-"""Instances with batches in flight, by hand: what a connection that is gone leaves behind, and what still arrives."""
+"""Instances with batches in flight, by hand: the effect of a connection that is gone, and the messages that still
+arrive."""
 
 from __future__ import annotations
 

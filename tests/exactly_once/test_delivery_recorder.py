@@ -61,8 +61,8 @@ def delivery() -> tuple[Specification, Schema]:
 
 
 class Both:
-    """What the recorder of a run is told the recorder of Delivery is told, too; how many records that one has written
-    is noted after each record of the first."""
+    """Every call of a run's recorder goes to the recorder of Delivery, too. After each record of the first, the number
+    of records that the second has written is noted."""
 
     def __init__(self, first: Any, second: DeliveryRecorder) -> None:
         self._both = first, second

@@ -74,7 +74,7 @@ class Brokers:
         owned: Partitions = (), at: int | None = None, topics: str = "t", timeout_ms: int = 300_000,
         session_ms: int = 45_000,
     ) -> JoinVerdict:  # fmt: skip
-        """A JoinGroup with these assignors; what became of it."""
+        """A JoinGroup with these assignors. Returns its outcome."""
         coordinator = self.at(at)
         metadata = Subscription(frozenset(topics.split()), owned)
         protocols = tuple(JoinGroupRequestProtocol(name, metadata) for name in names.split())

@@ -1,8 +1,9 @@
 """Bugs in groups for the auditor to find: handlers changed at run time, no named rule among them.
 
-The specifications first lacked four things: instance ids in a roster, the time-out that a timer is set to, the
-assignment under which a classic consumer asks for offsets, and the partitions for which one of KIP-848 asks. Then the
-auditor passed 300 traces of each bug but two: `sync_not_timed` (2 of 300 failed at rest) and `never_expires` (171).
+The specifications first lacked four things: instance ids in a roster, and the time-out that a timer is set to. They
+lacked the assignment under which a classic consumer asks for offsets, and the partitions for which one of KIP-848 asks.
+Then the auditor passed 300 traces of each bug but two: `sync_not_timed` (2 of 300 failed at rest) and `never_expires`
+(171).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tidemark.groups.purgatory import Purgatory, Timer, TimerKind
 from tidemark.groups.reader import Reader
 from tidemark.groups.subscription_state import Asked
 
-# --- classic groups: what the leader hears ----------------------------------------------------------------------------
+# --- classic groups: the leader's reply -------------------------------------------------------------------------------
 
 
 def _roster_without_instances(self: ClassicGroup) -> tuple[JoinGroupResponseMember, ...]:
@@ -43,7 +44,7 @@ def _roster_mixed_up(self: ClassicGroup) -> tuple[JoinGroupResponseMember, ...]:
     )
 
 
-# --- classic groups: whose time-out -----------------------------------------------------------------------------------
+# --- classic groups: the time-out of a timer --------------------------------------------------------------------------
 
 
 def _shortest(self: ClassicGroup) -> int:
@@ -199,7 +200,7 @@ CLASSIC = {
     ),
 }
 TIMEOUTS: dict[str, Callable[[Any], int]] = {"shortest": _shortest, "leaders": _leaders}
-"""What stands in for the property `rebalance_timeout_ms` of a classic group: that of the slowest member."""
+"""A stand-in for the property `rebalance_timeout_ms` of a classic group: that of the slowest member."""
 
 MODERN = {
     "never_revoked": Bug("a revocation may take for ever", ConsumerGroupCoordinator, "_arm", _never_revoked),

@@ -210,7 +210,7 @@ EXCHANGE = (
 @example(case=TURNED_OUT_NEEDLESS)
 @example(case=EXCHANGE)
 def test_nothing_moves_for_nothing(assign: Sticking, case: tuple[Group, Owned]) -> None:
-    """Whatever part of the moved partitions goes back to its owners: the loads are less equal then."""
+    """Any part of the moved partitions may go back to its owners: the loads are less equal then."""
     group, owned = case
     assignment = assign(group, owned)
     holder = {one: member for member, partitions in assignment.items() for one in partitions}

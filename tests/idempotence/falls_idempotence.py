@@ -1,7 +1,7 @@
 """Idempotent producers: per property a state or a step in which exactly that is wrong.
 
 The good state: c1 has producer id 1 and has bumped its epoch once. Its first batch is in p1, committed and
-acknowledged; the second, of the new epoch, is in p1 and in flight; the third is in flight.
+acknowledged. The second, of the new epoch, is in p1 and in flight; the third is in flight.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def test_a_snapshot_of_what_was_truncated_is_gone() -> None:
 
 
 def restarted(rules: Rules, snapshot_offset: int) -> tuple[BatchMetadata, ...]:
-    """What a broker remembers that has written a snapshot at an offset, and has stopped and started since."""
+    """The memory of a broker that has written a snapshot at an offset, and has stopped and started since."""
     one, log = partition(rules=rules), partition(0, 1, 2, 3).log
     one.append_as_follower(log[:snapshot_offset])
     one.take_snapshot()

@@ -37,7 +37,7 @@ def serving(rules: OffsetRules | None = None) -> OffsetCoordinator:
 
 
 def commit_all(coordinator: OffsetCoordinator) -> list[Errors]:
-    """Everything that was written commits; what the answers say."""
+    """Every written record commits. Returns the answers."""
     replies = []
     while coordinator.waiting:
         replies += coordinator.commit_entry().replies

@@ -53,7 +53,7 @@ def test_a_leader_that_leads_again_counts_nothing_of_an_older_epoch(rule: bool, 
 
 
 def test_a_leader_that_was_deposed_counts_nothing_and_answers() -> None:
-    """Whatever the rule says: there is no state of a follower any more."""
+    """With the rule or without: there is no state of a follower any more."""
     leader, uncounted = fetched_late(dataclasses.replace(Rules(), count_in_fetch_epoch=lambda *_: True))
     led(leader, B3, 1)
     assert leader.update_follower_fetch_state(uncounted, 0).error is NONE

@@ -119,7 +119,7 @@ TWO_PRODUCERS = {
     **MORE,
     "log[p1]": sequence(*LOG, marker(0, "COMMIT").replace("pid |-> 1", "pid |-> 2"), marker(2, "COMMIT")),
 }
-"""What is between the second transaction's record in p1 and its marker: a record, a marker of another producer."""
+"""Between the second transaction's record in p1 and its marker: a record, a marker of another producer."""
 
 ASKED = {"type": '"request"', "kind": '"init"', "broker": "b1", "pid": "1", "epoch": "1", "partitions": "{}"}
 TRY_AGAIN = record(
@@ -131,7 +131,7 @@ BEGUN = {
     "sending[b1]": "0",
     "rpc[c1]": record(ASKED, result='"ABORT"'),
 }
-"""Epoch 2 was given to who had epoch 1, and asks again."""
+"""Epoch 2 was given to the producer of epoch 1, which asks again."""
 
 QUIET = {**READ, **COMPLETE, "sending[b1]": "0"}
 TWICE = {**GOOD, "log[p1]": sequence(*LOG, data(1, 1, 2)), "entry[p1][1].sequence": "1"}

@@ -49,7 +49,8 @@ def partition(*entries: ProduceRequest | WriteTxnMarkersRequest, rules: Rules | 
 
 
 def read_committed(one: TransactionalPartition, most: int = 100, delayed: bool = False) -> list[ProduceRequest]:
-    """What a consumer of committed records returns that starts at offset 0 and gets so many records at a time."""
+    """The records that a consumer of committed records returns. It starts at offset 0 and gets so many records at a
+    time."""
     consumer = Fetcher(IsolationLevel.READ_COMMITTED)
     found: list[ProduceRequest] = []
     while consumer.position < one.last_readable(consumer.isolation_level):
@@ -60,7 +61,7 @@ def read_committed(one: TransactionalPartition, most: int = 100, delayed: bool =
 
 
 def lost(sides: list[TransactionalPartition], told: dict[int, bool], acked: list[Acknowledged]) -> int:
-    """What the simulator finds amiss when its consumers have read everything."""
+    """The simulator's complaints when its consumers have read everything."""
     return amiss([read_committed(one) for one in sides], [one.log for one in sides], told, acked)
 
 
@@ -70,7 +71,7 @@ def group_partition(rules: Rules | None = None) -> TransactionalPartition:
 
 
 def offsets(epoch: int, transaction: int) -> ProduceRequest:
-    """What its leader writes of a TxnOffsetCommit."""
+    """The record that its leader writes of a TxnOffsetCommit."""
     return offsets_batch(TxnOffsetCommitRequest(1, epoch, 5, TopicPartition("input", 0), transaction))
 
 
@@ -280,7 +281,7 @@ class TestExpiry:
 
 
 class TestLost:
-    """What the simulator's reader finds amiss: one case for each of the four ways, which no other way sees."""
+    """The complaints of the simulator's reader: one case for each of the four ways, which no other way sees."""
 
     def test_what_is_told_and_read_alike_is_not_lost(self) -> None:
         """A transaction that committed, one that was aborted, and one that is open, of which nobody was told."""

@@ -1,5 +1,5 @@
-"""The audit: whole traces in parts, a tally of each, added up here; in Spark (one job, no shuffle, tallies pickled) or
-in processes of this machine (`check.local`). Both refuse the same input and report the same findings."""
+"""The audit: whole traces in parts, a tally of each, added up here. It runs in Spark (one job, no shuffle, tallies
+pickled) or in processes of this machine (`check.local`). Both refuse the same input and report the same findings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def audit(
     """Judge every trace of the input by a specification, in Spark, or without a session in processes of this machine.
 
     `source`: an opened input, or paths as for `open_input`. Raises Unusable where the input cannot be judged as a
-    whole: another specification, duplicate ids, no traces, an unreadable part, an unknown action, and so on.
+    whole: another specification, duplicate ids, no traces. The same for an unreadable part, an unknown action, and so
+    on.
     """
     return counted(session, source, specification, options, progress)()
 

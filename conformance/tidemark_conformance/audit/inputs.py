@@ -60,7 +60,7 @@ def open_input(session: SparkSession, paths: Sequence[str]) -> Input:
 
 
 def open_here(paths: Sequence[str], elsewhere: bool = False) -> Input | None:
-    """An input that lies on this machine, without Spark; None if part of it may lie elsewhere: a URL, a pattern, and
+    """An input that lies on this machine, without Spark. None if part of it may lie elsewhere: a URL, a pattern, and
     with `elsewhere` any path that is not here.
 
     Raises Unusable as `open_input` does, half a minute earlier.

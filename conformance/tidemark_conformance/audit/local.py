@@ -40,8 +40,8 @@ in 8.05 s of its time. It judges 12 MB/s of Parquet, half of the rate of two cor
 second of its time to load the checks. So a pool of two gains where one core is busy for more than two seconds."""
 SPARK_BYTES = {NDJSON: 96 << 20, PARQUET: 96 << 20}
 """Bytes from which on Spark is taken where it is installed. Measured: an audit of 0.9 MB of Parquet takes 22.6 s of the
-cores' time on Spark and 1.9 s without it. What Spark costs before it judges are thus about 20 s of the cores' time, or
-10 s of two cores; in half of that these judge as many bytes."""
+cores' time on Spark and 1.9 s without it. So Spark costs about 20 s of the cores' time before it judges, or 10 s of two
+cores. In half of that these judge as many bytes."""
 
 
 @dataclass(frozen=True, slots=True)

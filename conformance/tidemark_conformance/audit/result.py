@@ -23,10 +23,10 @@ def by_number(trace: str) -> tuple[tuple[str, int], ...]:
 class Failure:
     """All traces that fail in one way.
 
-    `kind` is "invariant", "action-property", "not-a-step", "quiescence" or "observation"; `name` is the property's,
-    for "not-a-step" the action that the step claims to be, for "observation" `Observed.` and the field. `examples`: the
-    first few traces by id, each with the step that fails. `detail`: of the first, the value that TypeOK or the action's
-    domain does not have, where that is why. `streams`: of the examples, empty where it was not kept.
+    `kind` is "invariant", "action-property", "not-a-step", "quiescence" or "observation". `name` is the property's, for
+    "not-a-step" the claimed action, for "observation" `Observed.` and the field. `examples`: the first few traces by
+    id, each with the step that fails. `detail`: of the first, the value that TypeOK or the action's domain does not
+    have, where that is why. `streams`: of the examples, empty where it was not kept.
     """
 
     kind: str

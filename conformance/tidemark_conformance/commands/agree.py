@@ -134,8 +134,8 @@ def _compare_all(
 
 
 def _in_turn(subjects: Sequence[_Subject]) -> list[_Subject]:
-    """The models of the specifications in turn: those of one often have the same kernels, and two processes that began
-    with them at once would both compile them."""
+    """The models of the specifications in turn. Those of one often have the same kernels. Two processes that began with
+    them at once would both compile them."""
     modules: dict[Path, list[_Subject]] = {}
     for subject in subjects:
         modules.setdefault(subject.module, []).append(subject)
@@ -157,8 +157,8 @@ def _once(subject: _Subject, key: str, arguments: argparse.Namespace, say: Calla
 
 def _elsewhere(subject: _Subject, key: str, arguments: argparse.Namespace) -> agree.Agreement:
     """The same in another process, which says nothing. It exits when it is terminated: its pool would take SystemExit
-    for the result of this model, and begin with the next. Before, it ends the blocks that the exception's frames hold:
-    a signal may come when a block has been entered, and before who entered it knows."""
+    for the result of this model, and begin with the next. Before, it ends the blocks that the exception's frames hold.
+    A signal may come when a block has been entered and its caller does not know it yet."""
     try:
         return _once(subject, key, arguments, lambda _: None)
     except SystemExit as end:

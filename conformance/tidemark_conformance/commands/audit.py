@@ -174,7 +174,7 @@ def _render(result: AuditResult, console: Console, whole_s: float) -> None:
 
 
 def worth_explaining(result: AuditResult) -> str:
-    """The most telling of the failing traces: what `tidemark explain` chooses among all that were audited."""
+    """The most telling of the failing traces: the choice of `tidemark explain` among all that were audited."""
     from tidemark_conformance.explain.search import shows, telling
 
     kinds: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""`tidemark compile`: the implementation compiled by mypyc, for the simulators; what `make check` does on its way."""
+"""`tidemark compile`: the implementation compiled by mypyc, for the simulators, as `make check` does on its way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tidemark prove`: inductive proofs, from a specification's own text, of what holds in runs of any length."""
+"""`tidemark prove`: inductive proofs, from a specification's own text, for runs of any length."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`tidemark simulate PROTOCOL`: run an implementation in its simulator and write the traces.
 
-A protocol may come in more sizes than one: `sizes = { 5 = "replication/ReplicationFiveBrokers.cfg" }` in its entry of
-`spec/<protocol>/protocol.toml` names a cfg for each, and its simulator's module then has `nodes_for(size)`.
+A protocol may come in more sizes than one. `sizes = { 5 = "replication/ReplicationFiveBrokers.cfg" }` in its entry of
+`spec/<protocol>/protocol.toml` names a cfg for each. Its simulator's module then has `nodes_for(size)`.
 
 Of a composition (an entry with `parts`) every run is a trace of each part, in a folder of the part's name.
 """

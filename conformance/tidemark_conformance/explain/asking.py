@@ -28,8 +28,8 @@ class Ask:
     """A function that asks a rule.
 
     `place`: `impl/package/module.py:line` of its first question. `function`: its name with its class's. `handlers`: the
-    functions of its module that call it, directly or not, and have an action's name; without any, the public ones;
-    empty where it is itself one. `lines`: its text around each question.
+    functions of its module that call it, directly or not, and have an action's name. Without any, they are the public
+    ones; empty where it is itself one. `lines`: its text around each question.
     """
 
     place: str

@@ -206,8 +206,8 @@ def _order(home: Home, rule: str) -> tuple[str, int]:
 
 def of_rule(name: str) -> list[Card]:
     """The cards of a rule, one for each specification that has it, without the parts that need a run (counterexamples,
-    golden traces). `name` is the specification's (`ReachedEpochStart`), the implementation's (`reached_epoch_start`),
-    or a row's of the zoo (its id or number): then they are the cards of the rules that the row removes.
+    golden traces). `name` is the specification's (`ReachedEpochStart`) or the implementation's (`reached_epoch_start`).
+    It may also be the id or number of a row of the zoo, for the rules that the row removes.
 
     Raises Unusable, with the names that come close, for another name.
     """

@@ -268,8 +268,8 @@ class Explainer:
     def drawn(
         self, run: Run, judgement: Judgement, rows: list[StepView], failing: Iterable[int], window: int | None
     ) -> Diagram:
-        """The space-time diagram (arguments as of `spacetime.diagram`): what a record has read, its action's formula
-        says, of an attempt the guards alone."""
+        """The space-time diagram (arguments as of `spacetime.diagram`). The formula of a record's action says what the
+        record has read; for an attempt the guards alone do."""
         bodies: dict[tuple[str, str], Expr] = {}
         for action in self.module.actions:
             bodies[(action.name, STEP)] = action.body

@@ -1,7 +1,7 @@
 r"""Expressions of the IR as TLA+ text.
 
-Inlining has replaced every operator by its body. Where a `Mark` remembers the name of an operator inside a longer
-formula, a body longer than `SHORT` is printed as that name with its arguments.
+Inlining has replaced every operator by its body. A `Mark` may remember the name of an operator inside a longer formula.
+There a body longer than `SHORT` is printed as that name with its arguments.
 """
 
 from __future__ import annotations

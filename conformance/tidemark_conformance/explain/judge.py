@@ -34,8 +34,8 @@ Key = tuple[str, str]
 class Judgement:
     """`verdict`: "pass", "fail" or "undecided" with its `reason`; `first`: each failing check's first record.
 
-    `states`: one per record, history and hidden variables included (empty where they cannot be computed; short where a
-    hidden variable gets no value, or none within its capacity).
+    `states`: one per record, history and hidden variables included. Empty where they cannot be computed; short where a
+    hidden variable gets no value, or none within its capacity.
     """
 
     verdict: str
@@ -75,7 +75,7 @@ class Judge:
         self.schema = schema_of(specification)
 
     def __call__(self, run: Run) -> Judgement:
-        """Judge a run. A damaged run, or one that does not start in Init, is undecided whatever its steps are."""
+        """Judge a run. A damaged run, or one that does not start in Init, is undecided, with any steps."""
         if not run.events:
             return Judgement("undecided", run.damage or "no initial state", {}, [])
         first_state = run.events[0].state

@@ -56,7 +56,7 @@ _KINDS = {delta.STEP: STEP, delta.BLOCKED: BLOCKED, delta.STUTTER: STUTTER}
 
 
 def decoded(trace: Stored, schema: Schema) -> Run:
-    """The trace as events with their states; damage ends it where it can no longer be believed, and a value beyond a
+    """The trace as events with their states. Damage ends it where it can no longer be believed, and a value beyond a
     limit where it stands.
 
     Raises Unusable for a record with a node that there is not.

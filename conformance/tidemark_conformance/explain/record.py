@@ -1,4 +1,4 @@
-"""An explanation as data: what `tidemark explain` found, complete, before anybody renders it.
+"""An explanation as data: all findings of `tidemark explain`, complete, before anything renders it.
 
 Every text in here is TLA+ (values, paths such as `rmState[r1]`, labels such as `TMDecide("committed")`) or one plain
 sentence; places are `Module.tla:line`. The terminal, the HTML page and the JSON document show this record and nothing
@@ -26,7 +26,7 @@ class Change:
     """One unit that a step changed: a variable or a part of it (`fetch[b1][b2].type`).
 
     `how`: "set" (`old` became `new`), "added" / "removed" (an element of a set), "appended" / "truncated" (the elements
-    at a sequence's end); the side that says nothing is empty. `ghost`: a history variable, computed by the check.
+    at a sequence's end). The side that does not apply is empty. `ghost`: a history variable, computed by the check.
     """
 
     variable: str
@@ -98,8 +98,8 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of the last good state: `units` are its parts that matter (`[b1][b2]`; `[3..5]`: equal elements of
-    a sequence), or one part without a name.
+    """A variable of the last good state. `units` are its parts that matter (`[b1][b2]`; `[3..5]`: equal elements of a
+    sequence), or one part without a name.
 
     `folded`: how many elements of its outermost function do not matter and are left out.
     """
@@ -136,9 +136,9 @@ class Arrow:
 class StoredCell:
     """One element of stored state: its text, and the number of its colour (-1: none).
 
-    `how`: "stored"; "absent", the place of an element that is not there; "lost", an element that ought to be there;
-    "other", one that differs from the right one; "twice", one of several that are alike; "contested", one that another
-    lane has, too.
+    `how`: "stored"; "absent", the place of an element that is not there; "lost", an element that ought to be there.
+    "other" differs from the right one, "twice" is one of several that are alike, and "contested" belongs to another
+    lane, too.
     """
 
     text: str

@@ -15,7 +15,7 @@ State = dict[str, Value]
 INITIAL, STEP, BLOCKED, STUTTER = "initial", "step", "blocked", "stutter"
 """The kinds of a record."""
 CAPACITY = "a value exceeds a capacity of the layout"
-"""How the damage of a run begins that a capacity ended; what failed before it counts."""
+"""How the damage of a run begins that a capacity ended. An earlier failure counts."""
 
 
 @dataclass(frozen=True, slots=True)

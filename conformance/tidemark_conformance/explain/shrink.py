@@ -29,7 +29,7 @@ BUDGET = 400
 """Simulations that shrinking may take."""
 
 Signature = tuple[str, str, tuple[tuple[str, ...], ...]]
-"""How a run fails: the check's kind, its name, and for a step that is none the sets of rules that keep it from being
+"""How a run fails: the check's kind and its name. A step that is none has the sets of rules that keep it from being
 one."""
 
 NOTHING_LESS = (
@@ -115,8 +115,8 @@ class Shrinker:
         )
 
     def signature(self, run: Run, judgement: Judgement) -> Signature | None:
-        """How a run fails first: the check's kind, its property or the action that is not a step, and the rules without
-        which it would be one."""
+        """How a run fails first: the check's kind, its property or the action that is not a step. Then the rules
+        without which it would be one."""
         if judgement.verdict != "fail":
             return None
         number = min(judgement.first.values())

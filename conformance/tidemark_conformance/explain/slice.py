@@ -1,10 +1,10 @@
 """The steps that a run's first failure depends on, for runs that no simulator can repeat.
 
-It goes backwards from the failure: the parts of the state that were read, the step that wrote each of them last, the
-parts that this step read. The steps that it finds, taken alone from the same first state, are a run again. Each changes
-the same units as before. That run is judged. It is shown if it is a behaviour up to the failing step, and fails there
-for the same reason, of the same values. Otherwise the step where the two runs part is taken to read all that its action
-mentions, and the search begins again. So no step is left out that the failure needs.
+It goes backwards from the failure. It takes the parts of the state that were read, the step that wrote each of them
+last, and the parts that this step read. The steps that it finds, taken alone from the same first state, are a run
+again. Each changes the same units as before. That run is judged. It is shown if it is a behaviour up to the failing
+step, and fails there for the same reason, of the same values. Otherwise the step where the two runs part is taken to
+read all that its action mentions, and the search begins again. So no step is left out that the failure needs.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def sliced(
 def with_slice(
     explained: Explanation, found: Slice, judgement: Judgement, explainer: Explainer, window: int | None
 ) -> Explanation:
-    """An explanation whose diagram has the steps of a slice, by their numbers in the whole run, and the steps after the
-    failure that it had before. `judgement`: of the whole run; `window`: at most so many before the failing one."""
+    """An explanation whose diagram has the steps of a slice, by their numbers in the whole run. It keeps the steps
+    after the failure that it had before. `judgement`: of the whole run; `window`: at most so many before the failing
+    one."""
     numbers = (0, *found.kept)
     rows = views(found.run, found.judgement.states, explainer.formals, explainer.module.ghosts)
     drawn = explainer.drawn(found.run, found.judgement, rows, [len(rows) - 1], window)
@@ -313,7 +314,7 @@ def _at(state: Mapping[str, Value], cell: Cell) -> Value:
 
 def _made_of_the_old(cell: Cell, before: Mapping[str, Value], body: Expr) -> bool:
     """Whether a step may make a cell's new value of the old one, where `reads` does not tell: a sequence, a record, a
-    variable as a whole."""
+    whole variable."""
     value = _at(before, cell)
     if isinstance(value, tuple) or is_record(value):
         return True

@@ -43,7 +43,7 @@ from tidemark_conformance.tla.walk import children, strip, variables_used, walk
 TEXT = 400
 """Longer formulas and values are shortened in their middle to so many characters."""
 NAMED = 140
-"""The same for what stands before a value, and for the condition that chose a branch."""
+"""The same for the text before a value, and for the condition that chose a branch."""
 WITNESSES = 3
 """Of an unsatisfied \\E at most so many candidates are followed further."""
 VALUES = 8
@@ -53,8 +53,8 @@ VALUES = 8
 def why(expr: Expr, scope: Scope, env: Env, source: Source) -> tuple[Reason, tuple[Cell, ...]]:
     """Why the boolean `expr` has the value that it has in this scope; an evaluation error is a reason as well.
 
-    What `env` binds is shown where the formula mentions it; `source` gives the text of conjuncts. Returned beside the
-    reason: the parts of the state that decide, as cells of `reads`.
+    A name that `env` binds is shown where the formula mentions it; `source` gives the text of conjuncts. Returned
+    beside the reason: the parts of the state that decide, as cells of `reads`.
     """
     walking = _Walk(scope, source, env)
     reason = walking.reason(expr, env)

@@ -1,7 +1,7 @@
 """The corpus of a hunt: beginnings of runs that reached something first.
 
-A run is drawn from it: a fresh world, a beginning that goes on in some world, or the world of a beginning changed a
-little. Beginnings that were drawn least come first. So the corpus is bounded, and holds names.
+A run is drawn from it. It is a fresh world, a beginning that goes on in some world, or the world of a beginning changed
+a little. Beginnings that were drawn least come first. So the corpus is bounded, and holds names.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ PLAIN = 0.7
 
 @dataclass(slots=True)
 class Item:
-    """A beginning. `before`: the part of a world's name before the world that goes on; `world`: in which it ended;
-    `plain`: it reached more than a shape of state first; `drawn`: how often it was drawn."""
+    """A beginning. `before`: the part of a world's name before the world that goes on. `world`: in which it ended.
+    `plain`: it reached more than a shape of state first. `drawn`: how often it was drawn."""
 
     before: str
     world: str

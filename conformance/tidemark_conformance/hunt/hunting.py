@@ -158,7 +158,7 @@ def island_partition(task: _Task) -> Partition:
     return work
 
 
-# --- what is kept between runs --------------------------------------------------------------------------------------
+# --- results kept between runs --------------------------------------------------------------------------------------
 
 
 def _opened(folder: Path, settings: Mapping[str, Any]) -> Hunted:

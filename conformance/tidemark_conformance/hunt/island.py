@@ -54,8 +54,8 @@ class Job:
 
 @dataclass(slots=True)
 class Finding:
-    """Runs that fail in one way: how many, the first of them (`world`, `seed`, and the step where it fails), and how
-    many steps had been simulated when that run was over."""
+    """Runs that fail in one way. It has their number, the first of them (`world`, `seed`, and the step where it fails),
+    and the steps simulated before that run was over."""
 
     runs: int
     steps: int
@@ -68,8 +68,8 @@ class Finding:
 class Round:
     """The result of a round, or of one island's part of it.
 
-    `items`: new beginnings; `reach`: by part; `findings`: by what fails first in a run; `falls`: by (part, check), of
-    all that fails in a run, the first alone; `actions`, `rules`: counts by part; `cut`: runs that ended at a capacity;
+    `items`: new beginnings; `reach`: by part; `findings`: by the first failure of a run. `falls`: by (part, check), of
+    all failures of a run, the first alone. `actions`, `rules`: counts by part; `cut`: runs that ended at a capacity;
     `rss`: the worker's greatest resident memory in KiB.
     """
 

@@ -1,5 +1,5 @@
-"""The zoo's rows as quarry: how many steps a hunt takes until a row's property first falls, and how many the profile
-takes that is pinned for the row.
+"""The zoo's rows as quarry: how many steps a hunt takes until a row's property first falls, and how many the row's
+pinned profile takes.
 """
 
 from __future__ import annotations

@@ -37,11 +37,11 @@ from tidemark_conformance.processes import started
 IMPLEMENTATION = "tidemark"
 """The package."""
 INTERPRETED = "TIDEMARK_INTERPRETED"
-"""The environment variable that keeps this process, and those that it starts, from using what is compiled."""
+"""The environment variable that keeps this process, and those that it starts, from using compiled modules."""
 AS_THEY_ARE = frozenset({"__init__", "errors", "naming", "structs"})
 """Modules that are not compiled: exceptions are no classes that mypyc makes, and the machinery loads `naming` first."""
 UNUSED_S = 3600
-"""Seconds after its last use in which what was compiled of other sources is kept."""
+"""Seconds after its last use in which modules compiled of other sources are kept."""
 OPTIMIZATION = "1"
 """Of the C compiler: 2 takes twice as long and gains nothing that can be measured."""
 
@@ -81,7 +81,7 @@ def use() -> bool:
         return False
     with contextlib.suppress(OSError):
         os.utime(home)
-    sys.path.append(str(home))  # what the compiled modules share stands beside the package
+    sys.path.append(str(home))  # shared parts of the compiled modules stand beside the package
     package.__path__ = [str(home / IMPLEMENTATION)]
     if common := sys.modules.get(f"{IMPLEMENTATION}.common"):  # else what it loads later is source
         common.__path__ = [str(home / IMPLEMENTATION / "common")]

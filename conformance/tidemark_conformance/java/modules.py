@@ -1,6 +1,6 @@
 r"""The modules that a root module reaches through EXTENDS and INSTANCE, as text.
 
-A run of TLC sees nothing but a staged copy of this closure, so a verdict cannot depend on a module that its cache key
+A run of TLC sees nothing but a staged copy of this closure. So a verdict cannot depend on a module that its cache key
 does not hash. A module missed here would be missing there, and TLC would refuse.
 
 Files are read anew each time. A result that depends on their text alone is computed once per text:

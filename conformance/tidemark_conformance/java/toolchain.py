@@ -231,8 +231,9 @@ def java_command(
     """The start of a command line that runs class `main` of the jar in the private room `folder` (see `room`).
 
     `brief`: the run is over within seconds, so the optimising compiler stays out (it would take most of them). In a
-    longer run it compiles only code that is still hot after four times its usual counts: a tenth less in a model of 20
-    s. `shared`: many runs are to come in this Java, so it compiles as it would by itself. `beside`: further jars.
+    longer run it compiles only code that is still hot after four times its usual counts. That takes a tenth less in a
+    model of 20 s. `shared`: many runs are to come in this Java, so it compiles as it would by itself. `beside`: further
+    jars.
     """
     archive = class_archive(jar)
     mapped = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archived(archive) else []

@@ -37,7 +37,7 @@ class Binding(Operators):
     later: Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def quantified(self, expr: Quant, env: Env) -> tuple[Term, Term]:
-        """\\A and \\E in canonical order: expanded over what can be listed, else over an integer."""
+        """\\A and \\E in canonical order: expanded over listable elements, else over an integer."""
 
         def inner(at: int, env: Env) -> tuple[Term, Term]:
             if at == len(expr.binders):

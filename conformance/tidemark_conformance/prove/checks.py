@@ -1,7 +1,7 @@
-"""The checks of a specification, answered by Z3 terms on known states: what `tidemark agree` compares with TLC.
+"""The checks of a specification, answered by Z3 terms on known states. `tidemark agree` compares them with TLC.
 
 The terms are those of proofs, but that ranges end at the cfg's capacities. A state is put into a term in the place of
-its symbols; what is left is simplified, and where quantifiers remain, decided by the solver.
+its symbols. The rest is simplified, and where quantifiers remain, decided by the solver.
 """
 
 from __future__ import annotations
@@ -191,8 +191,8 @@ def _symbols(term: Any) -> tuple[list[Any], list[Any]]:
 class Z3Checks:
     """The API of `PythonChecks` that `tidemark agree` needs, answered by terms.
 
-    What has no terms with every capacity lifted (a fold of a sequence of any length) is asked with all of them kept;
-    `bounded` names it. Raises Unsupported, with the line, for what has no terms then either.
+    A check may have no terms with every capacity lifted: a fold of a sequence of any length. It is then asked with all
+    of them kept; `bounded` names it. Raises Unsupported, with the line, for a check that has no terms then either.
     """
 
     def __init__(self, spec: Specification) -> None:

@@ -1,8 +1,8 @@
-"""A lemma as clauses: what it says for known elements of sets, over integers that are bound or taken as any.
+r"""A lemma as clauses: its meaning for known elements of sets, over integers that are bound or taken as any.
 
-The truth of `\\A`, `/\\` and `=>` is split at the top of a formula. What is left of it is a clause: if `given` holds
-for the `bound` integers, `then` is true. A clause is a hypothesis, quantified and with patterns, or a goal, whose
-integers are fresh.
+The truth of `\A`, `/\` and `=>` is split at the top of a formula. The rest is a clause: if `given` holds for the
+`bound` integers, `then` is true. A clause is a hypothesis, quantified and with patterns, or a goal, whose integers are
+fresh.
 """
 
 from __future__ import annotations

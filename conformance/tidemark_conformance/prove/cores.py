@@ -1,6 +1,6 @@
 """The cores of proofs, kept beside the specification: which lemmas proved each condition.
 
-A core is a hint. Every condition is proved again from its core, and searched for anew where that fails; so an edited or
+A core is a hint. Every condition is proved again from its core, and searched for anew where that fails. So an edited or
 outdated file costs time and proves nothing.
 """
 

@@ -1,8 +1,8 @@
 """Expressions of the IR as symbolic values.
 
 An expression has a value and the condition under which it has one: where TLC reports an error, that condition is false.
-A proposition is given as the condition under which it is *true*, which implies that it has a value. What the text has
-established on the way to an expression (`facts`) decides conditions that it implies syntactically.
+A proposition is given as the condition under which it is *true*, which implies that it has a value. The facts that the
+text has established on the way to an expression (`facts`) decide conditions that they imply syntactically.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _KEEPING = frozenset(["and", "or", "not", "implies", "in", "notin"])
 
 
 class Lazy:
-    """A LET definition: evaluated at its first use, with what is known where it stands.
+    """A LET definition: evaluated at its first use, with the facts known where it stands.
 
     One that is not `kept` is evaluated at each use: it reads next values, which the sides of an IF give differently.
     """
@@ -121,7 +121,7 @@ class Evaluator(Folds):
         self.reading = reading
         self.sense = 1
 
-    # What is known
+    # Known facts
 
     def may_lift(self, kind: str) -> bool:
         """Whether a range that ends in a lifted capacity may be without end, as the domain of `kind` here.

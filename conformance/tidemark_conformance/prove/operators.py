@@ -259,7 +259,7 @@ class Operators:
     def _boundary(self, value: Symbolic) -> Term:
         """How many elements {k \\in low..high : P(k)} has, where P holds up to some k and not after it.
 
-        The term is fresh: at least 0, at most all of them, and that k's place if P is such (an axiom that asks for it).
+        The term is fresh: at least 0, and at most all of them. An axiom asks that it is that k's place if P is such.
         """
         base = value if isinstance(value, Range) else value.base
         if base.high is None:

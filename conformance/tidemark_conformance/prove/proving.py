@@ -1,7 +1,8 @@
 """The verification conditions of a theorem, judged: one for each lemma and action, Init, and each property.
 
-A condition is proved when all its goals are: one for each known element that the lemma names and each instance of the
-action, up to the exchange of model values that the specification does not tell apart.
+A condition is proved when all its goals are. There is one goal for each known element that the lemma names and each
+instance of the action. Instances count once up to the exchange of model values that the specification does not tell
+apart.
 """
 
 from __future__ import annotations
@@ -452,7 +453,7 @@ class Guesses:
         return answer
 
     def learn(self, answer: solving.Answer) -> None:
-        """Remembers what has proved a goal, the latest first."""
+        """Remembers the proofs of a goal, the latest first."""
         if answer.proved and answer.core not in self.known:
             self.known.insert(0, answer.core)
 

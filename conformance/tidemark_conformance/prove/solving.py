@@ -1,4 +1,4 @@
-"""Questions to the solver: is a goal implied by hypotheses, by which of them, and what speaks against it.
+"""Questions to the solver: is a goal implied by hypotheses, by which of them, and the counterexample.
 
 The limit is the solver's resource count, never time, so that a machine's speed decides nothing.
 """

@@ -86,8 +86,8 @@ class SSeq:
 
 @dataclass(frozen=True, slots=True)
 class SMap:
-    """Functions over low..high; `high` None: over low, low + 1, ... up to the capacity `end` (its name, and what is
-    added), which is lifted."""
+    """Functions over low..high. With `high` None they are over low, low + 1, ... up to the capacity `end` (its name,
+    and the addend), which is lifted."""
 
     low: int
     high: int | None

@@ -1,7 +1,7 @@
 """Symbolic TLA+ values: Z3 terms in Python shapes, with constants folded as they are built.
 
-A scalar is a Python `bool` or `int`, a Z3 term, an `Atom` (a string or model value with its code), or a `Coded` (an
-unknown one). The other shapes are `Rec`, `Fun`, `Arr` and the sets. A sequence is an `Arr` from 1 to its length.
+A scalar is a Python `bool` or `int`, a Z3 term, an `Atom` (a string or model value with its code), or a `Coded`
+(unknown). The other shapes are `Rec`, `Fun`, `Arr` and the sets. A sequence is an `Arr` from 1 to its length.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def kind(value: Symbolic) -> str:
 
 
 def settled(term: Term) -> Term:
-    """A term with what is constant in it computed: a Python value where all of it is."""
+    """A term with its constant parts computed: a Python value where all of it is."""
     if not z3.is_expr(term):
         return term
     if z3.is_int_value(term):

@@ -47,9 +47,9 @@ KEPT_BOUNDS = "KeptBounds"
 class Step:
     """An action with its parameters: it is a step where `guard` holds, to `next` (variable -> value).
 
-    `given`: what holds of the parameters. `errorless`: the condition under which the action is evaluated without an
+    `given`: the facts about the parameters. `errorless`: the condition under which the action is evaluated without an
     error. `side`: axioms of fresh terms. `branches`: the conditions of the IFs that decide updates. `defined`: the
-    condition under which the ghosts' next values exist. `picks`: whether symbols stand for what the action chooses.
+    condition under which the ghosts' next values exist. `picks`: whether symbols stand for the action's choices.
     """
 
     action: str
@@ -245,11 +245,11 @@ class Universe:
 
 
 class Updates:
-    """Walks an action's formula: conjuncts `v' = e` become updates, IFs merge, all else stays a condition.
+    r"""Walks an action's formula: conjuncts `v' = e` become updates, IFs merge, all else stays a condition.
 
-    What the formula leaves open is picked by fresh symbols: the element of `v' \\in S` and of `\\E x \\in S`, the side
-    of a disjunction. A formula is given as the condition under which it is true, and the one under which TLC evaluates
-    it without an error. TLC tries every side and every element.
+    A choice that the formula leaves open is picked by fresh symbols: the element of `v' \in S` and of `\E x \in S`, the
+    side of a disjunction. A formula is given as the condition under which it is true, and the one under which TLC
+    evaluates it without an error. TLC tries every side and every element.
     """
 
     primed = True
@@ -270,7 +270,7 @@ class Updates:
         return found.name if isinstance(found, ir.Var) and fits else None
 
     def known(self) -> None:
-        """Tells the evaluator what is determined so far."""
+        """Tells the evaluator the variables determined so far."""
         self.run.primed = self.next
 
     def apply(self, expr: ir.Expr, env: Env) -> tuple[Term, Term]:
@@ -439,7 +439,7 @@ class Updates:
         return choice(true, first, second), choice(true, fine, good)
 
     def condition(self, expr: ir.Expr, env: Env) -> tuple[Term, Term]:
-        """A formula of what is determined already."""
+        """A formula of variables determined already."""
         missing = sorted(self.names(expr) - set(self.next))
         if missing:
             prime = "'" if self.primed else ""

@@ -36,7 +36,7 @@ def one(job: Job, limit: int, action: str, kept: Kept) -> tuple[list[Condition],
 
 
 def judge(job: Job, limit: int, kept: Kept, told: Callable[[str, list[Condition]], None]) -> tuple[Result, Kept]:
-    """Every condition of a theorem and what is to be kept, as many actions side by side as there are cores."""
+    """Every condition of a theorem and the results to keep, as many actions side by side as there are cores."""
     began = time.monotonic()
     own = prover(job, limit)
     actions = [INIT, *own.actions(), ALWAYS]

@@ -18,12 +18,13 @@ them by name.
     twophase = "twophase/TwoPhaseFive.cfg"         # a part of another name than its protocol names it
     other = { protocol = "twophase", config = "twophase/TwoPhase.cfg" }
 
-`factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints it),
-the number of steps that a trace should have, and the name of a flaw or None. `simulate(seed)` returns an object with
-the attributes of `simulate.generate.Simulated`. `options` are the simulator's own (`profile`, say); one that can take
-`without`, a list of rules to remove, serves `tidemark simulate --without`. Both travel to Spark's workers by pickle.
-The factory's module may define `NODES`, the names of the nodes in its traces. A composition may name a factory, too: it
-gets the header of every part by its name, and `simulate(seed)` returns the part's traces by the same names.
+`factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints it)
+and the number of steps that a trace should have. `flaw` is the name of a flaw or None. `simulate(seed)` returns an
+object with the attributes of `simulate.generate.Simulated`. `options` are the simulator's own (`profile`, say); one
+that can take `without`, a list of rules to remove, serves `tidemark simulate --without`. Both travel to Spark's workers
+by pickle. The factory's module may define `NODES`, the names of the nodes in its traces. A composition may name a
+factory, too. It gets the header of every part by its name, and `simulate(seed)` returns the part's traces by the same
+names.
 """
 
 from __future__ import annotations

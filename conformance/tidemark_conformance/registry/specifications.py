@@ -39,8 +39,8 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
 
 def find(name: str, constants: Mapping[str, Json] | None = None) -> tuple[Path, Path]:
     """The files of a specification of this installation: a module `<name>`, or `<name>Properties` that extends it, in
-    `spec/*/`, with the cfg of its name beside it. If that cfg has other constants than `constants` (of a trace's
-    header), another cfg of the folder with these constants and the same checks is taken."""
+    `spec/*/`. The cfg of its name stands beside it. That cfg may have other constants than `constants` (of a trace's
+    header). Then another cfg of the folder with these constants and the same checks is taken."""
     # The name is the trace's, so it is compared with those that are here, and never becomes a part of a path.
     known = sorted(spec_root().glob("*/*.tla"))
     found = [path for stem in (name, f"{name}Properties") for path in known if path.stem == stem]
@@ -141,8 +141,8 @@ def load_asked(args: argparse.Namespace, header: Header) -> tuple[Specification,
 
 
 def _require_plain(header: Header, spec: Path | None, config: Path | None) -> None:
-    """Refuse what the texts alone contradict, before a parser starts: traces of a module that the specification does
-    not reach, and other constants than the cfg's."""
+    """Refuse contradictions of the texts alone, before a parser starts. They are traces of a module that the
+    specification does not reach, and other constants than the cfg's."""
     if spec is None or not spec.is_file():
         return
     if header.spec not in modules.closure(spec):

@@ -12,7 +12,7 @@ from tidemark_conformance.report.paragraphs import counted
 EXAMPLE = "e.g. trace"
 """The column of one trace of many, the first by its number (`result.by_number`)."""
 CHECKERS = "in a client's history"
-"""The column of the names that history checkers have for what falls (spec/anomalies.toml)."""
+"""The column of the names that history checkers have for a fall (spec/anomalies.toml)."""
 REMOVED = "removed"
 """The text in place of the counts of a rule that is not in force."""
 

@@ -121,7 +121,7 @@ def junit(result: AuditResult, found: Sequence[Located]) -> str:
 
 
 _STEP = {"not-a-step": "step"}
-"""A case that passes says what holds."""
+"""A case that passes names its check."""
 
 
 def _case(suite: ET.Element, classname: str, name: str) -> ET.Element:

@@ -15,7 +15,7 @@ from tidemark_conformance.tlc.runner import Step, TlcResult
 from tidemark_conformance.tlc.values import to_tla
 
 LABEL = 36
-"""A label of a step that is wider pushes what follows it aside."""
+"""A label of a step that is wider pushes the rest aside."""
 
 
 def label(step: Step) -> str:

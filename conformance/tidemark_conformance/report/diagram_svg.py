@@ -1,5 +1,5 @@
-"""A space-time diagram as SVG: lifelines down the page, arrows from the step that wrote to the step that read, and each
-lane's stored state wherever a step has changed it.
+"""A space-time diagram as SVG. Lifelines run down the page, and arrows from the step that wrote to the step that read.
+Each lane's stored state stands wherever a step has changed it.
 
 Colours are CSS classes, so that the page that holds it decides them; every mark, arrow and strip has its tooltip.
 """
@@ -18,15 +18,15 @@ TOP = 44
 NUMBER = 36
 PAD, INSET = 14, 20
 CHARACTER = 7.9
-"""Pixels: height of a row without strips, room above the first, width of the numbers, between a lane's edge and its
-lifeline, between a lifeline and its strips; width of a character."""
+"""Pixels: height of a row without strips, room above the first, width of the numbers. Then the room between a lane's
+edge and its lifeline, between a lifeline and its strips; the width of a character."""
 LABEL, CHANGES = 40, 46
 """A label and its changes are cut to so many characters (the tooltip has them whole)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Where everything is: lifelines by lane, rows by number (top, height), the columns of text, the whole; `fronts`:
+    """Where everything is: lifelines by lane, rows by number (top, height), the columns of text, the whole. `fronts`:
     by lane, how far from a strip's end its cells begin."""
 
     places: dict[str, float]

@@ -1,4 +1,4 @@
-"""Text in a terminal without rich's tables: lines end where their text ends, so that they read well in a file too; and
+"""Text in a terminal without rich's tables: lines end where their text ends, so that they read well in a file too. Also
 numbers of things."""
 
 from __future__ import annotations

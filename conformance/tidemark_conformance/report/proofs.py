@@ -25,7 +25,7 @@ MOST_CHANGES = 24
 
 @dataclass(frozen=True)
 class Proof:
-    """A theorem, the rules that were taken away (None: the cfg's), what was found, and counterexamples to induction.
+    """A theorem, the rules that were taken away (None: the cfg's), the findings, and counterexamples to induction.
 
     `mutants`: rule -> the first condition that is open without it ("lemma, action"), None where the proof does not need
     the rule.
@@ -82,7 +82,7 @@ def document(found: Sequence[Proof]) -> dict[str, Any]:
 
 
 def render(found: Sequence[Proof], console: Console) -> None:
-    """Prints the table, what is proved and what is open, and the counterexamples to induction."""
+    """Prints the table, the proved and the open claims, and the counterexamples to induction."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("theorem", "lemmas", "conditions", "proved", "open", "seconds"):
         table.add_column(title, justify="left" if title == "theorem" else "right")

@@ -17,7 +17,7 @@ from tidemark_conformance.report.explanation import reason_lines
 from tidemark_conformance.report.paragraphs import columns, hanging
 
 LABEL = 36
-"""A label of a counterexample's step that is wider pushes what follows it aside."""
+"""A label of a counterexample's step that is wider pushes the rest aside."""
 
 
 def render_list(rules: Sequence[Listed], console: Console) -> None:

@@ -34,11 +34,12 @@ COLLECT_AFTER = 20_000
 """Objects made and not yet deleted, after which the garbage collector looks at them."""
 FACTS = "tidemark.facts"
 BAD = "bad."
-"""A simulator's fact whose name starts so counts what must not happen in an unflawed run (a lost record, say)."""
+"""A simulator's fact whose name starts so counts events that must not happen in an unflawed run, such as a lost
+record."""
 GOOD = "good."
-"""A fact whose name starts so counts what must happen in every run (it equals the number of traces)."""
+"""A fact whose name starts so counts an event of every run (it equals the number of traces)."""
 SOME = "some."
-"""A fact whose name starts so counts what must happen in some run."""
+"""A fact whose name starts so counts an event of some run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +258,8 @@ def simulate_partition(job: Job) -> Partition:
 
 @contextlib.contextmanager
 def seldom_collecting() -> Iterator[None]:
-    """Python looks for cyclic garbage seldom within the block: a run leaves some dozens of small cycles, and by default
-    it is looked for several times in each."""
+    """Python looks for cyclic garbage seldom within the block. A run leaves some dozens of small cycles, and by default
+    Python looks for them several times in each."""
     before = gc.get_threshold()
     gc.set_threshold(COLLECT_AFTER)
     try:

@@ -26,7 +26,7 @@ OTHERS = "attempts that changed nothing"
 
 
 def simulator(known: Protocol, header: Header, *, steps: int, flaw: str | None = None, **options: Any) -> Simulator:
-    """A function from a seed to a trace. `flaw`: a row of the zoo, by id or number, whose rules are removed; `options`:
+    """A function from a seed to a trace. `flaw`: a row of the zoo, by id or number, whose rules are removed. `options`:
     `profile` and `without`, rules that are removed, too; of a factory its own.
 
     Raises Unusable for an unknown flaw, rule, profile or option.

@@ -1,7 +1,7 @@
 """The Spark session of a command: quiet, on loopback when it is local, and bounded in memory.
 
 Under spark-submit the running context is used as it is. Spark's standard error goes to `lasting_root()/spark.log`.
-Nothing of it reaches the user, who gets one sentence instead (`readable_errors`).
+Nothing of it reaches the user; one sentence does instead (`readable_errors`).
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _log() -> Path:
 
 
 def _gateway(conf: Any, log: Path) -> Any:
-    """A JVM's gateway, started in a thread of its own: an interrupt meets only the main thread, which then still learns
+    """A JVM's gateway, started in a thread of its own. An interrupt meets only the main thread, which then still learns
     of the JVM and ends it. (`launch_gateway` forgets it, and it ignores the terminal's interrupts.)"""
     from pyspark.java_gateway import launch_gateway
 

@@ -1,6 +1,6 @@
 """How work reaches Spark's workers: as it is on this machine; with the code that it needs on a cluster.
 
-The audit, the kill matrix and simulation all go this way, so that none of them needs this package (or a protocol's
+The audit, the kill matrix and simulation all go this way. So none of them needs this package (or a protocol's
 simulator) installed on the workers.
 """
 

@@ -302,10 +302,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A named predicate: an invariant, an action property, a quiescence predicate, or a constant's definition.
+    r"""A named predicate: an invariant, an action property, a quiescence predicate, or a constant's definition.
 
-    An action property `[][Q]_v` has the body Q if v holds every variable: it is true of a step that changes nothing,
-    which the evaluators see to. With fewer variables in v the body says so itself (`UNCHANGED v \\/ Q`).
+    An action property `[][Q]_v` has the body Q if v holds every variable. It is true of a step that changes nothing,
+    which the evaluators see to. With fewer variables in v the body says so itself (`UNCHANGED v \/ Q`).
     """
 
     name: str

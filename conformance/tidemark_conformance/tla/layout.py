@@ -1,7 +1,7 @@
 """A state as a vector of int64 cells: variables in declared order (hidden ones and ghosts last), each a fixed run.
 
 Equal states are equal vectors, because unused cells are 0. A *unit* is one element of a variable's outermost function
-(or the whole variable): what a delta names and what a dirty bit stands for. Nothing here needs numpy or llvmlite.
+(or the whole variable). A delta names units, and a dirty bit stands for one. Nothing here needs numpy or llvmlite.
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ class Layout:
     """The cells of a specification's states.
 
     `variables` are in cell order. `cells` is their number. The first `base_cells` of them are those of the variables
-    that traces carry, neither hidden nor ghosts; these come behind them in this order, the ghosts from `first_ghost`
-    on. `lows`/`highs` bound every cell (the capacities). `variable_of`/`unit_of` name a cell's variable and unit.
+    that traces carry, neither hidden nor ghosts. The others come behind them in this order, the ghosts from
+    `first_ghost` on. `lows`/`highs` bound every cell (the capacities). `variable_of`/`unit_of` name a cell's variable
+    and unit.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ LIBRARY = "Bounded"
 class Limit:
     """The least or greatest integer, or the most elements of a sequence.
 
-    `capacities`: the constants of the trace's capacities that its text reads, none where the limit means something;
+    `capacities`: the constants of the trace's capacities that its text reads, none where the limit means something.
     `place`: where TypeOK states it, None where no text is to be had.
     """
 

@@ -164,7 +164,8 @@ class Tables:
 
     `entries`: uid -> its entry. `members`: the uids that the root module can name, in the order of the text (EXTENDS
     first). `library`: the modules (by name) whose text is that of `spec/lib`. `assumptions`: the ASSUMEs that TLC
-    evaluates, each with its place: those of the root module and of the modules that it extends, standard ones left out.
+    evaluates, each with its place. They are those of the root module and of the modules that it extends, standard ones
+    left out.
     """
 
     root: str

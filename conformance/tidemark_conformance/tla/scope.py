@@ -64,7 +64,7 @@ STANDARD_OPERATORS = {
 class Context:
     """The context of an expression.
 
-    `env`: uid of a formal or LET name -> its meaning here; `substitutions`: the same for INSTANCE, dynamically;
+    `env`: uid of a formal or LET name -> its meaning here. `substitutions`: the same for INSTANCE, dynamically.
     `primed`: under a prime; `at`: the local for `@`. `spine`: on the way from a predicate's root through its
     connectives, where conjuncts get marks.
     """

@@ -1,7 +1,7 @@
 """A specification with its constants, ready for the backends: `load(spec, cfg)`.
 
-The work of SANY and the elaborator on a module is kept in the cache folder, keyed by the text of every module read, the
-cfg, the jar and this compiler's source. Without Java a specification loads as long as it is in the cache.
+The work of SANY and the elaborator on a module is kept in the cache folder. The key is the text of every module read,
+the cfg, the jar and this compiler's source. Without Java a specification loads as long as it is in the cache.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def load(spec: Path, cfg: Path, also: Iterable[str] = (), texts: Mapping[str, st
     """Load the module file `spec` with TLC's configuration file `cfg`.
 
     `also` names further parameterless operators whose bodies `module.definitions` shall hold; `texts` gives texts of
-    generated modules by name, which win over files. Raises Unusable (Unsupported: with module and line) if the
-    module, the cfg or the conventions do not allow it, and if the cfg's constants break an ASSUME.
+    generated modules by name, which win over files. Raises Unusable if the cfg's constants break an ASSUME. Raises it
+    (Unsupported: with module and line) if the module, the cfg or the conventions do not allow it.
     """
     spec, cfg = Path(spec), Path(cfg)
     config = cfg_files.read(cfg)

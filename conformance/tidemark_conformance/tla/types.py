@@ -1,7 +1,7 @@
 """The types that `TypeOK` gives to variables, and the cells that each of them needs of a state vector.
 
-A type is a finite set of values with one representation: `TInt`, `TBool`, `TAtom` and `TSet` are one cell (int64),
-the others are runs of cells (docs/reference/delta-stream.md). Values are in canonical order (`values.in_order`).
+A type is a finite set of values with one representation. `TInt`, `TBool`, `TAtom` and `TSet` are one cell (int64), the
+others are runs of cells (docs/reference/delta-stream.md). Values are in canonical order (`values.in_order`).
 """
 
 from __future__ import annotations

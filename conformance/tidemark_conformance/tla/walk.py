@@ -105,7 +105,7 @@ def without_marks(expr: Expr) -> Expr:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mentioned:
     """The names in an expression: its locals by uid, those that it does not bind, its variables in the state and in the
-    next one, constants of the cfg, rules that it asks for, and those of them whose guards count."""
+    next one. Then constants of the cfg, rules that it asks for, and those of them whose guards count."""
 
     locals: frozenset[int] = frozenset()
     free: frozenset[int] = frozenset()

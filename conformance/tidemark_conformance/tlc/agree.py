@@ -1,11 +1,11 @@
 """Every backend of the compiler against TLC, on the full state graph of a small model.
 
 TLC's side is a `Graph`: nothing here evaluates TLA+ by itself. A backend is asked about every invariant and quiescence
-predicate on every state, about Init on every state, about every action and action property on every edge, about every
-invariant at the end of every edge at whose start it holds, about every action on at least as many near misses, for the
-next values of ghosts and hidden variables on every edge, for the verdicts on walks through the graph, which it replays
-as an audit does, and for every predicate and property on changed states and steps, in which what the model never
-violates is false. One disagreement is too many, and a property that was never false was not compared.
+predicate on every state, and about Init. It is asked about every action and action property on every edge, and about
+every invariant after an edge at whose start it holds. It is asked about every action on at least as many near misses.
+It is asked for the next values of ghosts and hidden variables on every edge. It replays walks through the graph as an
+audit does. It is asked about every predicate and property on changed states and steps, in which those that the model
+never violates are false. One disagreement is too many, and a property that was never false was not compared.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ def compare(
     started: float | None = None,
     hidden: tuple[str, ...] = (),
 ) -> Agreement:
-    """Asks every backend everything; `ghosts` are the model's history variables, `mutants` changed states and steps,
-    `hidden` the variables that no trace carries: on walks they are computed.
+    """Asks every backend everything. `ghosts` are the model's history variables, `mutants` changed states and steps.
+    `hidden` are the variables that no trace carries: on walks they are computed.
 
     The agreement's seconds count from `started` (`time.monotonic()`), by default from now.
     """

@@ -74,8 +74,8 @@ class Quoted:
     def text(self, node: sany.Node) -> str:
         """The text of an expression, padded so that columns are kept.
 
-        Raises Unsupported for one that binds a name which the module defines further down: behind the module, where it
-        is quoted, TLA+ does not allow that.
+        Raises Unsupported for one that binds a name which the module defines further down. It is quoted behind the
+        module, where TLA+ does not allow that.
         """
         for name in sorted(self.relation.names_bound(node)):
             if self.tables.operator(name) is not None:

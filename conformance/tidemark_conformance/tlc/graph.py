@@ -1,8 +1,8 @@
 r"""The full state graph of a small model, with TLC's own verdict on everything that a backend will be asked.
 
 A generated root extends the model's. Next is a disjunction of ground instances, one operator per action and parameter
-tuple, so that the labels of the dump carry the parameters; the parameters' domains are printed by TLC itself. More
-disjuncts carry TLC's verdicts:
+tuple. So the labels of the dump carry the parameters. TLC itself prints the parameters' domains. More disjuncts carry
+TLC's verdicts:
 
     tm_here == UNCHANGED             a loop at every state: TLC was not asked about a state without
     tm_false_n == ~P /\ UNCHANGED    a loop at every state where the nth predicate (invariant, quiescence) is false
@@ -90,7 +90,7 @@ Progress = Callable[[int, float], None]
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """How far a dump may go, to whom it says how far it has come, and what to do about a model that is too large."""
+    """How far a dump may go, where it reports its progress, and the advice about a model that is too large."""
 
     options: runner.Options
     jar: str | Path | None
@@ -314,7 +314,7 @@ class _Dump:
     def numbered_as(self, other: _Dump) -> dict[str, int]:
         """TLC's names of this dump's states -> their numbers in another dump of the same states.
 
-        Names are fingerprints, which need not be the same in a run of another text: fields of a record are ordered as
+        Names are fingerprints, which need not be the same in a run of another text. Fields of a record are ordered as
         their names are first met.
         """
         places = {_values(state): at for at, state in enumerate(other.states)}

@@ -49,7 +49,7 @@ KINDS = ("safety", "liveness", "zoo", "reachability")
 TIERS = ("check", "deep")
 VERDICTS = ("holds", "violates")
 WIDTH = 140
-"""Characters of a line of the manifest at most, of what is written by `pin`."""
+"""Characters of a line of the manifest at most, in the text written by `pin`."""
 _BUDGET_S = {"check": 600.0, "deep": 7200.0}
 
 

@@ -1,8 +1,8 @@
 """TLC's `-tool` output as messages.
 
 A message stands between `@!@!@STARTMSG code:severity @!@!@` and `@!@!@ENDMSG code @!@!@`, and one may stand inside
-another. Whatever stands outside (SANY's lines, what `PrintT` prints) is text with code 0. Everything that reads TLC
-decides by the codes; the prose is only shown.
+another. Text outside (SANY's lines, the output of `PrintT`) has code 0. Everything that reads TLC decides by the codes;
+the prose is only shown.
 """
 
 from __future__ import annotations

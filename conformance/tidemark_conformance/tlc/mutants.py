@@ -1,8 +1,9 @@
 r"""States and steps that no run of a model has, each near one that it has, judged by TLC.
 
-A property that no state of a small model violates would be compared on TRUE alone. So states are changed in what such a
-property reads until it falls, and TLC is asked about them as it is about the model's own. The Python backend only
-guides the search (and passes over what cannot be evaluated); every verdict that a backend is held to is TLC's.
+A property that no state of a small model violates would be compared on TRUE alone. So states are changed in the parts
+that such a property reads until it falls. TLC is asked about them as it is about the model's own. The Python backend
+only guides the search, and passes over expressions that cannot be evaluated. Every verdict that a backend is held to is
+TLC's.
 
 A generated root extends the model's. Each question is a pair of states: Init takes the first, and the one step
 goes to the second. TLC prints the predicates that are false in the first, and the action properties false on the step.
@@ -51,8 +52,8 @@ Pair = tuple[State, State]
 
 @dataclass(frozen=True, slots=True)
 class Mutants:
-    """Questions and TLC's answers. `predicates`: invariant or quiescence predicate -> its verdict on each of `states`;
-    `properties`: action property -> its verdict on each of `pairs`; `origins`: the graph's state that each of `states`
+    """Questions and TLC's answers. `predicates`: invariant or quiescence predicate -> its verdict on each of `states`.
+    `properties`: action property -> its verdict on each of `pairs`. `origins`: the graph's state that each of `states`
     was changed from."""
 
     states: list[State] = field(default_factory=list)
@@ -77,8 +78,8 @@ def judged(
     budget_s: float = 300.0,
     heap_mib: int = 1024,
 ) -> Mutants:
-    """Changed states and steps of `spec`'s graph, in which what is true all over the graph is false where that is
-    possible, and some in which nothing falls; with TLC's verdicts. Raises Unusable where TLC does not finish."""
+    """Changed states and steps of `spec`'s graph, with TLC's verdicts. A check that is true all over the graph is false
+    in them where that is possible. In some nothing falls. Raises Unusable where TLC does not finish."""
     search = Search(spec, graph, seed)
     predicates, properties = never_false(graph)
     states = search.states(predicates)
@@ -130,13 +131,13 @@ class Search:
         holds: Callable[[str, Pair], bool],
     ) -> list[Pair]:
         """Per missing check up to WANTED pairs of `make` (given the variables that the check reads) of which it does
-        not hold, then up to SOUND of any; of all of them `every` check can be evaluated."""
+        not hold. Then up to SOUND of any. Of all of them `every` check can be evaluated."""
         chosen: list[Pair] = []
         for name in missing:
             reads = variables_used(self.definitions[name].body)
             names = [variable for variable in self.types if variable in reads]
             if not names:
-                continue  # what reads no variable is false everywhere or nowhere
+                continue  # a check that reads no variable is false everywhere or nowhere
             chosen += self.some(every, partial(make, names), holds, WANTED, name)
         return chosen + self.some(every, partial(make, list(self.types)), holds, SOUND)
 

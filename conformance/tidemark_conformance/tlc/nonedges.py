@@ -1,8 +1,8 @@
 """Near misses: triples (state, action with parameters, next state) that TLC did not link, each close to one it did.
 
 Random pairs are refused by almost any wrong predicate. These differ from a real step in one thing: the parameters, the
-action, the successor, one variable of the successor, or one cell of a function. The variable is put back to its old
-value, or has one from another state.
+action, the successor, or one variable or cell of the successor. The variable is put back to its old value, or has one
+from another state.
 """
 
 from __future__ import annotations

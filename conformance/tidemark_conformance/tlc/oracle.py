@@ -1,13 +1,13 @@
 r"""Traces replayed in TLC itself, many in one run: the oracle of the audit.
 
-A generated root extends the specification. Its own two variables are a trace's number and a position in it; Init and
-Next assign every variable that traces carry and then ask the specification whether that is an initial state and a step
-of the named action. Ghosts and hidden variables get their values from the specification alone. For every state that TLC
-accepts it prints the trace's number and the position, and for every false invariant and action property a line of its
-own. The observations of a state are asked there, too. So a trace's verdict is what TLC printed, and a run in which TLC
-found another number of states than it printed is void.
+A generated root extends the specification. Its own two variables are a trace's number and a position in it. Init and
+Next assign every variable that traces carry. Then they ask the specification whether that is an initial state and a
+step of the named action. Ghosts and hidden variables get their values from the specification alone. For every state
+that TLC accepts it prints the trace's number and the position. Every false invariant and action property has a line of
+its own. The observations of a state are asked there, too. So a trace's verdict is the lines that TLC printed. A run in
+which TLC found another number of states than it printed is void.
 
-An evaluation error ends a run of TLC. It is an answer, too (the action is no step, the invariant is false): it is
+An evaluation error ends a run of TLC. It is an answer, too (the action is no step, the invariant is false). It is
 noted, its cause is taken out, and the rest is run again.
 """
 
@@ -30,8 +30,8 @@ BATCH_STEPS = 20_000
 BRIEF_STEPS = 10_000
 """Fewer steps are replayed before the optimising compiler of the JVM would pay off."""
 BATCH_CHARACTERS = 2_000_000
-"""Characters in the generated module of one run at most (that of a single trace may be longer): TLC needs some
-200 bytes of Java's heap for each."""
+"""Characters in the generated module of one run at most. That of a single trace may be longer. TLC needs some 200 bytes
+of Java's heap for each."""
 SHORT = 24
 """Characters of a value's text up to which it is written out wherever it stands."""
 MOST_ERRORS = 200
@@ -59,9 +59,9 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One record of a trace: the action (None: a stutter without one), its parameters in the action's order, and the
-    full next state of the variables that traces carry. `blocked`: an attempt that a rule refused, a stutter; TLC asks
-    that the action with these parameters is not enabled."""
+    """One record of a trace. It has the action (None: a stutter without one) and its parameters in the action's order.
+    It has the full next state of the variables that traces carry. `blocked`: an attempt that a rule refused, a stutter;
+    TLC asks that the action with these parameters is not enabled."""
 
     action: str | None
     params: tuple[Value, ...]
@@ -168,9 +168,9 @@ def replay(
     """Replay `traces` against the specification `module` with `cfg` (its constants, invariants and action properties).
 
     `computed`: the variables that no trace carries, ghosts and hidden ones. `constants` replaces constants of the cfg
-    (for example `Without`). `workers` of TLC share the traces.
-    Raises Unusable for no traces, for a trace that does not fit the specification (a variable missing, an unknown
-    action, another number of parameters), and where TLC does not finish.
+    (for example `Without`). `workers` of TLC share the traces. Raises Unusable for no traces, and where TLC does not
+    finish. Raises it for a trace that does not fit the specification (a variable missing, an unknown action, another
+    number of parameters).
     """
     if not traces:
         raise Unusable("there is no trace to replay in TLC: give at least one")
@@ -323,7 +323,7 @@ class _Batch:
         named = re.search(r"tidemark_check_(\d+)\b", result.reason or "")
         attempt = (trace, position + 1)
         if not named and position < len(steps) and steps[position].blocked and attempt not in self.unasked:
-            self.unasked.add(attempt)  # what cannot be evaluated is not enabled
+            self.unasked.add(attempt)  # TLC cannot evaluate it: it is not enabled
             return
         one.errors.append(f"after record {position}: {result.reason}")
         if named:
@@ -349,7 +349,7 @@ class _Batch:
         kind[of.name] = min(position, kind.get(of.name, position))
 
     def collect(self, distinct: int) -> None:
-        """Fills the replays from what was printed; a run whose states are not exactly those printed is void."""
+        """Fills the replays from the output; a run whose states are not exactly those printed is void."""
         if distinct != sum(len(positions) for positions in self.at) + 1:
             raise Unusable(f"TLC found {distinct} states in a replay but reported others: run it again")
         for one, positions in zip(self.replays, self.at, strict=True):
@@ -412,7 +412,7 @@ class _Text:
         }
 
     def reference(self, value: Value) -> str:
-        """The value's text if that is short, else the name of a definition; so what values have in common stands once.
+        """The value's text if that is short, else the name of a definition; so common parts of values stand once.
 
         Looked up by text: Python takes 1 and True, and so (1,) and (True,), for equal.
         """
@@ -435,7 +435,7 @@ class _Text:
         return f"tidemark_t{number} == <<{first}, <<" + ",\n    ".join(steps) + ">>>>"
 
     def seen(self) -> list[str]:
-        """Per trace and position what was observed there: <<check, record, observer, it may be so, value>> each."""
+        """Per trace and position the observations there: <<check, record, observer, it may be so, value>> each."""
         numbers = {check.name: number for number, check in enumerate(self.spec.checks, 1) if check.field}
         if not numbers:
             return []

@@ -136,8 +136,8 @@ def _said(value: Any) -> str:
 
 
 def require(name: str, cfg: Path, pinned: Checks, falls: str | None, manifest: str = "manifest.json") -> None:
-    """Raises Unusable where the cfg of the model `name` says otherwise than its pin, or does not ask for the property
-    that must fall (`falls`; None: none must)."""
+    """Raises Unusable where the cfg of the model `name` differs from its pin. The same where it does not ask for the
+    property that must fall (`falls`; None: none must)."""
     own = stated(cfg_files.read(cfg))
     found = list(differences(pinned, own))
     if falls is not None and falls not in [*own.get("INVARIANTS", ()), *own.get("PROPERTIES", ())]:

@@ -1,6 +1,6 @@
 r"""Every action and both sides of every rule, seen in the same run of TLC that checks a model.
 
-A generated root module extends the model's, and prints a line when it sees something for the first time (per worker; a
+A generated root module extends the model's. It prints a line when it sees something for the first time (per worker; a
 register of TLCSet remembers it). Rules: the generated cfg replaces each rule's operator by a twin that calls the
 original through INSTANCE and returns the original's value:
 
@@ -43,7 +43,7 @@ _LINE = re.compile(r'<<"tidemark-seen", (\d+)>>')
 @dataclass(frozen=True, slots=True)
 class Probe:
     """A generated root: the path that `runner.run` takes, the generated module's text, the cfg's, the rules in it, and
-    the actions (none: they are left to TLC's coverage).
+    the actions. Without actions they are left to TLC's coverage.
 
     `registers`: the meaning of a printed number: "action A", "rule R true" or "rule R false".
     """

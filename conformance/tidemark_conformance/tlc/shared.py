@@ -1,19 +1,19 @@
 """One Java that runs TLC on many models in turn, so that they share the start, TLC's classes and the compiled code.
 
-A small model costs 1.5 s of CPU in a Java of its own, nearly all of it before the first state; here it costs a third
-of that or less.
-A model of some thousand states that holds costs a third less than in a Java of its own (seven models: 28 s, not 40 s).
-Py4J, which PySpark brings along, calls TLC's classes. Its server listens on this host alone and asks for a secret.
+A small model costs 1.5 s of CPU in a Java of its own, nearly all of it before the first state. Here it costs a third of
+that or less. A model of some thousand states that holds costs a third less than in a Java of its own. Seven models take
+28 s, not 40 s. Py4J, which PySpark brings along, calls TLC's classes. Its server listens on this host alone and asks
+for a secret.
 
-TLC keeps state in static fields, and its `main` ends the process. So a run here begins like one in a new Java:
-every static field of TLC's classes gets back its value from before the first run. So does the table of strings, whose
-numbers decide the order of TLC's sets. All classes are initialised before that picture is taken.
-Where several counterexamples are equally short, TLC may show another one than in a Java of its own.
-TLC_DIGEST names the one jar that this was verified for. With another jar, or without Py4J, every run has its own Java.
+TLC keeps state in static fields, and its `main` ends the process. So a run here begins like one in a new Java. Every
+static field of TLC's classes gets back its value from before the first run. So does the table of strings, whose numbers
+decide the order of TLC's sets. All classes are initialised before that picture is taken. Where several counterexamples
+are equally short, TLC may show another one than in a Java of its own. TLC_DIGEST names the one jar that this was
+verified for. With another jar, or without Py4J, every run has its own Java.
 
-`tlc.verify` believes a run that found what the manifest expects: the named property false at the pinned depth, or all
-pinned states and nothing false, with a control after it that falls (`tlc.control`). It repeats any other run in a Java
-of its own.
+`tlc.verify` believes a run that found the manifest's verdict. That is the named property false at the pinned depth, or
+all pinned states and nothing false. A control after it must fall (`tlc.control`). It repeats any other run in a Java of
+its own.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def server_jar(jar: Path) -> Path | None:
 
 
 class Broken(Exception):
-    """The Java has ended, or did not do what was asked; its run says nothing."""
+    """The Java has ended, or did not do its task; its run says nothing."""
 
 
 class Java:

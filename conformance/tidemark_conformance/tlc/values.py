@@ -141,7 +141,7 @@ class StateParser:
     """Parses many printed states, each distinct text of a variable's value only once (equal values are one object).
 
     `lenient`: a text that is no value (`Nat`, `[S -> T]`, which TLC leaves as they are) becomes a model value of that
-    name, which prints as it was; else it raises UnreadableValue.
+    name. That prints as it was. Else it raises UnreadableValue.
     """
 
     def __init__(self, lenient: bool = False) -> None:

@@ -34,10 +34,9 @@ class Converted:
 def convert(sources: Sequence[Path], target: Path, schema: Schema) -> Converted:
     """Convert trace files: one file to the file or the folder `target`, a folder or several files to a folder.
 
-    The form of a file is what its name says; files in a folder keep their names and get the form that the sources have
-    not. A `target` whose name has no suffix is a folder.
-    Raises Unusable for input that is no trace of `schema`, output that would overwrite an input, or a trace id
-    that stands twice in a file.
+    The name of a file says its form. Files in a folder keep their names and get the form that the sources have not. A
+    `target` whose name has no suffix is a folder. Raises Unusable for input that is no trace of `schema`, for output
+    that would overwrite an input, and for a trace id that stands twice.
     """
     files = local_files(sources)
     form = one_form([str(file) for file in files], " ".join(map(str, sources)))

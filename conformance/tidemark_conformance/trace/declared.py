@@ -1,8 +1,8 @@
 """The schema of traces from their header alone: types, layout, actions and domains as the header declares them.
 
 It reads and writes all that the specification's own schema does. It cannot know the specification's names of variables
-that no trace carries, nor whether an argument written as an array is a tuple, a sequence or a set. It takes none for a
-set where not all subsets are listed, so a set there must be sorted, as ours are.
+that no trace carries. Nor can it know whether an argument written as an array is a tuple, a sequence or a set. It takes
+none for a set where not all subsets are listed, so a set there must be sorted, as ours are.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from tidemark_conformance.trace.ndjson import LineReader, LineWriter
 from tidemark_conformance.trace.schema import Schema
 
 LONGEST_LINE = 16 << 20
-"""The most bytes of a line of NDJSON: what it is read into takes some twenty times as much memory."""
+"""The most bytes of a line of NDJSON: parsed, it takes some twenty times as much memory."""
 NDJSON, PARQUET = "ndjson", "parquet"
 SUFFIXES = {
     ".ndjson": NDJSON,

@@ -1,7 +1,7 @@
 """A trace file's header: which specification, constants and layout its traces are written for.
 
-The same JSON object stands in the first line of an NDJSON file and, as one line of text, in the first row of a Parquet
-file. `Without` is never part of it: a trace does not say by which rules it wants to be judged.
+The same JSON object stands in the first line of an NDJSON file. A Parquet file has it, as one line of text, in its
+first row. `Without` is never part of it: a trace does not say by which rules it wants to be judged.
 """
 
 from __future__ import annotations

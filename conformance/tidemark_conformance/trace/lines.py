@@ -27,9 +27,9 @@ class RawTrace:
 
     `events`: the parsed lines before the end record. `numbers`: their line numbers (1-based, in the file or partition).
     `end`: the end record's `end` object, None when there is none or it cannot be believed. `damage`: None, NO_END,
-    BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds the readable lines. `wrong`: the
-    number of the first line that can be read in two ways, or of an end record with a meaningless key, and a sentence's
-    beginning that says so. It matters where nothing is damaged. `detail`: why a sum is bad, in a few words.
+    BAD_SUM or MISSING_STEPS. With BAD_SUM, and with unreadable lines, `events` holds the readable lines. `wrong`: a
+    line number, and a sentence's beginning that says why. It is the first line that can be read in two ways, or an end
+    record with a meaningless key. It matters where nothing is damaged. `detail`: why a sum is bad, in a few words.
     """
 
     id: str

@@ -23,8 +23,8 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Range:
-    """The lines of a file that begin at `start` or behind it and before `end` (None: the file's end), the header's
-    among them if `start` is 0."""
+    """The lines of a file that begin at `start` or behind it and before `end` (None: the file's end). They include the
+    header's if `start` is 0."""
 
     path: str
     start: int = 0

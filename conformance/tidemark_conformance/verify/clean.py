@@ -57,7 +57,7 @@ HEALED = "healed"
 
 @dataclass(frozen=True, slots=True)
 class CleanRun:
-    """An unflawed run and its audit; `complaints`: every way in which it does not show what it should; `simulated_s`:
+    """An unflawed run and its audit. `complaints`: every way in which it does not show what it should. `simulated_s`:
     seconds that simulating (or finding) the run took."""
 
     protocol: str
@@ -99,9 +99,9 @@ def clean_run(
 ) -> Future[CleanRun]:
     """Simulate (or find) `traces` unflawed traces of a protocol, and audit them with all rules in force.
 
-    `oracle`: passing traces that TLC replays, too, and `beside` what does it (`replaying`): when this returns, nothing
-    else is left to do. `shown`: from a title to a display of progress; `fresh`: simulate, whatever was simulated
-    before. Raises Unusable where the run or the audit cannot be made, the result where TLC cannot run.
+    `oracle`: passing traces that TLC replays, too, and `beside` does it (`replaying`): when this returns, nothing else
+    is left to do. `shown`: from a title to a display of progress; `fresh`: simulate, even if the traces are there.
+    Raises Unusable where the run or the audit cannot be made, the result where TLC cannot run.
     """
     specification = judging(protocol)
     header = schema_of(specification).with_nodes(protocol.nodes())
@@ -292,7 +292,7 @@ def _folder(protocol: str, settings: dict[str, Json], specification: Specificati
 
 
 def _forget(folder: Path, fresh: bool) -> None:
-    """Delete of a kept run what is not to be believed: all of one that is damaged, or (`fresh`) of any.
+    """Delete the parts of a kept run that are not to be believed: all of one that is damaged, or (`fresh`) of any.
 
     A run without a seal was interrupted: of it each part goes that is not as it was sealed.
     Raises Unusable for a folder that others can write to.

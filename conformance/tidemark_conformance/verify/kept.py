@@ -10,7 +10,8 @@
 - Each of them: all files of the packages that simulate and judge (agree: see there); the versions of Python, of the
   libraries that compute and of Java; the tla2tools.jar; Spark's master (agree has none).
 
-Only what is wholly as expected is kept: a flag, a complaint or a row that survives is looked at again every time.
+Only a result that is wholly as expected is kept. A flag, a complaint or a row that survives is looked at again every
+time.
 """
 
 from __future__ import annotations
@@ -129,10 +130,10 @@ def _key(*parts: str) -> str:
 def once(
     key: str, begin: Callable[[], Callable[[], T]], sound: Callable[[T], bool], use: bool = True
 ) -> Callable[[], tuple[T, bool]]:
-    """A function to what was kept under `key`, or to what `begin` has begun here and now, kept if it is `sound`; and to
-    whether it was kept before.
+    """A function that returns a value, and whether it was kept before. The value is the one kept under `key`, or one
+    that `begin` has begun here and now, kept if it is `sound`.
 
-    With `use` false it is made anew, whatever is there.
+    With `use` false it is made anew in any case.
     """
     known: Any = recall(key) if use else None
     if known is not None:

@@ -1,6 +1,6 @@
 """The kill matrix, traces' side: every row's flawed implementation simulated and judged twice, as one Spark job.
 
-Against the right specification some step must be no step; against the specification without the row's rules every step
+Against the right specification some step must be no step. Against the specification without the row's rules every step
 must be one, and the row's property must fall. Simulated traces are judged in the same task and never written.
 """
 

@@ -44,8 +44,8 @@ class Unflawed:
 class Matrix:
     """All that is known of the rows.
 
-    `models`: TLC's outcome of each row's model (None: no model); `traces`: the verdicts on the flawed traces; `clean`:
-    per protocol what the unflawed traces did (empty if this run audited none).
+    `models`: TLC's outcome of each row's model (None: no model). `traces`: the verdicts on the flawed traces. `clean`:
+    per protocol the counts of the unflawed traces (empty if this run audited none).
     """
 
     rows: Sequence[Row]

@@ -1,9 +1,9 @@
 """The implementation, and the checks of every registered protocol, compiled in a process of its own, while something
 else has the user's eye.
 
-Compiling keeps one core busy (a minute and a half for the implementation; 10 to 40 s for a specification, once per
-text); `tidemark verify` lets TLC have the others meanwhile. A part that cannot be compiled is left to its user, and
-says why.
+Compiling keeps one core busy: a minute and a half for the implementation, 10 to 40 s for a specification, once per
+text. `tidemark verify` lets TLC have the others meanwhile. A part that cannot be compiled is left to its user, and says
+why.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from tidemark_conformance.verify import kept
 
 @dataclass(frozen=True)
 class Found:
-    """A theorem judged: its properties, what is finite in it, the conditions, and those open.
+    """A theorem judged: its properties, its finite parts, the conditions, and those open.
 
-    `grounded`: what it rests on is proved.
+    `grounded`: the theorem that it rests on is proved.
     """
 
     name: str

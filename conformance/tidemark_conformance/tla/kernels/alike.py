@@ -19,8 +19,8 @@ _STRICT = frozenset(["eq", "ne", "add", "mul", "union", "intersect"])
 def text(expr: Expr, names: Mapping[int, str], pair: frozenset[int] = frozenset()) -> str:
     """An expression's form. `names`: the names of identifiers bound around it.
 
-    `pair`: identifiers each of which is asked alone, too; conjuncts that mention but one of them may change places: an
-    error of theirs comes up there as well.
+    `pair`: identifiers each of which is asked alone, too. Conjuncts that mention but one of them may change places:
+    their errors come up there as well.
     """
     expr = strip(expr)
     if isinstance(expr, Local):

@@ -86,8 +86,8 @@ def extreme(expr: Choose) -> bool | None:
 
 
 def _least_or_greatest(c: Context, domain: Symbol, kind: TInt, least: bool, certain: bool) -> Symbol:
-    """The least, or the greatest, of a set of numbers, each looked at once; of none (unless it is `certain` that there
-    are some) it is an evaluation error."""
+    """The least, or the greatest, of a set of numbers, each looked at once. Of an empty set (unless it is `certain`
+    that there are some) it is an evaluation error."""
     found, witness = c.name("n"), c.name("w")
     c.line(f"{found} = 0")
     c.line(f"{witness} = {kind.lo}")

@@ -49,7 +49,7 @@ from tidemark_conformance.tla.values import Value
 
 
 def field_names(value: Symbol) -> list[str] | None:
-    """The fields that a record certainly has, None for a union or what is no record."""
+    """The fields that a record certainly has, None for a union or another kind of value."""
     match value:
         case Rec(fields):
             return sorted(fields)

@@ -1,7 +1,8 @@
 """The generator's state: the lines written so far, names, scopes, and the plan of the kernels' memory.
 
-The memory is one int64 array `p`: flags, the working states S (current) and N (next), dirty masks, parameters,
-run-time constants, coverage counters, tables of constants, scratch. All offsets are constants of the generated text.
+The memory is one int64 array `p`. It holds flags, the working states S (current) and N (next), dirty masks and
+parameters. It holds run-time constants, coverage counters, tables of constants, and scratch. All offsets are constants
+of the generated text.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from tidemark_conformance.tla.values import Value
 ERROR, OVERFLOW, BLOCKED, CHANGED, REACHED = range(5)
 """Flags: an evaluation error; a value without cells; evaluate guards only; dirty variables (a mask); guards passed."""
 HIDDEN, OVERFLOWING, OBSERVER, LAST, SEEN, COUNTED = range(7, 13)
-"""What became of the hidden variables (0: nothing yet, 1: computed, 2: one has no value) and which of the variables
-overflowed; whose observation is compared, its number in its record, how many the trace has; which places of rules the
-step has counted (a mask). (5 and 6: driver.)"""
+"""Six more. The hidden variables' state (0: nothing yet, 1: computed, 2: one has no value), and the variables that
+overflowed. The observation that is compared, its number in its record, and how many the trace has. The places of rules
+that the step has counted (a mask). (5 and 6: driver.)"""
 _FLAGS = 13
 _ATOMIC = re.compile(r"^-?\w+$")
 _CHEAP = re.compile(r"^(-?\w+|p\[[\w +*()]+\])$")

@@ -3,10 +3,10 @@
 The kernels write a part's code where the part is asked for. A part without a value would be no error then if nobody
 asks: `<<1 \\div 0, 1>>[2]`. So a part that may raise an evaluation error is computed where TLC computes it, once.
 
-TLC evaluates the items of a tuple, the fields of a record, the elements of an enumerated, filtered or mapped set, and
-the new value of an EXCEPT. It evaluates a function literal for all its arguments, unless the literal is applied: then
-for the one argument. A filtered set whose source TLC does not enumerate (SUBSET, \\X, sets of records) stays a
-description for it, too. `tests/test_erring.py` holds all this against TLC.
+TLC evaluates the items of a tuple, the fields of a record, and the new value of an EXCEPT. It evaluates the elements of
+an enumerated, filtered or mapped set. It evaluates a function literal for all its arguments, unless the literal is
+applied: then for the one argument. A filtered set whose source TLC does not enumerate (SUBSET, \\X, sets of records)
+stays a description for it, too. `tests/test_erring.py` holds all this against TLC.
 """
 
 from __future__ import annotations

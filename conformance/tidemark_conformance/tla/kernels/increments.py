@@ -1,4 +1,4 @@
-r"""What of a predicate must be looked at again after a step, given that it held before.
+r"""The parts of a predicate that must be looked at again after a step, given that it held before.
 
 A conjunct none of whose variables changed still holds. So does an instance of `\A x \in S : P(x)` for which P reads
 nothing that changed. Variables that it reads as v[x] are asked by their dirty bits; of others any change counts. And of

@@ -1,7 +1,7 @@
 """LLVM's side of a generated module: lowers its text, makes object code for this processor, and links it to be called.
 
-An object is position-independent and needs nothing but the C library, so that it can be kept, and sent to a machine
-with the same processor.
+An object is position-independent and needs nothing but the C library. So it can be kept, and sent to a machine with the
+same processor.
 """
 
 from __future__ import annotations

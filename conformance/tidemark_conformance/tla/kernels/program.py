@@ -92,7 +92,7 @@ class Generator:
         self.most = most
         of_steps = partial(stuttering.needed, Kinds(source.layout, source.constant))
         self.asked: Mapping[str, increments.Asked] = {"invariants": increments.readings, "properties": of_steps}
-        """What of a state, or of a step, checks of these kinds are asked again for."""
+        """The parts of a state, or of a step, for which checks of these kinds are asked again."""
         self.helpers: Helpers = {}
         self.limits = limits.trees(source.module, source.constant, source.capacities)
         self.functions: list[str] = []

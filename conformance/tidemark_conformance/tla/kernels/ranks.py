@@ -108,7 +108,7 @@ def _on_its_domain(c: Context, value: Symbol, kind: Type) -> str:
 
 
 def _stored_cells(c: Context, value: Symbol, kind: Type, inside: str = "True") -> list[str]:
-    """A value written to scratch to read its cells; one that does not fit, or is not `inside`, gets a first cell that
+    """A value written to scratch to read its cells. One that does not fit, or is not `inside`, gets a first cell that
     no value has."""
     base = c.room(kind)
     saved, bad = c.name("o"), c.name("f")

@@ -42,15 +42,18 @@ __all__ = ["NOT_A_STEP", "REASONS", "BatchResult", "Kernels", "compile_kernels"]
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What `Kernels.check` found, one row per stream.
+    """The findings of `Kernels.check`, one row per stream.
 
-    verdict uint8[n] (0 pass, 1 fail, 2 undecided) · reason uint8[n] (index into REASONS) · steps int64[n] (records that
-    name a taken action) · first int32[n, checks] (first failing record per check, -1 none; record 0 is the initial
-    state) · actions int64[actions, 2] (taken, blocked) · rules int64[rules, 2] (predicate true, false, while in force)
-    · told int64[fields + 2]. The last counts the records that tell something of each field of Observed, all records
-    (where there is one), and the streams that tell nothing of any state. news int64[n, 4]: how many pairs of actions
-    in a row, changes and sides of rules were first reached by a stream, the last record that did, and the same of
-    shapes of states; no rows where no `Reach` was given.
+    - verdict uint8[n]: 0 pass, 1 fail, 2 undecided
+    - reason uint8[n]: index into REASONS
+    - steps int64[n]: records that name a taken action
+    - first int32[n, checks]: first failing record per check, -1 none; record 0 is the initial state
+    - actions int64[actions, 2]: taken, blocked
+    - rules int64[rules, 2]: predicate true, false, while in force
+    - told int64[fields + 2]: records that observe each field of Observed, all records (where there is one), and the
+      streams that observe nothing of any state
+    - news int64[n, 4]: how many pairs of actions in a row, changes and sides of rules a stream reached first, and the
+      last record that did; then the same of shapes of states. No rows where no `Reach` was given.
     """
 
     verdict: NDArray[np.uint8]
@@ -64,9 +67,9 @@ class BatchResult:
 
 
 class Reach:
-    """The reach of streams: bitmaps that `Kernels.check` fills, of pairs of actions in a row, changes and sides of
-    rules (PLAIN words of 32 bits), and of shapes of states (four times as many). A thing that falls on a set bit is not
-    new, so the more has been reached, the fewer are."""
+    """The reach of streams, in bitmaps that `Kernels.check` fills. One is of pairs of actions in a row, changes and
+    sides of rules (PLAIN words of 32 bits). One is of shapes of states (four times as many). A thing that falls on a
+    set bit is not new, so the more has been reached, the fewer are."""
 
     PLAIN = 32_768
 
@@ -92,8 +95,8 @@ class Reach:
 class Kernels:
     """The compiled checks of one specification under its constants; safe to use from several threads.
 
-    `checks`: names in the order of `BatchResult.first`'s columns; `history`: those that read a ghost variable;
-    `layout`, `parameters` (by action), `actions`, `rules`, `invariants`, `properties`, `quiescence`: names in order.
+    `checks`: names in the order of `BatchResult.first`'s columns; `history`: those that read a ghost variable.
+    `layout`; `parameters` (by action). `actions`, `rules`, `invariants`, `properties`, `quiescence`: names in order.
     """
 
     def __init__(
@@ -139,8 +142,8 @@ class Kernels:
     ) -> BatchResult:
         """Replay streams: stream i is data[offsets[i] : offsets[i + 1]]; all its checks, beyond failures too.
 
-        `nodes`: how many nodes the header names; `snapshot`: the first state need not satisfy Init, and checks of
-        `history` do not run; `reach`: the things reached before, and afterwards (with one thread only). The
+        `nodes`: how many nodes the header names. `snapshot`: the first state need not satisfy Init, and checks of
+        `history` do not run. `reach`: the things reached before, and afterwards (with one thread only). The
         interpreter's lock is released while it runs. Raises Unusable for wrong arrays.
         """
         data = np.ascontiguousarray(data, np.uint8)
@@ -303,7 +306,7 @@ def compile_kernels(
 ) -> Kernels:
     """The kernels of a specification, from the cache on disk if it has them.
 
-    `<cache>/kernels` holds the generated programs and their object code; it may be copied to another machine, which
+    `<cache>/kernels` holds the generated programs and their object code. It may be copied to another machine, which
     compiles the programs again if it has another processor. `folder` overrides it; `starting` is called before work
     that the cache does not spare. Raises Unsupported for constructs outside the conventions, with module and line.
     """
@@ -326,8 +329,8 @@ def compile_kernels(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """The collector of cycles rests: it would walk again and again over millions of nodes that all are in use, for half
-    of the time that generating and lowering take."""
+    """The collector of cycles rests. It would walk again and again over millions of nodes that all are in use, for half
+    of the time of generating and lowering."""
     enabled = gc.isenabled()
     gc.disable()
     try:

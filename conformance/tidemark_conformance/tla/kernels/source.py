@@ -1,4 +1,4 @@
-"""What the kernels of a specification are generated from."""
+"""The inputs from which the kernels of a specification are generated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidemark_conformance.tla.values import Value
 
 @dataclass
 class Source:
-    """What a program is generated from."""
+    """The inputs from which a program is generated."""
 
     module: Module
     constants: Mapping[str, Value]

@@ -1,4 +1,4 @@
-r"""What a step must change to break an action property, as far as its form tells.
+r"""The variables that a step must change to break an action property, as far as its form tells.
 
 `\A b : epoch'[b] = epoch[b] => \A m : new.state # old.state => ...` holds of a step that leaves the states as they are,
 even if it changes anything else. So does `\A c : rpc[c].type = "sent" /\ rpc'[c].type = "answered" => ...` of one that
@@ -46,7 +46,8 @@ _TOTAL = OPERATORS - {"apply", "div", "mod", "head", "tail", "subseq"}
 
 
 def needed(kinds: Kinds, expr: Expr, definitions: Mapping[int, Expr], uid: int | None = None) -> Readings | None:
-    """What a step must change to make a property false, or an error; None: any step may, as far as its form tells.
+    """The variables that a step must change to make a property false, or an error. None: any step may, as far as its
+    form tells.
 
     `definitions`: LET definitions around it; `uid`: the identifier that may index (as in `readings`).
     """
@@ -54,7 +55,7 @@ def needed(kinds: Kinds, expr: Expr, definitions: Mapping[int, Expr], uid: int |
 
 
 class _Steps:
-    """Steps that leave as they are the variables of an answer: of those an expression is certainly true, false, empty,
+    """Steps that leave as they are the variables of an answer. Of those an expression is certainly true, false, empty,
     or has a value at all.
 
     An answer of None: of no such steps. `facts` hold in the state and in the next state.

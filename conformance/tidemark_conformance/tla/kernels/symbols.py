@@ -39,7 +39,7 @@ def scaled(code: str, width: int) -> tuple[int, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose cells a place is: a variable (by index) in state or next state; `unit` is the text of a unit's index."""
+    """The variable (by index) of a place's cells, in state or next state; `unit` is the text of a unit's index."""
 
     variable: int
     primed: bool

@@ -1,8 +1,8 @@
 """Finds the conjunct of a predicate that is false, and the false part inside it: the facts of an explanation, not its
 words.
 
-The predicate is taken apart along the text: conjunctions, LET, IF and CASE by the branch taken, implications by their
-consequent, rule guards, and universal quantifiers by their first counterexample. The rest is evaluated whole.
+The predicate is taken apart along the text. Conjunctions, LET, rule guards, IF and CASE go by the branch taken,
+implications by their consequent. Universal quantifiers go by their first counterexample. The rest is evaluated whole.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Evaluate = Callable[[Expr, Mapping[int, Value]], Value]
 class Conjunct:
     """One conjunct of a predicate and its truth (None: its evaluation failed, `note` says how).
 
-    Of a false one, `name` and `loc` are the innermost named operator and the innermost place that are false, and
-    `within` the named operators around, outermost first. `note` tells the known facts: the rule, a counterexample's
+    Of a false one, `name` and `loc` are the innermost false operator with a name and the innermost false place.
+    `within` has the named operators around, outermost first. `note` tells the known facts: the rule, a counterexample's
     identifiers, the value that a variable should have. Of a true one they are its own.
     """
 

@@ -1,4 +1,4 @@
-"""The abstraction function: what the variables of TwoPhaseCommit are, read off the managers and the network.
+"""The abstraction function: the variables of TwoPhaseCommit, read off the managers and the network.
 
 | variable | in the implementation |
 |---|---|
@@ -23,7 +23,7 @@ Key = Any
 
 
 class State(Protocol):
-    """What there is to see."""
+    """The readable parts of a run."""
 
     @property
     def transaction_manager(self) -> TransactionManager:
@@ -39,8 +39,8 @@ class State(Protocol):
 
 
 class Table:
-    """What simulator and abstraction need of a trace header: the resource managers' names, and each message's place in
-    the mask of a set of messages. Raises ValueError for a header of another specification."""
+    """The parts of a trace header that simulator and abstraction need: the resource managers' names, and each message's
+    place in the mask of a set of messages. Raises ValueError for a header of another specification."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         variables = header["variables"]
@@ -89,7 +89,7 @@ READS: dict[str, Callable[..., Key]] = {
     "tmPrepared": Abstraction.tm_prepared,
     "messages": Abstraction.messages,
 }
-"""Variable -> what reads the key of its unit."""
+"""Variable -> the reader of the key of its unit."""
 
 TOUCHES = {
     "RMPrepare": "rmState.r messages",
@@ -99,7 +99,7 @@ TOUCHES = {
     "TMDecide": "tmState messages",
     "TMRestart": "tmState tmPrepared",
 }
-"""What each action's handler may change: a variable, or its part of the resource manager `r`."""
+"""The variables that each action's handler may change: a whole variable, or its part of the resource manager `r`."""
 
 OF_THE_TRANSACTION_MANAGER = ("TMReceivePrepared", "TMDecide", "TMRestart")
 """These actions happen at it, whatever their parameters name."""

@@ -1,4 +1,4 @@
-"""What the managers say to each other."""
+"""The messages between the managers."""
 
 from __future__ import annotations
 

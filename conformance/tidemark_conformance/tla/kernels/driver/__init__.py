@@ -32,7 +32,8 @@ REASONS = (
 )
 """Why a stream is undecided, by number. (The last one never stands alone: the step is none, which is a failure.)"""
 CAPACITY, MALFORMED, WRONG = REASONS.index("capacity exceeded"), REASONS.index("malformed stream"), len(REASONS)
-"""What a value beyond a limit means: the limit is a capacity; no value has such a cell; the limit means something."""
+"""The meaning of a value beyond a limit: the limit is a capacity; no value has such a cell; the limit means
+something."""
 OVERFLOWS = 32
 """From here on: a computed value exceeds the capacity of the variable with the number that is left."""
 

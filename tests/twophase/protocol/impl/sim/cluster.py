@@ -1,7 +1,7 @@
 """Every event that can happen to a transaction under simulation.
 
-Which event comes next is somebody else's choice (run.py). A method returns whether the event happened, or a rule
-refused it; the handler's end tells the recorder its action of the specification.
+run.py chooses the next event. A method returns whether the event happened, or a rule refused it; the handler's end
+tells the recorder its action of the specification.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One simulated run of two-phase commit: what each kind of event tries, and how a transaction comes to its end."""
+"""One simulated run of two-phase commit: the event that each kind tries, and the end of a transaction."""
 
 from __future__ import annotations
 

@@ -45,6 +45,6 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "TMDecide": lambda cluster, outcome: cluster.decide(OUTCOMES[outcome]),
     "TMRestart": lambda cluster: cluster.restart(),
 }
-"""What makes each action happen."""
+"""The call that makes each action happen."""
 
 STAGE = Stage(begin, EVENTS)
