@@ -249,8 +249,8 @@ class ReplicatedTransactions(TransactionCluster):
     # --- reading back -----------------------------------------------------------------------------------------------
 
     def lost(self) -> int:
-        """How many promises to applications are broken. It reads below the high watermarks of the leaders, by markers, and
-        asks neither the elected brokers nor last stable offsets."""
+        """How many promises to applications are broken. It reads below the leaders' high watermarks, by markers, and asks
+        neither the elected brokers nor last stable offsets."""
         logs = [log.read_back() for log in self.data]
         return amiss([by_markers(log) for log in logs], logs, self.told, self.acked)
 
