@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 from tidemark.common.rule_kinds import case, guard
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset, LeaderEpochCache
+from tidemark.log.log import Log
 from tidemark.replication.messages import UNKNOWN_BROKER_EPOCH, BrokerId, FetchResponse
 
 
@@ -65,10 +66,10 @@ def reached_epoch_start(follower_end_offset: int, epoch_start_offset: int) -> bo
 
 
 @guard
-def fetch_does_not_diverge(diverges: bool) -> bool:
+def fetch_does_not_diverge(response: FetchResponse) -> bool:
     """KAFKA-13141: a fetch that diverges says nothing of how far the follower is. Without it the follower counts as
     having reached an offset that it is about to truncate (row 10)."""
-    return not diverges
+    return response.diverging is None
 
 
 @guard
@@ -241,19 +242,14 @@ def truncation_point(own: EpochEndOffset, diverging: EpochEndOffset, log_end_off
     return min(own.end_offset, diverging.end_offset, log_end_offset)
 
 
-def out_of_range_point(leader_end_offset: int, log_end_offset: int, high_watermark: int) -> int:
+def out_of_range_point(log: Log, leader_end_offset: int) -> int:
     """Where a follower cuts its log when its offset is out of the leader's range: never below the leader's end."""
-    return min(leader_end_offset, log_end_offset)
-
-
-def carried_epoch(last_fetched_epoch: int, known_epoch: int, new_epoch: int) -> int:
-    """The last fetched epoch of a follower that sees no reason to check for divergence: the one that it has."""
-    return last_fetched_epoch
+    return min(leader_end_offset, log.end_offset)
 
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force, one callable each, and behind them the three computations that depend on a rule."""
+    """The rules in force, one callable each, and behind them the two computations that depend on a rule."""
 
     truncate_by_epoch: Callable[[LeaderEpochCache], bool] = truncate_by_epoch
     end_of_another_epoch: Callable[[EpochEndOffset, int], bool] = end_of_another_epoch
@@ -262,7 +258,7 @@ class Rules:
     fetch_epoch_not_newer: Callable[[int, int], bool] = fetch_epoch_not_newer
     truncate_on_every_epoch_change: Callable[[int, int], bool] = truncate_on_every_epoch_change
     reached_epoch_start: Callable[[int, int], bool] = reached_epoch_start
-    fetch_does_not_diverge: Callable[[bool], bool] = fetch_does_not_diverge
+    fetch_does_not_diverge: Callable[[FetchResponse], bool] = fetch_does_not_diverge
     nothing_to_truncate: Callable[[FetchResponse], bool] = nothing_to_truncate
     slice_not_truncated: Callable[[bool], bool] = slice_not_truncated
     no_batch_above_fetch_epoch: Callable[[int, int], bool] = no_batch_above_fetch_epoch
@@ -289,10 +285,9 @@ class Rules:
     read_below_hw: Callable[[int, int], bool] = read_below_hw
 
     truncation_point: Callable[[EpochEndOffset, EpochEndOffset, int, bool], int] = truncation_point
-    out_of_range_point: Callable[[int, int, int], int] = out_of_range_point
-    carried_epoch: Callable[[int, int, int], int] = carried_epoch
+    out_of_range_point: Callable[[Log, int], int] = out_of_range_point
 
 
-COMPUTATIONS = ("truncation_point", "out_of_range_point", "carried_epoch")
+COMPUTATIONS = ("truncation_point", "out_of_range_point")
 RULES = tuple(field.name for field in fields(Rules) if field.name not in COMPUTATIONS)
 """The rules' names, in the specification's order."""

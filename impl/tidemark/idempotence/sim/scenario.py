@@ -17,8 +17,9 @@ from typing import Any
 from tidemark.idempotence.abstraction import Abstraction
 from tidemark.idempotence.messages import NO_SEQUENCE
 from tidemark.idempotence.partition import Partition
-from tidemark.idempotence.producer import IdempotentProducer, PartitionSequences
+from tidemark.idempotence.producer import IdempotentProducer
 from tidemark.idempotence.rules import Rules
+from tidemark.idempotence.sequences import PartitionSequences
 from tidemark.idempotence.sim.cluster import ProducerCluster
 from tidemark.idempotence.sim.run import ProducerSimulator
 from tidemark.simulator.script import Cells, Performance, Stage
