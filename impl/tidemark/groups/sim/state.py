@@ -88,7 +88,7 @@ class AnyCoordinator(Protocol):
     def commit_error(self, request: OffsetCommitRequest) -> Errors:
         """The error for an OffsetCommit; Errors.NONE if the coordinator accepts it."""
 
-    def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
+    def reject_commit(self, token: Token, error: Errors) -> Outcome:
         """It is refused."""
 
     def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
