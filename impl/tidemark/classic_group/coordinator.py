@@ -147,8 +147,8 @@ class GroupCoordinator(Coordinator[Waiting]):
 
     def join_static_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A new process of an instance joins. It replaces the old process of the instance. In a stable group that is
-        written down and nobody rebalances, unless the assignor or the subscription changes, or the old process had
-        something to give up. While the leader assigns, all join again."""
+        written down and nobody rebalances. All rebalance if the assignor or the subscription changes, or if the old
+        process had something to give up. While the leader assigns, all join again."""
         group, rebalance, rules = self.group, self._rebalance, self._rules
         old_id = group.static_members.get(request.group_instance_id or "")
         fresh = rules.replace_static_member_id(old_id) or old_id is None

@@ -119,8 +119,8 @@ class Abstraction(GroupAbstraction):
         self._nobody: Key = (self._nothing, 0, False, -1, 0, self._nothing, NOTHING_YET.state, False, 0)
         self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING, 0, 0, 0, False)
         self._members: dict[tuple[int, int], tuple[MemberMetadata, CurrentAssignment, Key]] = {}
-        """The keys of members that were seen, by what they said and how far they were; both are kept, so that their
-        ids are no others'."""
+        """The keys of members that were seen, by their metadata and their current assignment. Both are kept, so that
+        their ids are no others'."""
         self._entries: dict[int, tuple[Written, Key]] = {}
         """Of batches likewise."""
         self._delays: dict[int, tuple[Mapping[Timer, int], Key]] = {}

@@ -364,7 +364,7 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
             raise BrokenInvariant(f"a {type(record).__name__} is of a classic group")
 
     def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
-        """This broker leads the group's partition in `epoch`; `records` is the log, in order, as far as the cleaner has
+        """This broker leads the group's partition in `epoch`. `records` is the log, in order, as far as the cleaner has
         left it when it is read. Every member of the group has a session from now on, and the time for a revocation
         begins again. If a record cannot be replayed nothing is served: the load has failed."""
         self._forget()

@@ -443,7 +443,7 @@ class Partition:
         return self._proposal(broker_epoch)
 
     def handle_alter_partition_reply(self, reply: AlterPartitionResponse) -> None:
-        """Success commits the proposal and tries the high watermark again; an ineligible member takes it back; any
+        """Success commits the proposal and tries the high watermark again. An ineligible member takes it back. Any
         other error leaves it pending until metadata settles it. A reply of another epoch, or to no proposal, changes
         nothing."""
         if not self.is_leader or self.pending is None or reply.leader_epoch != self.leader_epoch:

@@ -25,7 +25,7 @@ def truncate_by_epoch(cache: LeaderEpochCache) -> bool:
 
 @case
 def end_of_another_epoch(own: EpochEndOffset, asked_epoch: int) -> bool:
-    """KIP-279 (KAFKA-6361): a leader that is asked for the end of an epoch says which epoch its answer is for; another
+    """KIP-279 (KAFKA-6361): a leader that is asked for the end of an epoch says which epoch its answer is for. Another
     one than asked is a divergence. Without it leader and follower compare offsets alone: logs diverge (row 3)."""
     return own.epoch != asked_epoch
 
@@ -89,9 +89,9 @@ def slice_not_truncated(truncated: bool) -> bool:
 
 @guard
 def no_batch_above_fetch_epoch(batch_epoch: int, fetch_epoch: int) -> bool:
-    """KAFKA-18723: a batch of a later epoch than the fetch's is dropped. Without it and `slice_not_truncated` a slow
-    response of a former leader brings records of an epoch that the follower has not reconciled with: logs diverge
-    (row 12)."""
+    """KAFKA-18723: a batch of a later epoch than the fetch's is dropped. Without it and `slice_not_truncated`, logs
+    diverge: a former leader's slow response brings records of an epoch that the follower never reconciled with (row
+    12)."""
     return batch_epoch <= fetch_epoch
 
 
@@ -159,8 +159,8 @@ def match_fetch_epoch(fetch_epoch: int, leader_epoch: int) -> bool:
 
 @guard
 def match_epoch_at_truncation(fetch_epoch: int, leader_epoch: int) -> bool:
-    """CAND-14; Kafka 4.x lacks it: an answer that was checked truncates only in the leader epoch of its request, for
-    the lock was let go since the check. Without it a follower that has been through another epoch meanwhile truncates
+    """CAND-14; Kafka 4.x lacks it: an answer that was checked truncates only in the leader epoch of its request. The
+    lock was let go since the check. Without it a follower that has been through another epoch meanwhile truncates
     committed records (row 141)."""
     return fetch_epoch == leader_epoch
 
@@ -191,8 +191,8 @@ def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: in
 
 @guard
 def alter_of_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
-    """KIP-497. Without it alone a deposed leader's proposal gets another error: a new leader's epoch comes with a new
-    partition epoch, so `alter_of_partition_epoch` refuses it all the same."""
+    """KIP-497. Without it alone a deposed leader's proposal gets another error. A new leader's epoch comes with a new
+    partition epoch, so `alter_of_partition_epoch` refuses the proposal."""
     return request_epoch >= leader_epoch
 
 
@@ -216,8 +216,8 @@ def isr_members_active(active: bool) -> bool:
 
 @guard
 def min_isr_on_append(isr_size: int, effective_min_isr: int) -> bool:
-    """acks=all needs min.insync.replicas. Without it a record is taken that waits for members; no property of the
-    specification sees that, for it is acknowledged only once there are enough."""
+    """acks=all needs min.insync.replicas. Without it a record is taken that waits for members. No property of the
+    specification sees that: the record is acknowledged only once there are enough."""
     return isr_size >= effective_min_isr
 
 
@@ -228,8 +228,7 @@ def read_below_hw(end_offset: int, high_watermark: int) -> bool:
     return end_offset <= high_watermark
 
 
-# What a rule decides where more than yes or no is to be said. No rule by themselves, but injected with them, because a
-# protocol without the rule computes something else here.
+# Computations that are others without a rule. They are no rules by themselves, but are injected with them.
 
 
 def truncation_point(own: EpochEndOffset, diverging: EpochEndOffset, log_end_offset: int, differs: bool) -> int:
